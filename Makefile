@@ -96,7 +96,7 @@ TESTED = cargo build --quiet --locked --profile $(PROFILE) --workspace --exclude
 PYTEST = NCFORGE_BIN="$$(bash scripts/target-dir.sh $(PROFILE))/ncforge" $(PY) -m pytest -n logical --maxprocesses 8 --dist worksteal
 
 # Which tests of pytest `make check` runs: what other libraries say of our files and we of theirs, names, locks, structure.
-CHECKED := architecture append classic_updates definitions locks netcdf4_semantics new_files packed peers_read_ours python_api \
+CHECKED := architecture append classic_updates definitions locks netcdf4_semantics new_files zipped peers_read_ours python_api \
 	we_read_peers whole_files
 
 check: lint $(STAMP_TEST) $(STAMP_EXTENSION) ## What one runs between edits: lint, unit tests, the heart of the tests across tools
@@ -135,12 +135,12 @@ fuzz: ## Each fuzz target for FUZZ_SECONDS (default 10)
 
 # Hours: for the background.
 SOAK_SESSIONS ?= 100000
-soak: $(STAMP_TEST) $(STAMP_EXTENSION) ## Random lives of files, packed ones and parsers, for hours; SOAK_SESSIONS=, SEED=
+soak: $(STAMP_TEST) $(STAMP_EXTENSION) ## Random lives of files, zipped ones and parsers, for hours; SOAK_SESSIONS=, SEED=
 	$(TESTED)
 	cd tests && NCFORGE_BIN="$$(bash ../scripts/target-dir.sh $(PROFILE))/ncforge" \
 		../$(PY) lives.py --sessions $(SOAK_SESSIONS) --seed $(or $(SEED),1)000000 --keep-going
 	NCFORGE_TEST_KILLS=500 NCFORGE_STRESS_SECONDS=600 $(PYTEST) tests/test_copy_crash.py tests/test_stress.py
-	PACKED_SECONDS=3600 cargo test --quiet --locked -p ncforge --lib store::packed::tests
+	ZIPPED_SECONDS=3600 cargo test --quiet --locked -p ncforge --lib store::zipped::tests
 	@bash fuzz/run.sh 600
 
 # What is measured is optimised. The extension of the tests comes back with `make test-python`.

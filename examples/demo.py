@@ -128,13 +128,13 @@ def winds(demo: Demo) -> None:
 
 def climatology(demo: Demo) -> None:
     """A classic file becomes a compressed netCDF-4 one, and comes back."""
-    source, packed, back = "data/sst30e_netcdf.nc", str(OUT / "sst.nc"), str(OUT / "sst-back.nc")
+    source, fast, back = "data/sst30e_netcdf.nc", str(OUT / "sst.nc"), str(OUT / "sst-back.nc")
     header("2. A sea surface temperature climatology in the classic format, as compressed netCDF-4 and back")
     how = ["--format", "netcdf4", "--chunks", "auto", "--codec", "deflate", "--verify"]
-    demo.run("copy", source, packed, "-O", "--no-history", *how)
-    compared(demo.access([source, packed]), ["before", "after"])
-    demo.check(source, packed)
-    demo.run("copy", packed, back, "-O", "--no-history", "--format", "classic", "--codec", "none", "--verify")
+    demo.run("copy", source, fast, "-O", "--no-history", *how)
+    compared(demo.access([source, fast]), ["before", "after"])
+    demo.check(source, fast)
+    demo.run("copy", fast, back, "-O", "--no-history", "--format", "classic", "--codec", "none", "--verify")
     demo.check(source, back)
 
 

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# The packages of the crates as they would be published: packed, unpacked in a folder of their own, and the command installed from there
+# The packages of the crates as they would be published: archived, extracted into a folder of their own, and the command installed from there
 # by `cargo install`; the library for programs of netCDF-C built from its package.
 #
 #   packaging/crates-check.sh

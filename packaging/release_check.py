@@ -93,7 +93,7 @@ def steps() -> list[Step]:
         Step("tarball", f"tarball, {ARCH}", lambda: script("tarball", ARCH), tarball(ARCH)),
         Step(
             "tarball-check",
-            "… unpacked elsewhere",
+            "… extracted elsewhere",
             lambda: script("tarball-check", newest(tarball(ARCH))),
             after=("tarball",),
         ),

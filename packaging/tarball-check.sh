@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# A tarball unpacked elsewhere: the command and the library for programs of netCDF-C work there, and the module files lead to them.
+# A tarball extracted elsewhere: the command and the library for programs of netCDF-C work there, and the module files lead to them.
 #
 #   packaging/tarball-check.sh TARBALL [ROOT]
 #
@@ -28,12 +28,12 @@ file=$(within "$work")/navy_winds.nc
 clean "$ncforge" --version
 clean "$ncforge" copy "$file" "$(within "$work")/copy.nc" --chunks auto --codec deflate --verify >/dev/null
 clean "$ncforge" copy "$file" "$(within "$work")/classic.nc" --format classic --codec none >/dev/null
-clean "$ncforge" pack "$(within "$work")/classic.nc" "$(within "$work")/packed.ncz" >/dev/null
+clean "$ncforge" zip "$(within "$work")/classic.nc" "$(within "$work")/zipped.ncz" >/dev/null
 status=$(clean "$ncforge" netcdf status)
 echo "$status"
 grep -qF "library: $(within "$root")/lib/libncforge_netcdf.so" <<<"$status"
-# A program that knows nothing of packed files reads one, and other files as it would alone.
-clean "$ncforge" run ncdump -h "$(within "$work")/packed.ncz" | grep 'float UWND' >/dev/null
+# A program that knows nothing of zipped files reads one, and other files as it would alone.
+clean "$ncforge" run ncdump -h "$(within "$work")/zipped.ncz" | grep 'float UWND' >/dev/null
 cmp <(clean ncdump "$file") <(clean "$ncforge" run ncdump "$file")
 for file in man/man1/ncforge.1 man/man1/ncforge-copy.1 bash-completion/completions/ncforge zsh/site-functions/_ncforge \
     fish/vendor_completions.d/ncforge.fish doc/ncforge/LICENSE-MIT doc/ncforge/LICENSE-APACHE doc/ncforge/licences.md; do

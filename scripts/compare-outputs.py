@@ -3,7 +3,7 @@
 
     python scripts/compare-outputs.py OLD NEW [--data FOLDER]
 
-OLD and NEW are two `ncforge` programs. Both copy, pack, split and combine the same inputs with the same options: every file of
+OLD and NEW are two `ncforge` programs. Both copy, zip, split and combine the same inputs with the same options: every file of
 `data/`, and files made of those by OLD (other formats, chunks, filters, tiles of several models). Each output of OLD is compared
 with that of NEW; those that differ are printed with their command, as are commands that fail with one of the two only. The exit
 status is 1 where anything differs.
@@ -48,8 +48,8 @@ COPIES = [
     "-4 --profile cmip7",
     "-4 --chunks /",
 ]
-#: Options of `pack`, for every classic input.
-PACKS = ["", "--block 4K", "--block 256K --codec deflate", "--codec lz4", "--block 64K --codec zstd --level 9"]
+#: Options of `zip`, for every classic input.
+ZIPS = ["", "--block 4K", "--block 256K --codec deflate", "--codec lz4", "--block 64K --codec zstd --level 9"]
 #: How made inputs are made: a name, and options of `copy`.
 MADE = [("deflated", "-4 --chunks auto --codec deflate"), ("plain", "-4 --chunks auto"), ("cdf5", "-5")]
 #: Schemes and options of `split`, whose tiles are combined again.
@@ -123,13 +123,13 @@ def inputs(pair: Pair, data: Path) -> list[Path]:
     return found + made
 
 
-def copies_and_packs(pair: Pair, files: list[Path]) -> None:
-    """Every file, copied and packed with all options."""
+def copies_and_zips(pair: Pair, files: list[Path]) -> None:
+    """Every file, copied and zipped with all options."""
     for path in files:
         for options in COPIES:
             pair.compare(["copy", str(path), "OUT", *options.split()])
-        for options in PACKS:
-            pair.compare(["pack", str(path), "OUT", *options.split()])
+        for options in ZIPS:
+            pair.compare(["zip", str(path), "OUT", *options.split()])
 
 
 def combinations(pair: Pair, files: list[Path]) -> None:
@@ -156,7 +156,7 @@ def main() -> int:
     with tempfile.TemporaryDirectory() as folder:
         pair = Pair(arguments.old.resolve(), arguments.new.resolve(), Path(folder))
         files = inputs(pair, arguments.data)
-        copies_and_packs(pair, files)
+        copies_and_zips(pair, files)
         combinations(pair, files)
     for line in pair.differing:
         print(line)

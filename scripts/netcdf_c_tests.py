@@ -83,7 +83,7 @@ SECONDS = 240
 
 
 def fetch(work: Path) -> Path:
-    """The sources, unpacked."""
+    """The sources, extracted."""
     version = subprocess.run(
         ["dpkg-query", "-W", "-f", "${source:Version}", "libnetcdf19"], capture_output=True, text=True, check=True
     )

@@ -1,6 +1,6 @@
 """Random lives of one file: ncforge, netCDF4 and h5py change it in turn, and every library must find what a model says.
 
-The model is NumPy arrays and dictionaries (`Model`). A life is a file of one of six kinds (classic in three versions, packed, netCDF-4
+The model is NumPy arrays and dictionaries (`Model`). A life is a file of one of six kinds (classic in three versions, zipped, netCDF-4
 in two models); a session opens it with one library, does some operations (`lives_operations`), and closes it, or is killed. After every
 ``sync`` and every ``close`` the file is copied and judged: netCDF4, ncforge, h5py and ncdump or h5dump read the copy, dimensions,
 attributes and values equal the model's, and an HDF5 superblock says where the file ends.
@@ -38,7 +38,7 @@ from peers import CLASSIC, as_plain
 #: Each kind of file: its format, its suffix, who may change it.
 KINDS: dict[str, tuple[str, str, tuple[str, ...]]] = {
     **{name: (name, ".nc", ("ncforge", "netCDF4")) for name in CLASSIC},
-    "packed": ("NETCDF3_64BIT_OFFSET", ".ncz", ("ncforge",)),
+    "zipped": ("NETCDF3_64BIT_OFFSET", ".ncz", ("ncforge",)),
     "NETCDF4_CLASSIC": ("NETCDF4_CLASSIC", ".nc", ("ncforge", "netCDF4", "h5py")),
     "NETCDF4": ("NETCDF4", ".nc", ("ncforge", "netCDF4", "h5py")),
 }

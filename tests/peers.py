@@ -1,7 +1,7 @@
 """Comparison of what ncforge reads with what netCDF4-python reads.
 
-Packed files (``.ncz``) are classic files to ncforge and nothing to others. Tests of classic files run a second time
-on them: wherever another tool has its turn, the file is unpacked for it, and packed again if the tool changed it.
+Zipped files (``.ncz``) are classic files to ncforge and nothing to others. Tests of classic files run a second time
+on them: wherever another tool has its turn, the file is unzipped for it, and zipped again if the tool changed it.
 """
 
 from __future__ import annotations
@@ -20,30 +20,30 @@ from conftest import find_binary
 
 CLASSIC = ["NETCDF3_CLASSIC", "NETCDF3_64BIT_OFFSET", "NETCDF3_64BIT_DATA"]
 FORMATS = [*CLASSIC, "NETCDF4_CLASSIC", "NETCDF4"]
-#: Formats, and how files end: the classic ones a second time, packed.
+#: Formats, and how files end: the classic ones a second time, zipped.
 KINDS = [*((f, ".nc") for f in FORMATS), *((f, ".ncz") for f in CLASSIC)]
 
 
 @contextmanager
 def as_plain(path: Path, mode: str = "r") -> Iterator[Path]:
-    """A file for tools that know no packed ones: itself, or what it unpacks to, packed again unless only read."""
+    """A file for tools that know no zipped ones: itself, or what it unzips to, zipped again unless only read."""
     if path.suffix != ".ncz":
         yield path
         return
     plain = path.with_suffix(".plain.nc")
     if mode != "w":
-        subprocess.run([find_binary(), "unpack", "-O", "-q", path, plain], check=True)
+        subprocess.run([find_binary(), "unzip", "-O", "-q", path, plain], check=True)
     yield plain
     if mode != "r":
         # Small blocks, so that small files have many.
-        subprocess.run([find_binary(), "pack", "-O", "-q", "--block", "4K", plain, path], check=True)
+        subprocess.run([find_binary(), "zip", "-O", "-q", "--block", "4K", plain, path], check=True)
     plain.unlink()
 
 
 def open_netcdf4(path: Path, mode: Any = "r", file_format: Any = "NETCDF4") -> Any:
-    """A file by netCDF4-python, values as they are in the file; packed ones in ``with`` only."""
+    """A file by netCDF4-python, values as they are in the file; zipped ones in ``with`` only."""
     if path.suffix == ".ncz":
-        return _open_packed(path, mode, file_format)
+        return _open_zipped(path, mode, file_format)
     nc = netCDF4.Dataset(path, mode, format=file_format)
     nc.set_auto_maskandscale(False)
     nc.set_auto_chartostring(False)
@@ -51,7 +51,7 @@ def open_netcdf4(path: Path, mode: Any = "r", file_format: Any = "NETCDF4") -> A
 
 
 @contextmanager
-def _open_packed(path: Path, mode: Any, file_format: Any) -> Iterator[Any]:
+def _open_zipped(path: Path, mode: Any, file_format: Any) -> Iterator[Any]:
     with as_plain(path, mode) as plain, open_netcdf4(plain, mode, file_format) as nc:
         yield nc
 

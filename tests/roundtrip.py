@@ -268,13 +268,13 @@ def check_file(ncforge: Path, source: Path, quick: bool) -> Outcome:
     out = Outcome(source)
     folder = Path(tempfile.mkdtemp(prefix="ncforge-roundtrip-"))
     try:
-        packed = ["--format", "netcdf4", "--chunks", "auto", "--codec", "deflate"]
-        copy_and_check(ncforge, source, source, folder / "out.nc", packed, out, "netcdf4")
+        deflated = ["--format", "netcdf4", "--chunks", "auto", "--codec", "deflate"]
+        copy_and_check(ncforge, source, source, folder / "out.nc", deflated, out, "netcdf4")
         for name in [] if quick else ["cdf5", "classic"]:
             there = folder / f"{name}.nc"
             if copy_and_check(ncforge, source, source, there, ["--format", name], out, name) == 0:
                 back = folder / f"{name}-back.nc"
-                copy_and_check(ncforge, there, source, back, packed, out, f"{name} and back")
+                copy_and_check(ncforge, there, source, back, deflated, out, f"{name} and back")
     except Exception as e:
         out.problems.append(f"{type(e).__name__}: {e}")
     finally:

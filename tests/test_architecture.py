@@ -42,7 +42,7 @@ OPS = {
     "sampling": {"source", "tune"},
     "choosing": {"sampling", "source", "tune"},
     "compare": {"boxes", "progress", "source", "written"},
-    "pack": {"progress"},
+    "zip": {"progress"},
     "refs": {"alike", "profile", "progress"},
     "copy": {
         "boxes", "choosing", "compare", "profile", "progress", "sampling", "source", "tune", "written",

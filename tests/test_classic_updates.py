@@ -1,4 +1,4 @@
-"""Classic and packed files that ncforge changes in place; netCDF4 judges them (random sessions of both: `test_lives`)."""
+"""Classic and zipped files that ncforge changes in place; netCDF4 judges them (random sessions of both: `test_lives`)."""
 
 from __future__ import annotations
 

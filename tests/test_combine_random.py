@@ -56,16 +56,16 @@ def test_generated(case: tuple[tl.Whole, tuple[int, int], int, tl.Storage, tuple
         tl.check(out, whole, mosaic)
 
 
-def test_packed_tiles(tmp_path: Path) -> None:
-    """Packed tiles are combined like the classic files that they hold, and so are tiles of both kinds."""
+def test_zipped_tiles(tmp_path: Path) -> None:
+    """Zipped tiles are combined like the classic files that they hold, and so are tiles of both kinds."""
     field = tl.Field(("t", "y", "x"), values((3, 20, 30)))
     whole = tl.Whole({"sst": field, "t": tl.Field(("t",), np.arange(3.0))})
     mosaic = tl.nemo(tmp_path, whole, (2, 3), CLASSIC)
-    packed = []
+    zipped = []
     for path in mosaic.paths:
-        packed.append(path.with_suffix(".ncz"))
-        ncforge("pack", path, packed[-1])
-    for paths in (packed, [*packed[:3], *mosaic.paths[3:]]):
+        zipped.append(path.with_suffix(".ncz"))
+        ncforge("zip", path, zipped[-1])
+    for paths in (zipped, [*zipped[:3], *mosaic.paths[3:]]):
         ncforge("combine", *paths, "-O", "-o", tmp_path / "out.nc", "--verify")
         tl.check(tmp_path / "out.nc", whole, mosaic)
 

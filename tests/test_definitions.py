@@ -178,7 +178,7 @@ def test_the_call_of_an_existing_file(tmp_path: Path) -> None:
         assert list(nc.groups) == ["q"] and list(nc.dimensions) == ["n"]
 
 
-def test_a_packed_file_is_classic_inside(tmp_path: Path) -> None:
+def test_a_zipped_file_is_classic_inside(tmp_path: Path) -> None:
     path = tmp_path / "f.ncz"
     with ncforge.Dataset(path, "w") as ds:
         ds.createDimension("n", 2)

@@ -31,8 +31,8 @@ COMMANDS = {
     "combine-plan": ["combine --json --dry-run nemo_0000.nc -o c4.nc"],
     "split": ["split --json uv.nc --tiles 2x2 -o s"],
     "refs": ["refs --json navy.nc -o refs.json"],
-    "pack": ["pack --json uv.nc p.ncz"],
-    "unpack": ["unpack --json given.ncz u.nc"],
+    "zip": ["zip --json uv.nc p.ncz"],
+    "unzip": ["unzip --json given.ncz u.nc"],
     "compact": ["compact --json given.ncz"],
     "verify": ["verify --json given.ncz", "verify --json given.ncz given2.ncz"],
     "tune-chunks": ["tune chunks --json navy.nc"],
@@ -61,7 +61,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory, run: Run) -> Path:
         shutil.copy(DATA / given, folder / name)
     tl.nemo(folder, ocean(), (2, 2), CLASSIC)
     for name in ("given.ncz", "given2.ncz"):
-        run("pack", folder / "uv.nc", folder / name)
+        run("zip", folder / "uv.nc", folder / name)
     run("bench", "io", f"-f={folder / 't.nc'}", "-d=2:4:4:2", "-w", f"--json={folder / 'r.json'}", *ONCE)
     return folder
 

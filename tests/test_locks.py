@@ -39,7 +39,7 @@ def make(path: Path, format: str = "NETCDF4", count: int = 3) -> None:
 
 
 def values(path: Path) -> list[float]:
-    """As netCDF-C reads them; a packed file as ncforge does."""
+    """As netCDF-C reads them; a zipped file as ncforge does."""
     library: Any = ncforge if path.suffix == ".ncz" else netCDF4
     with library.Dataset(path) as ds:
         return [float(x) for x in ds["v"][:]]
@@ -81,7 +81,7 @@ def test_the_second_writer_gets_an_error_and_loses_nothing(tmp_path: Path, forma
     assert values(path)[5:] == [5]
 
 
-def test_packed_files_have_one_writer_too(tmp_path: Path, run: Run) -> None:
+def test_zipped_files_have_one_writer_too(tmp_path: Path, run: Run) -> None:
     path = tmp_path / "a.ncz"
     make(path, "NETCDF3_CLASSIC")
     with ncforge.Dataset(path, "a") as first:

@@ -155,26 +155,26 @@ def run_under(ncforge_bin, library):
 
 
 @pytest.mark.parametrize("form", CLASSIC)
-def test_packed_files_read_like_the_file_that_they_represent(files, reads, run, run_under, tmp_path, form):
-    packed = tmp_path / "a.ncz"
-    run("pack", files[form], packed)
-    assert run_under(reads, packed, 3, 20).stdout == call(reads, files[form], 3, 20).stdout
+def test_zipped_files_read_like_the_file_that_they_represent(files, reads, run, run_under, tmp_path, form):
+    zipped = tmp_path / "a.ncz"
+    run("zip", files[form], zipped)
+    assert run_under(reads, zipped, 3, 20).stdout == call(reads, files[form], 3, 20).stdout
     # The name of the file is in the first line of the dump.
     plain = tmp_path / "a.nc"
     shutil.copy(files[form], plain)
     # With -s, netCDF-C's own ncdump fails on CDF-5.
     special = [] if form == "NETCDF3_64BIT_DATA" else ["-s"]
-    assert run_under("ncdump", *special, packed).stdout == call("ncdump", *special, plain).stdout
-    assert run_under("ncdump", "-k", packed).stdout == call("ncdump", "-k", plain).stdout
-    assert call("ncdump", packed, code=1).stderr
+    assert run_under("ncdump", *special, zipped).stdout == call("ncdump", *special, plain).stdout
+    assert run_under("ncdump", "-k", zipped).stdout == call("ncdump", "-k", plain).stdout
+    assert call("ncdump", zipped, code=1).stderr
 
 
-def test_packed_files_are_not_written(files, run, run_under, tmp_path):
-    packed = tmp_path / "a.ncz"
-    run("pack", files["NETCDF3_CLASSIC"], packed)
-    before = packed.read_bytes()
-    run_under("ncatted", "-O", "-h", "-a", "x,global,c,c,y", packed, code=1)
-    assert packed.read_bytes() == before
+def test_zipped_files_are_not_written(files, run, run_under, tmp_path):
+    zipped = tmp_path / "a.ncz"
+    run("zip", files["NETCDF3_CLASSIC"], zipped)
+    before = zipped.read_bytes()
+    run_under("ncatted", "-O", "-h", "-a", "x,global,c,c,y", zipped, code=1)
+    assert zipped.read_bytes() == before
 
 
 TOOLS = {
@@ -212,9 +212,9 @@ def test_tools_give_the_same_on_real_files(ncforge_bin, library, tmp_path, tool,
 
 
 @pytest.mark.parametrize("tool", ["ncks", "cdo"])
-def test_tools_read_packed_files(run, run_under, tmp_path, tool):
+def test_tools_read_zipped_files(run, run_under, tmp_path, tool):
     source = DATA / "sst30e_netcdf.nc"
-    run("pack", source, tmp_path / "a.ncz")
+    run("zip", source, tmp_path / "a.ncz")
     shutil.copy(source, tmp_path / "a.nc")
     command = {"ncks": ["ncks", "-O", "-h"], "cdo": ["cdo", "-s", "--no_history", "timmean"]}[tool]
     call(*command, tmp_path / "a.nc", tmp_path / "plain.nc")
@@ -312,9 +312,9 @@ def test_netcdf4_python_reads_the_same(files, packaged, form):
     assert python(code.replace("{accelerate}", "True"), NCFORGE_NETCDF="always") == plain
 
 
-def test_accelerated_python_forks_threads_and_opens_packed_files(files, run, packaged, tmp_path):
-    packed = tmp_path / "a.ncz"
-    run("pack", files["NETCDF3_CLASSIC"], packed)
+def test_accelerated_python_forks_threads_and_opens_zipped_files(files, run, packaged, tmp_path):
+    zipped = tmp_path / "a.ncz"
+    run("zip", files["NETCDF3_CLASSIC"], zipped)
     code = f"""
         import multiprocessing, threading, numpy as np, ncforge, netCDF4
         ncforge.accelerate()
@@ -328,7 +328,7 @@ def test_accelerated_python_forks_threads_and_opens_packed_files(files, run, pac
             return int(before["i4_deflate_tyx"][:].astype("i8").sum()), total(path)
         with multiprocessing.get_context("fork").Pool(3) as pool:
             assert pool.map(child, range(6)) == [(want, want)] * 6
-        with netCDF4.Dataset({str(packed)!r}) as p, netCDF4.Dataset({str(files["NETCDF3_CLASSIC"])!r}) as c:
+        with netCDF4.Dataset({str(zipped)!r}) as p, netCDF4.Dataset({str(files["NETCDF3_CLASSIC"])!r}) as c:
             for name in c.variables:
                 a, b = (np.ma.getdata(d[name][...]) for d in (p, c))
                 assert np.array_equal(a, b, equal_nan=a.dtype.kind == "f"), name
@@ -435,15 +435,15 @@ def test_off_and_status(run, run_under, library):
 
 def test_netcdf_c_loads_it_by_its_configuration_file(files, run, packaged, tmp_path):
     rc = tmp_path / ".ncrc"
-    packed = tmp_path / "a.ncz"
-    run("pack", files["NETCDF3_CLASSIC"], packed)
+    zipped = tmp_path / "a.ncz"
+    run("zip", files["NETCDF3_CLASSIC"], zipped)
     run("netcdf", "enable", "--file", rc)
     code = f"""
         import netCDF4
         assert netCDF4.__netcdf4libversion__.split()[0] >= "4.10.1", "this netCDF-C cannot"
         with netCDF4.Dataset({str(files["NETCDF4"])!r}) as d:
             print(d["i4_deflate_tyx"][:].astype("i8").sum())
-        with netCDF4.Dataset({str(packed)!r}) as d:
+        with netCDF4.Dataset({str(zipped)!r}) as d:
             print(d["i4_plain_tyx"][:].astype("i8").sum())
     """
     with netCDF4.Dataset(files["NETCDF4"]) as d, netCDF4.Dataset(files["NETCDF3_CLASSIC"]) as c:

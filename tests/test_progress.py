@@ -32,7 +32,7 @@ def room(tmp_path_factory: pytest.TempPathFactory, run: Run) -> Path:
         var[:] = np.random.default_rng(1).integers(0, 1 << 30, (96, 512, 512), "i4").view("f4")
     quickly = ["-4", "--chunks", "auto", "--codec", "deflate", "--level", "1"]
     run("copy", folder / "noise.nc", folder / "deflated.nc", *quickly)
-    run("pack", folder / "noise.nc", folder / "noise.ncz", "--codec", "lz4")
+    run("zip", folder / "noise.nc", folder / "noise.ncz", "--codec", "lz4")
     run("split", folder / "noise.nc", "-o", folder / "tile", "--tiles", "4x4", "--dims", "x,y", "--scheme", "fms")
     return folder
 
@@ -46,8 +46,8 @@ COUNTED = {
     "mppnccombine tile.nc": "copy",
     "split noise.nc -o again --tiles 2x2 --dims x,y --scheme fms -O": "copy",
     "compare noise.nc deflated.nc": "compare",
-    "pack noise.nc again.ncz -O": "pack",
-    "unpack noise.ncz out.nc -O": "unpack",
+    "zip noise.nc again.ncz -O": "zip",
+    "unzip noise.ncz out.nc -O": "unzip",
     "verify noise.ncz": "verify",
     "compact noise.ncz": "compact",
 }

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import builtins
 import gc
 import pickle
+import re
 from pathlib import Path
 from typing import Any
 
@@ -388,3 +390,22 @@ def test_what_is_read_travels(tmp_path: Path) -> None:
         ds.comment = "another"
     with pytest.raises(OSError, match="other contents"):
         pickle.loads(sent)
+
+
+def test_names_of_the_package() -> None:
+    """A star import hides no name of Python's own; the old names of `zip` and `unzip` work and are not listed."""
+    namespace: dict[str, Any] = {}
+    exec("from ncforge import *", namespace)
+    assert "Dataset" in namespace and "unzip" in namespace
+    assert not (namespace.keys() & vars(builtins).keys()) - {"__builtins__", "__doc__", "__name__"}
+    assert {"open", "zip", "unzip"} < set(dir(ncforge))
+    assert not {"pack", "unpack", "PackReport"} & set(dir(ncforge))
+    assert (ncforge.pack, ncforge.unpack, ncforge.PackReport) == (ncforge.zip, ncforge.unzip, ncforge.ZipReport)
+
+
+def test_the_function_zip_hides_no_use_of_pythons() -> None:
+    """Modules in which `zip` is ncforge's function call no other one by that name."""
+    for path in Path(ncforge.__file__).parent.rglob("*.py"):
+        text = path.read_text()
+        if re.search(r"^def zip\(|import .*\bzip\b", text, re.MULTILINE):
+            assert not re.search(r"(?<![.\w])(?<!def )zip\(", re.sub(r'""".*?"""', "", text, flags=re.DOTALL)), path

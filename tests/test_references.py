@@ -265,11 +265,11 @@ def test_other_places(tmp_path: Path, run: Run) -> None:
     seen: list[tuple[str, int, int]] = []
     ncforge.references(path, progress=lambda *state: seen.append(state))
     assert seen[-1] == ("references", path.stat().st_size, path.stat().st_size)
-    packed = tmp_path / "packed.ncz"
+    zipped = tmp_path / "zipped.ncz"
     run("copy", "-3", DATA / "uv300.nc", tmp_path / "classic.nc")
-    run("pack", tmp_path / "classic.nc", packed)
-    with pytest.raises(ncforge.UnsupportedError, match="packed file"):
-        ncforge.references(packed)
+    run("zip", tmp_path / "classic.nc", zipped)
+    with pytest.raises(ncforge.UnsupportedError, match="zipped file"):
+        ncforge.references(zipped)
 
 
 def test_short_classic_files(tmp_path: Path) -> None:

@@ -108,9 +108,9 @@ def test_every_format(format: str, tmp_path: Path) -> None:
         assert remote["v"][-1, -1] == netCDF4.Dataset(tmp_path / "a.nc")["v"][-1, -1]
 
 
-def test_packed_files(tmp_path: Path, run: Run) -> None:
+def test_zipped_files(tmp_path: Path, run: Run) -> None:
     write(tmp_path / "a.nc", "NETCDF3_64BIT_OFFSET")
-    run("pack", tmp_path / "a.nc", tmp_path / "a.ncz")
+    run("zip", tmp_path / "a.nc", tmp_path / "a.ncz")
     with servers.web(tmp_path) as server, ncforge.Dataset(f"{server.url}/a.ncz") as remote:
         assert_same(remote, tmp_path / "a.nc")
 
@@ -228,7 +228,7 @@ def test_nothing_is_written_to_urls(web: servers.Web, run: Run) -> None:
     for mode in ("w", "a", "r+", "x"):
         with pytest.raises(ncforge.UnsupportedError, match="not changed"):
             ncforge.Dataset(f"{web.url}/new.nc", mode)
-    assert "writing to a URL" in run("pack", DATA / "uv300.nc", f"{web.url}/x.ncz", code=1).stderr
+    assert "writing to a URL" in run("zip", DATA / "uv300.nc", f"{web.url}/x.ncz", code=1).stderr
     assert not Path("http:").exists()
 
 

@@ -165,42 +165,42 @@ def test_resume_and_checkpoint(source: Path) -> None:
         ncforge.copy(source, target, checkpoint=-1)
 
 
-def test_packing(tmp_path: Path) -> None:
-    plain, packed, back = tmp_path / "a.nc", tmp_path / "a.ncz", tmp_path / "b.nc"
+def test_zipping(tmp_path: Path) -> None:
+    plain, zipped, back = tmp_path / "a.nc", tmp_path / "a.ncz", tmp_path / "b.nc"
     with netCDF4.Dataset(plain, "w", format="NETCDF3_64BIT_OFFSET") as ds:
         ds.createDimension("t", None)
         ds.createVariable("v", "f8", ("t",))[:] = np.linspace(0, 1, 20_000)
     for options in ({}, {"codec": "lz4"}, {"codec": "deflate", "level": 9}, {"block": "4K"}, {"block": 1 << 16}):
-        report = ncforge.pack(plain, packed, overwrite=True, **options)
+        report = ncforge.zip(plain, zipped, overwrite=True, **options)
         assert report.image_bytes == plain.stat().st_size
-        assert ncforge.verify(packed).problems == []
-        ncforge.unpack(packed, back, overwrite=True)
+        assert ncforge.verify(zipped).problems == []
+        ncforge.unzip(zipped, back, overwrite=True)
         assert back.read_bytes() == plain.read_bytes()
     with netCDF4.Dataset(back) as ds:
         assert (ds["v"][:] == np.linspace(0, 1, 20_000)).all()
-    with ncforge.Dataset(packed, "a") as ds:
+    with ncforge.Dataset(zipped, "a") as ds:
         ds["v"][:] = np.random.default_rng(1).random(20_000)
-    before = packed.stat().st_size
-    assert ncforge.compact(packed).output_bytes <= before
+    before = zipped.stat().st_size
+    assert ncforge.compact(zipped).output_bytes <= before
     with pytest.raises(ncforge.ExistsError):
-        ncforge.pack(plain, packed)
+        ncforge.zip(plain, zipped)
     with pytest.raises(ncforge.InvalidError, match="lz4"):
-        ncforge.pack(plain, packed, overwrite=True, codec="lz4", level=3)
-    with pytest.raises(ncforge.InvalidError, match="not packed"):
+        ncforge.zip(plain, zipped, overwrite=True, codec="lz4", level=3)
+    with pytest.raises(ncforge.InvalidError, match="not zipped"):
         ncforge.verify(plain)
 
 
 def test_damage_is_reported(tmp_path: Path) -> None:
-    plain, packed = tmp_path / "a.nc", tmp_path / "a.ncz"
+    plain, zipped = tmp_path / "a.nc", tmp_path / "a.ncz"
     with netCDF4.Dataset(plain, "w", format="NETCDF3_CLASSIC") as ds:
         ds.createDimension("x", 50_000)
         ds.createVariable("v", "f8", ("x",))[:] = np.random.default_rng(2).random(50_000)
-    ncforge.pack(plain, packed)
-    content = bytearray(packed.read_bytes())
+    ncforge.zip(plain, zipped)
+    content = bytearray(zipped.read_bytes())
     middle = len(content) // 2
     content[middle] ^= 0xFF
-    packed.write_bytes(content)
-    found = ncforge.verify(packed)
+    zipped.write_bytes(content)
+    found = ncforge.verify(zipped)
     assert not found
     assert found.problems[0].touches == ["v"]
 
@@ -244,7 +244,7 @@ def test_choosing_chunks(source: Path) -> None:
         ("combine", "hole", "holes"),
         ("compare", "tolerence", "tolerance"),
         ("split", "hallo", "halo"),
-        ("pack", "levels", "level"),
+        ("zip", "levels", "level"),
     ],
 )
 def test_unknown_options_name_the_nearest(source: Path, call: str, wrong: str, near: str) -> None:

@@ -1,6 +1,6 @@
 """Fast netCDF, classic and netCDF-4, without netCDF-C or HDF5.
 
-``Dataset`` has the names and arguments of netCDF4-python; ``copy``, ``combine``, ``split``, ``pack``, ``doctor``, ``compare``,
+``Dataset`` has the names and arguments of netCDF4-python; ``copy``, ``combine``, ``split``, ``zip``, ``doctor``, ``compare``,
 ``info`` and ``bench`` are the commands of ``ncforge`` as functions; ``to_netcdf`` writes objects of xarray, and
 ``engine="ncforge"`` reads files for xarray; ``accelerate`` lets ncforge read for ``netCDF4`` and what is built on it.
 
@@ -57,21 +57,21 @@ if TYPE_CHECKING:
         Difference,
         Info,
         Largest,
-        PackReport,
         Problem,
         SplitReport,
         VerifyReport,
+        ZipReport,
         compact,
         compare,
         copy,
         info,
-        pack,
         plan_copy,
         split,
         tune_chunks,
-        unpack,
+        unzip,
         verify,
     )
+    from ncforge.ops import zip as zip
     from ncforge.types import CompoundType, EnumType, OpaqueType, VLType
     from ncforge.variable import Variable
     from ncforge.xarray import open_mfdataset, to_netcdf
@@ -116,20 +116,20 @@ _FROM = {
         "Difference",
         "Info",
         "Largest",
-        "PackReport",
         "Problem",
         "SplitReport",
         "VerifyReport",
+        "ZipReport",
         "compact",
         "compare",
         "copy",
         "info",
-        "pack",
         "plan_copy",
         "split",
         "tune_chunks",
-        "unpack",
+        "unzip",
         "verify",
+        "zip",
     ),
     "types": ("CompoundType", "EnumType", "OpaqueType", "VLType"),
     "variable": ("Variable",),
@@ -138,6 +138,9 @@ _FROM = {
 _WHERE = {name: module for module, names in _FROM.items() for name in names}
 _MODULES = ("bench", "dataset", "dimension", "engine", "errors", "multifile", "ops", "types", "variable", "xarray")
 
+_OLD_NAMES = {"pack": "zip", "unpack": "unzip", "PackReport": "ZipReport"}
+
+# Without `open` and `zip`: `from ncforge import *` must not hide Python's own.
 __all__ = [
     "BudgetError",
     "ChangedError",
@@ -173,7 +176,6 @@ __all__ = [
     "NotNetcdfError",
     "NotRepresentableError",
     "OpaqueType",
-    "PackReport",
     "Problem",
     "ReferencesReport",
     "Rule",
@@ -185,6 +187,7 @@ __all__ = [
     "Variable",
     "VerifyError",
     "VerifyReport",
+    "ZipReport",
     "__version__",
     "accelerate",
     "bench",
@@ -203,9 +206,7 @@ __all__ = [
     "get_alignment",
     "info",
     "num2date",
-    "open",
     "open_mfdataset",
-    "pack",
     "plan_combine",
     "plan_copy",
     "references",
@@ -216,7 +217,7 @@ __all__ = [
     "stringtochar",
     "to_netcdf",
     "tune_chunks",
-    "unpack",
+    "unzip",
     "verify",
 ]
 
@@ -233,6 +234,8 @@ def __getattr__(name: str) -> Any:
 
     if name in _MODULES:
         return import_module(f"ncforge.{name}")
+    if name in _OLD_NAMES:
+        return getattr(import_module("ncforge.ops"), _OLD_NAMES[name])
     module = _WHERE.get(name)
     if module is None:
         raise AttributeError(f"module 'ncforge' has no attribute {name!r}")
@@ -241,4 +244,4 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__, *_MODULES})
+    return sorted({*globals(), *__all__, *_WHERE, *_MODULES})

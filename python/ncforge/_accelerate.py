@@ -50,7 +50,7 @@ def accelerate() -> list[ServedLibrary]:
     """Lets ncforge read for the netCDF-C of this process, for ``netCDF4`` and everything that is built on it.
 
     ``netCDF4`` is imported first, if it is installed. Files that are open for reading from now on are served: large reads of
-    numbers and text, packed files (``.ncz``), variables whose filters have no plug-in. Values are those of netCDF-C;
+    numbers and text, zipped files (``.ncz``), variables whose filters have no plug-in. Values are those of netCDF-C;
     everything else is done by netCDF-C itself. It may be called again, after another library that has a netCDF-C was imported.
 
     ``NCFORGE_NETCDF=off`` in the environment makes it do nothing; with ``NCFORGE_NETCDF=log``, standard error shows what was served.

@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Any, overload
 
 from ncforge import _core
 from ncforge._options import given
-from ncforge._packing import PackReport, Problem, VerifyReport, compact, pack, unpack, verify
 from ncforge._progress import Progress, reporter
 from ncforge._reports import Path, identity, only
 from ncforge._splitting import ChunkChoice, SplitReport, split, tune_chunks
+from ncforge._zipping import Problem, VerifyReport, ZipReport, compact, unzip, verify, zip
 from ncforge.errors import NcforgeError
 
 if TYPE_CHECKING:
@@ -56,20 +56,20 @@ __all__ = [
     "Difference",
     "Info",
     "Largest",
-    "PackReport",
     "Problem",
     "SplitReport",
     "VerifyReport",
+    "ZipReport",
     "compact",
     "compare",
     "copy",
     "info",
-    "pack",
     "plan_copy",
     "split",
     "tune_chunks",
-    "unpack",
+    "unzip",
     "verify",
+    "zip",
 ]
 
 
@@ -220,7 +220,7 @@ def copy(
     ----------
     source, target
         A file, and the one to write; or several files, and a folder for those of the same names. A target appears
-        under its name when it is complete. A name that ends in ``.ncz`` makes a packed file.
+        under its name when it is complete. A name that ends in ``.ncz`` makes a zipped file.
     format
         "keep" (the default), "classic", "cdf2", "cdf5", "netcdf4" or "netcdf4-classic"; or as netCDF4-python has it,
         "NETCDF3_CLASSIC" to "NETCDF4".

@@ -12,7 +12,6 @@ mod info;
 mod nccopy;
 mod netcdf;
 mod old;
-mod pack;
 mod refs;
 mod report;
 mod shared;
@@ -21,6 +20,7 @@ mod split;
 mod tasks;
 mod tune;
 mod words;
+mod zip;
 
 use std::ffi::OsString;
 use std::path::Path;
@@ -42,7 +42,6 @@ pub(crate) use info::InfoArgs;
 pub(crate) use nccopy::NccopyArgs;
 pub(crate) use netcdf::{EnableArgs, Netcdf, NetcdfArgs, ProgramArgs, StatusArgs};
 pub(crate) use old::OldArgs;
-pub(crate) use pack::{CompactArgs, PackArgs, UnpackArgs, VerifyArgs};
 pub(crate) use refs::RefsArgs;
 pub(crate) use report::ReportArgs;
 pub(crate) use shared::{CodecArgs, OnlyArgs, RunArgs, WrittenArgs};
@@ -50,6 +49,7 @@ pub(crate) use shell::{CompletionsArgs, ManArgs};
 pub(crate) use split::SplitArgs;
 pub(crate) use tune::{CalibrateArgs, ChoosingArgs, Tune, TuneArgs, TuneChunksArgs};
 pub(crate) use words::word;
+pub(crate) use zip::{CompactArgs, UnzipArgs, VerifyArgs, ZipArgs};
 
 use crate::exit::Exit;
 use crate::stderr::to_stderr;
@@ -100,13 +100,13 @@ pub(crate) enum Command {
     Compare(CompareArgs),
     #[command(about = "Say what is slow in files, and which command fixes it")]
     Doctor(Box<DoctorArgs>),
-    #[command(about = "Pack a classic file into compressed blocks, to be used in place")]
-    Pack(PackArgs),
-    #[command(about = "Unpack a packed file, to the byte")]
-    Unpack(UnpackArgs),
-    #[command(about = "Rewrite a packed file without unused space")]
+    #[command(about = "Zip a classic file into compressed blocks, to be used in place", alias = "pack")]
+    Zip(ZipArgs),
+    #[command(about = "Unzip a zipped file, to the byte", alias = "unpack")]
+    Unzip(UnzipArgs),
+    #[command(about = "Rewrite a zipped file without unused space")]
     Compact(CompactArgs),
-    #[command(about = "Read everything in packed files and check it")]
+    #[command(about = "Read everything in zipped files and check it")]
     Verify(VerifyArgs),
     #[command(about = "Choose chunk shapes; measure the machine they are for")]
     Tune(TuneArgs),
@@ -144,8 +144,8 @@ impl Command {
             Command::Info(a) => a.global.clone(),
             Command::Compare(a) => a.global.clone(),
             Command::Doctor(a) => a.global.clone(),
-            Command::Pack(a) => a.global.clone(),
-            Command::Unpack(a) => a.global.clone(),
+            Command::Zip(a) => a.global.clone(),
+            Command::Unzip(a) => a.global.clone(),
             Command::Compact(a) => a.global.clone(),
             Command::Verify(a) => a.global.clone(),
             Command::Bench(a) => match &a.workload {
@@ -272,6 +272,10 @@ mod tests {
         assert!(matches!(named("ncforge dump a.nc"), Command::Info(_)));
         assert!(matches!(named("ncforge diff a.nc b.nc"), Command::Compare(_)));
         assert!(matches!(named("ncforge rechunk a.nc b.nc --for series"), Command::Rechunk(_)));
+        // The names before 0.1: they work and are in no help.
+        assert!(matches!(named("ncforge pack a.nc b.ncz"), Command::Zip(_)));
+        assert!(matches!(named("ncforge unpack a.ncz b.nc"), Command::Unzip(_)));
+        assert!(!declaration().render_long_help().to_string().contains("pack"));
     }
 
     #[test]

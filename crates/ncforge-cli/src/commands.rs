@@ -11,7 +11,6 @@ mod info;
 mod nccopy;
 mod netcdf;
 mod old;
-mod pack;
 mod page;
 mod refs;
 mod report;
@@ -20,6 +19,7 @@ mod shell;
 mod split;
 mod tune;
 mod verify;
+mod zip;
 
 use std::ffi::OsString;
 
@@ -86,9 +86,9 @@ pub(crate) fn run(cli: Cli, argv: &[OsString], again: &[OsString]) -> Exit {
         Command::Info(a) => info::run(&a, &cx),
         Command::Compare(a) => compare::run(&a, &cx),
         Command::Doctor(a) => doctor::run(&a, &cx),
-        Command::Pack(a) => pack::run(&a, &cx),
-        Command::Unpack(a) => pack::run_unpack(&a, &cx),
-        Command::Compact(a) => pack::run_compact(&a, &cx),
+        Command::Zip(a) => zip::run(&a, &cx),
+        Command::Unzip(a) => zip::run_unzip(&a, &cx),
+        Command::Compact(a) => zip::run_compact(&a, &cx),
         Command::Verify(a) => verify::run(&a, &cx),
         Command::Tune(a) => tune::run(&a, &cx),
         Command::Bench(a) => bench::run(&a, &cx),

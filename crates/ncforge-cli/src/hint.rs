@@ -17,7 +17,7 @@ pub(crate) fn of(e: &Error) -> &'static str {
             "get the file anew from where it came; where only a part is damaged, `ncforge info` lists the rest"
         }
         Error::NotNetcdf { .. } => {
-            "ncforge reads netCDF classic, netCDF-4 and packed files; `file NAME` may tell what this is"
+            "ncforge reads netCDF classic, netCDF-4 and zipped files; `file NAME` may tell what this is"
         }
         Error::Unsupported { .. } => {
             "docs/formats.md lists what is supported; other variables can be copied with --vars"

@@ -75,7 +75,7 @@ fn records_are_stored_in_many_ways() {
     let small =
         "--records 400 --reads 20 --stations 3 --years 2 --repetitions 1 --blocks 4K,16K --chunks 64,1024";
     let ran = p.run(&format!("bench records {small}")).exits(0);
-    for text in ["packed:16K:lz4", "nc4:64:zstd=4", "random again", "create empty", "× classic"] {
+    for text in ["zipped:16K:lz4", "nc4:64:zstd=4", "random again", "create empty", "× classic"] {
         assert!(ran.out.contains(text), "{text}");
     }
     let doc = p.run(&format!("bench records {small} --only network --json")).exits(0).json();

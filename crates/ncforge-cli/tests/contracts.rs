@@ -123,8 +123,8 @@ fn hints_fit_what_went_wrong() {
         .says("`UWND`: filter 32003 (snappy)");
     p.run("verify navy_winds.nc")
         .exits(2)
-        .says("is not packed")
-        .says("hint: `ncforge pack` packs classic files");
+        .says("is not zipped")
+        .says("hint: `ncforge zip` zips classic files");
     for tool in ["mppnccombine", "nocscombine", "rebuild_nemo"] {
         p.run(&format!("{tool} --help")).exits(0).prints("Example:").prints(&format!("ncforge {tool} "));
     }
@@ -135,7 +135,7 @@ fn a_missing_output_folder_is_usage() {
     let p = Place::new();
     p.real("navy_winds.nc");
     p.real("uv300.nc");
-    p.run("pack uv300.nc uv300.ncz").exits(0);
+    p.run("zip uv300.nc uv300.ncz").exits(0);
     p.run("bench access uv300.nc --repetitions 1 --json=r.json").exits(0);
     for line in [
         "copy navy_winds.nc no/out.nc",
@@ -144,8 +144,8 @@ fn a_missing_output_folder_is_usage() {
         "nccopy navy_winds.nc no/out.nc",
         "combine tile_0000.nc -o no/out.nc",
         "split navy_winds.nc -o no/tile --tiles 2x2",
-        "pack uv300.nc no/out.ncz",
-        "unpack uv300.ncz no/out.nc",
+        "zip uv300.nc no/out.ncz",
+        "unzip uv300.ncz no/out.nc",
         "info uv300.nc --html no/page.html",
         "doctor uv300.nc --html no/page.html",
         "report r.json -o no/page.html",

@@ -68,7 +68,7 @@ fn storage_is_as_asked() {
     let plan = p.run("copy a.nc b.nc --dry-run --json").exits(0).json();
     let u = plan["variables"].as_array().expect("list").iter().find(|v| v["name"] == "U").expect("U").clone();
     assert_eq!(u["route"], "raw");
-    // The name says that it is going to be packed, which a plan knows as well as a copy.
+    // The name says that it is going to be zipped, which a plan knows as well as a copy.
     let plan = p.run("copy a.nc b.ncz --dry-run --json").exits(0).json();
     let done = p.run("copy a.nc b.ncz --json").exits(0).json();
     assert_eq!((&plan["format"], &plan["variables"][0]["route"]), (&done["format"], &"boxes".into()));

@@ -160,22 +160,22 @@ impl Bitshuffle {
         out.clear();
         out.extend_from_slice(&(src.len() as u64).to_be_bytes());
         out.extend_from_slice(&(declared as u32).to_be_bytes());
-        let mut packed = Vec::new();
+        let mut compressed = Vec::new();
         with_block(2 * block, |buffer| {
             let (rows, planes) = buffer.split_at_mut(block);
             for part in whole.chunks(declared) {
                 let rows = &mut rows[..part.len()];
                 kernels::bitshuffle(part, rows, planes, self.element);
                 let n = match self.compressor {
-                    Compressor::Zstd(level) => zstd::encode(rows, level, &mut packed)?,
+                    Compressor::Zstd(level) => zstd::encode(rows, level, &mut compressed)?,
                     _ => {
-                        grow(&mut packed, lz4_flex::block::get_maximum_output_size(rows.len()));
-                        lz4_flex::block::compress_into(rows, &mut packed)
+                        grow(&mut compressed, lz4_flex::block::get_maximum_output_size(rows.len()));
+                        lz4_flex::block::compress_into(rows, &mut compressed)
                             .map_err(|e| Error::BadFilter(format!("bitshuffle: {e}")))?
                     }
                 };
                 out.extend_from_slice(&(n as u32).to_be_bytes());
-                out.extend_from_slice(&packed[..n]);
+                out.extend_from_slice(&compressed[..n]);
             }
             Ok::<(), Error>(())
         })?;

@@ -6,7 +6,7 @@
 //! Writing has two encoders. Shuffled chunks at levels 1 to 7 are encoded by [`PlaneEncoder`], which chooses a treatment
 //! for each byte plane; everything else by libdeflate, whose own levels 1 to 12 are mapped; level 0 stores.
 //! Level numbers have zlib's meaning: at no level is a stream more than 2 % larger than zlib's, beyond a few
-//! dozen bytes, and most are smaller. docs/deflate.md describes the method and the measurements.
+//! dozen bytes, and most are smaller. docs/notes/0013-deflate-by-planes.md describes the method and the measurements.
 
 mod bits;
 mod block;

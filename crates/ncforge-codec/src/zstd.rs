@@ -19,7 +19,7 @@ pub(super) const MAX_EXPANSION: usize = 32 * 1024;
 
 thread_local! {
     static DECODER: RefCell<Option<Decompressor<'static>>> = const { RefCell::new(None) };
-    /// Most recently used first: variables of different levels, or a packed file in the same program, use them in turn.
+    /// Most recently used first: variables of different levels, or a zipped file in the same program, use them in turn.
     static ENCODERS: RefCell<Vec<(Settings, Compressor<'static>)>> = const { RefCell::new(Vec::new()) };
 }
 

@@ -1,11 +1,11 @@
 //! CDO looks at the first bytes of a file by itself (`cdiGetFiletype` of its library libcdi), and opens only what it knows. When we are
-//! preloaded, this function stands in front of libcdi's: where libcdi does not know the file and it is a packed one, the answer
+//! preloaded, this function stands in front of libcdi's: where libcdi does not know the file and it is a zipped one, the answer
 //! is the type of the classic file that it represents. It is never called in programs without libcdi.
 
 use std::ffi::{CStr, c_char, c_int};
 
 use ncforge::model::Format;
-use ncforge::store::packed;
+use ncforge::store::zipped;
 
 use crate::identity::path_of;
 use crate::report::{Wish, wish};
@@ -21,7 +21,7 @@ fn file_type(format: Format) -> Option<c_int> {
     }
 }
 
-/// libcdi's function, with packed files.
+/// libcdi's function, with zipped files.
 ///
 /// # Safety
 /// The arguments are those that libcdi's function takes.
@@ -41,15 +41,15 @@ pub unsafe extern "C" fn cdiGetFiletype(uri: *const c_char, byte_order: *mut c_i
     if known >= 0 || uri.is_null() || wish() == Wish::Off {
         return known;
     }
-    let packed = guarded(|| {
+    let zipped = guarded(|| {
         // SAFETY: libcdi takes a C string.
         let path = path_of(unsafe { CStr::from_ptr(uri) });
         let mut first = [0; 8];
         std::io::Read::read_exact(&mut std::fs::File::open(path).ok()?, &mut first).ok()?;
-        if !packed::detect(&first) {
+        if !zipped::detect(&first) {
             return None;
         }
         file_type(ncforge::Dataset::open(path).ok()?.schema().format)
     });
-    packed.unwrap_or(known)
+    zipped.unwrap_or(known)
 }

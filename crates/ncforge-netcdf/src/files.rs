@@ -15,7 +15,7 @@ use ncforge::{Dataset, OpenOptions};
 
 use crate::engine;
 use crate::identity::Identity;
-use crate::image::Packed;
+use crate::image::Zipped;
 use crate::limits::{self, Slot};
 use crate::report::{Wish, log, wish};
 use crate::tables::LIBRARIES;
@@ -37,8 +37,8 @@ pub(crate) struct OpenFile {
     fork: u32,
     /// ncforge's side of it.
     slot: Arc<Slot>,
-    /// A packed file: ncforge is the only reader.
-    packed: Option<Packed>,
+    /// A zipped file: ncforge is the only reader.
+    zipped: Option<Zipped>,
     /// What is known of its variables.
     pub(crate) variables: Variables,
     /// Estimated work of the reads that were left to netCDF-C while ncforge had not opened the file.
@@ -54,9 +54,9 @@ impl OpenFile {
         Self::with(path, identity, classic, off, None)
     }
 
-    /// A packed file.
-    pub(crate) fn packed(path: PathBuf, identity: Identity, packed: Packed) -> Self {
-        Self::with(path, identity, true, Arc::default(), Some(packed))
+    /// A zipped file.
+    pub(crate) fn zipped(path: PathBuf, identity: Identity, zipped: Zipped) -> Self {
+        Self::with(path, identity, true, Arc::default(), Some(zipped))
     }
 
     fn with(
@@ -64,7 +64,7 @@ impl OpenFile {
         identity: Identity,
         classic: bool,
         off: Arc<AtomicBool>,
-        packed: Option<Packed>,
+        zipped: Option<Zipped>,
     ) -> Self {
         Self {
             path,
@@ -73,7 +73,7 @@ impl OpenFile {
             off,
             fork: engine::forks(),
             slot: Arc::default(),
-            packed,
+            zipped,
             variables: Variables::default(),
             waiting: AtomicU64::new(0),
             served: AtomicU64::new(0),
@@ -98,9 +98,9 @@ impl OpenFile {
         self.why.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(why.into());
     }
 
-    /// What a packed file has.
-    pub(crate) fn packed_file(&self) -> Option<&Packed> {
-        self.packed.as_ref()
+    /// What a zipped file has.
+    pub(crate) fn zipped_file(&self) -> Option<&Zipped> {
+        self.zipped.as_ref()
     }
 
     /// Whether ncforge has opened the file.

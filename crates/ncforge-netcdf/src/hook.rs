@@ -15,15 +15,15 @@ use crate::files::{self, OpenFile};
 use crate::identity::{Identity, path_of};
 use crate::libraries::Library;
 use crate::tables::{CLASSIC, HDF5, LIBRARIES, guarded, original, remember};
-use crate::{packed, serve, writers};
+use crate::{serve, writers, zipped};
 
 /// The array of ones that `nc_get_var1` passes as the count: by its address, single values of classic files go straight on.
 static ONES: [AtomicPtr<usize>; LIBRARIES] = [const { AtomicPtr::new(null_mut()) }; LIBRARIES];
 
-/// The tables of ours for one library: formats of its own, and packed files.
+/// The tables of ours for one library: formats of its own, and zipped files.
 struct Tables {
     formats: [Dispatch; 2],
-    packed: Dispatch,
+    zipped: Dispatch,
 }
 
 fn patched<const L: usize, const T: usize>(own: &Dispatch) -> Dispatch {
@@ -42,11 +42,11 @@ fn patched<const L: usize, const T: usize>(own: &Dispatch) -> Dispatch {
 fn tables<const L: usize>(own: [&Dispatch; 2]) -> Tables {
     Tables {
         formats: [patched::<L, HDF5>(own[HDF5]), patched::<L, CLASSIC>(own[CLASSIC])],
-        packed: packed::table::<L>(own[CLASSIC]),
+        zipped: zipped::table::<L>(own[CLASSIC]),
     }
 }
 
-/// Installs the functions of library number `number` by `put`, which gets the two tables of its formats and the one for packed
+/// Installs the functions of library number `number` by `put`, which gets the two tables of its formats and the one for zipped
 /// files. They live for ever.
 pub(crate) fn install(
     number: usize,
@@ -62,10 +62,10 @@ pub(crate) fn install(
     };
     remember(number, own);
     let tables: &'static Tables = Box::leak(Box::new(tables));
-    put(&tables.formats, &tables.packed);
+    put(&tables.formats, &tables.zipped);
 }
 
-/// Installs the functions in a library whose tables are initialised, and defines the format of packed files.
+/// Installs the functions in a library whose tables are initialised, and defines the format of zipped files.
 pub(crate) fn install_in(number: usize, library: &Library) -> Result<(), &'static str> {
     // SAFETY: the variables are netCDF-C's, and initialised by `nc_initialize`.
     let own = unsafe { [(*library.hdf5_table).as_ref(), (*library.classic_table).as_ref()] };
@@ -74,19 +74,19 @@ pub(crate) fn install_in(number: usize, library: &Library) -> Result<(), &'stati
         return Err("its dispatch table is of another version");
     }
     ONES[number].store(library.ones, Ordering::Relaxed);
-    install(number, [hdf5, classic], |formats, packed| {
+    install(number, [hdf5, classic], |formats, zipped| {
         // SAFETY: the variables are netCDF-C's, writable, and read at each open only.
         unsafe {
             *library.hdf5_table = &raw const formats[HDF5];
             *library.classic_table = &raw const formats[CLASSIC];
         }
-        packed::define(library, packed);
+        zipped::define(library, zipped);
     });
     Ok(())
 }
 
 /// Installs the functions in the tables of a library that is loading us as a plug-in: it sets its variables later, so its tables
-/// are changed in place. The table for packed files.
+/// are changed in place. The table for zipped files.
 pub(crate) fn install_as_plugin(number: usize, library: &Library) -> Result<&'static Dispatch, &'static str> {
     let initialize = library.initialize_formats.ok_or("it hides the initialisation of its formats")?;
     // SAFETY: netCDF-C's own functions, which it calls itself in a moment; they set the variables to its static tables.
@@ -106,14 +106,14 @@ pub(crate) fn install_as_plugin(number: usize, library: &Library) -> Result<&'st
     ONES[number].store(library.ones, Ordering::Relaxed);
     let own_copies = [*hdf5, *classic];
     let mut done = Err("its dispatch tables cannot be changed");
-    install(number, [&own_copies[HDF5], &own_copies[CLASSIC]], |formats, packed| {
+    install(number, [&own_copies[HDF5], &own_copies[CLASSIC]], |formats, zipped| {
         if own.iter().all(|table| make_writable(*table)) {
             // SAFETY: the tables are writable now, and no file is open while netCDF-C initialises itself.
             unsafe {
                 *own[HDF5] = formats[HDF5];
                 *own[CLASSIC] = formats[CLASSIC];
             }
-            done = Ok(packed);
+            done = Ok(zipped);
         }
     });
     done

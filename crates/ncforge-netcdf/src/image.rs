@@ -1,4 +1,4 @@
-//! The image of a packed file as a file in memory, for netCDF-C: its header from the beginning, its values when they are needed.
+//! The image of a zipped file as a file in memory, for netCDF-C: its header from the beginning, its values when they are needed.
 
 use std::ffi::c_int;
 use std::fs::File;
@@ -9,27 +9,27 @@ use std::sync::{Mutex, PoisonError};
 use ncforge::Dataset;
 use ncforge::store::ReadStore;
 
-/// Images of up to this many bytes are unpacked into memory for conversions that only netCDF-C does as netCDF-C does them.
-const MOST_UNPACKED: u64 = 256 << 20;
+/// Images of up to this many bytes are unzipped into memory for conversions that only netCDF-C does as netCDF-C does them.
+const MOST_UNZIPPED: u64 = 256 << 20;
 
-/// A packed file's side of an open file.
-pub(crate) struct Packed {
+/// A zipped file's side of an open file.
+pub(crate) struct Zipped {
     pub(crate) dataset: Dataset,
     /// The file in memory.
     pub(crate) memory: File,
     /// Whether it has the values.
-    pub(crate) unpacked: Mutex<bool>,
+    pub(crate) unzipped: Mutex<bool>,
 }
 
-impl Packed {
-    /// Unpacks the image into the file in memory; whether it is there.
-    pub(crate) fn unpack(&self) -> bool {
-        let mut unpacked = self.unpacked.lock().unwrap_or_else(PoisonError::into_inner);
+impl Zipped {
+    /// Unzips the image into the file in memory; whether it is there.
+    pub(crate) fn unzip(&self) -> bool {
+        let mut unzipped = self.unzipped.lock().unwrap_or_else(PoisonError::into_inner);
         let store = self.dataset.container().store();
-        if !*unpacked && store.len() <= MOST_UNPACKED {
-            *unpacked = copy(&**store, &self.memory, 0, store.len()).is_ok();
+        if !*unzipped && store.len() <= MOST_UNZIPPED {
+            *unzipped = copy(&**store, &self.memory, 0, store.len()).is_ok();
         }
-        *unpacked
+        *unzipped
     }
 }
 

@@ -133,7 +133,7 @@ fn note(found: &mut Vec<Entry>, library: &Library, why: Option<&'static str>) {
 }
 
 /// The initialisation of the plug-in, which netCDF-C 4.10.1 and later calls: installs ncforge in the netCDF-C that calls, and gives
-/// the table for packed files; null when nothing is to be done.
+/// the table for zipped files; null when nothing is to be done.
 #[unsafe(no_mangle)]
 pub extern "C" fn ncforge_netcdf_plugin() -> *const c_void {
     let table = guarded(|| {

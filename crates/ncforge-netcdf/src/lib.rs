@@ -1,7 +1,7 @@
 //! **ncforge under netCDF-C**: programs that call netCDF-C, as they are, with ncforge reading for them.
 //!
 //! NetCDF-C sends every call through a table of functions for the format of the file. This library puts its own functions
-//! into the tables for HDF5 and classic files, and defines a format for packed files. NetCDF-C opens every file and answers
+//! into the tables for HDF5 and classic files, and defines a format for zipped files. NetCDF-C opens every file and answers
 //! everything about its schema; ncforge reads large selections of numbers and text from files that are open for reading.
 //! Whatever ncforge does not serve, netCDF-C's own function does, with the same arguments.
 //!
@@ -25,13 +25,13 @@ mod image;
 mod install;
 mod libraries;
 mod limits;
-mod packed;
 mod policy;
 mod report;
 mod serve;
 mod tables;
 mod variables;
 mod writers;
+mod zipped;
 
 pub use cdi::cdiGetFiletype;
 pub use install::{ncforge_netcdf_enable, ncforge_netcdf_plugin, ncforge_netcdf_status};

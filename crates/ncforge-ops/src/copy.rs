@@ -167,7 +167,7 @@ pub(crate) fn copy_of(
         plan::check_readable(source, work.moved.from)?;
     }
     let mut report = report_of(&plan, output, &identity);
-    if options.resume && is_complete(output, &plan, options.packed.is_some(), source) {
+    if options.resume && is_complete(output, &plan, options.zipped.is_some(), source) {
         report.was_complete = true;
         report.output_bytes = Identity::of(output)?.len();
         report.seconds = begun.elapsed().as_secs_f64();
@@ -214,7 +214,7 @@ pub(crate) fn copy_of(
             checkpoint: options.checkpoint,
             lasting,
             header_room: options.header_room,
-            packed: options.packed,
+            zipped: options.zipped,
             elsewhere,
         },
         &mut claim,
@@ -275,7 +275,7 @@ fn report_of(plan: &Plan, output: &Path, identity: &Identity) -> CopyReport {
 
 /// Whether an earlier run had brought the output to its end: it is there, it is younger than the source, nothing
 /// is left of the work, and it is described as this copy's output would be.
-fn is_complete(output: &Path, plan: &Plan, packed: bool, source: &dyn Source) -> bool {
+fn is_complete(output: &Path, plan: &Plan, zipped: bool, source: &dyn Source) -> bool {
     let files = source.files();
     let modified = |p: &Path| p.metadata().and_then(|m| m.modified()).ok();
     let younger = || {
@@ -290,7 +290,7 @@ fn is_complete(output: &Path, plan: &Plan, packed: bool, source: &dyn Source) ->
     !same_file
         && Dataset::open_with(output, source.engine()).is_ok_and(|d| {
             d.schema().format == plan.schema.format
-                && d.container().store().blocks().is_some() == packed
+                && d.container().store().blocks().is_some() == zipped
                 && crate::compare::compare_schemas(&plan.schema, d.schema(), false).is_same()
         })
 }

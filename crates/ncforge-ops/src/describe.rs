@@ -11,16 +11,16 @@
 mod cdl;
 mod json;
 mod number;
-mod packed;
 mod special;
 mod storage;
 mod table;
 mod text;
 mod values;
+mod zipped;
 
 pub use cdl::{CdlOptions, cdl, cdl_of};
 pub use json::json;
-pub use packed::PackedStorage;
 pub use storage::{FileStorage, VarStorage, storage};
 pub use table::table;
 pub(crate) use values::attribute_words;
+pub use zipped::ZippedStorage;

@@ -50,8 +50,8 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(ops::plan_copy, module)?)?;
     module.add_function(wrap_pyfunction!(ops::compare, module)?)?;
     module.add_function(wrap_pyfunction!(ops::split, module)?)?;
-    module.add_function(wrap_pyfunction!(ops::pack, module)?)?;
-    module.add_function(wrap_pyfunction!(ops::unpack_file, module)?)?;
+    module.add_function(wrap_pyfunction!(ops::zip, module)?)?;
+    module.add_function(wrap_pyfunction!(ops::unzip, module)?)?;
     module.add_function(wrap_pyfunction!(ops::compact, module)?)?;
     module.add_function(wrap_pyfunction!(ops::verify, module)?)?;
     module.add_function(wrap_pyfunction!(ops::tune_chunks, module)?)?;

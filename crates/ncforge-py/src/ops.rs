@@ -1,4 +1,4 @@
-//! Whole-file work: copying, comparing, packing, splitting, describing, choosing chunks. Requests come as dictionaries of
+//! Whole-file work: copying, comparing, zipping, splitting, describing, choosing chunks. Requests come as dictionaries of
 //! keyword arguments, reports go to Python as JSON text.
 
 use std::path::{Path, PathBuf};
@@ -9,9 +9,9 @@ use ncforge_ops::compare::CompareRequest;
 use ncforge_ops::copy::CopyRequest;
 use ncforge_ops::describe::{self, CdlOptions};
 use ncforge_ops::doctor::{DoctorRequest, ReaderCache, anatomy};
-use ncforge_ops::pack::{self as packing, PackRequest, UnpackRequest};
 use ncforge_ops::request::EngineRequest;
 use ncforge_ops::split::SplitRequest;
+use ncforge_ops::zip::{self as zipping, UnzipRequest, ZipRequest};
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 
@@ -98,37 +98,37 @@ pub(crate) fn split(
     })
 }
 
-/// Packs a classic file; the report as JSON.
+/// Zips a classic file; the report as JSON.
 #[pyfunction]
-pub(crate) fn pack(
+pub(crate) fn zip(
     py: Python<'_>,
     source: PathBuf,
     target: PathBuf,
-    request: Asked<PackRequest>,
+    request: Asked<ZipRequest>,
     progress: Option<Py<PyAny>>,
 ) -> PyResult<String> {
     reporting(py, progress, |progress| {
         let options = request.0.options().map_err(refused)?;
-        to_json(&packing::pack(&source, &target, &options, &request.0.engine.engine()?, progress)?)
+        to_json(&zipping::zip(&source, &target, &options, &request.0.engine.engine()?, progress)?)
     })
 }
 
-/// Unpacks a packed file; the report as JSON.
+/// Unzips a zipped file; the report as JSON.
 #[pyfunction]
-pub(crate) fn unpack_file(
+pub(crate) fn unzip(
     py: Python<'_>,
     source: PathBuf,
     target: PathBuf,
-    request: Asked<UnpackRequest>,
+    request: Asked<UnzipRequest>,
     progress: Option<Py<PyAny>>,
 ) -> PyResult<String> {
     reporting(py, progress, |progress| {
         let engine = request.0.engine.engine()?;
-        to_json(&packing::unpack(&source, &target, request.0.overwrite, &engine, progress)?)
+        to_json(&zipping::unzip(&source, &target, request.0.overwrite, &engine, progress)?)
     })
 }
 
-/// Rewrites a packed file without unused space; the report as JSON.
+/// Rewrites a zipped file without unused space; the report as JSON.
 #[pyfunction]
 pub(crate) fn compact(
     py: Python<'_>,
@@ -136,10 +136,10 @@ pub(crate) fn compact(
     request: Asked<EngineRequest>,
     progress: Option<Py<PyAny>>,
 ) -> PyResult<String> {
-    reporting(py, progress, |progress| to_json(&packing::compact(&path, &request.0.engine()?, progress)?))
+    reporting(py, progress, |progress| to_json(&zipping::compact(&path, &request.0.engine()?, progress)?))
 }
 
-/// Reads everything in a packed file and checks it; what was found, as JSON.
+/// Reads everything in a zipped file and checks it; what was found, as JSON.
 #[pyfunction]
 pub(crate) fn verify(
     py: Python<'_>,
@@ -147,7 +147,7 @@ pub(crate) fn verify(
     request: Asked<EngineRequest>,
     progress: Option<Py<PyAny>>,
 ) -> PyResult<String> {
-    reporting(py, progress, |progress| to_json(&packing::verify(&path, &request.0.engine()?, progress)?))
+    reporting(py, progress, |progress| to_json(&zipping::verify(&path, &request.0.engine()?, progress)?))
 }
 
 /// Chunk shapes that suit a file's variables, as JSON.

@@ -33,7 +33,6 @@ mod how;
 mod linear;
 mod machine;
 mod options;
-mod packed;
 mod parts;
 mod picks;
 mod plan;
@@ -51,6 +50,7 @@ mod testing;
 mod tests;
 mod unpacked;
 mod writer;
+mod zipped;
 
 use std::sync::atomic::AtomicU64;
 use std::sync::{Arc, OnceLock};
@@ -142,7 +142,7 @@ impl Engine {
     }
 
     /// The memory budget in bytes. Half of it is for decoded chunks (and
-    /// blocks of packed files), a quarter for chunks being gathered by a
+    /// blocks of zipped files), a quarter for chunks being gathered by a
     /// [`Writer`], an eighth for spare buffers, and an eighth for memory of dropped results, kept for the next
     /// ones. Where requests follow a pattern, coming ones take precedence over all of these; they may take the
     /// whole of it, or half while there is a [`Writer`]. Results themselves are the caller's and do not count, nor

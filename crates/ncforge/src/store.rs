@@ -1,7 +1,7 @@
-//! Where bytes live: a file, memory, or the compressed blocks of a packed file.
+//! Where bytes live: a file, memory, or the compressed blocks of a zipped file.
 //!
 //! Three traits, by what a user needs: [`ReadStore`] for readers, [`WriteStore`] for writers, and [`BlockStore`] for
-//! what only packed files offer, reached by [`ReadStore::blocks`].
+//! what only zipped files offer, reached by [`ReadStore::blocks`].
 
 mod blocks;
 mod file;
@@ -10,13 +10,13 @@ mod memory;
 mod near;
 mod open;
 pub(crate) mod output;
-pub mod packed;
 pub(crate) mod paged;
 mod profile;
 mod recorded;
 pub mod remote;
 mod replace;
 pub mod requests;
+pub mod zipped;
 
 use std::any::Any;
 use std::fmt::Debug;
@@ -106,7 +106,7 @@ pub trait ReadStore: Send + Sync + Debug {
         None
     }
     /// The store itself, for code that serves one kind of store in a way of its own ([`FileStore::of`],
-    /// [`packed::PackedStore::of`], [`RecordedStore::of`]). Stores that nobody needs to recognise give nothing.
+    /// [`zipped::ZippedStore::of`], [`RecordedStore::of`]). Stores that nobody needs to recognise give nothing.
     fn as_any(&self) -> Option<&dyn Any> {
         None
     }

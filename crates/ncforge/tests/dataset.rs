@@ -13,10 +13,10 @@ use ncforge::{CreateOptions, Dataset, DatasetMut, Engine, EngineOptions, Error, 
 const ALL_FORMATS: [Format; 5] =
     [Format::Cdf1, Format::Cdf2, Format::Cdf5, Format::Netcdf4, Format::Netcdf4Classic];
 
-/// All formats, the classic ones also packed: with the extension that says so.
+/// All formats, the classic ones also zipped: with the extension that says so.
 fn kinds() -> impl Iterator<Item = (Format, &'static str)> {
-    let packed = ALL_FORMATS.into_iter().filter(|f| f.is_classic()).map(|f| (f, "ncz"));
-    ALL_FORMATS.into_iter().map(|f| (f, "nc")).chain(packed)
+    let zipped = ALL_FORMATS.into_iter().filter(|f| f.is_classic()).map(|f| (f, "ncz"));
+    ALL_FORMATS.into_iter().map(|f| (f, "nc")).chain(zipped)
 }
 
 fn dim(name: &str, len: u64, unlimited: bool) -> Dimension {

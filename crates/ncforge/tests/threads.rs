@@ -94,9 +94,9 @@ fn written_files_are_the_same_bytes() {
     let dir = tempfile::tempdir().unwrap();
     const BOTH: &[u64] = &[8 << 20, 256 << 20];
     let plain = [Format::Netcdf4, Format::Cdf1, Format::Cdf2, Format::Cdf5].map(|f| (f, "nc", BOTH));
-    // How much of a packed file is held back depends on the memory, and what lies where on that.
-    let packed = [(Format::Cdf2, "ncz", &BOTH[..1]), (Format::Cdf5, "ncz", &BOTH[1..])];
-    for (format, ext, memories) in plain.into_iter().chain(packed) {
+    // How much of a zipped file is held back depends on the memory, and what lies where on that.
+    let zipped = [(Format::Cdf2, "ncz", &BOTH[..1]), (Format::Cdf5, "ncz", &BOTH[1..])];
+    for (format, ext, memories) in plain.into_iter().chain(zipped) {
         let mut first: Option<Vec<u8>> = None;
         for threads in [1, 2, 3, 8] {
             for &memory in memories {

@@ -12,7 +12,7 @@
 //!
 //! let setup = Setup { repetitions: 1, ..Setup::default() };
 //! let options = station::Options { records: 300, reads: 20, setup, ..station::Options::default() };
-//! let stored = [Stored::Classic, "packed:16K:zstd".parse()?];
+//! let stored = [Stored::Classic, "zipped:16K:zstd".parse()?];
 //! let section = station::run(&[], &stored, &options, &mut |_| {})?;
 //! assert!(!section.is_wrong());
 //! # Ok::<(), Box<dyn std::error::Error>>(())

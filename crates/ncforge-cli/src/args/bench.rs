@@ -54,7 +54,7 @@ pub(crate) enum Workload {
     Convert(Box<ConvertArgs>),
     #[command(about = "Write and read an array in blocks, by one process or many, with any library")]
     Io(Box<IoArgs>),
-    #[command(about = "Store records of stations in many ways, packed above all, and read and update them")]
+    #[command(about = "Store records of stations in many ways, zipped above all, and read and update them")]
     Records(Box<RecordsArgs>),
     #[command(about = "Put the tiles of a model together, by ncforge, by libraries and by other tools")]
     Combine(Box<BenchCombineArgs>),

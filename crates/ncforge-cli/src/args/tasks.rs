@@ -32,8 +32,8 @@ const TASKS: [Task; 8] = [
     },
     Task {
         title: "Keep classic files in compressed blocks",
-        example: "ncforge pack obs.nc obs.ncz",
-        commands: &["pack", "unpack", "compact", "verify"],
+        example: "ncforge zip obs.nc obs.ncz",
+        commands: &["zip", "unzip", "compact", "verify"],
     },
     Task {
         title: "Programs that you cannot change",

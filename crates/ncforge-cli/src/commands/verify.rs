@@ -1,13 +1,13 @@
 //! `ncforge verify`
 
-use ncforge_ops::pack::{VerifyReport, verify};
 use ncforge_ops::progress::Progress;
 use ncforge_ops::words::{count, many};
+use ncforge_ops::zip::{VerifyReport, verify};
 use serde_json::json;
 
 use super::Context;
 use super::document;
-use super::pack::failure;
+use super::zip::failure;
 use crate::args::VerifyArgs;
 use crate::exit::{Exit, Result};
 use crate::printer::Printer;

@@ -41,7 +41,7 @@ pub(super) fn encode(blosc: &Blosc, src: &[u8], out: &mut Vec<u8>) -> Result<usi
     out.resize(HEADER + 4 * src.len().div_ceil(block), 0);
     let most = src.len() + HEADER;
     if blosc.level > 0 {
-        let mut packed = Vec::new();
+        let mut compressed = Vec::new();
         for (i, part) in src.chunks(block).enumerate() {
             let at = out.len();
             out[HEADER + 4 * i..][..4].copy_from_slice(&(at as u32).to_le_bytes());
@@ -60,8 +60,8 @@ pub(super) fn encode(blosc: &Blosc, src: &[u8], out: &mut Vec<u8>) -> Result<usi
                     }
                     _ => part,
                 };
-                let n = compress(codec, blosc.level, bytes, &mut packed)?;
-                let stored = if n < bytes.len() { &packed[..n] } else { bytes };
+                let n = compress(codec, blosc.level, bytes, &mut compressed)?;
+                let stored = if n < bytes.len() { &compressed[..n] } else { bytes };
                 out.extend_from_slice(&(stored.len() as u32).to_le_bytes());
                 out.extend_from_slice(stored);
                 Ok::<(), Error>(())
@@ -82,13 +82,13 @@ pub(super) fn encode(blosc: &Blosc, src: &[u8], out: &mut Vec<u8>) -> Result<usi
     Ok(most)
 }
 
-fn compress(codec: u8, level: u32, src: &[u8], packed: &mut Vec<u8>) -> Result<usize> {
+fn compress(codec: u8, level: u32, src: &[u8], compressed: &mut Vec<u8>) -> Result<usize> {
     match codec {
-        3 => deflate::encode(src, level, 1, packed),
-        4 => zstd::encode(src, ZSTD_LEVELS[level.min(9) as usize], packed),
+        3 => deflate::encode(src, level, 1, compressed),
+        4 => zstd::encode(src, ZSTD_LEVELS[level.min(9) as usize], compressed),
         _ => {
-            grow(packed, get_maximum_output_size(src.len()));
-            compress_into(src, packed).map_err(|e| Error::BadFilter(format!("{NAME}: {e}")))
+            grow(compressed, get_maximum_output_size(src.len()));
+            compress_into(src, compressed).map_err(|e| Error::BadFilter(format!("{NAME}: {e}")))
         }
     }
 }

@@ -118,12 +118,12 @@ mod tests {
 
     #[test]
     fn bytes_after_a_stream_are_ignored() {
-        let (raw, packed) = stream();
+        let (raw, compressed) = stream();
         for behind in [0, 1, 31, 32, 33, 500] {
-            for fill in [0u8, 0xFF, packed[0]] {
-                let buffer: Vec<u8> = [&[9, 9], &packed[..], &vec![fill; behind]].concat();
+            for fill in [0u8, 0xFF, compressed[0]] {
+                let buffer: Vec<u8> = [&[9, 9], &compressed[..], &vec![fill; behind]].concat();
                 let mut out = vec![0; raw.len()];
-                let n = inflate(PaddedInput::within(&buffer, 2..2 + packed.len()), &mut out);
+                let n = inflate(PaddedInput::within(&buffer, 2..2 + compressed.len()), &mut out);
                 assert_eq!((n, &out), (Ok(raw.len()), &raw), "{behind} of {fill}");
             }
         }
@@ -132,21 +132,21 @@ mod tests {
     /// Whatever bytes follow it, even the ones that were cut off.
     #[test]
     fn a_stream_that_was_cut_short_is_damaged() {
-        let (raw, packed) = stream();
+        let (raw, compressed) = stream();
         let mut out = vec![0; raw.len()];
-        let whole: Vec<u8> = [&packed[..], &[0; 64]].concat();
-        for cut in 1..packed.len() {
-            let to = packed.len() - cut;
+        let whole: Vec<u8> = [&compressed[..], &[0; 64]].concat();
+        for cut in 1..compressed.len() {
+            let to = compressed.len() - cut;
             assert!(inflate(PaddedInput::within(&whole, 0..to), &mut out).is_err(), "{to}");
-            assert!(inflate(PaddedInput::unpadded(&packed[..to]), &mut out).is_err(), "{to}");
+            assert!(inflate(PaddedInput::unpadded(&compressed[..to]), &mut out).is_err(), "{to}");
         }
     }
 
     #[test]
     fn streams_that_are_too_long_or_too_short_are_reported() {
-        let (raw, packed) = stream();
-        let whole: Vec<u8> = [&packed[..], &[0; 64]].concat();
-        let src = PaddedInput::within(&whole, 0..packed.len());
+        let (raw, compressed) = stream();
+        let whole: Vec<u8> = [&compressed[..], &[0; 64]].concat();
+        let src = PaddedInput::within(&whole, 0..compressed.len());
         assert_eq!(inflate(src, &mut vec![0; raw.len() - 1]), Err(DecompressionError::InsufficientSpace));
         assert_eq!(inflate(src, &mut vec![0; raw.len() + 1]), Ok(raw.len()));
     }

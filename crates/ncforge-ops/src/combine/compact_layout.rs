@@ -52,7 +52,7 @@ struct SharedLayout {
 #[derive(Debug)]
 struct Own {
     positions: Box<[ValuePosition]>,
-    chunks: Box<[Packed]>,
+    chunks: Box<[CompactRecord]>,
 }
 
 /// The place of a variable, as far as it is the tile's own.
@@ -72,14 +72,14 @@ enum ValuePosition {
 
 /// A [`ChunkRecord`] in 16 bytes.
 #[derive(Clone, Copy, Debug)]
-struct Packed {
+struct CompactRecord {
     offset: u64,
     len: u32,
     mask: u32,
 }
 
 /// Of a chunk that was never written.
-const UNWRITTEN: Packed = Packed { offset: u64::MAX, len: 0, mask: 0 };
+const UNWRITTEN: CompactRecord = CompactRecord { offset: u64::MAX, len: 0, mask: 0 };
 
 /// The descriptions that tiles share.
 #[derive(Debug, Default)]
@@ -153,7 +153,7 @@ impl ValuePosition {
 }
 
 /// A layout's place without what is the tile's own, that, and the counts of its chunks.
-fn taken_apart(layout: &VarLayout, chunks: &mut Vec<Packed>) -> (Place, ValuePosition, Arc<[u64]>) {
+fn taken_apart(layout: &VarLayout, chunks: &mut Vec<CompactRecord>) -> (Place, ValuePosition, Arc<[u64]>) {
     let none = || Arc::from([]);
     match &layout.place {
         Place::Nowhere => (Place::Nowhere, ValuePosition::SharedLayout, none()),
@@ -178,7 +178,7 @@ fn taken_apart(layout: &VarLayout, chunks: &mut Vec<Packed>) -> (Place, ValuePos
 
 /// Appends a variable's chunks; `None` where its own index serves better: there are very many, or most were never
 /// written, or it is damaged (which concerns those who read the variable).
-fn listed(index: &dyn ChunkIndex, counts: &[u64], chunks: &mut Vec<Packed>) -> Option<ValuePosition> {
+fn listed(index: &dyn ChunkIndex, counts: &[u64], chunks: &mut Vec<CompactRecord>) -> Option<ValuePosition> {
     let cells = counts.iter().try_fold(1u64, |n, &c| n.checked_mul(c)).filter(|&n| n <= MOST_LISTED)?;
     let list = index.list().ok()?;
     if list.is_empty() {
@@ -192,12 +192,12 @@ fn listed(index: &dyn ChunkIndex, counts: &[u64], chunks: &mut Vec<Packed>) -> O
     chunks.resize(first + cells as usize, UNWRITTEN);
     for (at, record) in list {
         let cell = cell(&at, counts);
-        let packed = u32::try_from(record.len).ok().filter(|_| record.offset != u64::MAX);
-        let (Some(cell), Some(len)) = (cell, packed) else {
+        let len = u32::try_from(record.len).ok().filter(|_| record.offset != u64::MAX);
+        let (Some(cell), Some(len)) = (cell, len) else {
             chunks.truncate(first);
             return None;
         };
-        chunks[first + cell] = Packed { offset: record.offset, len, mask: record.mask };
+        chunks[first + cell] = CompactRecord { offset: record.offset, len, mask: record.mask };
     }
     Some(ValuePosition::Listed(first))
 }
@@ -286,7 +286,7 @@ impl Own {
         };
         let positions =
             self.positions.iter().map(|s| size_of::<ValuePosition>() as u64 + inline(s)).sum::<u64>();
-        OPEN_TILE_BYTES + positions + (self.chunks.len() * size_of::<Packed>()) as u64
+        OPEN_TILE_BYTES + positions + (self.chunks.len() * size_of::<CompactRecord>()) as u64
     }
 }
 
@@ -344,9 +344,9 @@ struct Listed {
 
 impl Listed {
     fn record(&self, cell: usize) -> Option<ChunkRecord> {
-        let packed = self.own.chunks.get(self.first + cell)?;
-        let written = packed.offset != UNWRITTEN.offset;
-        written.then(|| ChunkRecord { offset: packed.offset, len: u64::from(packed.len), mask: packed.mask })
+        let record = self.own.chunks.get(self.first + cell)?;
+        let written = record.offset != UNWRITTEN.offset;
+        written.then(|| ChunkRecord { offset: record.offset, len: u64::from(record.len), mask: record.mask })
     }
 }
 

@@ -49,12 +49,12 @@ pub(crate) struct Step {
 
 impl Step {
     /// A chunk's record as the journal holds it.
-    pub(crate) fn pack(r: Option<ChunkRecord>) -> Option<(u64, u64, u32)> {
+    pub(crate) fn noted(r: Option<ChunkRecord>) -> Option<(u64, u64, u32)> {
         r.map(|r| (r.offset, r.len, r.mask))
     }
 
     /// And back.
-    pub(crate) fn unpack(r: Option<(u64, u64, u32)>) -> Option<ChunkRecord> {
+    pub(crate) fn record_of(r: Option<(u64, u64, u32)>) -> Option<ChunkRecord> {
         r.map(|(offset, len, mask)| ChunkRecord { offset, len, mask })
     }
 }

@@ -9,7 +9,7 @@ use crate::profile::Profile;
 use crate::tune::codec::Goal;
 use ncforge::codec::quantize::Quantize;
 use ncforge::model::{Endian, Format};
-use ncforge::store::packed;
+use ncforge::store::zipped;
 use ncforge::{Error, Result};
 
 /// Chunk shapes of the output.
@@ -115,26 +115,26 @@ pub struct CopyOptions {
     /// Bytes kept free behind the header (of a classic file) or in the metadata block (netCDF-4), for what is added
     /// later; `None`: what the format takes unasked.
     pub header_room: Option<u64>,
-    /// Make the output a packed file: a classic one in compressed blocks. [`copy`](super::copy) does so unasked, with
+    /// Make the output a zipped file: a classic one in compressed blocks. [`copy`](super::copy) does so unasked, with
     /// default options, if the output's name ends in `.ncz`. Without a format, a source that is not classic gets
     /// the first classic version that can hold it.
-    pub packed: Option<packed::Options>,
+    pub zipped: Option<zipped::Options>,
 }
 
 impl CopyOptions {
-    /// The same for an output of this name, as [`copy`](super::copy) takes them: what ends in `.ncz` becomes a packed file.
+    /// The same for an output of this name, as [`copy`](super::copy) takes them: what ends in `.ncz` becomes a zipped file.
     ///
     /// ```
     /// use std::path::Path;
     /// use ncforge_ops::copy::CopyOptions;
     ///
-    /// assert!(CopyOptions::default().for_output(Path::new("out.ncz")).packed.is_some());
-    /// assert!(CopyOptions::default().for_output(Path::new("out.nc")).packed.is_none());
+    /// assert!(CopyOptions::default().for_output(Path::new("out.ncz")).zipped.is_some());
+    /// assert!(CopyOptions::default().for_output(Path::new("out.nc")).zipped.is_none());
     /// ```
     #[must_use]
     pub fn for_output(mut self, output: &Path) -> Self {
-        if self.packed.is_none() && packed::is_named_packed(output) {
-            self.packed = Some(packed::Options::default());
+        if self.zipped.is_none() && zipped::is_named_zipped(output) {
+            self.zipped = Some(zipped::Options::default());
         }
         self
     }
@@ -206,7 +206,7 @@ impl Default for CopyOptions {
             checkpoint: Duration::from_secs(2),
             verify: false,
             header_room: None,
-            packed: None,
+            zipped: None,
         }
     }
 }

@@ -22,7 +22,7 @@ use crate::source::Source;
 use crate::written;
 use ncforge::model::Storage;
 use ncforge::raw::{ChunkIndex, Place, Writer, coordinates, with_stop};
-use ncforge::store::packed::{self, PackedStore};
+use ncforge::store::zipped::{self, ZippedStore};
 use ncforge::store::{OutputFile, WriteStore, free_space};
 use ncforge::{Buffer, Engine, Error, Hyperslab, Result};
 
@@ -40,8 +40,8 @@ pub(crate) struct Task<'a> {
     pub(crate) lasting: Lasting,
     /// Bytes kept free behind the header.
     pub(crate) header_room: Option<u64>,
-    /// Whether the output is a packed file, and how.
-    pub(crate) packed: Option<packed::Options>,
+    /// Whether the output is a zipped file, and how.
+    pub(crate) zipped: Option<zipped::Options>,
     /// Who encodes chunks, if it is not this process.
     pub(crate) elsewhere: Option<&'a dyn Elsewhere>,
 }
@@ -55,12 +55,12 @@ pub(crate) fn run(task: Task<'_>, output: &mut OutputFile, done: Vec<Step>) -> R
     let journal = output.journal()?;
     let output = &*output;
     let file = output.store().clone();
-    let resources = || task.engine.packed_resources();
-    let store: Arc<dyn WriteStore> = match (done.is_empty(), &task.packed) {
+    let resources = || task.engine.zipped_resources();
+    let store: Arc<dyn WriteStore> = match (done.is_empty(), &task.zipped) {
         (true, None) => file.clone(),
         (false, None) => Arc::new(Resumed(file.clone())),
-        (true, Some(packed)) => Arc::new(PackedStore::create(file.clone(), packed, resources())?),
-        (false, Some(_)) => Arc::new(Resumed(Arc::new(PackedStore::open_rw(file.clone(), resources())?))),
+        (true, Some(zipped)) => Arc::new(ZippedStore::create(file.clone(), zipped, resources())?),
+        (false, Some(_)) => Arc::new(Resumed(Arc::new(ZippedStore::open_rw(file.clone(), resources())?))),
     };
     let relaxed = task.lasting == Lasting::Relaxed;
     let container = create(Arc::clone(&store), task.plan.schema.clone(), task.header_room)?;
@@ -185,7 +185,7 @@ impl Run<'_> {
                     return Err(damaged());
                 }
                 for (at, record) in at.iter().zip(&step.chunks) {
-                    if let Some(record) = Step::unpack(*record) {
+                    if let Some(record) = Step::record_of(*record) {
                         self.writer.adopt_chunk(work.moved.to, at, record)?;
                     }
                 }
@@ -390,7 +390,7 @@ impl Run<'_> {
                 _ => None,
             };
             for c in coordinates(&grid.touched(&slab)) {
-                chunks.push(Step::pack(match index {
+                chunks.push(Step::noted(match index {
                     Some(index) => index.get(&c)?,
                     None => None,
                 }));

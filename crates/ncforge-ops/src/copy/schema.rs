@@ -84,15 +84,15 @@ pub(crate) fn translate(source: &Schema, path: &str, options: &CopyOptions) -> R
 fn format_of(source: &Schema, kept: &Schema, options: &CopyOptions) -> Result<Format> {
     let needs_netcdf4 = options.profile == Some(Profile::Cmip7) && source.format.is_classic();
     match options.format {
-        Some(format) if options.packed.is_some() && !format.is_classic() => {
-            Err(Error::Invalid("a packed file holds a classic file, of no other format".into()))
+        Some(format) if options.zipped.is_some() && !format.is_classic() => {
+            Err(Error::Invalid("a zipped file holds a classic file, of no other format".into()))
         }
         Some(format) => Ok(format),
         // What no version can hold is named later.
-        None if options.packed.is_some() && !source.format.is_classic() => {
+        None if options.zipped.is_some() && !source.format.is_classic() => {
             Ok(classic::version_needed(kept).unwrap_or(Format::Cdf5))
         }
-        None if needs_netcdf4 && options.packed.is_none() => Ok(Format::Netcdf4Classic),
+        None if needs_netcdf4 && options.zipped.is_none() => Ok(Format::Netcdf4Classic),
         None => Ok(source.format),
     }
 }

@@ -460,7 +460,7 @@ fn damage_is_found_by_verifying() {
         checkpoint: std::time::Duration::MAX,
         lasting: Lasting::Durable,
         header_room: None,
-        packed: None,
+        zipped: None,
         elsewhere: None,
     };
     run::run(task, &mut claim, vec![]).unwrap();

@@ -47,7 +47,7 @@ pub fn json(container: &dyn Container) -> Json {
             "unlimited": d.unlimited,
         })).collect::<Vec<_>>(),
         "variables": variables(schema, &facts),
-        "packed": facts.packed,
+        "zipped": facts.zipped,
         "notes": facts.notes,
         "skipped": schema.skipped.iter()
             .map(|s| object!({ "path": s.path, "why": s.why, "damaged": s.is_damaged() }))

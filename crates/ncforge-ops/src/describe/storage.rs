@@ -1,10 +1,10 @@
 //! How each variable is stored: place, bytes, chunks, filters; counted from metadata alone.
 
-use super::packed::{self, PackedStorage};
+use super::zipped::{self, ZippedStorage};
 use ncforge::Result;
 use ncforge::model::{Filter, Storage, VarId};
 use ncforge::raw::{ChunkGrid, Container, Place, VarLayout};
-use ncforge::store::packed::PackedStore;
+use ncforge::store::zipped::ZippedStore;
 
 /// How one variable is stored.
 #[derive(Clone, Debug, PartialEq)]
@@ -57,8 +57,8 @@ pub struct FileStorage {
     pub vars: Vec<VarStorage>,
     /// What a person should know about the file.
     pub notes: Vec<String>,
-    /// Of a packed file: what its blocks are like.
-    pub packed: Option<PackedStorage>,
+    /// Of a zipped file: what its blocks are like.
+    pub zipped: Option<ZippedStorage>,
 }
 
 impl FileStorage {
@@ -73,27 +73,27 @@ impl FileStorage {
 /// [`VarStorage::trouble`] and does not stop the count.
 pub fn storage(container: &dyn Container) -> FileStorage {
     let mut vars: Vec<VarStorage> = container.schema().var_ids().map(|v| of_variable(container, v)).collect();
-    let packed = PackedStore::of(&**container.store()).map(|store| {
+    let zipped = ZippedStore::of(&**container.store()).map(|store| {
         for v in vars.iter_mut().filter(|v| v.stored_bytes.is_some()) {
-            let stored = container.layout(v.var).and_then(|layout| packed::stored_of(store, &layout));
+            let stored = container.layout(v.var).and_then(|layout| zipped::stored_of(store, &layout));
             match stored {
                 Ok(bytes) => v.stored_bytes = bytes,
                 Err(e) => (v.stored_bytes, v.trouble) = (None, Some(e.to_string())),
             }
         }
-        packed::of_store(store)
+        zipped::of_store(store)
     });
     let sum = |of: fn(&VarStorage) -> u64| vars.iter().map(of).fold(0, u64::saturating_add);
     let mut notes = container.notes();
-    notes.extend(packed.iter().flat_map(PackedStorage::notes));
+    notes.extend(zipped.iter().flat_map(ZippedStorage::notes));
     FileStorage {
-        file_bytes: packed.as_ref().map_or_else(|| container.store().len(), |p| p.file_bytes),
+        file_bytes: zipped.as_ref().map_or_else(|| container.store().len(), |p| p.file_bytes),
         logical_bytes: sum(|v| v.logical_bytes),
         stored_bytes: sum(|v| v.stored_bytes.unwrap_or(0)),
-        metadata_bytes: packed.as_ref().map_or_else(|| container.metadata_bytes(), |p| Some(p.index_bytes)),
+        metadata_bytes: zipped.as_ref().map_or_else(|| container.metadata_bytes(), |p| Some(p.index_bytes)),
         vars,
         notes,
-        packed,
+        zipped,
     }
 }
 

@@ -120,7 +120,7 @@ pub struct Anatomy {
     pub file: String,
     /// Its format, as `ncdump -k` calls it.
     pub format: &'static str,
-    /// Bytes of the file; of a packed file, those of the image that it holds.
+    /// Bytes of the file; of a zipped file, those of the image that it holds.
     pub bytes: u64,
     /// All bytes from the first to the last, each once.
     pub runs: Vec<Run>,

@@ -95,7 +95,7 @@ impl FileVar {
 /// Gathers a file.
 pub(super) fn file(dataset: &Dataset, wanted: &Wanted<'_>) -> Result<FileArrays> {
     if dataset.container().store().blocks().is_some() {
-        let what = "making references to a packed file, whose bytes are compressed in blocks,";
+        let what = "making references to a zipped file, whose bytes are compressed in blocks,";
         return Err(Error::Unsupported { path: dataset.path().display().to_string(), what: what.into() });
     }
     let schema = dataset.schema();

@@ -14,7 +14,7 @@ use ncforge::{Dataset, Engine, Error, Result};
 /// Makes the references of files, joined along a dimension if there are several.
 ///
 /// # Errors
-/// As opening; [`Error::Unsupported`] for a packed file; [`Error::Invalid`] where files do not agree, or where they have no
+/// As opening; [`Error::Unsupported`] for a zipped file; [`Error::Invalid`] where files do not agree, or where they have no
 /// dimension along which they can be joined.
 pub fn references<P: AsRef<Path> + Sync>(
     paths: &[P],

@@ -6,11 +6,11 @@ use crate::combine::CombineRequest;
 use crate::compare::CompareRequest;
 use crate::copy::{ChunkChoice, ChunkSpec, Chunks, CodecName, CopyRequest, FilterSpec};
 use crate::doctor::DoctorRequest;
-use crate::pack::{PackRequest, UnpackRequest};
 use crate::profile::Profile;
 use crate::split::SplitRequest;
 use crate::tune::StorageKind;
 use crate::tune::codec::Goal;
+use crate::zip::{UnzipRequest, ZipRequest};
 
 fn made<T: Default + Serialize + DeserializeOwned>(options: Value) -> Result<T, RequestError> {
     let Value::Object(map) = options else { panic!("an object") };
@@ -47,7 +47,7 @@ fn words_are_read_back() {
     all_read_back::<crate::combine::Holes>();
     all_read_back::<crate::combine::Differing>();
     all_read_back::<crate::split::TileScheme>();
-    all_read_back::<crate::pack::PackCodec>();
+    all_read_back::<crate::zip::ZipCodec>();
 }
 
 /// A request as it is written is read back: what is sent to another process means the same there.
@@ -64,8 +64,8 @@ fn requests_are_read_back() {
     same_again(&CopyRequest::default());
     same_again(&CombineRequest::default());
     same_again(&SplitRequest { tiles: Some(Tiling(4, 3)), ..SplitRequest::default() });
-    same_again(&PackRequest::default());
-    same_again(&UnpackRequest::default());
+    same_again(&ZipRequest::default());
+    same_again(&UnzipRequest::default());
     same_again(&CompareRequest { tolerance: Some(1e-6), ..CompareRequest::default() });
     same_again(&DoctorRequest { select: "NC1,no-shuffle".parse().unwrap(), ..DoctorRequest::default() });
     let full: CopyRequest = made(json!({
@@ -169,10 +169,10 @@ fn options_that_do_not_go_together() {
     let split = |options| refused(made::<SplitRequest>(options).unwrap().options());
     assert!(split(json!({})).contains("4x3"));
     assert!(split(json!({ "tiles": [2, 2], "dims": ["x"] })).contains("two dimensions"));
-    let pack = |options| refused(made::<PackRequest>(options).unwrap().options());
-    assert!(pack(json!({ "codec": "lz4", "level": 1 })).contains("lz4"));
-    assert!(pack(json!({ "codec": "deflate", "level": 10 })).contains("no level 10"));
-    assert!(pack(json!({ "block": "5000" })).contains("power of two"));
+    let zip = |options| refused(made::<ZipRequest>(options).unwrap().options());
+    assert!(zip(json!({ "codec": "lz4", "level": 1 })).contains("lz4"));
+    assert!(zip(json!({ "codec": "deflate", "level": 10 })).contains("no level 10"));
+    assert!(zip(json!({ "block": "5000" })).contains("power of two"));
     assert!(refused(made::<CompareRequest>(json!({ "tolerance": -1.0 })).unwrap().options()).contains("0"));
 }
 

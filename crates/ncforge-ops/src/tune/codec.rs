@@ -170,10 +170,10 @@ impl CodecChoice {
     /// ```
     /// use ncforge_ops::tune::codec::{CodecChoice, Goal, Method};
     /// use ncforge_ops::tune::Machine;
-    /// let packed = Method::Deflate { level: 1, shuffle: true };
-    /// let stored = [(Method::None, 1000), (packed, 400)];
+    /// let deflated = Method::Deflate { level: 1, shuffle: true };
+    /// let stored = [(Method::None, 1000), (deflated, 400)];
     /// let choose = |goal| CodecChoice::of(goal, 1000, &stored, &Machine::default()).method;
-    /// assert_eq!(choose(Goal::Small), packed);
+    /// assert_eq!(choose(Goal::Small), deflated);
     /// // From the page cache nothing is quicker than the values as they are.
     /// assert_eq!(choose(Goal::FastRead), Method::None);
     /// ```

@@ -149,7 +149,7 @@ impl Layout {
 
     /// Places variables one after the other from byte `first` on: fixed ones, then records. `None` if an
     /// offset passes 2^63.
-    pub(super) fn packed(extents: &[Extent], header: u64, first: u64) -> Option<Layout> {
+    pub(super) fn tight(extents: &[Extent], header: u64, first: u64) -> Option<Layout> {
         let mut vars = extents.to_vec();
         let mut at = first.checked_next_multiple_of(4)?;
         let mut records_begin = at;

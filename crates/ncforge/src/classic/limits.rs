@@ -197,7 +197,7 @@ pub(super) fn place_behind(
     let header = emit::header_len(schema, version)?;
     let too_large = || beyond(version, Limit::VariableSize, "data of more than 2^63 bytes".into());
     let records = schema.dims.iter().find(|d| d.unlimited).map_or(0, |d| d.len);
-    let tight = Layout::packed(extents, header, header).ok_or_else(too_large)?;
+    let tight = Layout::tight(extents, header, header).ok_or_else(too_large)?;
     let data = tight.file_len(records).ok_or_else(too_large)? - header;
     let growing = schema.vars.iter().any(|v| is_record(schema, v));
     let least = if growing { AUTO_PADDING_RECORDS } else { 0 };
@@ -206,7 +206,7 @@ pub(super) fn place_behind(
     if data >= ALIGN_FROM && padding > 0 {
         first = first.next_multiple_of(PAGE);
     }
-    let layout = Layout::packed(extents, header, first).ok_or_else(too_large)?;
+    let layout = Layout::tight(extents, header, first).ok_or_else(too_large)?;
     check_offsets(schema, version, &layout)?;
     layout.file_len(records).ok_or_else(too_large)?;
     Ok(layout)

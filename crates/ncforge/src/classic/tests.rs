@@ -1,10 +1,10 @@
 //! Unit tests of the classic format: worked examples, malformed headers, round trips. All of them run twice: on
-//! bytes in memory, and on a packed file with these bytes as its image.
+//! bytes in memory, and on a zipped file with these bytes as its image.
 
 // The same files are included in two modules on purpose.
 #![allow(clippy::duplicate_mod)]
 
 mod image;
-mod packed;
 mod plain;
 mod room;
+mod zipped;

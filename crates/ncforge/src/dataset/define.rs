@@ -44,7 +44,7 @@ use super::{CreateOptions, DatasetMut};
 use crate::codec::quantize::Quantize;
 use crate::error::{Error, Result};
 use crate::model::{Definition, Format, Schema, VarId};
-use crate::store::packed::is_named_packed;
+use crate::store::zipped::is_named_zipped;
 use crate::store::{OutputFile, WriteStore};
 
 pub use attributes::Owner;
@@ -72,8 +72,8 @@ pub struct Definer {
     file: Option<DatasetMut>,
     /// Where and how a new file is created.
     new: NewFile,
-    /// Whether the new file is a packed one: asked with every definition.
-    is_packed: bool,
+    /// Whether the new file is a zipped one: asked with every definition.
+    is_zipped: bool,
     mode: DefineMode,
     /// Whether definitions may be made now, in [`DefineMode::Explicit`].
     is_defining: bool,
@@ -122,7 +122,7 @@ impl DatasetMut {
             pending: None,
             file: Some(self),
             new: NewFile { target: Target::None, options: CreateOptions::default() },
-            is_packed: false,
+            is_zipped: false,
             mode: DefineMode::default(),
             is_defining: false,
             quantized: Vec::new(),
@@ -133,11 +133,11 @@ impl DatasetMut {
 
 impl Definer {
     fn of_new(new: NewFile, format: Format) -> Self {
-        let is_named = matches!(&new.target, Target::Path(path, _) if is_named_packed(path));
+        let is_named = matches!(&new.target, Target::Path(path, _) if is_named_zipped(path));
         Definer {
             pending: Some(Schema::new(format)),
             file: None,
-            is_packed: is_named || new.options.packed.is_some(),
+            is_zipped: is_named || new.options.zipped.is_some(),
             new,
             mode: DefineMode::default(),
             is_defining: true,
@@ -169,10 +169,10 @@ impl Definer {
         }
     }
 
-    /// The format by whose rules definitions are checked: of a packed file, the classic one inside.
+    /// The format by whose rules definitions are checked: of a zipped file, the classic one inside.
     pub fn format(&self) -> Format {
         let format = self.schema().format;
-        if self.is_packed && !format.is_classic() { Format::Cdf5 } else { format }
+        if self.is_zipped && !format.is_classic() { Format::Cdf5 } else { format }
     }
 
     /// Whether the file was created already, so that some of what is defined is in it.

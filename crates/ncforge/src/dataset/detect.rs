@@ -1,7 +1,7 @@
 //! Which format a file has, by its first bytes.
 
 use crate::error::{Error, Result};
-use crate::store::{ReadStore, packed};
+use crate::store::{ReadStore, zipped};
 
 /// The formats' families.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -9,7 +9,7 @@ pub(super) enum Family {
     Classic,
     Netcdf4,
     /// A classic file in compressed blocks.
-    Packed,
+    Zipped,
 }
 
 const HDF5_SIGNATURE: &[u8; 8] = b"\x89HDF\r\n\x1a\n";
@@ -23,12 +23,12 @@ pub(super) fn family(store: &dyn ReadStore) -> Result<Family> {
     if first.first_chunk::<8>().is_some_and(crate::classic::detect) {
         return Ok(Family::Classic);
     }
-    // Before the search for a packed file's other roots, each of which is a request.
+    // Before the search for a zipped file's other roots, each of which is a request.
     if first.starts_with(HDF5_SIGNATURE) {
         return Ok(Family::Netcdf4);
     }
-    if has_packed_magic(store, first)? {
-        return Ok(Family::Packed);
+    if has_zipped_magic(store, first)? {
+        return Ok(Family::Zipped);
     }
     if has_hdf5_signature(store)? {
         return Ok(Family::Netcdf4);
@@ -36,16 +36,16 @@ pub(super) fn family(store: &dyn ReadStore) -> Result<Family> {
     Err(Error::NotNetcdf { path: store.name().to_owned(), what: looks_like(first) })
 }
 
-/// Any of the four roots of a packed file will do: the first one may be damaged.
-fn has_packed_magic(store: &dyn ReadStore, first: &[u8]) -> Result<bool> {
-    if first.first_chunk::<8>().is_some_and(packed::detect) {
+/// Any of the four roots of a zipped file will do: the first one may be damaged.
+fn has_zipped_magic(store: &dyn ReadStore, first: &[u8]) -> Result<bool> {
+    if first.first_chunk::<8>().is_some_and(zipped::detect) {
         return Ok(true);
     }
-    for at in packed::OTHER_ROOTS {
+    for at in zipped::OTHER_ROOTS {
         let mut magic = [0; 8];
         if at + 512 <= store.len() {
             store.read_at(&mut magic, at)?;
-            if packed::detect(&magic) {
+            if zipped::detect(&magic) {
                 return Ok(true);
             }
         }

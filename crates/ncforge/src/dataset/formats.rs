@@ -9,17 +9,17 @@ use crate::engine::Engine;
 use crate::error::Result;
 use crate::model::{Definition, Format, Schema};
 use crate::store::lock::Kind;
-use crate::store::packed::PackedStore;
 use crate::store::paged::PagedStore;
+use crate::store::zipped::ZippedStore;
 use crate::store::{FileStore, Locking, ReadStore, WriteStore};
 use crate::{classic, netcdf4};
 
 /// Opens a store for reading.
 pub(super) fn open(store: Arc<dyn ReadStore>, engine: &Engine) -> Result<Box<dyn Container>> {
     match family(&*store)? {
-        Family::Packed => {
+        Family::Zipped => {
             let store = PagedStore::over(store);
-            classic::open(Arc::new(PackedStore::open(store, engine.packed_resources())?))
+            classic::open(Arc::new(ZippedStore::open(store, engine.zipped_resources())?))
         }
         Family::Classic => classic::open(store),
         Family::Netcdf4 => netcdf4::open(store),
@@ -29,8 +29,8 @@ pub(super) fn open(store: Arc<dyn ReadStore>, engine: &Engine) -> Result<Box<dyn
 /// Opens a store for updates in place.
 pub(super) fn open_mut(store: Arc<dyn WriteStore>, engine: &Engine) -> Result<Box<dyn ContainerMut>> {
     match family(&*store)? {
-        Family::Packed => {
-            classic::open_mut(Arc::new(PackedStore::open_rw(store, engine.packed_resources())?))
+        Family::Zipped => {
+            classic::open_mut(Arc::new(ZippedStore::open_rw(store, engine.zipped_resources())?))
         }
         Family::Classic => classic::open_mut(store),
         Family::Netcdf4 => netcdf4::open_mut(store),
@@ -43,9 +43,9 @@ pub(super) fn open_locked(
     engine: &Engine,
     locking: Locking,
 ) -> Result<Box<dyn ContainerMut>> {
-    if let Family::Packed = family(&**file)? {
-        let packed = PackedStore::open_locked(file.clone(), engine.packed_resources(), locking)?;
-        return classic::open_mut(Arc::new(packed));
+    if let Family::Zipped = family(&**file)? {
+        let zipped = ZippedStore::open_locked(file.clone(), engine.zipped_resources(), locking)?;
+        return classic::open_mut(Arc::new(zipped));
     }
     file.lock(Kind::Exclusive, locking.or_environment())?;
     open_mut(file.clone(), engine)
@@ -58,11 +58,11 @@ pub(super) fn create(
     options: &CreateOptions,
     engine: &Engine,
 ) -> Result<Box<dyn ContainerMut>> {
-    let store: Arc<dyn WriteStore> = match &options.packed {
-        Some(packed) => Arc::new(PackedStore::create(store, packed, engine.packed_resources())?),
+    let store: Arc<dyn WriteStore> = match &options.zipped {
+        Some(zipped) => Arc::new(ZippedStore::create(store, zipped, engine.zipped_resources())?),
         None => store,
     };
-    if schema.format.is_classic() || options.packed.is_some() {
+    if schema.format.is_classic() || options.zipped.is_some() {
         let options = classic::CreateOptions { header_room: options.header_room, fill: options.fill };
         return classic::create(store, schema, &options);
     }

@@ -16,7 +16,7 @@ use crate::model::{DimId, Schema, Values, VarId, quantization_attribute, quantiz
 use crate::select::{Hyperslab, Picks};
 use crate::store::lock::Kind;
 use crate::store::output::OutputOptions;
-use crate::store::{FileStore, Locking, OutputFile, WriteStore, packed};
+use crate::store::{FileStore, Locking, OutputFile, WriteStore, zipped};
 
 /// A dataset that is being created, or updated in place.
 ///
@@ -75,8 +75,8 @@ impl DatasetMut {
     /// # Errors
     /// [`Error::NotRepresentable`] if the format cannot hold what is described, [`Error::Io`] if it cannot be written.
     pub fn create_as(mut output: OutputFile, schema: Schema, mut options: CreateOptions) -> Result<Self> {
-        if options.packed.is_none() && packed::is_named_packed(output.destination()) {
-            options.packed = Some(packed::Options::default());
+        if options.zipped.is_none() && zipped::is_named_zipped(output.destination()) {
+            options.zipped = Some(zipped::Options::default());
         }
         let engine = options.engine.take().unwrap_or_else(Engine::global);
         let container = formats::create(output.store().clone(), schema, &options, &engine)?;

@@ -2,7 +2,7 @@
 
 use crate::engine::Engine;
 use crate::netcdf4::Alignment;
-use crate::store::{Locking, packed};
+use crate::store::{Locking, zipped};
 
 /// How a file is created.
 #[derive(Clone, Debug)]
@@ -30,12 +30,12 @@ pub struct CreateOptions {
     /// [`DatasetMut::close`]: super::DatasetMut::close
     /// [`DatasetMut::sync`]: super::DatasetMut::sync
     pub durable: bool,
-    /// Make a packed file: a classic one in compressed blocks. [`DatasetMut::create`] does so with default
+    /// Make a zipped file: a classic one in compressed blocks. [`DatasetMut::create`] does so with default
     /// options, too, if the path ends in `.ncz`. A description that is not classic gets the first classic version
     /// that can hold it.
     ///
     /// [`DatasetMut::create`]: super::DatasetMut::create
-    pub packed: Option<packed::Options>,
+    pub zipped: Option<zipped::Options>,
     /// Where data of variables of a netCDF-4 file begin; other formats have no such choice.
     pub alignment: Option<Alignment>,
     /// Whether the file is locked against other writers.
@@ -51,7 +51,7 @@ impl Default for CreateOptions {
             header_room: None,
             keep_partial: false,
             durable: false,
-            packed: None,
+            zipped: None,
             alignment: None,
             locking: Locking::default(),
         }

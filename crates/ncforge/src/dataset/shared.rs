@@ -19,7 +19,7 @@ impl InPlace {
     /// The file that `container` was opened from.
     ///
     /// # Errors
-    /// [`Error::Unsupported`] for a packed file, whose values have no places of their own.
+    /// [`Error::Unsupported`] for a zipped file, whose values have no places of their own.
     pub(super) fn new(container: Box<dyn Container>, store: Arc<dyn WriteStore>) -> Result<Self> {
         let this = InPlace { container, store };
         match this.container.store().blocks() {

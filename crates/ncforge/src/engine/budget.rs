@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 
 use crate::buffer::Buffer;
-use crate::store::packed::BlockCache;
+use crate::store::zipped::BlockCache;
 
 /// What an engine may keep, and what it keeps of coming requests. Decoded chunks and spare buffers make room for
 /// those.
@@ -14,7 +14,7 @@ pub(super) struct Budget {
     ahead: AtomicU64,
     windows: AtomicU64,
     writers: AtomicUsize,
-    /// Decoded blocks of packed files.
+    /// Decoded blocks of zipped files.
     blocks: Arc<BlockCache>,
 }
 
@@ -34,13 +34,13 @@ impl Budget {
         self.memory
     }
 
-    /// Bytes of decoded chunks at most, now: blocks of packed files are part of them.
+    /// Bytes of decoded chunks at most, now: blocks of zipped files are part of them.
     pub(super) fn for_chunks(&self) -> u64 {
         let all = (self.memory / 2).min(self.memory.saturating_sub(self.ahead()));
         all.saturating_sub(self.blocks.bytes())
     }
 
-    /// Where decoded blocks of packed files are kept: a quarter of the memory at most.
+    /// Where decoded blocks of zipped files are kept: a quarter of the memory at most.
     pub(super) fn blocks(&self) -> &Arc<BlockCache> {
         &self.blocks
     }

@@ -1,4 +1,4 @@
-//! What packed files offer beyond bytes at offsets: columns of records, insertion, and the description of what lies
+//! What zipped files offer beyond bytes at offsets: columns of records, insertion, and the description of what lies
 //! where. All that is written to such a store between two syncs takes effect together or not at all.
 
 use crate::error::{Error, Result};

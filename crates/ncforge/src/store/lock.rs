@@ -3,7 +3,7 @@
 //! Files that other programs write, too (classic and netCDF-4), are locked as the HDF5 library does it, by `flock` on the
 //! whole file: exclusive for a writer, shared for those who write into places that were shared out before, and for a
 //! reader that asks for it. Nobody waits: who comes second gets [`Error::Locked`]. `HDF5_USE_FILE_LOCKING` says whether
-//! locks are taken ([`Locking`]). Packed files, which only ncforge writes, have finer locks ([`ranges`]), so that readers
+//! locks are taken ([`Locking`]). Zipped files, which only ncforge writes, have finer locks ([`ranges`]), so that readers
 //! and a writer go side by side.
 //!
 //! Locks belong to the open file: two datasets of one process exclude each other like two processes, and the system

@@ -1,5 +1,5 @@
 //! A store with latency that is read through large pages: for formats whose reader asks for one small structure after the
-//! other, such as packed files. Pages in memory are bounded; a read forward fetches several at a time.
+//! other, such as zipped files. Pages in memory are bounded; a read forward fetches several at a time.
 
 use std::collections::VecDeque;
 use std::ops::Range;

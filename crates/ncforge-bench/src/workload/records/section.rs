@@ -80,7 +80,7 @@ pub(super) fn row(
         .with("pattern", phase);
     let row = match stored {
         Stored::Classic => row,
-        Stored::Packed { block, codec } => row.with("block", block).with("codec", codec),
+        Stored::Zipped { block, codec } => row.with("block", block).with("codec", codec),
         Stored::Netcdf4 { chunk, codec } => row.with("chunk_shape", chunk).with("codec", codec),
     };
     let measurements = times.iter().map(|m| Measurement { right, ..m.clone() }).collect();
@@ -88,7 +88,7 @@ pub(super) fn row(
 }
 
 const CLASSIC: &str = "classic";
-const PACKED: &str = "packed";
+const ZIPPED: &str = "zipped";
 
 fn has_format(row: &Row, format: &str) -> bool {
     row.facts.get("format").is_some_and(|f| f == format)
@@ -115,25 +115,25 @@ pub(super) fn section<O: Serialize>(
             row.facts.insert("smaller".into(), format!("{:.2}", classic as f64 / stored.max(1) as f64));
         }
     }
-    let packed = |r: &&&Row| has_format(r, PACKED);
+    let zipped = |r: &&&Row| has_format(r, ZIPPED);
     let all: Vec<&Row> = section.rows.iter().collect();
-    if let (Some(plain), Some(least)) = (classic, all.iter().filter(packed).min_by_key(|r| r.stored)) {
+    if let (Some(plain), Some(least)) = (classic, all.iter().filter(zipped).min_by_key(|r| r.stored)) {
         section.words.push(format!(
-            "packed at its smallest ({}) takes {:.2}× less space than plain classic files",
+            "zipped at its smallest ({}) takes {:.2}× less space than plain classic files",
             least.facts["storage"],
             plain as f64 / least.stored.unwrap_or(1).max(1) as f64
         ));
     }
-    // The best packed way compared with the plain classic file, for everything that was done.
+    // The best zipped way compared with the plain classic file, for everything that was done.
     for phase in section.labels() {
         let of_work = section.labelled(&phase);
         let plain = of_work.iter().find(|r| has_format(r, CLASSIC));
-        let best = of_work.iter().filter(packed).min_by(|a, b| median(a).total_cmp(&median(b)));
+        let best = of_work.iter().filter(zipped).min_by(|a, b| median(a).total_cmp(&median(b)));
         let (Some(plain), Some(best)) = (plain, best) else { continue };
         let Some((ratio, interval)) = ratio_of_medians(&best.seconds(), &plain.seconds()) else { continue };
         let sure = interval.map_or_else(String::new, |(l, h)| format!(" [{l:.2}, {h:.2}]"));
         section.words.push(format!(
-            "{phase}: packed at its fastest ({}) takes {}, {ratio:.2}×{sure} the time of the plain classic file",
+            "{phase}: zipped at its fastest ({}) takes {}, {ratio:.2}×{sure} the time of the plain classic file",
             best.facts["storage"],
             seconds(median(best)),
         ));

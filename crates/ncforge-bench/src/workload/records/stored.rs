@@ -4,18 +4,18 @@ use std::fmt;
 use std::str::FromStr;
 
 use ncforge::model::Storage;
-use ncforge::store::packed::{self, Options};
+use ncforge::store::zipped::{self, Options};
 use ncforge::{Atomic, Format};
 
 use crate::driver::{Codec, Coding, Shuffle};
 
-/// How a file is stored. As text: `classic`, `packed:64K:zstd`, `nc4:1024:deflate`.
+/// How a file is stored. As text: `classic`, `zipped:64K:zstd`, `nc4:1024:deflate`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Stored {
     /// A plain classic file (CDF-2).
     Classic,
     /// A classic file in compressed blocks.
-    Packed {
+    Zipped {
         /// Bytes of a block.
         block: u64,
         /// How blocks are compressed.
@@ -42,12 +42,12 @@ pub fn codec(text: &str) -> Result<Codec, String> {
     }
 }
 
-/// How packed files have a codec, if they do.
-fn packed(codec: Codec) -> Option<packed::Codec> {
+/// How zipped files have a codec, if they do.
+fn zipped(codec: Codec) -> Option<zipped::Codec> {
     match codec {
-        Codec::Deflate(level) => Some(packed::Codec::Deflate(level)),
-        Codec::Zstd(level) => Some(packed::Codec::Zstd(level)),
-        Codec::Lz4 => Some(packed::Codec::Lz4),
+        Codec::Deflate(level) => Some(zipped::Codec::Deflate(level)),
+        Codec::Zstd(level) => Some(zipped::Codec::Zstd(level)),
+        Codec::Lz4 => Some(zipped::Codec::Lz4),
         _ => None,
     }
 }
@@ -57,19 +57,19 @@ impl Stored {
     pub(super) fn extension(self) -> &'static str {
         match self {
             Stored::Classic => "nc",
-            Stored::Packed { .. } => "ncz",
+            Stored::Zipped { .. } => "ncz",
             Stored::Netcdf4 { .. } => "nc4",
         }
     }
 
     /// Whether netCDF-C can read it.
     pub fn is_for_everyone(self) -> bool {
-        !matches!(self, Stored::Packed { .. })
+        !matches!(self, Stored::Zipped { .. })
     }
 
     pub(super) fn format(self) -> Format {
         match self {
-            Stored::Classic | Stored::Packed { .. } => Format::Cdf2,
+            Stored::Classic | Stored::Zipped { .. } => Format::Cdf2,
             Stored::Netcdf4 { .. } => Format::Netcdf4Classic,
         }
     }
@@ -78,15 +78,15 @@ impl Stored {
     pub(super) fn form(self) -> &'static str {
         match self {
             Stored::Classic => "classic",
-            Stored::Packed { .. } => "packed",
+            Stored::Zipped { .. } => "zipped",
             Stored::Netcdf4 { .. } => "netcdf4-classic",
         }
     }
 
-    /// How packed files are made.
-    pub(super) fn packed(self) -> Option<Options> {
+    /// How zipped files are made.
+    pub(super) fn zipped(self) -> Option<Options> {
         match self {
-            Stored::Packed { block, codec } => Some(Options { block, codec: packed(codec)? }),
+            Stored::Zipped { block, codec } => Some(Options { block, codec: zipped(codec)? }),
             _ => None,
         }
     }
@@ -110,10 +110,10 @@ impl fmt::Display for Stored {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Stored::Classic => f.write_str("classic"),
-            Stored::Packed { block, codec } if block % 1024 == 0 => {
-                write!(f, "packed:{}K:{codec}", block / 1024)
+            Stored::Zipped { block, codec } if block % 1024 == 0 => {
+                write!(f, "zipped:{}K:{codec}", block / 1024)
             }
-            Stored::Packed { block, codec } => write!(f, "packed:{block}:{codec}"),
+            Stored::Zipped { block, codec } => write!(f, "zipped:{block}:{codec}"),
             Stored::Netcdf4 { chunk, codec } => write!(f, "nc4:{chunk}:{codec}"),
         }
     }
@@ -123,11 +123,11 @@ impl FromStr for Stored {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
-        let wrong = || format!("`{text}`: classic, packed:64K:zstd or nc4:1024:deflate");
+        let wrong = || format!("`{text}`: classic, zipped:64K:zstd or nc4:1024:deflate");
         let fields: Vec<&str> = text.split(':').collect();
         match fields[..] {
             ["classic"] => Ok(Stored::Classic),
-            ["packed", block, codec] => {
+            ["zipped", block, codec] => {
                 let (digits, unit) = match block.strip_suffix(['K', 'k']) {
                     Some(n) => (n, 1024),
                     None => match block.strip_suffix(['M', 'm']) {
@@ -137,9 +137,9 @@ impl FromStr for Stored {
                 };
                 let block = digits.parse::<u64>().ok().and_then(|n| n.checked_mul(unit)).ok_or_else(wrong)?;
                 let codec = self::codec(codec)?;
-                let options = packed(codec).map(|codec| Options { block, codec }).ok_or_else(wrong)?;
+                let options = zipped(codec).map(|codec| Options { block, codec }).ok_or_else(wrong)?;
                 options.check().map_err(|e| e.to_string())?;
-                Ok(Stored::Packed { block, codec })
+                Ok(Stored::Zipped { block, codec })
             }
             ["nc4", chunk, codec] => {
                 let chunk = chunk.parse().ok().filter(|&n| n > 0).ok_or_else(wrong)?;
@@ -156,12 +156,12 @@ mod tests {
 
     #[test]
     fn ways_are_read_and_written() {
-        for text in ["classic", "packed:64K:zstd=3", "packed:4K:lz4", "nc4:1024:deflate=4", "nc4:1:none"] {
+        for text in ["classic", "zipped:64K:zstd=3", "zipped:4K:lz4", "nc4:1024:deflate=4", "nc4:1:none"] {
             assert_eq!(text.parse::<Stored>().unwrap().to_string(), text);
         }
-        assert_eq!("packed:1M:zstd".parse::<Stored>().unwrap().to_string(), "packed:1024K:zstd=4");
+        assert_eq!("zipped:1M:zstd".parse::<Stored>().unwrap().to_string(), "zipped:1024K:zstd=4");
         for text in
-            ["", "packed", "packed:5000:zstd", "packed:64K:none", "nc4:0:zstd", "nc4:1:zstd=99", "zarr"]
+            ["", "zipped", "zipped:5000:zstd", "zipped:64K:none", "nc4:0:zstd", "nc4:1:zstd=99", "zarr"]
         {
             assert!(text.parse::<Stored>().is_err(), "{text}");
         }

@@ -38,7 +38,7 @@ pub(super) fn create(
     let options = CreateOptions {
         overwrite: true,
         engine: Some(engine.clone()),
-        packed: stored.packed(),
+        zipped: stored.zipped(),
         ..CreateOptions::default()
     };
     Ok(DatasetMut::create(path, schema(stored, columns, time_units), options)?.close()?)

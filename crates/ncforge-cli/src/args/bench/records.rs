@@ -21,10 +21,10 @@ pub(crate) struct RecordsArgs {
     /// One part alone
     #[arg(long, value_enum, value_name = "PART")]
     pub(crate) only: Option<RecordsPart>,
-    /// Block sizes of packed files
+    /// Block sizes of zipped files
     #[arg(long, value_name = "SIZES", value_delimiter = ',', num_args = 0.., default_value = "4K,16K,64K,256K,1M")]
     pub(crate) blocks: Vec<Size>,
-    /// Codecs of packed files, as zstd=9 with a level
+    /// Codecs of zipped files, as zstd=9 with a level
     #[arg(long, value_name = "CODECS", value_delimiter = ',', default_value = "zstd,lz4,deflate", value_parser = codec)]
     pub(crate) codecs: Vec<Codec>,
     /// Records in a chunk of netCDF-4 files [default: 1,64,1024 for the one file; 1024,8192 and one chunk a variable for

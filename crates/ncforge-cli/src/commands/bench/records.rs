@@ -67,7 +67,7 @@ fn stored(args: &RecordsArgs, usual: &[u64]) -> std::result::Result<Vec<Stored>,
     let mut all = vec![Stored::Classic];
     for &codec in &args.codecs {
         for block in &args.blocks {
-            let text = format!("packed:{}:{codec}", block.0);
+            let text = format!("zipped:{}:{codec}", block.0);
             let usage = |e: String| Failure::usage(e, "such as --blocks 16K,64K --codecs zstd,lz4,deflate=6");
             all.push(text.parse().map_err(usage)?);
         }

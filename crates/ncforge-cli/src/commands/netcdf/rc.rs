@@ -1,6 +1,6 @@
 //! Three lines in netCDF-C's configuration file, between two comments that mark them.
 //!
-//! NetCDF-C reads the file as bytes: the magic number of packed files has a byte that is no UTF-8.
+//! NetCDF-C reads the file as bytes: the magic number of zipped files has a byte that is no UTF-8.
 
 use std::path::Path;
 

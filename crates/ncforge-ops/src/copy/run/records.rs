@@ -34,7 +34,7 @@ impl Run<'_> {
     /// The records of the source and the output, if they are alike.
     pub(super) fn records(&self) -> Result<Option<Records>> {
         let (source, plan) = (self.task.source, self.task.plan);
-        let plain = self.task.packed.is_none() && source.store().is_some_and(|s| s.blocks().is_none());
+        let plain = self.task.zipped.is_none() && source.store().is_some_and(|s| s.blocks().is_none());
         if !plain {
             return Ok(None);
         }

@@ -1,14 +1,14 @@
-//! A packed file with the interface of bytes in memory.
+//! A zipped file with the interface of bytes in memory.
 
 use std::sync::Arc;
 
 use crate::error::Result;
-use crate::store::packed::{Codec, Options, PackedStore, Resources};
+use crate::store::zipped::{Codec, Options, Resources, ZippedStore};
 use crate::store::{BlockStore, MemoryStore, ReadStore, WriteStore};
 
-/// The image of a packed file in memory, in small blocks and with little memory for them.
+/// The image of a zipped file in memory, in small blocks and with little memory for them.
 #[derive(Debug)]
-pub(super) struct Image(PackedStore);
+pub(super) struct Image(ZippedStore);
 
 impl Image {
     #[allow(clippy::needless_pass_by_value, reason = "it replaces `MemoryStore::new`")]
@@ -16,7 +16,7 @@ impl Image {
         let options = Options { block: 4096, codec: Codec::Lz4 };
         let resources = Resources { pending: 4 * 4096, ..Resources::default() };
         let file = Arc::new(MemoryStore::new(name, Vec::new()));
-        let store = PackedStore::create(file, &options, resources).unwrap();
+        let store = ZippedStore::create(file, &options, resources).unwrap();
         store.write_at(&bytes, 0).unwrap();
         store.sync().unwrap();
         Image(store)

@@ -6,7 +6,7 @@ use crate::classic::{CreateOptions, create, open, open_mut};
 use crate::container::ContainerMut;
 use crate::model::{Atomic, Attribute, DimId, Dimension, Format, Schema, VarId, Variable};
 use crate::select::Hyperslab;
-use crate::store::packed::{Options, PackedStore, Resources};
+use crate::store::zipped::{Options, Resources, ZippedStore};
 use crate::store::{MemoryStore, ReadStore};
 
 fn dim(name: &str, len: u64, unlimited: bool) -> Dimension {
@@ -46,9 +46,9 @@ fn attributes_dimensions_and_variables_touch_little() {
             Variable::new("c", Atomic::Int, dims),
         ];
         let memory = Arc::new(MemoryStore::new("a.ncz", Vec::new()));
-        let packed = PackedStore::create(memory.clone(), &Options::default(), Resources::default()).unwrap();
+        let zipped = ZippedStore::create(memory.clone(), &Options::default(), Resources::default()).unwrap();
         let tight = CreateOptions { header_room: Some(0), fill: true };
-        let mut file = create(Arc::new(packed), schema, &tight).unwrap();
+        let mut file = create(Arc::new(zipped), schema, &tight).unwrap();
         if record {
             file.grow(DimId(0), 20).unwrap();
         }
@@ -57,8 +57,8 @@ fn attributes_dimensions_and_variables_touch_little() {
         drop(file);
         let before = memory.len();
 
-        let packed = PackedStore::open_rw(memory.clone(), Resources::default()).unwrap();
-        let mut file = open_mut(Arc::new(packed)).unwrap();
+        let zipped = ZippedStore::open_rw(memory.clone(), Resources::default()).unwrap();
+        let mut file = open_mut(Arc::new(zipped)).unwrap();
         for round in 0..3 {
             let mut s = file.schema().clone();
             for i in 0..3 {
@@ -75,7 +75,7 @@ fn attributes_dimensions_and_variables_touch_little() {
         let grown = memory.len() - before;
         assert!(grown < 100_000, "{grown} bytes more, of {before}");
 
-        let image = PackedStore::open(memory, Resources::default()).unwrap();
+        let image = ZippedStore::open(memory, Resources::default()).unwrap();
         let plain = image.read_vec(0, image.len()).unwrap();
         let file = open(Arc::new(MemoryStore::new("plain.nc", plain))).unwrap();
         assert_eq!((file.schema().vars.len(), file.schema().groups[0].attrs.len()), (6, 9));
@@ -102,8 +102,8 @@ fn record_variables_are_added_too() {
     schema.dims = vec![dim("t", 0, true)];
     schema.vars = vec![Variable::new("a", Atomic::Short, vec![DimId(0)])];
     let memory = Arc::new(MemoryStore::new("a.ncz", Vec::new()));
-    let packed = PackedStore::create(memory.clone(), &Options::default(), Resources::default()).unwrap();
-    let mut file = create(Arc::new(packed), schema, &CreateOptions::default()).unwrap();
+    let zipped = ZippedStore::create(memory.clone(), &Options::default(), Resources::default()).unwrap();
+    let mut file = create(Arc::new(zipped), schema, &CreateOptions::default()).unwrap();
     file.grow(DimId(0), 5000).unwrap();
     file.sync().unwrap();
     let mut s = file.schema().clone();
@@ -111,7 +111,7 @@ fn record_variables_are_added_too() {
     file.redefine(s).unwrap();
     file.sync().unwrap();
     drop(file);
-    let packed = PackedStore::open(memory.clone(), Resources::default()).unwrap();
-    let file = open(Arc::new(packed)).unwrap();
+    let zipped = ZippedStore::open(memory.clone(), Resources::default()).unwrap();
+    let file = open(Arc::new(zipped)).unwrap();
     assert_eq!(file.schema().shape(VarId(1)), [5000]);
 }

@@ -93,7 +93,7 @@ fn a_new_file_that_was_dropped_leaves_nothing() {
 }
 
 #[test]
-fn a_packed_file_is_defined_by_the_rules_of_the_classic_one_inside() {
+fn a_zipped_file_is_defined_by_the_rules_of_the_classic_one_inside() {
     let dir = tempfile::tempdir().unwrap();
     let mut d =
         DatasetMut::begin(dir.path().join("t.ncz"), Format::Netcdf4, CreateOptions::default()).unwrap();

@@ -1,4 +1,4 @@
-//! Locks of packed files: one writer at a time, and readers that pin the root they read.
+//! Locks of zipped files: one writer at a time, and readers that pin the root they read.
 //!
 //! They are taken on byte ranges far behind any data:
 //! byte [`WRITER`] by the writer, byte [`PINS`]` + n` shared by readers of root number `n`. Where the system has
@@ -52,7 +52,7 @@ pub(crate) fn writer(store: &Arc<dyn ReadStore>, how: Locking) -> Result<Option<
     }
 }
 
-/// Keeps writers away from a file, be it packed or not, as long as it is open.
+/// Keeps writers away from a file, be it zipped or not, as long as it is open.
 pub(super) fn keep_writers_away(file: &File) -> std::io::Result<()> {
     sys::keep_writers_away(file.as_raw_fd())
 }

@@ -178,10 +178,10 @@ fn blocks(row: &Row) -> Option<PublishedFigure> {
 fn station(row: &Row) -> Option<PublishedFigure> {
     let (which, random, sequential) = match (fact(row, "format"), fact(row, "block")) {
         ("classic", _) => ("uncompressed", 0.380 + 0.276, 0.336 + 0.037),
-        ("packed", "4096") => ("blocks of 4k", 1.303 + 0.351, 0.407 + 0.038),
-        ("packed", "8192") => ("blocks of 8k", 1.933 + 0.171, 0.382 + 0.034),
-        ("packed", "16384") => ("blocks of 16k", 3.079 + 0.157, 0.407 + 0.035),
-        ("packed", "32768") => ("blocks of 32k", 5.261 + 0.227, 0.393 + 0.045),
+        ("zipped", "4096") => ("blocks of 4k", 1.303 + 0.351, 0.407 + 0.038),
+        ("zipped", "8192") => ("blocks of 8k", 1.933 + 0.171, 0.382 + 0.034),
+        ("zipped", "16384") => ("blocks of 16k", 3.079 + 0.157, 0.407 + 0.035),
+        ("zipped", "32768") => ("blocks of 32k", 5.261 + 0.227, 0.393 + 0.045),
         _ => return None,
     };
     let value = match row.phase.as_str() {
@@ -196,7 +196,7 @@ fn station(row: &Row) -> Option<PublishedFigure> {
 fn network(row: &Row, options: &serde_json::Value) -> Option<PublishedFigure> {
     let which = match fact(row, "format") {
         "classic" => 0,
-        "packed" => 1,
+        "zipped" => 1,
         _ => return None,
     };
     let clock = |h: f64, m: f64, s: f64| h * 3600.0 + m * 60.0 + s;
@@ -223,17 +223,17 @@ fn sizes(section: &Section) -> Option<String> {
     let stored = |format: &str| {
         section.rows.iter().filter(|r| fact(r, "format") == format).filter_map(|r| r.stored).min()
     };
-    let (plain, packed) = (stored("classic")?, stored("packed")?);
-    let ours = plain as f64 / packed.max(1) as f64;
+    let (plain, zipped) = (stored("classic")?, stored("zipped")?);
+    let ours = plain as f64 / zipped.max(1) as f64;
     Some(if section.workload == "records-station" {
         format!(
-            "packed files are {ours:.2} times smaller than plain classic ones, at the best; published: {:.2} times with blocks of 4k, {:.2} with 32k (other data)",
+            "zipped files are {ours:.2} times smaller than plain classic ones, at the best; published: {:.2} times with blocks of 4k, {:.2} with 32k (other data)",
             2_869_468.0 / 301_813.0,
             2_869_468.0 / 237_229.0
         )
     } else {
         format!(
-            "packed files are {ours:.2} times smaller than plain classic ones, at the best; published: {:.2} times (236,963 and 31,063 kB; other data)",
+            "zipped files are {ours:.2} times smaller than plain classic ones, at the best; published: {:.2} times (236,963 and 31,063 kB; other data)",
             236_963.0 / 31_063.0
         )
     })
@@ -282,7 +282,7 @@ mod tests {
         let same = [("ranks", "1"), ("data_shape", "100:100:100:10")];
         assert!(blocks(&row("ncforge", "write", &same, 0.02, 40_000_000)).is_some());
         assert!(blocks(&row("ncforge", "read", &same, 0.02, 40_000_000)).is_none());
-        let f = station(&row("x", "random", &[("format", "packed"), ("block", "16384")], 0.1, 0)).unwrap();
+        let f = station(&row("x", "random", &[("format", "zipped"), ("block", "16384")], 0.1, 0)).unwrap();
         assert!((f.value - 3.236).abs() < 1e-9);
         let options = serde_json::json!({"stations": 10, "read": 5});
         let f = network(&row("x", "fill", &[("format", "classic")], 1.0, 0), &options).unwrap();

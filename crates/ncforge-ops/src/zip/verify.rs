@@ -1,0 +1,103 @@
+//! Reading everything that a zipped file has stored, and saying what damage costs.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use serde::Serialize;
+
+use super::{go_on, zipped_store};
+use crate::progress::Progress;
+use ncforge::model::VarId;
+use ncforge::raw::{Container, Place, classic};
+use ncforge::store::zipped::Reach;
+use ncforge::{Engine, Result};
+
+/// What is wrong with a zipped file.
+#[derive(Clone, Debug, Serialize)]
+pub struct Problem {
+    /// What, where, and how it is known.
+    pub what: String,
+    /// Bytes of the image that cannot be read because of it: from, to.
+    pub image: Option<(u64, u64)>,
+    /// If not all of these: how many bytes at the beginning of every so many.
+    pub every: Option<(u64, u64)>,
+    /// Variables that have values among them, or `header`.
+    pub touches: Vec<String>,
+}
+
+/// What verifying found.
+#[derive(Clone, Debug, Serialize)]
+pub struct VerifyReport {
+    /// The file.
+    pub file: String,
+    /// Number of the commit that was looked at.
+    pub commit: u64,
+    /// Blocks and pages of the index read.
+    pub blocks: u64,
+    /// Bytes read and checked.
+    pub bytes: u64,
+    /// What is wrong; nothing if all is well.
+    pub problems: Vec<Problem>,
+}
+
+/// Reads the index and every block of a zipped file and checks them.
+pub fn verify(path: &Path, engine: &Engine, progress: &dyn Progress) -> Result<VerifyReport> {
+    let zipped = Arc::new(zipped_store(path, engine)?);
+    // A damaged index is found below; the count is for the bar.
+    progress.begin("verify", zipped.survey().map_or(zipped.backing().len(), |s| s.total.stored));
+    let (mut blocks, mut bytes) = (0, 0);
+    let damage = zipped.verify(&mut |n| {
+        go_on(progress, "verifying")?;
+        blocks += 1;
+        bytes += n;
+        progress.advance(n);
+        Ok(())
+    })?;
+    let commit = zipped.commit_number();
+    let container = classic::open(zipped)?;
+    let problems = damage
+        .into_iter()
+        .map(|d| Problem {
+            touches: d.image.map(|range| touched(&*container, range)).unwrap_or_default(),
+            what: d.what,
+            image: d.image.map(|r| (r.from, r.to)),
+            every: d.image.and_then(|r| r.every),
+        })
+        .collect();
+    Ok(VerifyReport { file: path.display().to_string(), commit, blocks, bytes, problems })
+}
+
+/// What has bytes in a range of the image.
+fn touched(container: &dyn Container, reach: Reach) -> Vec<String> {
+    let mut out = Vec::new();
+    if container.metadata_bytes().is_some_and(|header| reach.from < header) {
+        out.push("header".to_owned());
+    }
+    let schema = container.schema();
+    out.extend(schema.var_ids().filter(|&v| has_bytes(container, v, reach)).map(|v| schema.var_path(v)));
+    out
+}
+
+fn has_bytes(container: &dyn Container, var: VarId, Reach { from, to, every }: Reach) -> bool {
+    let Ok(layout) = container.layout(var) else { return true };
+    let size = |shape: &[u64]| shape.iter().fold(layout.element.size as u64, |n, &d| n.saturating_mul(d));
+    let overlaps = |begin: u64, len: u64| len > 0 && begin < to && from < begin.saturating_add(len);
+    match layout.place {
+        Place::Contiguous { offset } => overlaps(offset, size(&layout.shape)),
+        Place::Records { begin, stride } => {
+            let (records, each) = (layout.shape.first().copied().unwrap_or(0), size(&layout.shape[1..]));
+            if let Some((run, step)) = every.filter(|&(_, step)| step == stride && step > 0) {
+                // Bytes of a record from the first damaged one to the variable's.
+                let apart = (begin % step + step - from % step) % step;
+                if apart >= run && apart + each <= step {
+                    return false;
+                }
+            }
+            // The first record that ends behind `from` is the only one that need be looked at.
+            let first = from.saturating_sub(begin.saturating_add(each)).div_ceil(stride.max(1));
+            (first..records.min(first.saturating_add(2)))
+                .any(|r| overlaps(begin.saturating_add(r.saturating_mul(stride)), each))
+        }
+        _ => false,
+    }
+}
