@@ -47,7 +47,7 @@ else:
 print(json.dumps([time.perf_counter() - began, *sums]))
 """
 CONTESTANTS = {
-    "ncforge": ("import ncforge", "f = ncforge.Dataset(url); v = f['big']"),
+    "ncforge": ("import ncforge; ncforge.Dataset", "f = ncforge.Dataset(url); v = f['big']"),
     "ncforge, xarray": ("import xarray, ncforge", "v = xarray.open_dataset(url, engine='ncforge', cache=False)['big']"),
     "h5netcdf over fsspec": (
         "import fsspec, h5netcdf",
