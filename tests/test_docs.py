@@ -32,9 +32,9 @@ GENERATED = {"docs/licences.md", "docs/reference/command.md"}
 
 #: What would take minutes is run with less to do; what is left out of a line is only a number.
 SMALLER = {
-    "ncforge bench convert --quick --library find": "--floats 10k --repetitions 1",
+    "ncforge bench convert --quick --library netcdf-c": "--floats 10k --repetitions 1",
     "ncforge bench published --quick": "--only io",
-    "ncforge bench records --only station --library find": "--records 500 --variables 4 --reads 20 --repetitions 1",
+    "ncforge bench records --only station --library netcdf-c": "--records 500 --variables 4 --reads 20 --repetitions 1",
     "ncforge bench records --only network --stations 60 --blocks 64K,256K --codecs zstd --csv": (
         "--stations 2 --years 1 --repetitions 1"
     ),
