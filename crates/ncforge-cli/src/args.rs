@@ -23,7 +23,7 @@ mod words;
 mod zip;
 
 use std::ffi::OsString;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 
@@ -134,6 +134,18 @@ pub(crate) enum Command {
 }
 
 impl Command {
+    /// The input files of a command that takes any number of them.
+    pub(crate) fn files(&mut self) -> Option<&mut Vec<PathBuf>> {
+        match self {
+            Command::Refs(a) => Some(&mut a.files),
+            Command::Info(a) => Some(&mut a.files),
+            Command::Doctor(a) => Some(&mut a.files),
+            Command::Verify(a) => Some(&mut a.files),
+            Command::Bench(BenchArgs { workload: Workload::Access(a) }) => Some(&mut a.files),
+            _ => None,
+        }
+    }
+
     /// What the command writes besides its text, if that is declared as for most commands.
     pub(crate) fn written(&self) -> Option<&WrittenArgs> {
         match self {

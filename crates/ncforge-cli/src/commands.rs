@@ -8,6 +8,7 @@ mod copy;
 mod doctor;
 mod document;
 mod info;
+mod inputs;
 mod nccopy;
 mod netcdf;
 mod old;
@@ -77,11 +78,7 @@ pub(crate) fn run(cli: Cli, argv: &[OsString], again: &[OsString]) -> Exit {
         descriptors::raise();
     }
     let cx = Context { global: &cli.global, argv, again, printer: &printer };
-    let checked = cli.command.written().map_or(Ok(()), document::check);
-    let done = match checked {
-        Ok(()) => dispatch(cli.command, &cx),
-        Err(failure) => Err(failure),
-    };
+    let done = dispatch(cli.command, &cx);
     if let Some(warning) = ncforge::store::take_lock_warning() {
         printer.warn(warning);
     }
@@ -92,7 +89,13 @@ pub(crate) fn run(cli: Cli, argv: &[OsString], again: &[OsString]) -> Exit {
 }
 
 /// Does what the sub-command does.
-fn dispatch(command: Command, cx: &Context<'_>) -> Result {
+fn dispatch(mut command: Command, cx: &Context<'_>) -> Result {
+    if let Some(written) = command.written() {
+        document::check(written)?;
+    }
+    if let Some(files) = command.files() {
+        *files = inputs::expanded(files, cx)?;
+    }
     match command {
         Command::Copy(a) => copy::run(&a, cx),
         Command::Rechunk(a) => copy::run(&a.rechunking(), cx),
