@@ -343,6 +343,15 @@ def test_every_design_note_is_listed() -> None:
     assert re.findall(r"\((\d{4}-[a-z0-9-]+\.md)\)", listing) == notes
 
 
+#: Words (as `wc -w` counts them) of all documents that people write: README, CONTRIBUTING and docs/ without design notes.
+MOST_WORDS = 30_000
+
+
+def test_the_documents_stay_short() -> None:
+    counted = [d for d in DOCUMENTS if name_of(d) not in GENERATED and d.parent.name != "notes"]
+    assert sum(len(d.read_text().split()) for d in counted) <= MOST_WORDS
+
+
 #: Words that documents avoid (CONTRIBUTING, "Documents"): private ones, and those that make persons of files.
 AVOIDED = re.compile(r"\b(told|tells?|kept|beside|roomy|slim|mend(s|ed)?|for ever)\b", re.IGNORECASE)
 
