@@ -22,10 +22,12 @@ DEMO_PROFILE ?= demo
 BENCH_ARGS ?=
 export CARGO_TERM_COLOR ?= auto
 
-# `make` remembers here what is installed. The last six go away with the environment.
+# `make` remembers here what is installed. The last seven go away with the environment.
+STAMP_BUILD := .make/system-build
 STAMP_DEMO := .make/system-demo
 STAMP_TEST := .make/system-test
 STAMP_BENCH := .make/system-bench
+STAMP_PIP_BUILD := $(VENV)/.stamp-requirements-build
 STAMP_PIP_DEMO := $(VENV)/.stamp-requirements-demo
 STAMP_PIP := $(VENV)/.stamp-requirements
 STAMP_PIP_BENCH := $(VENV)/.stamp-requirements-bench
@@ -43,9 +45,13 @@ help: ## This list
 
 setup: $(STAMP_TEST) $(STAMP_PIP) ## Install what the tests need: Debian packages, .venv
 
-$(STAMP_DEMO) $(STAMP_TEST) $(STAMP_BENCH): .make/system-%: scripts/system-packages.sh
+$(STAMP_BUILD) $(STAMP_DEMO) $(STAMP_TEST) $(STAMP_BENCH): .make/system-%: scripts/system-packages.sh
 	@bash scripts/system-packages.sh $*
 	@mkdir -p $(@D) && touch $@
+
+$(STAMP_PIP_BUILD): requirements-build.txt | $(STAMP_BUILD)
+	@bash scripts/venv.sh $(PYTHON) $(VENV) requirements-build.txt
+	@touch $@
 
 $(STAMP_PIP_DEMO): requirements-demo.txt | $(STAMP_DEMO)
 	@bash scripts/venv.sh $(PYTHON) $(VENV) requirements-demo.txt
@@ -63,7 +69,7 @@ $(STAMP_PIP_DOCS): requirements-docs.txt $(STAMP_PIP)
 	@bash scripts/venv.sh $(PYTHON) $(VENV) requirements-docs.txt
 	@touch $@
 
-$(STAMP_PIP_RELEASE): requirements-release.txt $(STAMP_PIP)
+$(STAMP_PIP_RELEASE): requirements-release.txt requirements-build.txt $(STAMP_PIP)
 	@bash scripts/venv.sh $(PYTHON) $(VENV) requirements-release.txt
 	@touch $@
 
@@ -158,14 +164,14 @@ bench-remote: $(STAMP_PIP_BENCH) ## Files read by URL, side by side, from a serv
 # Binaries for other machines are linked by zig against an old glibc; ARCH=aarch64 builds for ARM on x86-64.
 ARCH ?= $(shell uname -m)
 
-wheel: $(STAMP_PIP_RELEASE) ## The Python wheel, in target/wheels; ARCH=aarch64 for ARM
+wheel: $(STAMP_PIP_BUILD) ## The Python wheel, in target/wheels; ARCH=aarch64 for ARM
 	bash packaging/wheel.sh $(ARCH)
 
 # The wheel of this version that was built last.
-wheel-check: wheel ## The wheel in a fresh environment without a compiler: tutorials and examples
+wheel-check: wheel $(STAMP_PIP_RELEASE) ## The wheel in a fresh environment without a compiler: tutorials and examples
 	bash packaging/wheel-check.sh $(PYTHON) "$$(ls -t "$$(dirname "$$(bash scripts/target-dir.sh release)")"/wheels/*$(ARCH).whl | head -n 1)"
 
-tarball: $(STAMP_PIP_RELEASE) ## The command as a tarball, in target/tarball; ARCH=aarch64 for ARM
+tarball: $(STAMP_PIP_BUILD) ## The command as a tarball, in target/tarball; ARCH=aarch64 for ARM
 	bash packaging/tarball.sh $(ARCH)
 
 sdist-check: $(STAMP_PIP) ## The source distribution, and a wheel built from it alone

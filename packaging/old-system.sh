@@ -8,8 +8,13 @@
 set -euo pipefail
 root=$1
 [ -e "$root/.complete" ] && exit 0
-mirror=$(sed -nE 's/^(URIs: |deb )(\[[^]]*\] )?([a-z]+:[^ ]*\/debian)( .*)?$/\3/p' /etc/apt/sources.list /etc/apt/sources.list.d/* 2>/dev/null | head -n 1)
+# Either form of lists; one of the files may not be there.
+mirror=$(cat /etc/apt/sources.list /etc/apt/sources.list.d/* 2>/dev/null |
+    sed -nE 's/^(URIs: |deb )(\[[^]]*\] )?([a-z]+:[^ ]*\/debian)( .*)?$/\3/p' || true)
+mirror=${mirror%%$'\n'*}
+mirror=${mirror:-http://deb.debian.org/debian}
 rm -rf "$root"
+mkdir -p "$(dirname "$root")"
 mmdebstrap --quiet --variant=minbase --include=ca-certificates,netcdf-bin,gcc,make,libc6-dev,zlib1g-dev,libffi-dev,libssl-dev,xz-utils \
     bullseye "$root" "$mirror"
 sources=$(mktemp -d)

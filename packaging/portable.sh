@@ -3,7 +3,7 @@
 #
 #   packaging/portable.sh ARCH CRATE…
 #
-# ARCH is x86_64 or aarch64. cargo-zigbuild and zig come from the virtual environment (requirements-release.txt). Prints the folder
+# ARCH is x86_64 or aarch64. cargo-zigbuild and zig come from the virtual environment (requirements-build.txt). Prints the folder
 # with the binaries.
 set -euo pipefail
 arch=$1

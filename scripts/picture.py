@@ -18,9 +18,10 @@ from typing import Any
 from xml.sax.saxutils import escape
 
 STYLE = (
-    "text{font:14px system-ui,sans-serif;fill:#16191d}.small{font-size:12px;fill:#5a6069}.line{stroke:#dddee2}"
+    ".paper{fill:#fefefe}text{font:14px system-ui,sans-serif;fill:#16191d;stroke:#fefefe;stroke-width:4px;"
+    "stroke-linejoin:round;paint-order:stroke}.small{font-size:12px;fill:#5a6069}.line{stroke:#dddee2}"
     ".link{stroke-width:3}.before{fill:#fefefe;stroke:#5a6069;stroke-width:2}.better{fill:#009e73;stroke:#009e73}"
-    ".worse{fill:#c24f00;stroke:#c24f00}@media(prefers-color-scheme:dark){text{fill:#e8eaed}.small{fill:#a3abb5}"
+    ".worse{fill:#c24f00;stroke:#c24f00}@media(prefers-color-scheme:dark){.paper{fill:#15181c}text{fill:#e8eaed;stroke:#15181c}.small{fill:#a3abb5}"
     ".line{stroke:#343a42}.before{fill:#15181c;stroke:#a3abb5}.better{fill:#2bc49a;stroke:#2bc49a}"
     ".worse{fill:#ff9248;stroke:#ff9248}}"
 )
@@ -68,6 +69,8 @@ def picture(result: dict[str, Any]) -> str:
         f"<title id='t'>Time of one read before and after ncforge copy --chunks auto: "
         f"{'; '.join(f'{WORDS.get(n, n)} {told(a)}, then {told(b)}' for n, (a, b) in pairs)}</title>",
         f"<style>{STYLE}</style>",
+        # Of its own paper: a page may be dark where the reader's system is light.
+        f'<rect class="paper" width="{width}" height="{bottom + 62}" rx="6"/>',
         f'<text x="8" y="18">One read of a field of {escape(shape)}, stored in chunks of {escape(chunks[0])} (ring)</text>',
         f'<text x="8" y="38">and, after ncforge copy --chunks auto, of {escape(chunks[1])} (disc)</text>',
     ]

@@ -20,6 +20,7 @@ DOCS = ROOT / "docs"
 #: Pages that the navigation names though no document need link to them.
 ALWAYS = ("CHANGELOG.md", "CONTRIBUTING.md")
 LINK = re.compile(r"(\]\()([^)\s#]+)(#[^)\s]*)?(\))")
+CODE = re.compile(r"`[^`\n]+`")
 LANGUAGES = {".rs": "rust", ".py": "python", ".sh": "bash", ".toml": "toml", ".json": "json", ".yml": "yaml"}
 
 
@@ -53,6 +54,11 @@ def relinked(text: str, source: str, page: str) -> str:
     return LINK.sub(one, text)
 
 
+def unescaped(text: str) -> str:
+    """The text with `|` as it is within code: GitHub wants it escaped in tables, and MkDocs would show the backslash."""
+    return CODE.sub(lambda code: code.group().replace("\\|", "|"), text)
+
+
 def content(path: str) -> str:
     """The page of a file or folder of the repository."""
     file = ROOT / path
@@ -60,7 +66,7 @@ def content(path: str) -> str:
         names = sorted(f.name for f in file.iterdir() if f.is_file() and not f.name.startswith("."))
         return f"# {path}\n\n" + "\n".join(f"* `{name}`" for name in names) + "\n"
     if path.endswith(".md"):
-        return relinked(file.read_text(), path, place(path))
+        return unescaped(relinked(file.read_text(), path, place(path)))
     try:
         text = file.read_text()
     except UnicodeDecodeError:
@@ -97,4 +103,4 @@ def on_page_markdown(markdown: str, page: Page, **_: Any) -> str:
     """Links out of docs/ lead to the added pages."""
     if page.file.src_uri.startswith("source/"):
         return markdown
-    return relinked(markdown, f"docs/{page.file.src_uri}", page.file.src_uri)
+    return unescaped(relinked(markdown, f"docs/{page.file.src_uri}", page.file.src_uri))

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# Makes sure that the tools and files that demo, tests and benchmarks use are on this machine.
+# Makes sure that the tools and files that builds, demo, tests and benchmarks use are on this machine.
 #
-#   scripts/system-packages.sh demo|test|bench
+#   scripts/system-packages.sh build|demo|test|bench
 #
 # Looks first; installs Debian packages only for what is missing, as root or by sudo without a password; says
 # what to do where it may not.
@@ -15,6 +15,7 @@ needs() {
     printf '%s\t%s\n' gcc 'command -v cc'
     printf '%s\t%s\n' python3 'command -v "${PYTHON:-python3}"'
     printf '%s\t%s\n' python3-venv '"${PYTHON:-python3}" -c "import ensurepip, venv"'
+    [ "$level" = build ] && return
     printf '%s\t%s\n' netcdf-bin 'command -v ncdump && command -v nccopy && command -v ncgen'
     [ "$level" = demo ] && return
     if [ "$level" = bench ]; then
@@ -56,7 +57,7 @@ done < <(needs)
 
 if ! command -v cargo >/dev/null 2>&1; then
     echo "error: no \`cargo\` on the path" >&2
-    echo "hint: install Rust (the oldest version that will do stands in Cargo.toml as rust-version)" >&2
+    echo "hint: install Rust, as https://rustup.rs says (the oldest version that works: rust-version in Cargo.toml)" >&2
     exit 1
 fi
 [ ${#missing[@]} -eq 0 ] && exit 0
@@ -68,7 +69,7 @@ explain() {
 }
 
 if ! command -v apt-get >/dev/null 2>&1; then
-    explain "this is not Debian; install the netCDF and HDF5 command-line tools and NCO by your own package manager"
+    explain "this is not Debian; install them by your own package manager"
 fi
 if [ "$(id -u)" = 0 ]; then
     as_root=()

@@ -32,9 +32,9 @@ GENERATED = {"docs/licences.md", "docs/reference/command.md"}
 
 #: What would take minutes is run with less to do; what is left out of a line is only a number.
 SMALLER = {
-    "ncforge bench convert --quick --library find": "--floats 10k --repetitions 1",
+    "ncforge bench convert --quick --library netcdf-c": "--floats 10k --repetitions 1",
     "ncforge bench published --quick": "--only io",
-    "ncforge bench records --only station --library find": "--records 500 --variables 4 --reads 20 --repetitions 1",
+    "ncforge bench records --only station --library netcdf-c": "--records 500 --variables 4 --reads 20 --repetitions 1",
     "ncforge bench records --only network --stations 60 --blocks 64K,256K --codecs zstd --csv": (
         "--stations 2 --years 1 --repetitions 1"
     ),
@@ -341,6 +341,15 @@ def test_every_design_note_is_listed() -> None:
     notes = sorted(path.name for path in (ROOT / "docs" / "notes").glob("[0-9]*.md"))
     listing = (ROOT / "docs" / "notes" / "index.md").read_text()
     assert re.findall(r"\((\d{4}-[a-z0-9-]+\.md)\)", listing) == notes
+
+
+#: Words (as `wc -w` counts them) of all documents that people write: README, CONTRIBUTING and docs/ without design notes.
+MOST_WORDS = 30_000
+
+
+def test_the_documents_stay_short() -> None:
+    counted = [d for d in DOCUMENTS if name_of(d) not in GENERATED and d.parent.name != "notes"]
+    assert sum(len(d.read_text().split()) for d in counted) <= MOST_WORDS
 
 
 #: Words that documents avoid (CONTRIBUTING, "Documents"): private ones, and those that make persons of files.

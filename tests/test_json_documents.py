@@ -18,6 +18,7 @@ from conftest import DATA, ROOT, Run
 #: By name of the document: the command lines that print it.
 COMMANDS = {
     "info": ["info --json navy.nc", "info --json navy.nc uv.nc"],
+    "info-requests": ["info --requests --json navy.nc"],
     "doctor": [
         "doctor --json --fail-on never navy.nc",
         "doctor --json --fail-on never navy.nc uv.nc",

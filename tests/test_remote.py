@@ -228,7 +228,11 @@ def test_nothing_is_written_to_urls(web: servers.Web, run: Run) -> None:
     for mode in ("w", "a", "r+", "x"):
         with pytest.raises(ncforge.UnsupportedError, match="not changed"):
             ncforge.Dataset(f"{web.url}/new.nc", mode)
-    assert "writing to a URL" in run("zip", DATA / "uv300.nc", f"{web.url}/x.ncz", code=1).stderr
+    ds = xr.Dataset({"v": ("x", [1.0, 2.0])})
+    with pytest.raises(ncforge.UnsupportedError, match="write a local file and copy it to the URL"):
+        ncforge.to_netcdf(ds, f"{web.url}/new.nc")
+    refused = run("zip", DATA / "uv300.nc", f"{web.url}/x.ncz", code=1).stderr
+    assert "writing to a URL" in refused and "hint: write a local file" in refused
     assert not Path("http:").exists()
 
 
@@ -379,7 +383,7 @@ def test_tiles_in_s3(bucket: Any, tmp_path: Path, run: Run) -> None:
     run("compare", tmp_path / "whole.nc", DATA / "sst30e_netcdf.nc")
 
 
-def test_globs_in_s3(bucket: Any, tmp_path: Path) -> None:
+def test_globs_in_s3(bucket: Any, tmp_path: Path, run: Run) -> None:
     client, name = bucket
     write(tmp_path / "a.nc", n=10)
     for key in ("x/1.nc", "x/2.nc", "x/y/3.nc", "z/4.nc", "x/5.txt"):
@@ -389,6 +393,13 @@ def test_globs_in_s3(bucket: Any, tmp_path: Path) -> None:
             f"s3://{name}/{pattern}", combine="nested", concat_dim="time", data_vars="all"
         ) as ds:
             assert ds.sizes["time"] == 10 * found, pattern
+    pattern = f"s3://{name}/x/*.nc"
+    assert run("info", "--kind", pattern).stdout.split("\n") == ["netCDF-4", "netCDF-4", ""]
+    assert "across 2 files" in run("doctor", "--across", "--fail-on", "never", pattern).stdout
+    run("refs", pattern, "--along", "time", "-o", tmp_path / "refs.json")
+    assert json.loads(json.loads((tmp_path / "refs.json").read_text())["refs"]["v/.zarray"])["shape"] == [20, 2000]
+    none = run("info", f"s3://{name}/none/*.nc", code=4).stderr
+    assert "no object matches" in none and "hint: " in none
 
 
 def test_obstore(web: servers.Web) -> None:

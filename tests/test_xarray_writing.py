@@ -123,7 +123,7 @@ def test_chunks_are_chosen_for_reads(tmp_path: Path) -> None:
 
 def test_reads_that_make_no_sense(tmp_path: Path) -> None:
     for wrong, what in (
-        ({"for_": "mpa"}, "neither an access"),
+        ({"for_": "mpa"}, "neither a read"),
         ({"for_": "depth=all"}, "no dimension `depth`"),
         ({"for_": "map", "expect": {"depth": 3}}, "no unlimited dimension `depth`"),
         ({"for_": "map", "chunks": {"time": 3}}, "lengths of chunks are given"),

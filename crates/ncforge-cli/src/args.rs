@@ -23,7 +23,7 @@ mod words;
 mod zip;
 
 use std::ffi::OsString;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 
@@ -134,6 +134,45 @@ pub(crate) enum Command {
 }
 
 impl Command {
+    /// The input files of a command that takes any number of them.
+    pub(crate) fn files(&mut self) -> Option<&mut Vec<PathBuf>> {
+        match self {
+            Command::Refs(a) => Some(&mut a.files),
+            Command::Info(a) => Some(&mut a.files),
+            Command::Doctor(a) => Some(&mut a.files),
+            Command::Verify(a) => Some(&mut a.files),
+            Command::Bench(BenchArgs { workload: Workload::Access(a) }) => Some(&mut a.files),
+            _ => None,
+        }
+    }
+
+    /// What the command writes besides its text, if that is declared as for most commands.
+    pub(crate) fn written(&self) -> Option<&WrittenArgs> {
+        match self {
+            Command::Copy(a) | Command::Rechunk(a) => Some(&a.written),
+            Command::Combine(a) => Some(&a.written),
+            Command::Split(a) => Some(&a.written),
+            Command::Refs(a) => Some(&a.written),
+            Command::Info(a) => Some(&a.written),
+            Command::Compare(a) => Some(&a.written),
+            Command::Doctor(a) => Some(&a.written),
+            Command::Zip(a) => Some(&a.written),
+            Command::Unzip(a) => Some(&a.written),
+            Command::Compact(a) => Some(&a.written),
+            Command::Verify(a) => Some(&a.written),
+            Command::Bench(a) => match &a.workload {
+                Workload::Compare(a) => Some(&a.written),
+                Workload::Doctor(a) => Some(&a.written),
+                _ => None,
+            },
+            Command::Tune(a) => match &a.what {
+                Tune::Chunks(a) => Some(&a.written),
+                Tune::Calibrate(a) => Some(&a.written),
+            },
+            _ => None,
+        }
+    }
+
     /// The options of every command that stand behind the command's name.
     fn global(&self) -> GlobalArgs {
         match self {

@@ -8,6 +8,7 @@ mod copy;
 mod doctor;
 mod document;
 mod info;
+mod inputs;
 mod nccopy;
 mod netcdf;
 mod old;
@@ -77,31 +78,7 @@ pub(crate) fn run(cli: Cli, argv: &[OsString], again: &[OsString]) -> Exit {
         descriptors::raise();
     }
     let cx = Context { global: &cli.global, argv, again, printer: &printer };
-    let done = match cli.command {
-        Command::Copy(a) => copy::run(&a, &cx),
-        Command::Rechunk(a) => copy::run(&a.rechunking(), &cx),
-        Command::Combine(a) => combine::run(&a, &cx),
-        Command::Split(a) => split::run(&a, &cx),
-        Command::Refs(a) => refs::run(&a, &cx),
-        Command::Info(a) => info::run(&a, &cx),
-        Command::Compare(a) => compare::run(&a, &cx),
-        Command::Doctor(a) => doctor::run(&a, &cx),
-        Command::Zip(a) => zip::run(&a, &cx),
-        Command::Unzip(a) => zip::run_unzip(&a, &cx),
-        Command::Compact(a) => zip::run_compact(&a, &cx),
-        Command::Verify(a) => verify::run(&a, &cx),
-        Command::Tune(a) => tune::run(&a, &cx),
-        Command::Bench(a) => bench::run(&a, &cx),
-        Command::Report(a) => report::run(&a, &cx),
-        Command::Run(a) => netcdf::run(&a),
-        Command::Netcdf(a) => netcdf::settings(&a, &printer),
-        Command::Mppnccombine(a) => old::mppnccombine(&a, &cx),
-        Command::Nocscombine(a) => old::nocscombine(&a, &cx),
-        Command::RebuildNemo(a) => old::rebuild_nemo(&a, &cx),
-        Command::Nccopy(a) => nccopy::run(&a, &cx),
-        Command::Completions(a) => shell::completions(&a, &printer),
-        Command::Man(a) => shell::man(&a, &printer),
-    };
+    let done = dispatch(cli.command, &cx);
     if let Some(warning) = ncforge::store::take_lock_warning() {
         printer.warn(warning);
     }
@@ -109,4 +86,39 @@ pub(crate) fn run(cli: Cli, argv: &[OsString], again: &[OsString]) -> Exit {
         printer.failure(&failure);
         failure.exit
     })
+}
+
+/// Does what the sub-command does.
+fn dispatch(mut command: Command, cx: &Context<'_>) -> Result {
+    if let Some(written) = command.written() {
+        document::check(written)?;
+    }
+    if let Some(files) = command.files() {
+        *files = inputs::expanded(files, cx)?;
+    }
+    match command {
+        Command::Copy(a) => copy::run(&a, cx),
+        Command::Rechunk(a) => copy::run(&a.rechunking(), cx),
+        Command::Combine(a) => combine::run(&a, cx),
+        Command::Split(a) => split::run(&a, cx),
+        Command::Refs(a) => refs::run(&a, cx),
+        Command::Info(a) => info::run(&a, cx),
+        Command::Compare(a) => compare::run(&a, cx),
+        Command::Doctor(a) => doctor::run(&a, cx),
+        Command::Zip(a) => zip::run(&a, cx),
+        Command::Unzip(a) => zip::run_unzip(&a, cx),
+        Command::Compact(a) => zip::run_compact(&a, cx),
+        Command::Verify(a) => verify::run(&a, cx),
+        Command::Tune(a) => tune::run(&a, cx),
+        Command::Bench(a) => bench::run(&a, cx),
+        Command::Report(a) => report::run(&a, cx),
+        Command::Run(a) => netcdf::run(&a),
+        Command::Netcdf(a) => netcdf::settings(&a, cx.printer),
+        Command::Mppnccombine(a) => old::mppnccombine(&a, cx),
+        Command::Nocscombine(a) => old::nocscombine(&a, cx),
+        Command::RebuildNemo(a) => old::rebuild_nemo(&a, cx),
+        Command::Nccopy(a) => nccopy::run(&a, cx),
+        Command::Completions(a) => shell::completions(&a, cx.printer),
+        Command::Man(a) => shell::man(&a, cx.printer),
+    }
 }

@@ -4,6 +4,7 @@
 
 use std::io::ErrorKind;
 
+use ncforge::store::remote;
 use ncforge::{Error, TileOption};
 
 /// What can be done about an error of the library.
@@ -12,12 +13,20 @@ pub(crate) fn of(e: &Error) -> &'static str {
         Error::Io { op, source, .. } if op == "create" && source.kind() == ErrorKind::NotFound => {
             "a file is made only in a folder that exists: make it (`mkdir -p`), or look at its name"
         }
+        Error::Io { path, source, .. }
+            if source.kind() == ErrorKind::PermissionDenied && remote::url_of(path.as_ref()).is_some() =>
+        {
+            "check the credentials of the environment (AWS_ACCESS_KEY_ID, …); --anonymous reads what is public"
+        }
         Error::Io { source, .. } => of_io(source),
         Error::Corrupt { .. } => {
             "get the file anew from where it came; where only a part is damaged, `ncforge info` lists the rest"
         }
         Error::NotNetcdf { .. } => {
             "ncforge reads netCDF classic, netCDF-4 and zipped files; `file NAME` may tell what this is"
+        }
+        Error::Unsupported { what, .. } if what.starts_with("writing to a URL") => {
+            "write a local file, and upload it by `ncforge copy FILE URL` or a tool of the store"
         }
         Error::Unsupported { .. } => {
             "docs/formats.md lists what is supported; other variables can be copied with --vars"

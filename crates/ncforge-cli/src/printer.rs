@@ -100,12 +100,6 @@ impl Printer {
         self.data(&format!("{text}\n"));
     }
 
-    /// A JSON document for stdout.
-    pub(crate) fn json(&self, value: &serde_json::Value) {
-        let text = serde_json::to_string_pretty(value).expect("a JSON value always has a text");
-        self.line(text);
-    }
-
     /// A message for the user; silent under `--quiet`.
     pub(crate) fn note(&self, text: impl Display) {
         if !self.quiet {

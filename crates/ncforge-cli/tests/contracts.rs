@@ -52,9 +52,58 @@ fn words_that_are_nearly_right_get_the_right_one_in_the_answer() {
         ("copy uv300.nc b.nc --format netcdf", "'netcdf4'"),
         ("bench io -w -d 2:2:2:2 -f t.nc --driver netcdfc", "did you mean `netcdf-c`?"),
         ("bench io -w -d 2:2:2:2 -f t.nc --driver hdf", "did you mean `hdf5`?"),
+        ("bench io -w -d 2:2:2:2 -f t.nc --codec delfate=4", "did you mean `deflate`?"),
+        ("bench io -w -d 2:2:2:2 -f t.nc --format netcdf5", "did you mean `netcdf4`?"),
+        ("bench acess uv300.nc", "'access'"),
+        ("bench access uv300.nc --patterns sereis", "'series'"),
+        ("bench chunks --array percip", "did you mean `precip`?"),
+        ("bench published --dry-run --only unidata-2031", "did you mean `unidata-2013`?"),
+        ("bench records --codecs zsdt", "did you mean `zstd`?"),
+        ("zip uv300.nc b.ncz --codec zstandard", "'zstd'"),
+        ("unzpi b.ncz b.nc", "'unzip'"),
+        ("copy uv300.nc b.nc --for sereis", "did you mean `series`?"),
+        ("tune chunks uv300.nc --storage objct", "'object'"),
+        ("doctor uv300.nc --select no-shufle", "did you mean `no-shuffle`?"),
+        ("doctor uv300.nc --profile cmip6", "'cmip7'"),
+        ("combine uv300.nc -o c.nc --scheme nemmo", "'nemo'"),
     ] {
         p.run(line).exits(2).says(right);
     }
+}
+
+#[test]
+fn every_command_with_a_document_writes_it_to_a_path_next_to_its_text() {
+    let p = Place::new();
+    p.real("uv300.nc");
+    p.run("zip uv300.nc z.ncz").exits(0);
+    for (line, code) in [
+        ("info uv300.nc", 0),
+        ("info --requests uv300.nc", 0),
+        ("compare uv300.nc uv300.nc", 0),
+        ("doctor --fail-on never uv300.nc", 0),
+        ("doctor --rules", 0),
+        ("verify z.ncz", 0),
+        ("compact z.ncz", 0),
+        ("tune chunks uv300.nc", 0),
+        ("copy uv300.nc -n c.nc", 0),
+        ("copy uv300.nc c.nc", 0),
+        ("zip uv300.nc y.ncz", 0),
+        ("unzip y.ncz y.nc", 0),
+        ("split uv300.nc --tiles 2x2 -o s", 0),
+        ("refs uv300.nc -o r.json", 0),
+    ] {
+        let file = p.path("out.json");
+        let ran = p.run(&format!("{line} --json=out.json")).exits(code);
+        let text = std::fs::read_to_string(&file).expect(line);
+        let document: serde_json::Value = serde_json::from_str(&text).expect(line);
+        assert!(document["schema"].as_str().is_some_and(|s| s.starts_with("ncforge.")), "{line}");
+        assert!(!ran.out.contains("\"schema\""), "{line}: {}", ran.out);
+        // One that is there stays, and no work is done for nothing.
+        p.run("info uv300.nc --json=out.json").exits(2).says("exists already");
+        p.run("info uv300.nc --json=out.json -O").exits(0).prints("netcdf uv300");
+        std::fs::remove_file(file).expect("it is there");
+    }
+    p.run("info uv300.nc --json=no/out.json").exits(2).says("a folder that exists");
 }
 
 #[test]

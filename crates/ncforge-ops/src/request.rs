@@ -281,5 +281,16 @@ pub fn nearest<S: AsRef<str>>(name: &str, known: &[S]) -> Option<String> {
         .map(|(_, k)| k.to_owned())
 }
 
+/// The nearest of the known names as a part of a message, with a blank in front; nothing if none is like `name`.
+///
+/// ```
+/// use ncforge_ops::request::did_you_mean;
+/// assert_eq!(did_you_mean("delfate", &["deflate", "zstd"]), " (did you mean `deflate`?)");
+/// assert_eq!(did_you_mean("qqq", &["deflate", "zstd"]), "");
+/// ```
+pub fn did_you_mean<S: AsRef<str>>(name: &str, known: &[S]) -> String {
+    nearest(name, known).map_or_else(String::new, |known| format!(" (did you mean `{known}`?)"))
+}
+
 #[cfg(test)]
 mod tests;

@@ -12,6 +12,7 @@ import xarray as xr
 from xarray import conventions
 from xarray.backends.common import BytesIOProxy
 
+from ncforge._remote import is_url
 from ncforge._xarray.choosing import Choosing
 from ncforge._xarray.chunks import size_of
 from ncforge._xarray.dask import Writes
@@ -65,7 +66,8 @@ def to_netcdf(
     if isinstance(data, xr.DataArray):
         data = _as_dataset(data)
     if isinstance(path, str | os.PathLike):
-        path = os.path.abspath(os.path.expanduser(os.fspath(path)))
+        # A URL stays one, and is refused as such.
+        path = os.fspath(path) if is_url(path) else os.path.abspath(os.path.expanduser(os.fspath(path)))
     target: Any = BytesIOProxy() if path is None else path
     in_memory = not isinstance(target, str)
     if in_memory and not compute:

@@ -6,6 +6,7 @@ use std::str::FromStr;
 use ncforge::codec::filters;
 use ncforge::codec::quantize::Quantize;
 use ncforge::model::Filter;
+use ncforge_ops::request::did_you_mean;
 use serde::{Serialize, Serializer};
 
 /// What values pass through on their way into a chunk.
@@ -204,7 +205,11 @@ impl FromStr for Codec {
             "lz4" => Ok(Codec::Lz4),
             "lzf" => Ok(Codec::Lzf),
             _ => Err(format!(
-                "no codec `{name}`: none, deflate=1…9, zstd=-7…22, lz4, lzf, bzip2=1…9, blosc-lz4=1…9, blosc-zstd=1…9"
+                "no codec `{name}`{}: none, deflate=1…9, zstd=-7…22, lz4, lzf, bzip2=1…9, blosc-lz4=1…9, blosc-zstd=1…9",
+                did_you_mean(
+                    name,
+                    &["none", "deflate", "zstd", "lz4", "lzf", "bzip2", "blosc-lz4", "blosc-zstd"]
+                )
             )),
         }
     }

@@ -16,18 +16,27 @@ const SYSTEMS_HDF5: [&str; 2] = ["h5", "hdf5"];
 /// # Errors
 /// [`Error::Missing`] when the system has none, [`Error::Invalid`] when it cannot be loaded.
 pub fn library(path: &Path) -> Result<Box<dyn Driver>> {
-    let missing = |what: &str, package: &str| {
-        Error::Missing(format!(
-            "the system has no {what} library that can be loaded; install it (Debian: {package}), or give the path of one"
-        ))
-    };
-    if SYSTEMS_NETCDF.iter().any(|name| path == Path::new(name)) {
-        return Ok(Box::new(LibnetcdfDriver::find().ok_or_else(|| missing("netCDF-C", "libnetcdf19"))?));
-    }
     if SYSTEMS_HDF5.iter().any(|name| path == Path::new(name)) {
         return Ok(Box::new(Hdf5Driver::find().ok_or_else(|| missing("HDF5", "libhdf5-103-1"))?));
     }
-    Ok(if is_hdf5(path) { Box::new(Hdf5Driver::load(path)?) } else { Box::new(LibnetcdfDriver::load(path)?) })
+    Ok(if is_hdf5(path) { Box::new(Hdf5Driver::load(path)?) } else { Box::new(netcdf_c(path)?) })
+}
+
+/// A netCDF-C at a path, or the system's by the names that [`library`] takes.
+///
+/// # Errors
+/// As [`library`].
+pub fn netcdf_c(path: &Path) -> Result<LibnetcdfDriver> {
+    if SYSTEMS_NETCDF.iter().any(|name| path == Path::new(name)) {
+        return LibnetcdfDriver::find().ok_or_else(|| missing("netCDF-C", "libnetcdf19"));
+    }
+    LibnetcdfDriver::load(path)
+}
+
+fn missing(what: &str, package: &str) -> Error {
+    Error::Missing(format!(
+        "the system has no {what} library that can be loaded; install it (Debian: {package}), or give the path of one"
+    ))
 }
 
 /// Names under which netCDF-C is built for several processes (Debian's among them).

@@ -98,7 +98,7 @@ impl CombineArgs {
             chunks: value("chunks", &self.chunks)?,
             coding: self.coding.request(self.format),
             delete_tiles: self.delete_tiles,
-            run: self.run.request(&self.only, self.written, history),
+            run: self.run.request(&self.only, &self.written, history),
             ..CombineRequest::default()
         })
     }

@@ -5,8 +5,8 @@ use std::path::PathBuf;
 use clap::Args;
 use ncforge_ops::compare::CompareRequest;
 
-use super::GlobalArgs;
 use super::shared::listed;
+use super::{GlobalArgs, WrittenArgs};
 
 /// Compare two files: dimensions, types, attributes, order, and every value.
 ///
@@ -31,9 +31,8 @@ pub(crate) struct CompareArgs {
     /// Also compare what a copy may change: lines in front of the attribute `history`
     #[arg(long)]
     pub(crate) strict: bool,
-    /// The result as JSON
-    #[arg(long)]
-    pub(crate) json: bool,
+    #[command(flatten)]
+    pub(crate) written: WrittenArgs,
     #[command(flatten)]
     pub(crate) global: GlobalArgs,
 }

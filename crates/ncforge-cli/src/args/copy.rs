@@ -136,7 +136,7 @@ impl CopyArgs {
             skip_fill: self.skip_fill,
             fix_unlimited: self.fix_unlimited,
             profile: self.profile,
-            run: self.run.request(&self.only, self.written, history),
+            run: self.run.request(&self.only, &self.written, history),
             ..CopyRequest::default()
         })
     }

@@ -7,7 +7,7 @@ use ncforge_ops::doctor::{Codes, DoctorRequest, Profile};
 use ncforge_ops::request::{RequestError, value};
 use ncforge_ops::tune::StorageKind;
 
-use super::{GlobalArgs, word};
+use super::{GlobalArgs, WrittenArgs, word};
 
 /// Say what is slow in files, for whom, by how much, why, and which command fixes it.
 ///
@@ -41,21 +41,17 @@ pub(crate) struct DoctorArgs {
     /// Check somebody's requirements, and nothing else; a verdict for each file
     #[arg(long, value_parser = word::<Profile>())]
     pub(crate) profile: Option<Profile>,
-    /// The netCDF-C library whose default cache counts [default: the installed one, else that of 4.9.3 and later]
+    /// The netCDF-C library whose default cache counts, by its path; `netcdf-c` is the system's [default: the installed one, else that of 4.9.3 and later]
     #[arg(long, value_name = "PATH")]
     pub(crate) library: Option<PathBuf>,
     /// Do not look at values
     #[arg(long)]
     pub(crate) no_sample: bool,
-    /// Everything, as JSON
-    #[arg(long)]
-    pub(crate) json: bool,
     /// Write a page with drawings (the chunks with reads on them, a map of the bytes, sizes of chunks, before and after with break-even); it needs no network. - is stdout
-    #[arg(long, value_name = "OUT", conflicts_with_all = ["json", "across"])]
+    #[arg(long, value_name = "PATH", conflicts_with_all = ["json", "across"])]
     pub(crate) html: Option<PathBuf>,
-    /// Overwrite the page if it exists
-    #[arg(short = 'O', long, requires = "html")]
-    pub(crate) overwrite: bool,
+    #[command(flatten)]
+    pub(crate) written: WrittenArgs,
     /// List the rules
     #[arg(long)]
     pub(crate) rules: bool,

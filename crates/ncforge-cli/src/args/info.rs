@@ -6,14 +6,14 @@ use clap::Args;
 use ncforge_ops::doctor::DoctorRequest;
 use ncforge_ops::request::{RequestError, value};
 
-use super::GlobalArgs;
+use super::{GlobalArgs, WrittenArgs};
 
 /// Show what is in a file and how it is stored.
 ///
 /// Prints the header as CDL, as `ncdump -h` does, followed by a table of how each variable is stored: sizes
 /// in memory and on disk, ratio, chunks, filters.
 #[derive(Args, Debug)]
-#[command(after_long_help = AFTER)]
+#[command(after_long_help = AFTER, mut_arg("json", |a| a.conflicts_with_all(["special", "header", "storage", "kind"])))]
 pub(crate) struct InfoArgs {
     /// Files to look at
     #[arg(required = true, value_name = "FILE")]
@@ -36,15 +36,11 @@ pub(crate) struct InfoArgs {
     /// The name of the dataset in CDL [default: the file's name without its last extension]
     #[arg(long, value_name = "NAME", conflicts_with = "json")]
     pub(crate) name: Option<String>,
-    /// Everything, as JSON
-    #[arg(long, conflicts_with_all = ["special", "header", "storage", "kind"])]
-    pub(crate) json: bool,
     /// Write a page with drawings (the chunks with reads on them, a map of the bytes, sizes of chunks); it needs no network. - is stdout
-    #[arg(long, value_name = "OUT", conflicts_with_all = ["special", "header", "storage", "kind", "requests", "json", "name"])]
+    #[arg(long, value_name = "PATH", conflicts_with_all = ["special", "header", "storage", "kind", "requests", "json", "name"])]
     pub(crate) html: Option<PathBuf>,
-    /// Overwrite the page if it exists
-    #[arg(short = 'O', long, requires = "html")]
-    pub(crate) overwrite: bool,
+    #[command(flatten)]
+    pub(crate) written: WrittenArgs,
     /// How the values will be read, for the drawings: as of `ncforge doctor` [default: series, map and full]
     #[arg(long = "for", value_name = "READS", requires = "html")]
     pub(crate) reads: Option<String>,

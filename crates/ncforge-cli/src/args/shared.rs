@@ -1,5 +1,7 @@
 //! Arguments that several commands take, each declared once.
 
+use std::path::{Path, PathBuf};
+
 use clap::Args;
 use ncforge_ops::copy::{CodecName, CodingRequest, RunRequest};
 use ncforge_ops::request::FormatChoice;
@@ -52,15 +54,22 @@ pub(crate) struct RunArgs {
     pub(crate) no_history: bool,
 }
 
-/// What becomes of an output that is there already, and how what was done is reported.
-#[derive(Args, Clone, Copy, Debug)]
+/// What becomes of outputs that are there already, and where the command's JSON document goes.
+#[derive(Args, Clone, Debug)]
 pub(crate) struct WrittenArgs {
-    /// Overwrite the output if it exists
+    /// Overwrite outputs that exist
     #[arg(short = 'O', long)]
     pub(crate) overwrite: bool,
-    /// What was done (or would be), as JSON
-    #[arg(long)]
-    pub(crate) json: bool,
+    /// Write everything as JSON; without a path to stdout, in place of the text
+    #[arg(long, value_name = "PATH", num_args = 0..=1, require_equals = true, default_missing_value = "-")]
+    pub(crate) json: Option<PathBuf>,
+}
+
+impl WrittenArgs {
+    /// Whether the document takes the place of the text on stdout.
+    pub(crate) fn takes_stdout(&self) -> bool {
+        self.json.as_deref() == Some(Path::new("-"))
+    }
 }
 
 impl CodecArgs {
@@ -79,7 +88,7 @@ impl CodecArgs {
 
 impl RunArgs {
     /// What is asked of a run; `history` is the command line. Threads and memory are those of every command.
-    pub(crate) fn request(&self, only: &OnlyArgs, written: WrittenArgs, history: String) -> RunRequest {
+    pub(crate) fn request(&self, only: &OnlyArgs, written: &WrittenArgs, history: String) -> RunRequest {
         RunRequest {
             vars: listed(&only.vars),
             verify: self.verify,

@@ -8,7 +8,7 @@ use ncforge_ops::request::{RequestError, Size, value};
 use ncforge_ops::tune::StorageKind;
 
 use super::shared::listed;
-use super::{GlobalArgs, word};
+use super::{GlobalArgs, WrittenArgs, word};
 
 /// Choose chunk shapes; measure the machine they are for.
 #[derive(Args, Debug)]
@@ -45,9 +45,8 @@ pub(crate) struct TuneChunksArgs {
     /// Do not look at the values: compression is taken to be usual
     #[arg(long)]
     pub(crate) no_sample: bool,
-    /// Everything, as JSON
-    #[arg(long)]
-    pub(crate) json: bool,
+    #[command(flatten)]
+    pub(crate) written: WrittenArgs,
     #[command(flatten)]
     pub(crate) global: GlobalArgs,
 }
@@ -128,9 +127,8 @@ pub(crate) struct CalibrateArgs {
     /// Print what was measured and keep nothing
     #[arg(long)]
     pub(crate) dry_run: bool,
-    /// What was measured, as JSON
-    #[arg(long)]
-    pub(crate) json: bool,
+    #[command(flatten)]
+    pub(crate) written: WrittenArgs,
     #[command(flatten)]
     pub(crate) global: GlobalArgs,
 }

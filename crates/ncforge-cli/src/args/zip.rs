@@ -83,9 +83,8 @@ pub(crate) struct CompactArgs {
     /// The zipped file
     #[arg(value_name = "FILE")]
     pub(crate) file: PathBuf,
-    /// What was done, as JSON
-    #[arg(long)]
-    pub(crate) json: bool,
+    #[command(flatten)]
+    pub(crate) written: WrittenArgs,
     #[command(flatten)]
     pub(crate) global: GlobalArgs,
 }
@@ -100,9 +99,8 @@ pub(crate) struct VerifyArgs {
     /// Zipped files
     #[arg(required = true, value_name = "FILE")]
     pub(crate) files: Vec<PathBuf>,
-    /// What was found, as JSON
-    #[arg(long)]
-    pub(crate) json: bool,
+    #[command(flatten)]
+    pub(crate) written: WrittenArgs,
     #[command(flatten)]
     pub(crate) global: GlobalArgs,
 }

@@ -20,7 +20,7 @@ pub(crate) fn run(args: &CombineArgs, cx: &Context<'_>) -> Result {
     if args.run.dry_run {
         let plan = plan(&args.tiles, &args.output, &options, &engine)?;
         progress.finish();
-        report::plan(&plan, args.written.json, cx.printer);
+        report::plan(&plan, &args.written, cx.printer)?;
         return Ok(Exit::Ok);
     }
     interrupt::catch();
@@ -28,7 +28,7 @@ pub(crate) fn run(args: &CombineArgs, cx: &Context<'_>) -> Result {
     progress.finish();
     match done {
         Ok(r) => {
-            report::done(&r, args.written.json, cx.printer);
+            report::done(&r, &args.written, cx.printer)?;
             Ok(Exit::Ok)
         }
         Err(e @ Error::Interrupted(_)) => Err(Failure {

@@ -19,11 +19,9 @@ pub(crate) fn run(args: &CompareArgs, cx: &Context<'_>) -> Result {
     let found = compare(&left, &right, &options, &progress);
     progress.finish();
     let found = found?;
-    if args.json {
-        let mut value = serde_json::to_value(&found).expect("a comparison is plain data");
-        value["same"] = found.is_same().into();
-        document::print("compare", &value, cx.printer);
-    } else {
+    let mut value = serde_json::to_value(&found).expect("a comparison is plain data");
+    value["same"] = found.is_same().into();
+    if document::put("compare", &value, &args.written, cx.printer)? {
         tell(&found, cx.printer);
     }
     Ok(if found.is_same() { Exit::Ok } else { Exit::Differences })

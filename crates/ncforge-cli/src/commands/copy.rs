@@ -6,7 +6,7 @@ use ncforge::{Dataset, Engine, Error};
 use ncforge_ops::copy::{CopyOptions, copy, partial_path, plan};
 
 use super::{Context, page};
-use crate::args::CopyArgs;
+use crate::args::{CopyArgs, WrittenArgs};
 use crate::exit::{Exit, Failure, Result};
 use crate::interrupt;
 
@@ -20,10 +20,10 @@ pub(crate) fn run(args: &CopyArgs, cx: &Context<'_>) -> Result {
         let source = Dataset::open_with(&args.input, &engine)?;
         let plan = plan(&source, &options.for_output(&args.output), &engine)?;
         progress.finish();
-        report::plan(&plan, args.written.json, cx.printer);
+        report::plan(&plan, &args.written, cx.printer)?;
         return Ok(Exit::Ok);
     }
-    copy_and_report(&args.input, &args.output, &options, &engine, args.written.json, cx)
+    copy_and_report(&args.input, &args.output, &options, &engine, &args.written, cx)
 }
 
 /// Copies, shows progress, reports what was done.
@@ -32,7 +32,7 @@ fn copy_and_report(
     output: &std::path::Path,
     options: &CopyOptions,
     engine: &Engine,
-    json: bool,
+    written: &WrittenArgs,
     cx: &Context<'_>,
 ) -> Result {
     interrupt::catch();
@@ -41,7 +41,7 @@ fn copy_and_report(
     progress.finish();
     match done {
         Ok(report) => {
-            report::done(&report, json, cx.printer);
+            report::done(&report, written, cx.printer)?;
             Ok(Exit::Ok)
         }
         Err(Error::Exists(path)) => {

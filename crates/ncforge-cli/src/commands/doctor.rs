@@ -4,7 +4,7 @@ mod text;
 
 use std::path::PathBuf;
 
-use ncforge_bench::driver::LibnetcdfDriver;
+use ncforge_bench::driver::{LibnetcdfDriver, netcdf_c};
 use ncforge_ops::doctor::{
     Finding, ReaderCache, Report, Severity, anatomy, examine, examine_across, json, rules,
 };
@@ -18,11 +18,10 @@ use crate::exit::{Exit, Failure, Result};
 /// Looks at every file; with several, all are tried.
 pub(crate) fn run(args: &DoctorArgs, cx: &Context<'_>) -> Result {
     if args.rules {
-        list_rules(args, cx);
-        return Ok(Exit::Ok);
+        return list_rules(args, cx);
     }
     if let Some(out) = &args.html {
-        page::check(out, args.overwrite)?;
+        page::check(out, args.written.overwrite)?;
     }
     let options = args.request()?.options(cache(args)?);
     let engine = cx.engine()?;
@@ -59,12 +58,16 @@ pub(crate) fn run(args: &DoctorArgs, cx: &Context<'_>) -> Result {
         }
     }
     match &args.html {
-        Some(out) => page::write(out, &ncforge_view::doctor_page(&drawn), args.overwrite, cx)?,
-        None if args.json => {
-            let across: Vec<Value> = across.iter().map(|f| f.json("")).collect();
-            document::print("doctor", &object!({ "files": documents, "across": across }), cx.printer);
+        Some(out) => {
+            page::write(out, &ncforge_view::doctor_page(&drawn), args.written.overwrite, cx.printer)?;
         }
-        None => print(args, &reports, &across, cx),
+        None => {
+            let found: Vec<Value> = across.iter().map(|f| f.json("")).collect();
+            let body = object!({ "files": documents, "across": found });
+            if document::put("doctor", &body, &args.written, cx.printer)? {
+                print(args, &reports, &across, cx);
+            }
+        }
     }
     let found = reports.iter().filter_map(Report::worst).chain(across.iter().map(|f| f.severity)).max();
     let limit = match args.fail_on {
@@ -93,7 +96,7 @@ fn print(args: &DoctorArgs, reports: &[Report], across: &[Finding], cx: &Context
 /// The default cache of the netCDF-C that is there.
 fn cache(args: &DoctorArgs) -> Result<ReaderCache> {
     let library = match &args.library {
-        Some(path) => Some(LibnetcdfDriver::load(path)?),
+        Some(path) => Some(netcdf_c(path)?),
         None if args.profile.is_some() => None,
         None => LibnetcdfDriver::find(),
     };
@@ -106,18 +109,17 @@ fn cache(args: &DoctorArgs) -> Result<ReaderCache> {
     }))
 }
 
-fn list_rules(args: &DoctorArgs, cx: &Context<'_>) {
-    if args.json {
-        let list: Vec<Value> = rules()
-            .map(|r| {
-                object!({
-                    "code": r.code, "name": r.name, "severity": r.severity, "about": r.about,
-                    "mended_by": r.mended_by,
-                })
+fn list_rules(args: &DoctorArgs, cx: &Context<'_>) -> Result {
+    let list: Vec<Value> = rules()
+        .map(|r| {
+            object!({
+                "code": r.code, "name": r.name, "severity": r.severity, "about": r.about,
+                "mended_by": r.mended_by,
             })
-            .collect();
-        document::print("doctor-rules", &object!({ "rules": list }), cx.printer);
-        return;
+        })
+        .collect();
+    if document::put("doctor-rules", &object!({ "rules": list }), &args.written, cx.printer)? {
+        text::rules(cx.printer);
     }
-    text::rules(cx.printer);
+    Ok(Exit::Ok)
 }

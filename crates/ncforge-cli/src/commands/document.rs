@@ -5,22 +5,39 @@ use std::path::Path;
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 
-use crate::exit::Failure;
+use super::page;
+use crate::args::WrittenArgs;
+use crate::exit::{Failure, Result};
 use crate::printer::Printer;
 
 /// Version of all documents but those of benchmarks, which have one of their own. It counts up when a member goes away or changes its
 /// meaning; new members may come at any time.
 const VERSION: u32 = 1;
 
-/// Prints the members of `body` as the document of this name: "copy", "bench-compare".
-pub(super) fn print(name: &str, body: &impl Serialize, printer: &Printer) {
+/// Says that the document cannot be written, before any work is done.
+pub(super) fn check(written: &WrittenArgs) -> Result<(), Failure> {
+    written.json.as_deref().map_or(Ok(()), |out| page::check(out, written.overwrite))
+}
+
+/// Writes the members of `body` as the document of this name ("copy", "bench-compare") to where it was asked for, if it was. Whether
+/// the command's text goes to stdout all the same.
+pub(super) fn put(
+    name: &str,
+    body: &impl Serialize,
+    written: &WrittenArgs,
+    printer: &Printer,
+) -> Result<bool, Failure> {
+    let Some(out) = &written.json else { return Ok(true) };
     let mut document = Map::new();
     document.insert("schema".into(), format!("ncforge.{name}").into());
     document.insert("version".into(), VERSION.into());
     if let Value::Object(members) = serde_json::to_value(body).expect("a report is plain data") {
         document.extend(members);
     }
-    printer.json(&Value::Object(document));
+    let text =
+        serde_json::to_string_pretty(&Value::Object(document)).expect("a JSON value always has a text");
+    page::write(out, &format!("{text}\n"), written.overwrite, printer)?;
+    Ok(!written.takes_stdout())
 }
 
 /// What stands in a list of files for one that could not be looked at.

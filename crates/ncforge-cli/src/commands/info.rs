@@ -36,8 +36,10 @@ pub(crate) fn run(args: &InfoArgs, cx: &Context<'_>) -> Result {
                 continue;
             }
         };
-        if args.json {
+        if args.written.json.is_some() {
             documents.push(describe::json(dataset.container()));
+        }
+        if args.written.takes_stdout() {
             continue;
         }
         let text = text(args, path, &dataset);
@@ -49,16 +51,14 @@ pub(crate) fn run(args: &InfoArgs, cx: &Context<'_>) -> Result {
         });
     }
     progress.finish();
-    if args.json {
-        document::print("info", &json!({ "files": documents }), cx.printer);
-    }
+    document::put("info", &json!({ "files": documents }), &args.written, cx.printer)?;
     Ok(worst)
 }
 
 /// A page about all files; with several, all are tried.
 fn draw(args: &InfoArgs, cx: &Context<'_>) -> Result {
     let Some(out) = &args.html else { return Ok(Exit::Ok) };
-    page::check(out, args.overwrite)?;
+    page::check(out, args.written.overwrite)?;
     let options = args.request()?.options(ReaderCache::default());
     let engine = cx.engine()?;
     let progress = cx.printer.progress("info");
@@ -76,7 +76,7 @@ fn draw(args: &InfoArgs, cx: &Context<'_>) -> Result {
         }
     }
     progress.finish();
-    page::write(out, &ncforge_view::info_page(&files), args.overwrite, cx)?;
+    page::write(out, &ncforge_view::info_page(&files), args.written.overwrite, cx.printer)?;
     Ok(worst)
 }
 

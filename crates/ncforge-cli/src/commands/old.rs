@@ -58,7 +58,7 @@ fn run(asked: &Translated, cx: &Context<'_>) -> Result {
     };
     if asked.show || asked.dry {
         let plan = plan(tiles, output, options, &engine).map_err(|e| asked.hints.failure(e))?;
-        progress.aside(|| report::plan(&plan, false, cx.printer));
+        progress.aside(|| report::print_plan(&plan, cx.printer));
         if asked.dry {
             return Ok(Exit::Ok);
         }
@@ -69,7 +69,7 @@ fn run(asked: &Translated, cx: &Context<'_>) -> Result {
     let done = done.map_err(|e| asked.hints.failure(e))?;
     match (asked.silent, asked.verbose) {
         (true, _) => {}
-        (_, true) => report::done(&done, false, cx.printer),
+        (_, true) => report::print_done(&done, cx.printer),
         _ => done.notes.iter().for_each(|note| cx.printer.warn(note)),
     }
     Ok(Exit::Ok)

@@ -5,8 +5,8 @@ use std::path::Path;
 
 use ncforge::store::OutputFile;
 
-use super::Context;
 use crate::exit::{Failure, Result};
+use crate::printer::Printer;
 
 /// Refuses to replace a page that exists, and folders that do not, before any work is done. What is no regular file (a
 /// terminal, a pipe) is written into.
@@ -37,13 +37,13 @@ pub(super) fn check_folder(out: &Path) -> Result<(), Failure> {
 }
 
 /// Writes a page; `-` is stdout.
-pub(super) fn write(out: &Path, page: &str, overwrite: bool, cx: &Context<'_>) -> Result<(), Failure> {
+pub(super) fn write(out: &Path, page: &str, overwrite: bool, printer: &Printer) -> Result<(), Failure> {
     if out == Path::new("-") {
-        cx.printer.data(page);
+        printer.data(page);
         return Ok(());
     }
     write_whole(out, page, overwrite)?;
-    cx.printer.note(format_args!("{} written", out.display()));
+    printer.note(format_args!("{} written", out.display()));
     Ok(())
 }
 

@@ -31,9 +31,8 @@ pub(crate) fn run(args: &RefsArgs, cx: &Context<'_>) -> Result {
     for left_out in &report.left_out {
         cx.printer.warn(format_args!("`{}` is not in the references: {}", left_out.name, left_out.why));
     }
-    if args.written.json {
-        document::print("refs", &report, cx.printer);
-    } else if args.output != Path::new("-") {
+    let in_words = document::put("refs", &report, &args.written, cx.printer)?;
+    if in_words && args.output != Path::new("-") {
         print(&args.output, &report, cx.printer);
     }
     Ok(Exit::Ok)

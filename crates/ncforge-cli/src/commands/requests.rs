@@ -14,8 +14,11 @@ pub(crate) fn run(args: &InfoArgs, cx: &Context<'_>) -> Result {
     let mut documents = Vec::new();
     for (i, path) in args.files.iter().enumerate() {
         match requests(path) {
-            Ok(found) if args.json => documents.push(json!(found)),
             Ok(found) => {
+                documents.push(json!(found));
+                if args.written.takes_stdout() {
+                    continue;
+                }
                 if i > 0 {
                     cx.printer.line("");
                 }
@@ -29,9 +32,7 @@ pub(crate) fn run(args: &InfoArgs, cx: &Context<'_>) -> Result {
             }
         }
     }
-    if args.json {
-        document::print("info-requests", &json!({ "files": documents }), cx.printer);
-    }
+    document::put("info-requests", &json!({ "files": documents }), &args.written, cx.printer)?;
     Ok(worst)
 }
 

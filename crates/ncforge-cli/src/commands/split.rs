@@ -32,8 +32,7 @@ pub(crate) fn run(args: &SplitArgs, cx: &Context<'_>) -> Result {
         },
         e => e.into(),
     })?;
-    if args.written.json {
-        document::print("split", &report, cx.printer);
+    if !document::put("split", &report, &args.written, cx.printer)? {
         return Ok(Exit::Ok);
     }
     let left_out = match report.left_out {

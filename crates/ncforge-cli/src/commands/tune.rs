@@ -22,8 +22,7 @@ fn chunks(args: &TuneChunksArgs, cx: &Context<'_>) -> Result {
     let progress = cx.printer.progress("tune chunks");
     let found = tune_chunks(&args.file, &request, &cx.engine()?)?;
     progress.finish();
-    if args.json {
-        document::print("tune-chunks", &found, cx.printer);
+    if !document::put("tune-chunks", &found, &args.written, cx.printer)? {
         return Ok(Exit::Ok);
     }
     for Tuned { variable, choice, why } in &found.variables {
@@ -41,9 +40,7 @@ fn calibrate(args: &CalibrateArgs, cx: &Context<'_>) -> Result {
     let progress = cx.printer.progress("tune calibrate");
     let found = ncforge_bench::calibrate::calibrate(&folder, cx.threads())?;
     progress.finish();
-    if args.json {
-        document::print("tune-calibrate", &json!({ "calibration": found }), cx.printer);
-    } else {
+    if document::put("tune-calibrate", &json!({ "calibration": found }), &args.written, cx.printer)? {
         let m = &found.machine;
         let rate = |r: f64| format!("{}/s", bytes(r as u64));
         let rows = [

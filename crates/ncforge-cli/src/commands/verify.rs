@@ -24,7 +24,7 @@ pub(crate) fn run(args: &VerifyArgs, cx: &Context<'_>) -> Result {
         let exit = match found {
             Ok(report) => {
                 let clean = report.problems.is_empty();
-                if !args.json {
+                if !args.written.takes_stdout() {
                     progress.aside(|| tell(&report, cx.printer));
                 }
                 documents.push(serde_json::to_value(&report).expect("a report is plain data"));
@@ -40,9 +40,7 @@ pub(crate) fn run(args: &VerifyArgs, cx: &Context<'_>) -> Result {
         worst = if worst == Exit::Ok { exit } else { worst };
     }
     progress.finish();
-    if args.json {
-        document::print("verify", &json!({ "files": documents }), cx.printer);
-    }
+    document::put("verify", &json!({ "files": documents }), &args.written, cx.printer)?;
     Ok(worst)
 }
 

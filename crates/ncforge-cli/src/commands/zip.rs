@@ -7,7 +7,7 @@ use ncforge_ops::words::bytes;
 use ncforge_ops::zip::{ZipReport, compact, unzip, zip};
 
 use super::{Context, document, page};
-use crate::args::{CompactArgs, UnzipArgs, ZipArgs};
+use crate::args::{CompactArgs, UnzipArgs, WrittenArgs, ZipArgs};
 use crate::exit::{Exit, Failure, Result};
 use crate::interrupt;
 
@@ -16,7 +16,7 @@ pub(crate) fn run(args: &ZipArgs, cx: &Context<'_>) -> Result {
     let options = args.request().options()?;
     page::check_folder(&args.output)?;
     let engine = cx.engine()?;
-    done(cx, args.written.json, ("zip", "zipped"), |progress| {
+    done(cx, &args.written, ("zip", "zipped"), |progress| {
         zip(&args.input, &args.output, &options, &engine, progress)
     })
 }
@@ -28,13 +28,13 @@ pub(crate) fn run_unzip(args: &UnzipArgs, cx: &Context<'_>) -> Result {
     let work = |progress: &dyn ncforge_ops::progress::Progress| {
         unzip(&args.input, &args.output, args.written.overwrite, &engine, progress)
     };
-    done(cx, args.written.json, ("unzip", "unzipped"), work)
+    done(cx, &args.written, ("unzip", "unzipped"), work)
 }
 
 /// Compacts.
 pub(crate) fn run_compact(args: &CompactArgs, cx: &Context<'_>) -> Result {
     let engine = cx.engine()?;
-    done(cx, args.json, ("compact", "compacted"), |progress| {
+    done(cx, &args.written, ("compact", "compacted"), |progress| {
         compact(Path::new(&args.file), &engine, progress)
     })
 }
@@ -42,7 +42,7 @@ pub(crate) fn run_compact(args: &CompactArgs, cx: &Context<'_>) -> Result {
 /// Does the work (its name, and the word for it when it is done) with a bar, and reports what was done.
 fn done(
     cx: &Context<'_>,
-    json: bool,
+    written: &WrittenArgs,
     (name, word): (&str, &str),
     work: impl FnOnce(&dyn ncforge_ops::progress::Progress) -> ncforge::Result<ZipReport>,
 ) -> Result {
@@ -51,8 +51,7 @@ fn done(
     let report = work(&progress);
     progress.finish();
     let report = report.map_err(failure)?;
-    if json {
-        document::print(name, &report, cx.printer);
+    if !document::put(name, &report, written, cx.printer)? {
         return Ok(Exit::Ok);
     }
     cx.printer.note(format_args!(

@@ -3,6 +3,7 @@
 use std::str::FromStr;
 
 use super::rule::Rule;
+use crate::request::did_you_mean;
 use ncforge::{Error, Result};
 
 /// All rules, by code.
@@ -53,8 +54,10 @@ impl FromStr for Codes {
             text.split(',').map(str::trim).filter(|c| !c.is_empty()).map(str::to_owned).collect();
         for code in &list {
             if !rules().any(|r| code.len() >= 2 && r.code.starts_with(code.as_str()) || r.name == code) {
+                let known: Vec<&str> = rules().flat_map(|r| [r.code, r.name]).collect();
+                let meant = did_you_mean(code, &known);
                 return Err(Error::Invalid(format!(
-                    "there is no rule `{code}`; `ncforge doctor --rules` lists them"
+                    "there is no rule `{code}`{meant}; `ncforge doctor --rules` lists them"
                 )));
             }
         }

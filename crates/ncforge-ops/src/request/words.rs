@@ -4,7 +4,7 @@ use std::fmt::Debug;
 
 use ncforge::model::{Endian, Format};
 
-use super::{BadValue, nearest};
+use super::{BadValue, did_you_mean};
 
 /// A word that an option takes.
 #[derive(Clone, Copy, Debug)]
@@ -38,7 +38,7 @@ pub trait Words: Copy + PartialEq + Debug + Send + Sync + 'static {
             return Ok(word.value);
         }
         let names: Vec<&str> = Self::WORDS.iter().map(|w| w.name).collect();
-        let meant = nearest(text, &names).map_or(String::new(), |n| format!(" (did you mean {n}?)"));
+        let meant = did_you_mean(text, &names);
         Err(BadValue::of(text, format_args!("no such word; there are {}{meant}", names.join(", "))))
     }
 }

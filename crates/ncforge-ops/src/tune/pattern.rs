@@ -3,6 +3,7 @@
 use serde::Serialize;
 
 use super::axes::{Axis, Role};
+use crate::request::did_you_mean;
 use ncforge::{Error, Result};
 
 /// How much of one dimension a read takes.
@@ -92,7 +93,7 @@ impl Access {
         }
         if out.is_empty() {
             return Err(Error::Invalid(
-                "no access is named: write map, series, profile, column, box, full, or lengths such as \
+                "no read is named: write map, series, profile, column, box, full, or lengths such as \
                  time=all,lat=1,lon=1"
                     .into(),
             ));
@@ -121,14 +122,17 @@ fn weight(text: &str) -> Result<f64> {
 fn length(item: &str, dims: &[&str]) -> Result<(String, Extent)> {
     let bad = |why: &str| Error::bad_option("reads", format!("`{}`: {why}", item.trim()));
     let Some((name, len)) = item.split_once('=') else {
-        return Err(bad(
-            "this is neither an access (map, series, profile, column, box, full) nor the length of a \
-             dimension (time=all, lat=1)",
-        ));
+        let meant = did_you_mean(item.trim(), &NAMED.map(|(name, _)| name));
+        return Err(bad(&format!(
+            "this is neither a read (map, series, profile, column, box, full) nor the length of a dimension \
+             (time=all, lat=1){meant}"
+        )));
     };
     let (name, len) = (name.trim(), len.trim());
     if name.is_empty() || !dims.is_empty() && !dims.contains(&name) {
-        return Err(bad("there is no such dimension, and no access of that name"));
+        let reads = NAMED.map(|(name, _)| name);
+        let meant = did_you_mean(name, &[&reads[..], dims].concat());
+        return Err(bad(&format!("there is no such dimension, and no read of that name{meant}")));
     }
     let extent = match len {
         "all" => Extent::All,

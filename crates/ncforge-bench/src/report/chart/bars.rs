@@ -58,12 +58,15 @@ pub(crate) fn bars(label: &str, rows: &[&Row]) -> Option<Chart> {
         c.axis_across(&scale.ticks(), (6, bottom));
         for (i, bar) in bars.iter().enumerate() {
             let colour = engines.iter().position(|e| *e == bar.engine).unwrap_or(0) % SERIES.len();
-            bar.draw(c, &scale, 10 + i as i32 * LINE, left, SERIES[colour], unit);
+            bar.draw(c, &scale, 10 + i as i32 * LINE, left, SERIES[colour]);
         }
         if let Some(v) = ceiling {
             let x = scale.at(v);
             c.line(vec![(x, 4), (x, bottom)], MARK, 2);
             c.text("ceiling", (x, bottom + 28), Side::Middle, MARK);
+        }
+        for (i, bar) in bars.iter().enumerate() {
+            bar.value(c, &scale, 10 + i as i32 * LINE + LINE / 2, unit, ceiling.map(|v| scale.at(v)));
         }
     });
     let better = if unit == Unit::Rate { "longer is faster" } else { "shorter is faster" };
@@ -90,15 +93,7 @@ struct Bar<'a> {
 }
 
 impl Bar<'_> {
-    fn draw(
-        &self,
-        c: &mut Canvas,
-        scale: &Scale,
-        top: i32,
-        left: i32,
-        colour: super::canvas::Colour,
-        unit: Unit,
-    ) {
+    fn draw(&self, c: &mut Canvas, scale: &Scale, top: i32, left: i32, colour: super::canvas::Colour) {
         let middle = top + LINE / 2;
         c.text(&short(&self.name, NAME), (left - 8, middle), Side::Right, INK);
         c.rect((left, top + 5), (scale.at(self.middle), top + LINE - 5), colour);
@@ -116,7 +111,16 @@ impl Bar<'_> {
         if spread.is_none() {
             places.iter().for_each(|&x| c.ring((x, middle), 3, INK, 1));
         }
-        let end = places.iter().copied().fold(scale.at(self.middle), i32::max);
-        c.text(&unit.text(self.middle), (end + 10, middle), Side::Left, INK);
+    }
+
+    /// The median in words, behind everything that is drawn of the bar. Where the line of the ceiling would cross it, on paper.
+    fn value(&self, c: &mut Canvas, scale: &Scale, middle: i32, unit: Unit, ceiling: Option<i32>) {
+        let text = unit.text(self.middle);
+        let end = self.all.iter().map(|&v| scale.at(v)).fold(scale.at(self.middle), i32::max) + 10;
+        let span = (end - 3, end + text.chars().count() as i32 * LETTER);
+        if ceiling.is_some_and(|x| (span.0..=span.1).contains(&x)) {
+            c.rect((span.0, middle - 8), (span.1, middle + 8), PAPER);
+        }
+        c.text(&text, (end, middle), Side::Left, INK);
     }
 }

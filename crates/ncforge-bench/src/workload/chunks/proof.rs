@@ -17,6 +17,7 @@ use std::path::{Path, PathBuf};
 
 use ncforge::model::{Atomic, Attribute, DimId, Dimension, GroupId, Variable};
 use ncforge::{CreateOptions, DatasetMut, Format, Hyperslab, Schema};
+use ncforge_ops::request::did_you_mean;
 
 use crate::error::{Error, Result};
 use crate::stats::Positions;
@@ -97,7 +98,8 @@ impl Array {
     pub fn named(name: &str) -> Result<Array> {
         ARRAYS.into_iter().find(|a| a.name == name).ok_or_else(|| {
             let names: Vec<&str> = ARRAYS.iter().map(|a| a.name).collect();
-            Error::Invalid(format!("there is no array `{name}`: {} are known", names.join(", ")))
+            let meant = did_you_mean(name, &names);
+            Error::Invalid(format!("there is no array `{name}`{meant}: {} are known", names.join(", ")))
         })
     }
 

@@ -1,6 +1,7 @@
 //! Names of formats and types.
 
 use ncforge::{Atomic, Format};
+use ncforge_ops::request::did_you_mean;
 use serde::{Serialize, Serializer};
 
 /// What a case's values are stored in: a format of netCDF files, or a Zarr store, which is a folder (netCDF-C's NCZarr).
@@ -56,8 +57,8 @@ impl std::str::FromStr for StoredAs {
 
     fn from_str(text: &str) -> Result<Self, String> {
         FORMATS.iter().find(|n| n.1 == text).map(|n| n.0).ok_or_else(|| {
-            let names = FORMATS.map(|n| n.1).join(", ");
-            format!("no format `{text}`: {names}")
+            let names = FORMATS.map(|n| n.1);
+            format!("no format `{text}`{}: {}", did_you_mean(text, &names), names.join(", "))
         })
     }
 }

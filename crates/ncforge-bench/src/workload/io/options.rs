@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use ncforge::Atomic;
-use ncforge_ops::request::nearest;
+use ncforge_ops::request::did_you_mean;
 use serde::Serialize;
 
 use super::data::Content;
@@ -160,8 +160,7 @@ impl std::str::FromStr for DriverAsk {
             "hdf5" | "h5" => Ok(DriverAsk::Library(SYSTEMS[1].into())),
             path if path.contains('/') || path.contains(".so") => Ok(DriverAsk::Library(path.into())),
             other => {
-                let meant = nearest(other, &["ncforge", "raw", "mpi-io", "netcdf-c", "hdf5"]);
-                let meant = meant.map_or(String::new(), |name| format!(" (did you mean `{name}`?)"));
+                let meant = did_you_mean(other, &["ncforge", "raw", "mpi-io", "netcdf-c", "hdf5"]);
                 Err(format!(
                     "no driver `{other}`{meant}: ncforge, raw, mpi-io, netcdf-c, hdf5, or the path of a netCDF-C or HDF5 library"
                 ))

@@ -96,9 +96,9 @@ pub(crate) struct ChunksBenchArgs {
 
 const AFTER: &str = "\
 Examples:
-  ncforge bench chunks pr.nc --deflate 0,1 --caches 4M,32M,128M --library find
+  ncforge bench chunks pr.nc --deflate 0,1 --caches 4M,32M,128M --library netcdf-c
   ncforge bench chunks pr.nc --regret --deflate 1 --for series,map --for map=9,series=1
-  ncforge bench chunks --proof --deflate 1 --library find";
+  ncforge bench chunks --proof --deflate 1 --library netcdf-c";
 
 /// On or off.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]

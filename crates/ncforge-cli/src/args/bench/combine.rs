@@ -77,6 +77,6 @@ impl FromStr for ToolArg {
 
 const AFTER: &str = "\
 Examples:
-  ncforge bench combine --library find --tool find
-  ncforge bench combine --preset orca025 --library find --json=combine.json
+  ncforge bench combine --library netcdf-c --tool find
+  ncforge bench combine --preset orca025 --library netcdf-c --json=combine.json
   ncforge bench combine --tool 'plain:mppnccombine=mppnccombine -64 {out} {tiles}'";

@@ -9,7 +9,7 @@ use ncforge_ops::request::Size;
 /// What else is measured, besides ncforge.
 #[derive(Args, Debug)]
 pub(crate) struct LibraryArgs {
-    /// A netCDF-C library to measure as well (repeatable); `netcdf-c` is the system's
+    /// A netCDF-C library to measure as well, by its path (repeatable); `netcdf-c` is the system's
     #[arg(long, value_name = "PATH")]
     pub(crate) library: Vec<PathBuf>,
 }

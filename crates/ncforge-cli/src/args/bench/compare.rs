@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 
-use crate::args::GlobalArgs;
+use crate::args::{GlobalArgs, WrittenArgs};
 
 /// Set two saved results against one another, row by row.
 ///
@@ -25,9 +25,8 @@ pub(crate) struct BenchCompareArgs {
     /// The table as Markdown
     #[arg(long, conflicts_with = "json")]
     pub(crate) markdown: bool,
-    /// Every row, as JSON
-    #[arg(long)]
-    pub(crate) json: bool,
+    #[command(flatten)]
+    pub(crate) written: WrittenArgs,
     #[command(flatten)]
     pub(crate) global: GlobalArgs,
 }

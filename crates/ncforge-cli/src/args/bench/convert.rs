@@ -45,7 +45,7 @@ const AFTER: &str = "\
 Exit codes: 0 done, 1 failed, 2 usage, 4 a file does not hold what was written.
 
 Example:
-  ncforge bench convert --quick --library find";
+  ncforge bench convert --quick --library netcdf-c";
 
 /// A number of things; suffixes are powers of 1000.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 
-use crate::args::GlobalArgs;
+use crate::args::{GlobalArgs, WrittenArgs};
 
 /// Look whether this machine is fit to measure on.
 ///
@@ -16,9 +16,8 @@ pub(crate) struct BenchDoctorArgs {
     /// Where files would be
     #[arg(long, value_name = "DIR", default_value = ".", value_hint = clap::ValueHint::DirPath)]
     pub(crate) folder: PathBuf,
-    /// Everything, as JSON
-    #[arg(long)]
-    pub(crate) json: bool,
+    #[command(flatten)]
+    pub(crate) written: WrittenArgs,
     #[command(flatten)]
     pub(crate) global: GlobalArgs,
 }

@@ -122,7 +122,7 @@ Exit codes: 0 done, 1 failed, 2 usage or a geometry that does not fit, 4 wrong v
 Examples:
   ncforge bench io -w -r                                   one process, 40 MB
   ncforge bench io --ranks 4 -w -r -d 20:200:200:10 -n 2 -p 2 -c auto
-  ncforge bench io -w -r --driver raw,ncforge,libnetcdf --cache warm,cold --reps 9 --csv=out.csv
+  ncforge bench io -w -r --driver raw,ncforge,netcdf-c --cache warm,cold --reps 9 --csv=out.csv
   ncforge bench io -w -r --layers --cache warm,cold         what each layer costs
   mpiexec -n 4 ncforge bench io -w -r -t coll --library libnetcdf_pnetcdf.so.19";
 

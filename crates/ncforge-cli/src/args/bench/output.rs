@@ -8,16 +8,16 @@ use clap::Args;
 #[derive(Args, Debug, Default)]
 #[command(next_help_heading = "Reports")]
 pub(crate) struct OutputArgs {
-    /// Write a row a measurement as CSV; to stdout without a path
+    /// Write a row a measurement as CSV; without a path to stdout, in place of the table
     #[arg(long, value_name = "PATH", num_args = 0..=1, require_equals = true, default_missing_value = "-")]
     pub(crate) csv: Option<PathBuf>,
-    /// Write everything as JSON, which `bench compare` and `report` read; to stdout without a path
+    /// Write everything as JSON, which `bench compare` and `report` read; without a path to stdout, in place of the table
     #[arg(long, value_name = "PATH", num_args = 0..=1, require_equals = true, default_missing_value = "-")]
     pub(crate) json: Option<PathBuf>,
-    /// Write tables as Markdown; `-` is stdout
+    /// Write tables as Markdown; - is stdout
     #[arg(long, value_name = "PATH")]
     pub(crate) markdown: Option<PathBuf>,
-    /// Write one page with tables and charts, which needs no network
+    /// Write a page with tables and charts; it needs no network. - is stdout
     #[arg(long, value_name = "PATH")]
     pub(crate) html: Option<PathBuf>,
     /// Keep host names, devices and folders in pages

@@ -21,7 +21,7 @@ pub(crate) struct PublishedArgs {
     /// Only these, by their names, as unidata-2013,cray-1993
     #[arg(long, value_name = "A,B", value_delimiter = ',')]
     pub(crate) only: Vec<String>,
-    /// A netCDF-C library to compare with (repeatable) [default: the system's, if there is one]
+    /// A netCDF-C library to measure as well, by its path (repeatable); `netcdf-c` is the system's [default: the system's, if there is one]
     #[arg(long, value_name = "PATH")]
     pub(crate) library: Vec<String>,
     /// Folder for the files, up to 2 GB [default: the system's temporary one]

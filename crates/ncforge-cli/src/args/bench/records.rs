@@ -79,5 +79,5 @@ pub(crate) enum RecordsPart {
 
 const AFTER: &str = "\
 Examples:
-  ncforge bench records --only station --library find
+  ncforge bench records --only station --library netcdf-c
   ncforge bench records --only network --stations 60 --blocks 64K,256K --codecs zstd --csv";

@@ -18,12 +18,8 @@ pub(super) fn run(args: &BenchCompareArgs, cx: &Context<'_>) -> Result {
         ));
     }
     let limit = args.fail_if_slower.map(|s| s.0);
-    if args.json {
-        document::print("bench-compare", &found, cx.printer);
-    } else if args.markdown {
-        cx.printer.data(&found.markdown(limit));
-    } else {
-        cx.printer.data(&found.table(limit));
+    if document::put("bench-compare", &found, &args.written, cx.printer)? {
+        cx.printer.data(&if args.markdown { found.markdown(limit) } else { found.table(limit) });
     }
     let slower = limit.is_some_and(|l| !found.slower(l).is_empty());
     Ok(if slower { Exit::Differences } else { Exit::Ok })

@@ -14,9 +14,7 @@ pub(super) fn run(args: &BenchDoctorArgs, cx: &Context<'_>) -> Result {
     let steps = Steps::of("doctor", cx);
     let checks = examine(&args.folder)?;
     steps.finish();
-    if args.json {
-        document::print("bench-doctor", &json!({ "checks": checks }), cx.printer);
-    } else {
+    if document::put("bench-doctor", &json!({ "checks": checks }), &args.written, cx.printer)? {
         for c in &checks {
             cx.printer.line(format_args!("{:<7} {:<18} {}", c.standing.word(), c.what, c.found));
             if let Some(advice) = &c.advice {

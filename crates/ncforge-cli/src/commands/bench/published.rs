@@ -46,7 +46,7 @@ pub(super) fn run(args: &PublishedArgs, cx: &Context<'_>) -> Result {
         output::check(&out)?;
     }
     let libraries = match args.library.is_empty() {
-        true => LibnetcdfDriver::find().map(|_| "find".to_owned()).into_iter().collect(),
+        true => LibnetcdfDriver::find().map(|_| "netcdf-c".to_owned()).into_iter().collect(),
         false => args.library.clone(),
     };
     let folder = temporary(args.folder.as_deref())?;

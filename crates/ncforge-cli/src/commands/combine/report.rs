@@ -3,22 +3,28 @@
 use ncforge_ops::combine::{CombinePlan, CombineReport, Picture};
 use ncforge_ops::words::{bytes, many};
 
-use crate::commands::copy::report::{ending, plan as copy_plan};
+use crate::args::WrittenArgs;
+use crate::commands::copy::report::{ending, print_plan as copy_plan};
 use crate::commands::document;
+use crate::exit::{Failure, Result};
 use crate::printer::Printer;
 
 /// Holes that are listed.
 const MOST_HOLES: usize = 8;
 
 /// Tells what was done.
-pub(crate) fn done(r: &CombineReport, json: bool, printer: &Printer) {
-    for note in &r.notes {
-        printer.warn(note);
+pub(crate) fn done(r: &CombineReport, written: &WrittenArgs, printer: &Printer) -> Result<(), Failure> {
+    if document::put("combine", r, written, printer)? {
+        print_done(r, printer);
+    } else {
+        r.notes.iter().for_each(|note| printer.warn(note));
     }
-    if json {
-        document::print("combine", r, printer);
-        return;
-    }
+    Ok(())
+}
+
+/// The same in words.
+pub(crate) fn print_done(r: &CombineReport, printer: &Printer) {
+    r.notes.iter().for_each(|note| printer.warn(note));
     let c = &r.copy;
     if c.was_complete {
         printer.note(format_args!("{} is complete already", c.output));
@@ -63,11 +69,15 @@ fn holes(m: &Picture) -> String {
 }
 
 /// Tells how the tiles lie and what would be done.
-pub(crate) fn plan(p: &CombinePlan, json: bool, printer: &Printer) {
-    if json {
-        document::print("combine-plan", p, printer);
-        return;
+pub(crate) fn plan(p: &CombinePlan, written: &WrittenArgs, printer: &Printer) -> Result<(), Failure> {
+    if document::put("combine-plan", p, written, printer)? {
+        print_plan(p, printer);
     }
+    Ok(())
+}
+
+/// The same in words.
+pub(crate) fn print_plan(p: &CombinePlan, printer: &Printer) {
     for note in &p.notes {
         printer.warn(note);
     }
@@ -107,5 +117,5 @@ pub(crate) fn plan(p: &CombinePlan, json: bool, printer: &Printer) {
             printer.line(holes(m));
         }
     }
-    copy_plan(&p.copy, false, printer);
+    copy_plan(&p.copy, printer);
 }

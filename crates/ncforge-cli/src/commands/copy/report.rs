@@ -3,21 +3,22 @@
 use ncforge_ops::copy::{CopyReport, Plan};
 use ncforge_ops::words::{bytes, many};
 
+use crate::args::WrittenArgs;
 use crate::commands::document;
+use crate::exit::{Failure, Result};
 use crate::printer::Printer;
 
 /// Tells what was done.
-pub(super) fn done(r: &CopyReport, json: bool, printer: &Printer) {
+pub(super) fn done(r: &CopyReport, written: &WrittenArgs, printer: &Printer) -> Result<(), Failure> {
     for note in &r.notes {
         printer.warn(note);
     }
-    if json {
-        document::print("copy", r, printer);
-        return;
+    if !document::put("copy", r, written, printer)? {
+        return Ok(());
     }
     if r.was_complete {
         printer.note(format_args!("{} is complete already", r.output));
-        return;
+        return Ok(());
     }
     let rate = r.values_bytes as f64 / r.seconds.max(1e-3);
     let mut text = format!(
@@ -34,6 +35,7 @@ pub(super) fn done(r: &CopyReport, json: bool, printer: &Printer) {
     );
     text += &ending(r);
     printer.note(text);
+    Ok(())
 }
 
 /// What else is to be said of a copy that is done.
@@ -47,11 +49,15 @@ pub(crate) fn ending(r: &CopyReport) -> String {
 }
 
 /// Tells what would be done.
-pub(crate) fn plan(p: &Plan, json: bool, printer: &Printer) {
-    if json {
-        document::print("copy-plan", p, printer);
-        return;
+pub(super) fn plan(p: &Plan, written: &WrittenArgs, printer: &Printer) -> Result<(), Failure> {
+    if document::put("copy-plan", p, written, printer)? {
+        print_plan(p, printer);
     }
+    Ok(())
+}
+
+/// The same in words.
+pub(crate) fn print_plan(p: &Plan, printer: &Printer) {
     for note in &p.notes {
         printer.warn(note);
     }

@@ -51,7 +51,10 @@ pub(super) fn explain(op: &str, url: &str, error: &Remote) -> Error {
 
 /// An option that the store does not have.
 pub(super) fn unknown_option(key: &str) -> Error {
-    Error::bad_option("storage option", format!("the store has no option `{key}`"))
+    Error::bad_option(
+        "storage option",
+        format!("the store has no option `{key}`, as endpoint, region, access_key_id, secret_access_key are"),
+    )
 }
 
 /// The error of a request for a list of files.

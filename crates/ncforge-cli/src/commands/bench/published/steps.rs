@@ -2,6 +2,8 @@
 
 use std::path::Path;
 
+use ncforge_ops::request::did_you_mean;
+
 use crate::exit::{Failure, Result};
 
 /// One run of the program that belongs to a publication.
@@ -131,7 +133,10 @@ pub(crate) fn only(steps: Vec<Step>, wanted: &[String]) -> Result<Vec<Step>, Fai
     if let Some(name) = wanted.iter().find(|name| !steps.iter().any(|s| is(s, name))) {
         let known: Vec<String> = steps.iter().map(|s| format!("{} ({})", s.publication, s.name)).collect();
         let hint = "`ncforge bench published --dry-run` lists them";
-        return Err(Failure::usage(format!("there is no publication `{name}`: {}", known.join(", ")), hint));
+        let names: Vec<&str> = steps.iter().flat_map(|s| [s.publication, s.name]).collect();
+        let meant = did_you_mean(name, &names);
+        let message = format!("there is no publication `{name}`{meant}: {}", known.join(", "));
+        return Err(Failure::usage(message, hint));
     }
     let all = wanted.is_empty();
     Ok(steps.into_iter().filter(|s| all || wanted.iter().any(|name| is(s, name))).collect())
@@ -143,7 +148,7 @@ mod tests {
 
     #[test]
     fn all_published_shapes_are_measured() {
-        let found = steps(false, &["find".into()], Path::new("/tmp"), None);
+        let found = steps(false, &["netcdf-c".into()], Path::new("/tmp"), None);
         assert_eq!((found.len(), found[0].publication), (7, "unidata-2013"));
         let shapes = all_shapes();
         assert_eq!(shapes.split(';').count(), 45);
