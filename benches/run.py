@@ -41,6 +41,7 @@ PARTS = (
     "references",
     "commands",
     "programs",
+    "fresh",
 )
 
 

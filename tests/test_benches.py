@@ -15,6 +15,7 @@ import netCDF4
 import numpy as np
 import pytest
 
+from growth import exponent
 from harness.data import Data
 from harness.model import Entry, Row
 from harness.plan import Plan
@@ -70,6 +71,7 @@ def bench(tmp_path: Path, target: Path) -> Bench:
 def test_rows_of_every_kind_are_measured(bench: Bench) -> None:
     only = [
         *("read/precip/256KiB", "write/packed/*/deflate1", "sweep-*/1x16x32/deflate1", "cliff", "pixels/8"),
+        *("fresh/plain-read/contiguous", "fresh/classic-write/10M", "fresh/import-and-open", "fresh/open"),
         *(
             "classic-random",
             "classic-records/each",
@@ -84,11 +86,13 @@ def test_rows_of_every_kind_are_measured(bench: Bench) -> None:
     results = bench.results()
     assert {r["name"].split("/")[0] for r in results} >= {
         *("read", "write", "sweep-slab", "sweep-series", "cliff", "classic-random", "classic-records"),
-        *("pixels", "copy", "open", "references"),
+        *("pixels", "copy", "open", "references", "fresh"),
     }
     for r in results:
         assert r["ours"] > 0 and r["peer"] > 0 and r["ratio"] == pytest.approx(r["peer"] / r["ours"]), r
         assert r["met"] == (None if r["target"] is None else r["ratio"] >= r["target"]), r
+        if not r["name"].endswith(("/size", "/memory")):
+            assert r["ours_least"] <= r["ours"] and r["ratio_least"] == pytest.approx(r["peer_least"] / r["ours_least"])
         assert 1 <= r["rounds"] <= 2 and r["peer_name"] and r["cache"] == "warm", r
     written = (bench.out / "results.txt").read_text()
     assert written in done.stdout and "not to be quoted" in written
@@ -146,6 +150,29 @@ def test_a_library_that_is_not_there_is_left_out(tmp_path: Path, capfd: pytest.C
     assert not workers.available("commands", "no-such-command")
     assert workers.available("commands", "sh")
     assert capfd.readouterr().err.count("not measured") == 2
+
+
+def test_a_fresh_process_has_done_nothing(tmp_path: Path) -> None:
+    workers = Workers(tmp_path / "none", tmp_path / "none")
+    first = workers.get("commands", 1)
+    assert workers.get("commands", 1) is first
+    second = workers.get("commands", 1, fresh=True)
+    assert second is not first and first.returncode() == 0 and second.peak() > 0
+    workers.release()
+
+
+def test_growth_is_fitted(target: Path, tmp_path: Path) -> None:
+    """How it comes out is measured, not tested: that every kind of work is done, and values are checked."""
+    sizes = ("--gigabytes", "0.008,0.016", "--variables", "10,100", "--chunks", "100,400", "--tiles", "4,16")
+    command = [sys.executable, str(ROOT / "benches/growth.py"), "--command", str(target / "ncforge"), *sizes]
+    done = subprocess.run([*command, "--out", str(tmp_path)], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr[-2000:]
+    found = json.loads((tmp_path / "growth.json").read_text())["results"]
+    assert len(found) == 2 * 7 and all(r["wall"] > 0 and r["peak"] > 1e6 for r in found)
+    assert sum("| exponent |" in line for line in done.stdout.splitlines()) == 7
+    assert not list(tmp_path.glob("growth-*"))
+    assert exponent([(10, 3.0), (100, 30.0), (1000, 300.0)]) == pytest.approx(1)
+    assert exponent([(10, 3.0)]) is None
 
 
 def test_checksums_follow_the_protocol(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -97,6 +97,8 @@ class Row:
     sizes: bool = False
     # Bytes of decoded chunks that contestants hold at once: memory for them is made ready before each run.
     holds: int = 0
+    # Whether each run has a process of its own, which does nothing else.
+    fresh: bool = False
 
     def key(self, cold: bool) -> str:
         """What is unique to it: rows of one name differ in who takes part."""
@@ -105,7 +107,7 @@ class Row:
 
 @dataclass
 class Result:
-    """One comparison. ``ratio`` is peer ÷ ours: above 1, ncforge is better."""
+    """One comparison of medians. ``ratio`` is peer ÷ ours: above 1, ncforge is better."""
 
     name: str
     unit: str
@@ -123,6 +125,10 @@ class Result:
     row: str = ""
     # The same by processor time of all threads, which other load disturbs less.
     ratio_cpu: float | None = None
+    # The smallest values, which other load disturbs less, too, and their ratio.
+    ours_least: float | None = None
+    peer_least: float | None = None
+    ratio_least: float | None = None
     ours_name: str = "ncforge"
 
     def as_dict(self) -> dict[str, Any]:

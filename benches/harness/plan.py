@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from harness.data import Data, Slabs, dtype_of
+from harness.data import Data, Slabs, dtype_of, nbytes, offset_of_values
 from harness.model import Entry, Fields, FileSpec
 from harness.processes import BENCHES
 
@@ -57,6 +57,13 @@ def read(backend: str, spec: FileSpec, **fields: object) -> Entry:
     """All of the variable of a file."""
     request: Fields = {"do": "read", "path": spec.path, "var": "v"}
     return Entry(backend, request | fields)
+
+
+def read_bare(backend: str, spec: FileSpec) -> Entry:
+    """The values' bytes of a file without chunks, read without a netCDF library."""
+    order = "<" if spec.format == "netcdf4" else ">"
+    fields = {"type": order + dtype_of(spec.kind).str[1:], "offset": lambda: offset_of_values(spec)}
+    return read(backend, spec, nbytes=nbytes(spec.kind, spec.shape), **fields)
 
 
 def write(backend: str, spec: FileSpec, plan: Plan, **fields: object) -> Entry:

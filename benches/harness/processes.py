@@ -45,11 +45,21 @@ class Worker:
             raise WorkerError(f"{self.name}: {answer['error']}")
         return answer
 
+    def peak(self) -> int:
+        """The greatest resident set of the process so far, in bytes."""
+        lines = Path(f"/proc/{self._process.pid}/status").read_text().splitlines()
+        return next(int(line.split()[1]) * 1024 for line in lines if line.startswith("VmHWM"))
+
+    def returncode(self) -> int | None:
+        """How the process ended; ``None`` if it did not."""
+        return self._process.returncode
+
     def close(self) -> None:
         """Ends the process."""
-        assert self._process.stdin
+        assert self._process.stdin and self._process.stdout
         self._process.stdin.close()
         self._process.wait()
+        self._process.stdout.close()
 
 
 class Workers:
@@ -60,12 +70,17 @@ class Workers:
         self._missing: dict[str, bool] = {}
         self._running: dict[tuple[str, int, int | None], Worker] = {}
 
-    def get(self, backend: str, threads: int, memory: int | None = None) -> Worker:
-        """The process of a library with so many threads, where it has a say in that."""
+    def get(self, backend: str, threads: int, memory: int | None = None, *, fresh: bool = False) -> Worker:
+        """The process of a library with so many threads, where it has a say in that; with `fresh`, a new one that has
+        imported its library and done nothing else."""
         key = (backend, threads, memory)
+        if fresh and key in self._running:
+            self._running.pop(key).close()
         if key not in self._running:
             env = {"NCFORGE_THREADS": str(threads), "RAYON_NUM_THREADS": str(threads), "PYTHONPATH": str(BENCHES)}
             env["NCFORGE_MEMORY"] = str(memory or "")
+            # An installed package has its bytecode. That of a package that is installed in place is written when it is first imported.
+            env["PYTHONDONTWRITEBYTECODE"] = ""
             self._running[key] = Worker(backend, self._argv(backend), env)
         return self._running[key]
 

@@ -44,13 +44,13 @@ def line(r: Result) -> list[str]:
     """One row of the table."""
     met = {None: "", True: "yes", False: "NO"}[r.met]
     target = "" if r.target is None else f"{r.target:.3g}"
-    cpu = "" if r.ratio_cpu is None else f"{r.ratio_cpu:.2f}"
+    least, cpu = ("" if ratio is None else f"{ratio:.2f}" for ratio in (r.ratio_least, r.ratio_cpu))
     peer = f"{r.peer_name} {r.peer_version}".strip()
     ours = number(r.ours, r.unit) + ("" if r.ours_name == "ncforge" else " (Python)")
-    return [r.name, str(r.threads), ours, number(r.peer, r.unit), peer, f"{r.ratio:.2f}", cpu, target, met]
+    return [r.name, str(r.threads), ours, number(r.peer, r.unit), peer, f"{r.ratio:.2f}", least, cpu, target, met]
 
 
-HEAD = ["what", "threads", "ours", "peer", "which peer", "ratio", "by CPU time", "target", "met"]
+HEAD = ["what", "threads", "ours", "peer", "which peer", "ratio", "of minima", "by CPU time", "target", "met"]
 
 
 def table(results: list[Result], about: str) -> str:
@@ -59,9 +59,7 @@ def table(results: list[Result], about: str) -> str:
     wanted = [r for r in results if r.target is not None]
     met = sum(bool(r.met) for r in wanted)
     text = "\n".join("| " + " | ".join(row) + " |" for row in rows)
-    return (
-        f"{about}\n\nratio = peer ÷ ours, above 1: ncforge is better. {met} of {len(wanted)} targets met.\n\n{text}\n"
-    )
+    return f"{about}\n\nratio = peer ÷ ours, of medians, above 1: ncforge is better. {met} of {len(wanted)} targets met.\n\n{text}\n"
 
 
 def load(folder: Path) -> list[Result]:

@@ -142,7 +142,6 @@ class Rounds:
         return one
 
     def _ask(self, row: Row, one: Measured, more: Fields | None = None) -> dict[str, Any]:
-        worker = self.workers.get(one.entry.backend, row.threads, one.entry.memory)
         if one.entry.output:
             one.entry.output.unlink(missing_ok=True)
             # Nobody pays for what the one before left to the system to bring to disk.
@@ -158,6 +157,7 @@ class Rounds:
             for spec in row.files:
                 answer = self.workers.get("ncforge", 1).ask({"do": "evict", "path": spec.path})
                 self._resident = max(self._resident, float(answer["resident"]))
+        worker = self.workers.get(one.entry.backend, row.threads, one.entry.memory, fresh=row.fresh)
         return worker.ask(one.fields | (more or {}))
 
     def _check(self, row: Row, everyone: list[Measured]) -> None:
@@ -231,6 +231,8 @@ class Rounds:
         cpu = (statistics.median(ours.cpu), statistics.median(theirs.cpu))
         results = [result(row.name, row.unit, *wall, peer.target)]
         results[0].ratio_cpu = cpu[1] / cpu[0] if cpu[0] > 0 else None
+        results[0].ours_least, results[0].peer_least = least = min(ours.wall), min(theirs.wall)
+        results[0].ratio_least = least[1] / least[0] if least[0] > 0 else None
         if row.sizes and ours.size and theirs.size and peer.size_target is not None:
             results.append(result(f"{row.name}/size", "bytes", ours.size, theirs.size, peer.size_target))
         if ours.peak and theirs.peak:

@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
-from harness.data import dtype_of, nbytes, offset_in_classic
-from harness.model import Entry, FileSpec, Peer, Row
-from harness.plan import Plan, read, write
+from harness.model import Peer, Row
+from harness.plan import Plan, read, read_bare, write
 
 
 def rows(plan: Plan) -> Iterator[Row]:
@@ -18,27 +17,17 @@ def rows(plan: Plan) -> Iterator[Row]:
         yield from _writes(plan, millions)
 
 
-def _bare(backend: str, plan: Plan, spec: FileSpec) -> Entry:
-    """The values' bytes, read without a netCDF library."""
-    fields = {"type": dtype_of(spec.kind).str[1:], "offset": lambda: offset_in_classic(spec)}
-    return read(backend, spec, nbytes=nbytes(spec.kind, spec.shape), **fields)
-
-
 def _reads(plan: Plan, kind: str) -> Iterator[Row]:
     spec = plan.file(f"{kind}-cdf5", kind, format="cdf5")
     expected = (kind, spec.shape)
     for threads in (1, 2):
-        pread = replace(_bare("system", plan, spec), label="plain pread into warm memory")
         peers = (
             Peer(read("netCDF4", spec), 1.7),
-            Peer(_bare("numpy", plan, spec), 1.0 if threads == 1 else None),
-            Peer(pread, 0.7),
+            Peer(read_bare("numpy", spec), 1.0 if threads == 1 else None),
+            Peer(replace(read_bare("system", spec), label="plain pread into warm memory"), 0.7),
         )
-        name = f"classic-read/{kind}"
-        yield Row(f"{name}/fresh", threads, read("ncforge-python", spec), peers, (spec,), expected=expected, cold=True)
-        warm = (Peer(read("netcdf-c", spec, memory="warm")), Peer(pread))
-        ours = read("ncforge", spec, memory="warm")
-        yield Row(f"{name}/into-warm", threads, ours, warm, (spec,), expected=expected)
+        ours = read("ncforge-python", spec)
+        yield Row(f"classic-read/{kind}", threads, ours, peers, (spec,), expected=expected, cold=True)
 
 
 def _writes(plan: Plan, millions: int) -> Iterator[Row]:

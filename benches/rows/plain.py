@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 from harness.model import Peer, Row
-from harness.plan import Plan, read, write
+from harness.plan import Plan, read, read_bare, write
 
 
 def rows(plan: Plan) -> Iterator[Row]:
@@ -16,7 +17,9 @@ def rows(plan: Plan) -> Iterator[Row]:
         expected = (kind, spec.shape)
         for threads in (1, 2):
             target = 1.0 if threads == 1 else None
-            readers = (Peer(read("h5py", spec), target), Peer(read("netCDF4", spec)))
+            readers: tuple[Peer, ...] = (Peer(read("h5py", spec), target), Peer(read("netCDF4", spec)))
+            if not chunks:
+                readers += (Peer(replace(read_bare("numpy", spec), label="NumPy fromfile"), target),)
             ours = read("ncforge-python", spec)
             yield Row(f"plain-read/{storage}", threads, ours, readers, (spec,), expected=expected, cold=True)
             writers = (

@@ -40,8 +40,7 @@ def rows(plan: Plan) -> Iterator[Row]:
 
 
 def _theirs(plan: Plan, name: str, spec: FileSpec, threads: int) -> Iterator[Row]:
-    """A file of netcdf-c: Python packages against each other, then the Rust library against C and the bare codec,
-    whose target is for a fresh array; the last row shows what the fresh memory costs."""
+    """A file of netcdf-c: Python packages against each other, then the Rust library against C and the bare codec."""
     expected = (spec.kind, spec.shape)
     python = (
         Peer(read("netCDF4", spec), TARGET[threads]),
@@ -57,8 +56,6 @@ def _theirs(plan: Plan, name: str, spec: FileSpec, threads: int) -> Iterator[Row
     )
     others = (Peer(bare, 0.85), Peer(read("netcdf-c", spec)))
     yield Row(name, threads, read("ncforge", spec), others, (spec,), expected=expected)
-    warm = (Peer(bare),)
-    yield Row(f"{name}/into-warm", threads, read("ncforge", spec, memory="warm"), warm, (spec,), expected=expected)
 
 
 def _own(plan: Plan, kind: str, level: int, threads: int) -> Row:

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from workers.backends import Backend, Key, Request, load_backend
+from workers.backends import Key, Request, load_backend
 
 BLOCK = 1 << 20  # words
 
@@ -33,8 +33,11 @@ def checksum(values: np.ndarray) -> int:
 class Worker:
     """The state of the process between requests."""
 
-    def __init__(self, backend: Backend) -> None:
-        self.backend = backend
+    def __init__(self, name: str) -> None:
+        clock = (time.perf_counter(), time.process_time())
+        self.backend = load_backend(name)
+        # What importing the library took, beyond NumPy.
+        self.imported = stopped(clock, 0)
         self.source: tuple[str, np.ndarray] | None = None
 
     def answer(self, request: Request) -> dict[str, Any]:
@@ -90,12 +93,15 @@ class Worker:
         return stopped(clock, values.nbytes) | {"reads": reads}
 
     def open(self, request: Request) -> dict[str, Any]:
-        """Opens, gets all attributes of all variables, closes; ``repeat`` times."""
+        """Opens, gets all attributes of all variables, closes; ``repeat`` times. With ``import=1`` the time of importing the
+        library counts, too."""
         repeat = int(request.get("repeat") or 1)
         clock = (time.perf_counter(), time.process_time())
         for _ in range(repeat):
             attributes = self.backend.attributes(request)
         reply = stopped(clock, 0) | {"reads": repeat}
+        if request.get("import") == "1":
+            reply |= {key: reply[key] + self.imported[key] for key in ("wall", "cpu")}
         if request.get("check") == "1":
             reply["checksum"] = f"{checksum(np.frombuffer(b''.join(map(encoded, attributes)), np.uint8)):016x}"
         return reply
@@ -132,7 +138,7 @@ def stopped(clock: tuple[float, float], nbytes: int) -> dict[str, Any]:
 
 def main() -> None:
     """Answers requests until the input ends."""
-    worker = Worker(load_backend(sys.argv[1]))
+    worker = Worker(sys.argv[1])
     for line in sys.stdin:
         try:
             request = dict(field.split("=", 1) for field in line.rstrip("\n").split("\t"))

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 import ncforge
+from ncforge import Dataset  # names are loaded when they are first used
 from workers.backends import Backend, Key, Request, lengths
 
 FORMATS = {"cdf5": "NETCDF3_64BIT_DATA", "netcdf4": "NETCDF4"}
@@ -23,11 +24,12 @@ class Ncforge(Backend):
         return ncforge.__version__
 
     def read(self, request: Request) -> np.ndarray:
-        with ncforge.Dataset(request["path"]) as data:
+        with Dataset(request["path"]) as data:
+            data.set_auto_maskandscale(False)
             return np.asarray(data.variables[request["var"]][...])
 
     def each(self, request: Request, keys: Iterable[Key]) -> Iterator[np.ndarray]:
-        with ncforge.Dataset(request["path"]) as data:
+        with Dataset(request["path"]) as data:
             data.set_auto_maskandscale(False)
             var = data.variables[request["var"]]
             for key in keys:
@@ -37,7 +39,7 @@ class Ncforge(Backend):
         level = int(request.get("deflate") or 0)
         chunks = lengths(request, "chunks")
         by_records = request.get("records") == "1"
-        with ncforge.Dataset(request["path"], "w", format=FORMATS[request["format"]]) as new:
+        with Dataset(request["path"], "w", format=FORMATS[request["format"]]) as new:
             for i, n in enumerate(values.shape):
                 new.createDimension(f"d{i}", None if by_records and i == 0 else n)
             var = new.createVariable(
@@ -58,5 +60,5 @@ class Ncforge(Backend):
                 var[...] = values
 
     def attributes(self, request: Request) -> list[Any]:
-        with ncforge.Dataset(request["path"]) as data:
+        with Dataset(request["path"]) as data:
             return [var.getncattr(name) for var in data.variables.values() for name in var.ncattrs()]

@@ -10,7 +10,7 @@ from workers.backends import Backend, Request
 
 
 class Fromfile(Backend):
-    """``fromfile`` into a fresh array, then a swap in place: what people write by hand for classic files."""
+    """``fromfile`` into a fresh array, then a swap in place where it is needed: what people write by hand."""
 
     name = "NumPy fromfile + byteswap"
 
@@ -21,7 +21,7 @@ class Fromfile(Backend):
         dtype = np.dtype(request["type"])
         count = int(request["nbytes"]) // dtype.itemsize
         values = np.fromfile(request["path"], dtype, count, offset=int(request["offset"]))
-        return values.byteswap(inplace=True)
+        return values if dtype.isnative else values.byteswap(inplace=True).view(dtype.newbyteorder())
 
 
 class System(Backend):
@@ -49,7 +49,8 @@ class System(Backend):
         return out
 
     def native(self, values: np.ndarray, request: Request) -> np.ndarray:
-        return values.view(request["type"]).byteswap()
+        dtype = np.dtype(request["type"])
+        return values.view(dtype).astype(dtype.newbyteorder("="), copy=False)
 
     def write(self, request: Request, values: np.ndarray) -> None:
         data = values.reshape(-1).view(np.uint8).data

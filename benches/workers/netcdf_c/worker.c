@@ -60,15 +60,13 @@ static void read_all(const Request *request)
 {
     Answer result = {.reads = 1};
     Shape shape;
-    int file, var, is_warm = !strcmp(text(request, "memory", "fresh"), "warm");
+    int file, var;
     TRY(open_var(request, &file, &var));
     TRY(shape_of(file, var, &shape));
     TRY(nc_close(file));
-    void *memory = is_warm ? warm(shape.all) : NULL;
     Clock clock = start();
     TRY(open_var(request, &file, &var));
-    if (!is_warm)
-        memory = malloc(shape.all);
+    void *memory = malloc(shape.all);
     if (!memory)
         return fail("read", "no memory");
     TRY(nc_get_var(file, var, memory));
@@ -77,8 +75,7 @@ static void read_all(const Request *request)
     result.bytes = shape.all;
     if ((result.has_checksum = number(request, "check", 0) == 1))
         result.checksum = checksum(memory, shape.all);
-    if (!is_warm)
-        free(memory);
+    free(memory);
     answer(&result);
 }
 

@@ -10,12 +10,9 @@ use crate::worker::Worker;
 use ncforge_bench::{Error, Result};
 
 impl Worker {
-    /// `read`: open, all of `var`, close; into fresh memory, or with `memory=warm` into memory that is mapped.
+    /// `read`: open, all of `var`, close.
     pub(crate) fn read(&mut self, request: &Fields<'_>) -> Result<Answer> {
         let (path, name) = (request.text("path")?, request.text("var")?);
-        if request.text("memory").is_ok_and(|m| m == "warm") {
-            return self.read_warm(path, name, request.flag("check"));
-        }
         let clock = Clock::start();
         let data = Dataset::open_with(path, &self.engine)?;
         let values = data.read_all(data.var(name)?)?;
@@ -24,20 +21,6 @@ impl Worker {
         let bytes = values.bytes().unwrap_or_default();
         let checksum = if request.flag("check") { hex(checksum(bytes)) } else { None };
         Ok(Answer { bytes: bytes.len() as u64, checksum, ..answer })
-    }
-
-    fn read_warm(&mut self, path: &str, name: &str, check: bool) -> Result<Answer> {
-        let (shape, size) = self.shape_and_size(path, name)?;
-        let bytes = Hyperslab::all(&shape).len() as usize * size;
-        self.warm_up(bytes);
-        let out = &mut self.warm[..bytes];
-        let clock = Clock::start();
-        let data = Dataset::open_with(path, &self.engine)?;
-        let var = data.var(name)?;
-        data.read_bytes(var, &Hyperslab::all(&data.schema().shape(var)), out)?;
-        drop(data);
-        let answer = clock.stop();
-        Ok(Answer { bytes: bytes as u64, checksum: if check { hex(checksum(out)) } else { None }, ..answer })
     }
 
     /// `slabs`: open, one read after the other into one warm buffer, close. `slabs` is a file of 64-bit

@@ -117,8 +117,6 @@ mod tests {
                 ));
                 let whole = ask(format!("do=read\tpath={path}\tvar=v\tcheck=1"));
                 assert_eq!(whole.checksum, hex(checksum(&values)), "{storage}");
-                let warm = ask(format!("do=read\tpath={path}\tvar=v\tcheck=1\tmemory=warm"));
-                assert_eq!(warm.checksum, whole.checksum);
                 let slabs = ask(format!("do=slabs\tpath={path}\tvar=v\tcheck=1\tslabs={}", at("slabs")));
                 assert_eq!((slabs.checksum, slabs.reads, slabs.bytes), (whole.checksum, 1, 480));
                 assert_eq!(ask(format!("do=open\tpath={path}")).reads, 1);
