@@ -13,11 +13,11 @@ import numpy.typing as npt
 from ncforge._index import expand
 from ncforge._masking import default_fill
 from ncforge._values import TypeName, Types
-from ncforge._view import Layout, html
 from ncforge.errors import InvalidError
 from ncforge.variable import Variable
 
 if TYPE_CHECKING:
+    from ncforge._view import Layout
     from ncforge.dataset import Group
     from ncforge.dimension import Dimension
 
@@ -244,4 +244,6 @@ class ComplexVariable(Variable):
         return pairs
 
     def _repr_html_(self) -> str:
+        from ncforge._view import html
+
         return html(self._stored)

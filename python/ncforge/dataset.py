@@ -6,18 +6,15 @@ import atexit
 import os
 import weakref
 from collections.abc import Iterable, Mapping
-from pathlib import Path
 from types import TracebackType
 from typing import Any
 
 from ncforge._alignment import alignment
-from ncforge._cdl import from_cdl, to_cdl
 from ncforge._complex import complex_type, fill_of, storage_of, variable_of
 from ncforge._contents import Contents, Variables
 from ncforge._core import File, write_whole
 from ncforge._grouptools import GroupTools
 from ncforge._grouptypes import GroupTypes
-from ncforge._groupview import group_html
 from ncforge._printed import group_text
 from ncforge._remote import alone, is_url
 from ncforge._values import NUMBERS, TypeName, Types
@@ -350,6 +347,8 @@ class Group(GroupTools, GroupTypes):
         return Group.__getitem__, (self._root(), self.path)
 
     def _repr_html_(self) -> str | None:
+        from ncforge._groupview import group_html
+
         return group_html(self, self._title()) if self._core.is_open() else None
 
     def _title(self) -> str:
@@ -543,6 +542,8 @@ class Dataset(Group):
             raise UnsupportedCallError(f"`{self.filepath()}` is not on disk, it is in memory")
         if not self._core.is_reading():
             self.sync()
+        from ncforge._cdl import to_cdl
+
         text = to_cdl(self.filepath(), self.disk_format == "NETCDF3", coordvars, data)
         if outfile is None:
             return text
@@ -586,6 +587,10 @@ class Dataset(Group):
         >>> with Dataset.fromcdl("sst.cdl") as ds:      # doctest: +SKIP
         ...     ds["sst"][:] = 0
         """
+        from pathlib import Path
+
+        from ncforge._cdl import from_cdl
+
         source = Path(cdlfilename)
         target = source.with_suffix(".nc") if ncfilename is None else Path(ncfilename)
         from_cdl(source, target, format)

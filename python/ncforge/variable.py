@@ -16,10 +16,10 @@ from ncforge._printed import variable_text
 from ncforge._text import chars, strings
 from ncforge._unpack import Plan, Unpacked
 from ncforge._values import NUMBERS, TypeName, Types, UnfitError, at_place, exact, first_place, naming, text_view
-from ncforge._view import Layout, html
 from ncforge.dimension import Dimension
 
 if TYPE_CHECKING:
+    from ncforge._view import Layout
     from ncforge.dataset import Group
 
 
@@ -370,6 +370,8 @@ class Variable(Attributes):
     @property
     def layout(self) -> Layout:
         """Its layout in the file: how it is stored, its chunks, and their bytes."""
+        from ncforge._view import Layout
+
         return Layout.of(self)
 
     def read_into(self, out: np.ndarray, key: Any = ...) -> np.ndarray:
@@ -536,6 +538,8 @@ class Variable(Attributes):
         return np.asarray(self[...], dtype)
 
     def _repr_html_(self) -> str | None:
+        from ncforge._view import html
+
         return html(self)
 
     def __repr__(self) -> str:
