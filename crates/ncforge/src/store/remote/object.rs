@@ -55,10 +55,7 @@ impl RemoteStore {
     /// See [`super::open`].
     pub fn open(url: &str, options: &RemoteOptions) -> Result<Self> {
         let target = Target::of(url, options)?;
-        let front = GetOptions {
-            range: Some(GetRange::Bounded(0..FIRST_REQUEST)),
-            ..GetOptions::default()
-        };
+        let front = GetOptions { range: Some(GetRange::Bounded(0..FIRST_REQUEST)), ..GetOptions::default() };
         let fetched = runtime::wait(url, async move { fetch(&target, front).await })?;
         let (meta, front) = fetched.map_err(|e| match e {
             Fetch::Store(e) => errors::explain("open", url, &e),
