@@ -32,8 +32,15 @@ clean "$ncforge" zip "$(within "$work")/classic.nc" "$(within "$work")/zipped.nc
 status=$(clean "$ncforge" netcdf status)
 echo "$status"
 grep -qF "library: $(within "$root")/lib/libncforge_netcdf.so" <<<"$status"
-# A program that knows nothing of zipped files reads one, and other files as it would alone.
-clean "$ncforge" run ncdump -h "$(within "$work")/zipped.ncz" | grep 'float UWND' >/dev/null
+# A program that knows nothing of zipped files reads one, and other files as it would alone. An old system's netCDF-C may be older than
+# those that are served, which is said.
+served=$(clean "$ncforge" netcdf status ncdump | tail -n 1)
+echo "$served"
+case $served in
+    *': served') clean "$ncforge" run ncdump -h "$(within "$work")/zipped.ncz" | grep 'float UWND' >/dev/null ;;
+    *': not served: its dispatch table is of another version') [ -n "$inside" ] ;;
+    *) false ;;
+esac
 cmp <(clean ncdump "$file") <(clean "$ncforge" run ncdump "$file")
 for file in man/man1/ncforge.1 man/man1/ncforge-copy.1 bash-completion/completions/ncforge zsh/site-functions/_ncforge \
     fish/vendor_completions.d/ncforge.fish doc/ncforge/LICENSE-MIT doc/ncforge/LICENSE-APACHE doc/ncforge/licences.md; do

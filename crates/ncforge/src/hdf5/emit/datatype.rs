@@ -1,5 +1,5 @@
 //! Writing of datatype messages (HDF5 File Format Specification IV.A.2.d), as libhdf5 1.8 and later write them:
-//! version 1 for simple classes, version 3 (packed names) for compound, array and enumeration.
+//! version 1 for simple classes, version 3 (names without padding) for compound, array and enumeration.
 
 use super::bytes::{Out, to_u16, width};
 use crate::error::{Error, Result};
