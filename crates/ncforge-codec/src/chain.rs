@@ -208,22 +208,22 @@ impl CodecChain {
         self.inner.steps.iter().any(|s| matches!(s, Step::Deflate { planes: 2.., .. }))
     }
 
-    /// Undoes deflate of shuffled chunks, each with its mask, two at a time: that takes less time than one after the other. Hands on the
-    /// number of a chunk, the mask with which it is decoded further, and its bytes, which fill one of the rooms; in any order, while
-    /// `done` is true. Chunks that are not handed on must be decoded as they are: other filters, damage, and whatever is unusual.
+    /// Undoes deflate of shuffled chunks, each with its mask, two at a time: that takes less time than one after the other. Calls `done` with the
+    /// number of a chunk, the mask with which it is decoded further, and its bytes, which fill one of the buffers; in any order, while `done`
+    /// returns true. Chunks for which it is not called must be decoded as they are: other filters, damage, and whatever is unusual.
     pub fn inflate_in_turn(
         &self,
         chunks: &[(PaddedInput<'_>, u32)],
-        rooms: [&mut [u8]; 2],
+        buffers: [&mut [u8]; 2],
         mut done: impl FnMut(usize, u32, &[u8]) -> bool,
     ) {
         let Some((_, mask)) = chunks.first() else { return };
         let Some((at, Step::Deflate { planes: 2.., .. })) = self.active(*mask).last() else { return };
-        let len = rooms[0].len();
+        let len = buffers[0].len();
         let exact = matches!(self.length_before(at, *mask, len), Length::Exactly(n) if n == len);
-        if exact && rooms[1].len() == len && chunks.iter().all(|(_, other)| other == mask) {
+        if exact && buffers[1].len() == len && chunks.iter().all(|(_, other)| other == mask) {
             let streams: Vec<_> = chunks.iter().map(|(encoded, _)| *encoded).collect();
-            deflate::inflate_in_turn(&streams, rooms, |i, bytes| done(i, mask | 1 << at, bytes));
+            deflate::inflate_in_turn(&streams, buffers, |i, bytes| done(i, mask | 1 << at, bytes));
         }
     }
 

@@ -9,56 +9,59 @@
 
 #[cfg(target_arch = "x86_64")]
 mod kernel;
+#[cfg(target_arch = "x86_64")]
 mod stream;
+#[cfg(target_arch = "x86_64")]
 mod tables;
-
-use std::cell::RefCell;
-
-use stream::{State, Stream};
-use tables::Tables;
 
 use crate::padded::PaddedInput;
 
+#[cfg(target_arch = "x86_64")]
+use stream::{State, Stream};
+#[cfg(target_arch = "x86_64")]
+use tables::Tables;
+
+#[cfg(target_arch = "x86_64")]
 thread_local! {
     /// Tables for two streams.
-    static TABLES: RefCell<[Box<Tables>; 2]> = RefCell::default();
+    static TABLES: std::cell::RefCell<[Box<Tables>; 2]> = std::cell::RefCell::default();
 }
 
-/// Inflates zlib streams, two at a time in two rooms of one length, and hands on the number and the bytes of each that fills its room,
-/// in the order in which they end, while `done` is true. It ends early at a stream that libdeflate must look at: those that were not handed
-/// on are left.
+/// Inflates zlib streams, two at a time into two buffers of one length, and calls `done` with the number and the bytes of each that fills
+/// its buffer, in the order in which they end, while `done` returns true. It returns early at a stream that libdeflate must check: the
+/// caller inflates those for which `done` was not called.
 pub(crate) fn inflate_in_turn(
     streams: &[PaddedInput<'_>],
-    rooms: [&mut [u8]; 2],
+    buffers: [&mut [u8]; 2],
     done: impl FnMut(usize, &[u8]) -> bool,
 ) {
     #[cfg(target_arch = "x86_64")]
     if streams.len() > 1 && std::arch::is_x86_feature_detected!("bmi2") {
         TABLES.with(|cell| {
             if let Ok(mut tables) = cell.try_borrow_mut() {
-                // What is left is the caller's.
-                let _ = in_turn(streams, rooms, &mut tables, done);
+                // The caller knows which streams are done.
+                let _ = in_turn(streams, buffers, &mut tables, done);
             }
         });
         return;
     }
-    let _ = (streams, rooms, done);
+    let _ = (streams, buffers, done);
 }
 
 /// `None` where it ended early.
 #[cfg(target_arch = "x86_64")]
 fn in_turn<'a>(
     streams: &[PaddedInput<'a>],
-    rooms: [&'a mut [u8]; 2],
+    buffers: [&'a mut [u8]; 2],
     tables: &'a mut [Box<Tables>; 2],
     mut done: impl FnMut(usize, &[u8]) -> bool,
 ) -> Option<()> {
     let mut waiting = streams.iter().enumerate();
-    let ([room_a, room_b], [tables_a, tables_b]) = (rooms, tables);
+    let ([buffer_a, buffer_b], [tables_a, tables_b]) = (buffers, tables);
     let ((i, first), (j, second)) = (waiting.next()?, waiting.next()?);
     let mut lanes = [
-        Some((i, Stream::new(*first, room_a, tables_a)?)),
-        Some((j, Stream::new(*second, room_b, tables_b)?)),
+        Some((i, Stream::new(*first, buffer_a, tables_a)?)),
+        Some((j, Stream::new(*second, buffer_b, tables_b)?)),
     ];
     while let [a, b] = &mut lanes
         && (a.is_some() || b.is_some())
@@ -75,12 +78,12 @@ fn in_turn<'a>(
                 *lane = Some((i, stream));
                 continue;
             }
-            let (room, tables) = stream.finish()?;
-            if !done(i, room) {
+            let (buffer, tables) = stream.finish()?;
+            if !done(i, buffer) {
                 return None;
             }
             *lane = match waiting.next() {
-                Some((i, next)) => Some((i, Stream::new(*next, room, tables)?)),
+                Some((i, next)) => Some((i, Stream::new(*next, buffer, tables)?)),
                 None => None,
             };
         }

@@ -203,7 +203,7 @@ impl<'a> Stream<'a> {
         Some(())
     }
 
-    /// Checks the end of the stream, and that it fills its room; returns the room and the tables.
+    /// Checks the end of the stream, and that it fills its buffer; returns the buffer and the tables.
     pub(super) fn finish(mut self) -> Option<(&'a mut [u8], &'a mut Tables)> {
         self.align()?;
         let sum = self.src[..self.len].get(self.at..)?.first_chunk()?;

@@ -56,15 +56,15 @@ fn streams(raw: &[u8]) -> Vec<Vec<u8>> {
     [0, 1, 4, 6, 9].map(|level| zlib(raw, level)).into_iter().chain([own(1), own(4)]).collect()
 }
 
-/// Inflates streams in turn, with or without padding: how many are handed on. libdeflate must make the same of them.
-fn taken(streams: &[&[u8]], room: usize, padding: usize) -> usize {
+/// Inflates streams in turn, with or without padding: how many are inflated. libdeflate must make the same of them.
+fn taken(streams: &[&[u8]], len: usize, padding: usize) -> usize {
     let behind: Vec<Vec<u8>> = streams.iter().map(|s| [s, &vec![0xA5; padding][..]].concat()).collect();
     let inputs: Vec<_> =
         behind.iter().zip(streams).map(|(all, s)| PaddedInput::within(all, 0..s.len())).collect();
-    let (mut a, mut b, mut seen) = (vec![1; room], vec![2; room], vec![false; streams.len()]);
+    let (mut a, mut b, mut seen) = (vec![1; len], vec![2; len], vec![false; streams.len()]);
     inflate_in_turn(&inputs, [&mut a, &mut b], |i, bytes| {
-        let mut want = vec![0; room];
-        assert_eq!(decode(streams[i], &mut want).expect("libdeflate takes it, too"), room);
+        let mut want = vec![0; len];
+        assert_eq!(decode(streams[i], &mut want).expect("libdeflate takes it, too"), len);
         assert!(bytes == want && !seen[i]);
         seen[i] = true;
         true
@@ -112,10 +112,10 @@ fn codes_of_every_length_are_inflated() {
 }
 
 #[test]
-fn a_stream_that_does_not_fill_its_room_is_left() {
+fn a_stream_that_does_not_fill_its_buffer_is_left() {
     let (raw, packed) = (bytes(3, 5000), zlib(&bytes(3, 5000), 6));
-    for room in [0, 1, 300, 4700, 4999, 5001, 6000] {
-        assert_eq!(taken(&[&packed, &packed], room, 32), 0);
+    for len in [0, 1, 300, 4700, 4999, 5001, 6000] {
+        assert_eq!(taken(&[&packed, &packed], len, 32), 0);
     }
     assert_eq!(taken(&[&packed], raw.len(), 32), 0, "a single one");
 }
