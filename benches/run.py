@@ -3,8 +3,9 @@
 docs/benchmarks.md says how to read the result.
 
 A row of ``results.json`` has ``name``, ``threads`` (of ncforge), ``unit`` (``s``, ``ms``, ``µs``, ``bytes``), the medians ``ours`` and
-``peer`` with ``ours_name``, ``peer_name`` and ``peer_version``, ``cache``, ``rounds``, and ``row`` (the key for ``--resume``).
-``ratio`` (wall time, or bytes) and ``ratio_cpu`` (processor time) are peer ÷ ours. ``target`` is the aim of the project, ``met`` whether
+``peer`` with ``ours_name``, ``peer_name`` and ``peer_version``, the smallest values ``ours_least`` and ``peer_least``, ``cache``,
+``rounds``, and ``row`` (the key for ``--resume``). ``ratio`` (wall time, or bytes), ``ratio_least`` (of the smallest values) and
+``ratio_cpu`` (processor time) are peer ÷ ours. ``target`` is the aim of the project, ``met`` whether
 this run reached it; both are null for rows that are information only.
 """
 

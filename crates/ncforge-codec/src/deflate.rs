@@ -1,7 +1,8 @@
 //! Filter 1, deflate: one zlib stream (RFC 1950, RFC 1951) per chunk; parameter: the level, 0 to 9.
 //!
 //! libdeflate inflates, on whole buffers: the chunk's size is known, so nothing streams. Streams of any level and
-//! window size are read; bytes after the stream are ignored, as HDF5 does.
+//! window size are read; bytes after the stream are ignored, as HDF5 does. Of several chunks two at a time are
+//! inflated in turn, where the processor can (`interleaved`).
 //!
 //! Writing has two encoders. Shuffled chunks at levels 1 to 7 are encoded by [`PlaneEncoder`], which chooses a treatment
 //! for each byte plane; everything else by libdeflate, whose own levels 1 to 12 are mapped; level 0 stores.
@@ -14,6 +15,7 @@ mod cost;
 mod efforts;
 mod huffman;
 mod inflate;
+mod interleaved;
 #[cfg(test)]
 mod levels;
 mod matcher;
@@ -30,6 +32,8 @@ use libdeflater::{CompressionLvl, Compressor, DecompressionError};
 
 pub use planes::PlaneEncoder;
 pub use work::Work;
+
+pub(super) use interleaved::inflate_in_turn;
 
 use inflate::inflate;
 

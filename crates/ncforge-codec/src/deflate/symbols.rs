@@ -12,7 +12,7 @@ pub(super) const MAX_MATCH: usize = 258;
 pub(super) const WINDOW: usize = 32768;
 
 /// Extra bits of each length symbol, from 257.
-const LENGTH_EXTRA: [u8; 29] =
+pub(super) const LENGTH_EXTRA: [u8; 29] =
     [0, 0, 0, 0, 0, 0, 0, 0, 1, 1, 1, 1, 2, 2, 2, 2, 3, 3, 3, 3, 4, 4, 4, 4, 5, 5, 5, 5, 0];
 
 /// Extra bits of each distance symbol.
@@ -20,7 +20,7 @@ pub(super) const DISTANCE_EXTRA: [u8; DISTANCES] =
     [0, 0, 0, 0, 1, 1, 2, 2, 3, 3, 4, 4, 5, 5, 6, 6, 7, 7, 8, 8, 9, 9, 10, 10, 11, 11, 12, 12, 13, 13];
 
 /// Smallest length of each length symbol.
-const LENGTH_BASE: [u16; 29] = {
+pub(super) const LENGTH_BASE: [u16; 29] = {
     let mut base = [0; 29];
     let mut next = 3;
     let mut i = 0;
@@ -34,7 +34,7 @@ const LENGTH_BASE: [u16; 29] = {
 };
 
 /// Smallest distance of each distance symbol.
-const DISTANCE_BASE: [u16; DISTANCES] = {
+pub(super) const DISTANCE_BASE: [u16; DISTANCES] = {
     let mut base = [0; DISTANCES];
     let mut next = 1;
     let mut i = 0;

@@ -12,7 +12,7 @@ use super::fetch::{self, Joining};
 use super::how::{How, Keep};
 use super::linear::{LinearBox, PastEnd};
 use super::plan::{ChunkPlan, Piece};
-use super::policy::{DECODE_PARALLEL, JOIN_MIN, JOIN_PLAIN, PLAN_WINDOW, STAGED_ROW};
+use super::policy::{DECODE_PARALLEL, INFLATE_TWO, JOIN_MIN, JOIN_PLAIN, JOIN_TWO, PLAN_WINDOW, STAGED_ROW};
 use super::scratch::{Block, Scratch};
 use super::shared::SharedOut;
 use super::stats::add;
@@ -108,7 +108,12 @@ impl ChunkedRead<'_> {
         let alone =
             |s: &Stored| self.codecs.is_empty() && chunk_bytes > JOIN_PLAIN && !plan.is_whole(s.number);
         if !apart {
-            let joining = Joining::of(&profile).at_most(share.max(JOIN_MIN));
+            let mut joining = Joining::of(&profile).at_most(share.max(JOIN_MIN));
+            if self.inflates_in_turn()? {
+                // Two chunks, somewhat longer than most.
+                let two = (total / (stored.len() as u64).max(1)).saturating_mul(9) / 4;
+                joining.most = joining.most.max(two.min(share).min(JOIN_TWO));
+            }
             let range = |i: usize| range_of(stored[i].record);
             let mut request = |r: fetch::Request| tasks.push(Task::Fetch(r.parts));
             fetch::join(stored.len(), range, joining, |i| alone(&stored[i]), &mut request);
@@ -177,15 +182,69 @@ impl ChunkedRead<'_> {
             }
         };
         add(&inner.counters.fetched, end - first);
-        for s in run {
-            let piece = plan.piece(s.number);
+        let encoded = |s: &Stored| {
             let from = (s.record.offset - first) as usize;
-            let encoded = PaddedInput::within(bytes, from..from + s.record.len as usize);
+            PaddedInput::within(bytes, from..from + s.record.len as usize)
+        };
+        let mut left: Vec<&Stored> = run.iter().collect();
+        if run.len() > 1 && self.inflates_in_turn()? {
+            // SAFETY: the pieces are the caller's alone.
+            unsafe { self.decode_in_turn(plan, &mut left, encoded, out)? };
+        }
+        for s in left {
             // SAFETY: the piece is the caller's alone.
-            unsafe { self.decode(&piece, s.record, encoded, out) }
-                .map_err(|e| self.explain(e, &piece.at, Some(s.record.offset)))?;
+            unsafe { self.decode_stored(plan, s, s.record, encoded(s), out)? };
         }
         Ok(())
+    }
+
+    /// Decodes chunks whose streams are inflated two at a time; those where that is not possible are left.
+    ///
+    /// # Safety
+    /// As for [`ChunkedRead::read`].
+    unsafe fn decode_in_turn<'a>(
+        &self,
+        plan: &ChunkPlan,
+        left: &mut Vec<&Stored>,
+        encoded: impl Fn(&Stored) -> PaddedInput<'a>,
+        out: &SharedOut<'_>,
+    ) -> Result<()> {
+        let (scratch, len) = (&self.engine.inner.scratch, self.chunk_bytes()? as usize);
+        let chunks: Vec<_> = left.iter().map(|s| (encoded(s), s.record.mask)).collect();
+        // A damaged chunk shape must not become an allocation.
+        if chunks.iter().any(|(bytes, mask)| self.codecs.check_len(bytes.len(), *mask, len).is_err()) {
+            return Ok(());
+        }
+        let (mut a, mut b) = (scratch.lease(len), scratch.lease(len));
+        let (mut result, mut done) = (Ok(()), vec![false; left.len()]);
+        self.codecs.inflate_in_turn(&chunks, [&mut *a, &mut *b], |i, mask, bytes| {
+            let record = ChunkRecord { mask, ..left[i].record };
+            // SAFETY: the piece is the caller's alone.
+            result = unsafe { self.decode_stored(plan, left[i], record, PaddedInput::unpadded(bytes), out) };
+            done[i] = true;
+            result.is_ok()
+        });
+        let mut done = done.into_iter();
+        left.retain(|_| done.next() == Some(false));
+        result
+    }
+
+    /// Decodes a chunk, of which `record` says what is left to decode.
+    ///
+    /// # Safety
+    /// As for [`ChunkedRead::read`].
+    unsafe fn decode_stored(
+        &self,
+        plan: &ChunkPlan,
+        s: &Stored,
+        record: ChunkRecord,
+        encoded: PaddedInput<'_>,
+        out: &SharedOut<'_>,
+    ) -> Result<()> {
+        let piece = plan.piece(s.number);
+        // SAFETY: the piece is the caller's alone.
+        unsafe { self.decode(&piece, record, encoded, out) }
+            .map_err(|e| self.explain(e, &piece.at, Some(s.record.offset)))
     }
 
     /// A chunk without filters is a small row-major array in the store: only what is needed is read.
@@ -316,6 +375,11 @@ impl ChunkedRead<'_> {
     unsafe fn scatter(&self, piece: &Piece, chunk: &[u8], out: &SharedOut<'_>) {
         // SAFETY: the piece is the caller's alone.
         unsafe { boxes::move_box(chunk, piece.within, out, piece.to, &piece.axes, &self.layout.element) };
+    }
+
+    /// Whether chunks may be inflated two at a time.
+    fn inflates_in_turn(&self) -> Result<bool> {
+        Ok(self.codecs.inflates_in_turn() && INFLATE_TWO.contains(&self.chunk_bytes()?))
     }
 
     fn chunk_bytes(&self) -> Result<u64> {

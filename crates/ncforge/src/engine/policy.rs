@@ -3,6 +3,8 @@
 //! How ranges are joined into requests depends on the store ([`IoProfile`](crate::store::IoProfile)) and is no number here.
 //! Tests run with tiny values, so that arrays of a few hundred bytes meet every cut, join, window and thread.
 
+use std::ops::RangeInclusive;
+
 /// A number for the product and one for tests.
 const fn pick(real: u64, test: u64) -> u64 {
     if cfg!(test) { test } else { real }
@@ -32,6 +34,11 @@ pub(super) const PLAN_WINDOW: u64 = pick(1 << 16, 7);
 pub(super) const JOIN_PLAIN: u64 = pick(4096, 16);
 /// Chunked variables: joined requests are not cut below this many bytes for the sake of more threads.
 pub const JOIN_MIN: u64 = pick(64 << 10, 50);
+/// Chunked variables: chunks of this many bytes are inflated two at a time. Making tables takes most of the time of smaller ones, and
+/// two larger ones leave the caches.
+pub(super) const INFLATE_TWO: RangeInclusive<u64> = pick(16 << 10, 1)..=1 << 20;
+/// Chunked variables: a request may have this many bytes so that it brings two chunks.
+pub(super) const JOIN_TWO: u64 = pick(2 << 20, 100);
 /// Chunked variables: below this many decoded bytes the calling thread does it alone. They decode in 15 to 120 µs, and sharing them with
 /// another thread costs 60 (measured on two virtual processors: series and boxes of `ncforge bench chunks --proof stations`).
 pub const DECODE_PARALLEL: u64 = pick(128 << 10, 1);
