@@ -106,7 +106,7 @@ def fetch(work: Path) -> Path:
     apt = ["apt-get", "-q", *[f"-o{k}={v}" for k, v in options.items()]]
     quiet = {"cwd": work, "check": True, "stdout": subprocess.DEVNULL}
     subprocess.run([*apt, "update"], **quiet)
-    subprocess.run([*apt, "source", "--download-only", f"netcdf={version.stdout.split(':')[-1]}"], **quiet)
+    subprocess.run([*apt, "source", "--download-only", f"netcdf={version.stdout}"], **quiet)
     (archive,) = work.glob("netcdf_*.orig.tar.*")
     subprocess.run(["tar", "xf", archive.name], **quiet)
     return next(iter(sorted(work.glob("netcdf-c-*"))))
@@ -180,16 +180,19 @@ def main() -> int:
     for way, environment in ways.items():
         if way != "without":
             environment["LD_PRELOAD"] = library
-    different, passed, served = [], 0, 0
+    different, passed, served, written = [], 0, 0, 0
     for name, folder in built.items():
         ends = {way: run(work / "bin" / name, work / "run" / way / name, source / folder, e) for way, e in ways.items()}
         passed += ends["without"] == "0"
         text = (work / "run" / "always" / name / "output.txt").read_bytes().decode(errors="replace")
         served += sum(int(n) for n in re.findall(r": (\d+) reads served", text))
+        written += sum(int(n) for n in re.findall(r": (\d+) writes served", text))
         if len(set(ends.values())) > 1:
             different.append(name)
             print(name, ends, flush=True)
-    print(f"{len(built)} programs, {passed} pass without ncforge, {len(different)} differ; {served} reads served")
+    print(
+        f"{len(built)} programs, {passed} pass without ncforge, {len(different)} differ; {served} reads, {written} writes served"
+    )
     return 1 if different else 0
 
 
