@@ -1,11 +1,11 @@
-/* A program that reads a variable of three dimensions through netCDF-C, in one of several ways, and prints the seconds that the
- * reads took: for comparing netCDF-C with and without ncforge under it.
+/* A program that reads a variable of three dimensions through netCDF-C, or writes one, in one of several ways, and prints the seconds
+ * that this took: for comparing netCDF-C with and without ncforge under it.
  *
  *   netcdf_program FILE VARIABLE WAY [COUNT]
  *
  * Ways: open (open and close the file), whole, slab0, slab1, slab2 (all of the other dimensions at each index of one; COUNT of them,
  * evenly spread), series (all of the first dimension at COUNT points), rows (row after row of the last dimension), one (COUNT single
- * values, one after the other).
+ * values, one after the other), puts (a new file with a deflated variable gets COUNT single values, one after the other).
  */
 #include <netcdf.h>
 #include <stdio.h>
@@ -25,11 +25,33 @@ static void check(int code) {
     exit(1);
 }
 
+/* Single values along a row of chunks, as of a program that writes a time series. */
+static void put_values(const char *path, const char *name, size_t count) {
+    int id, var, dim;
+    check(nc_create(path, NC_NETCDF4 | NC_CLOBBER, &id));
+    check(nc_def_dim(id, "t", NC_UNLIMITED, &dim));
+    check(nc_def_var(id, name, NC_FLOAT, 1, &dim, &var));
+    check(nc_def_var_chunking(id, var, NC_CHUNKED, (size_t[]){4096}));
+    check(nc_def_var_deflate(id, var, 1, 1, 1));
+    check(nc_enddef(id));
+    double begin = now();
+    for (size_t i = 0; i < count; i++) {
+        float value = (float)(i % 977);
+        check(nc_put_var1_float(id, var, &i, &value));
+    }
+    check(nc_close(id));
+    printf("%.6f\n", now() - begin);
+}
+
 int main(int argc, char **argv) {
     if (argc < 4) return 2;
     const char *way = argv[3];
     size_t asked = argc > 4 ? strtoull(argv[4], NULL, 10) : 0;
     int id, var, dims[3];
+    if (strcmp(way, "puts") == 0) {
+        put_values(argv[1], argv[2], asked);
+        return 0;
+    }
     if (strcmp(way, "open") == 0) {
         double begin = now();
         for (size_t i = 0; i < asked; i++) {

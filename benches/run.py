@@ -82,6 +82,15 @@ def compile_program(binary: Path) -> None:
     subprocess.run(["cc", "-O2", "-o", str(binary), source, *flags.stdout.split()], check=True)
 
 
+def compile_fortran(binary: Path) -> None:
+    """Builds the program in Fortran that writes through the system's netcdf-fortran, where that is."""
+    if shutil.which("nf-config") is None or shutil.which("gfortran") is None:
+        return
+    flags = subprocess.run(["nf-config", "--fflags", "--flibs"], capture_output=True, text=True, check=True)
+    source = str(ROOT / "benches/netcdf_steps.f90")
+    subprocess.run(["gfortran", "-O2", "-o", str(binary), source, *flags.stdout.split()], check=True)
+
+
 def selected(plan: Plan, args: argparse.Namespace) -> Iterator[Row]:
     """The rows that were asked for."""
     for part in PARTS:
@@ -109,6 +118,7 @@ def main() -> int:
         return 0
     compile_netcdf_c(args.out / "netcdf-c-worker")
     compile_program(args.out / "netcdf-program")
+    compile_fortran(args.out / "netcdf-steps")
     rounds = Rounds(workers, data, args.rounds or (7 if scale == 1 else 3), args.cold)
     about, began, failed, left = report.machine(), time.monotonic(), 0, 0
     if scale < 1:

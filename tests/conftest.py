@@ -116,3 +116,30 @@ def maps(tmp_path_factory: pytest.TempPathFactory) -> Path:
             var = file.createVariable(name, "f4", ("time", "lat", "lon"), zlib=True, chunksizes=(1, 40, 80))
             var[:] = values
     return path
+
+
+@pytest.fixture(scope="session")
+def library(ncforge_bin: Path) -> Path:
+    """The library next to the command under test."""
+    found = ncforge_bin.resolve().with_name("libncforge_netcdf.so")
+    assert found.is_file(), "run `cargo build -p ncforge-netcdf`"
+    return found
+
+
+@pytest.fixture
+def run_under(ncforge_bin: Path, library: Path) -> Callable[..., subprocess.CompletedProcess[bytes]]:
+    """Runs a program under ``ncforge run``."""
+    from programs import call
+
+    return lambda *command, **options: call(ncforge_bin, "run", *command, **options)
+
+
+@pytest.fixture
+def packaged() -> Path:
+    """The library of the package."""
+    import ncforge
+
+    path = Path(ncforge.__file__).parent / "_netcdf/libncforge_netcdf.so"
+    if not path.is_file():
+        pytest.fail("scripts/extension.sh builds it")
+    return path

@@ -15,35 +15,15 @@ import netCDF4
 import numpy as np
 import pytest
 
-import ncforge
 from conftest import DATA, ROOT
+from programs import call, compiled, python
 
-SOURCES = ROOT / "tests/netcdf_programs"
 FILES = sorted(p for p in DATA.iterdir() if p.suffix in (".nc", ".cdf"))
 FORMATS = ["NETCDF3_CLASSIC", "NETCDF3_64BIT_OFFSET", "NETCDF3_64BIT_DATA", "NETCDF4", "NETCDF4_CLASSIC"]
 CLASSIC = FORMATS[:3]
 SHAPE = (23, 37, 53)
 
 pytestmark = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="the library is for Linux")
-
-
-@pytest.fixture(scope="session")
-def library(ncforge_bin: Path) -> Path:
-    """The library next to the command under test."""
-    found = ncforge_bin.resolve().with_name("libncforge_netcdf.so")
-    assert found.is_file(), "run `cargo build -p ncforge-netcdf`"
-    return found
-
-
-def call(
-    *command: object, wish: str | None = None, code: int = 0, **environment: str
-) -> subprocess.CompletedProcess[bytes]:
-    """Runs a program; ``wish`` is ``NCFORGE_NETCDF``."""
-    env = {k: v for k, v in os.environ.items() if k not in ("LD_PRELOAD", "NCFORGE_NETCDF")}
-    env |= environment | ({"NCFORGE_NETCDF": wish} if wish else {})
-    done = subprocess.run([*map(str, command)], capture_output=True, env=env, timeout=600, stdin=subprocess.DEVNULL)
-    assert done.returncode == code, f"{command}: {done.returncode}\n{done.stdout[-500:]!r}{done.stderr[-2000:]!r}"
-    return done
 
 
 def served(done: subprocess.CompletedProcess[bytes]) -> int:
@@ -129,12 +109,7 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
 @pytest.fixture(scope="session")
 def reads(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A program that reads everything as everything."""
-    if shutil.which("nc-config") is None or shutil.which("cc") is None:
-        pytest.skip("needs a C compiler and libnetcdf-dev")
-    binary = tmp_path_factory.mktemp("bin") / "reads"
-    flags = subprocess.run(["nc-config", "--cflags", "--libs"], capture_output=True, text=True, check=True)
-    subprocess.run(["cc", "-O1", "-o", str(binary), str(SOURCES / "reads.c"), *flags.stdout.split()], check=True)
-    return binary
+    return compiled("reads", tmp_path_factory.mktemp("bin"))
 
 
 @pytest.mark.parametrize("form", FORMATS)
@@ -146,12 +121,6 @@ def test_every_type_in_memory_of_every_type_in_a_file(files, reads, run_under, f
         ours = run_under(reads, files[form], seed, count, wish=wish)
         assert ours.stdout == plain.stdout
         assert served(ours) > 0
-
-
-@pytest.fixture
-def run_under(ncforge_bin, library):
-    """Runs a program under ``ncforge run``."""
-    return lambda *command, **options: call(ncforge_bin, "run", *command, **options)
 
 
 @pytest.mark.parametrize("form", CLASSIC)
@@ -272,20 +241,6 @@ def test_blosc_needs_no_plug_in(run_under, tmp_path, codec):
         d.createDimension("x", values.size)
         d.createVariable("v", "f4", ("x",), chunksizes=(9999,), compression=codec)[:] = values
     check_without_plug_ins(run_under, tmp_path / "a.nc", values)
-
-
-def python(code: str, **environment: Any) -> str:
-    """What a Python program prints."""
-    return call(sys.executable, "-c", textwrap.dedent(code), **environment).stdout.decode()
-
-
-@pytest.fixture
-def packaged() -> Path:
-    """The library of the package."""
-    path = Path(ncforge.__file__).parent / "_netcdf/libncforge_netcdf.so"
-    if not path.is_file():
-        pytest.fail("scripts/extension.sh builds it")
-    return path
 
 
 @pytest.mark.parametrize("form", FORMATS)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -32,6 +33,27 @@ def rows(plan: Plan) -> Iterator[Row]:
     yield _tool(plan, "ncks-whole", ["ncks", "-O", "-h", "-L", "0"], maps, None)
     yield _tool(plan, "nccopy", ["nccopy", "-d", "0"], maps, None)
     yield _tool(plan, "cdo-timmean", ["cdo", "-s", "-O", "timmean"], maps, None)
+    yield from _writers(plan)
+
+
+def _writers(plan: Plan) -> Iterator[Row]:
+    """Programs that write compressed variables."""
+    raw = plan.file("programs-raw", "precip", (1, 128, 256))
+    yield _tool(plan, "nccopy-d1", ["nccopy", "-d", "1"], raw, 1.0)
+    yield _tool(plan, "ncks-L1", ["ncks", "-O", "-h", "-4", "-L", "1"], raw, 1.0)
+    folder = plan.data.folder.parent
+    yield _writer(plan, "puts", folder / "netcdf-program", ["v", "puts", str(plan.count(1_000_000))], 0.95)
+    if shutil.which("gfortran") and shutil.which("nf-config"):
+        yield _writer(plan, "fortran-steps", folder / "netcdf-steps", [str(plan.count(100))], 3.0)
+
+
+def _writer(plan: Plan, name: str, program: Path, arguments: list[str], target: float) -> Row:
+    outputs = [plan.output(f"{name}-{who}") for who in ("with", "without")]
+    with_it, without = ([str(program), str(out), *arguments] for out in outputs)
+    ours = _entry(plan, "ncforge", _under(plan, 2, with_it), outputs[0])
+    return Row(
+        f"program/{name}", 2, ours, (Peer(_entry(plan, "netcdf-c", without, outputs[1]), target),), (), check=None
+    )
 
 
 def _entry(plan: Plan, label: str, argv: list[str], output: Path | None = None, tool: str | None = None) -> Entry:

@@ -33,7 +33,7 @@ class ServedLibrary:
 
     @property
     def served(self) -> bool:
-        """Whether ncforge reads for it."""
+        """Whether ncforge reads and writes for it."""
         return not self.reason
 
 
@@ -47,11 +47,12 @@ def library_path() -> Path:
 
 
 def accelerate() -> list[ServedLibrary]:
-    """Lets ncforge read for the netCDF-C of this process, for ``netCDF4`` and everything that is built on it.
+    """Lets ncforge read and write for the netCDF-C of this process, for ``netCDF4`` and everything that is built on it.
 
     ``netCDF4`` is imported first, if it is installed. Files that are open for reading from now on are served: large reads of
-    numbers and text, zipped files (``.ncz``), variables whose filters have no plug-in. Values are those of netCDF-C;
-    everything else is done by netCDF-C itself. It may be called again, after another library that has a netCDF-C was imported.
+    numbers and text, zipped files (``.ncz``), variables whose filters have no plug-in. Compressed variables of files that are
+    opened for writing from now on are encoded on all cores. Values are those of netCDF-C; everything else is done by netCDF-C itself.
+    It may be called again, after another library that has a netCDF-C was imported.
 
     ``NCFORGE_NETCDF=off`` in the environment makes it do nothing; with ``NCFORGE_NETCDF=log``, standard error shows what was served.
 

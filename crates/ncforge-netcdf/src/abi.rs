@@ -21,6 +21,8 @@ pub(crate) const EHDFERR: c_int = -101;
 
 /// `NC_WRITE`.
 pub(crate) const WRITE: c_int = 0x0001;
+/// `NC_NOCLOBBER`.
+pub(crate) const NOCLOBBER: c_int = 0x0004;
 /// Flags of a mode that say nothing about how a local file is read: formats (`NC_NETCDF4`, `NC_CLASSIC_MODEL`,
 /// `NC_64BIT_OFFSET`, `NC_64BIT_DATA`), and `NC_NOATTCREORD`, `NC_NODIMSCALE_ATTACH`.
 pub(crate) const HARMLESS: c_int = 0x1000 | 0x0100 | 0x0200 | 0x0020 | 0x20000 | 0x40000;
@@ -74,6 +76,27 @@ pub(crate) type GetVarm = unsafe extern "C" fn(
     *const isize,
     *const isize,
     *mut c_void,
+    c_int,
+) -> c_int;
+pub(crate) type PutVara =
+    unsafe extern "C" fn(c_int, c_int, *const usize, *const usize, *const c_void, c_int) -> c_int;
+pub(crate) type PutVars = unsafe extern "C" fn(
+    c_int,
+    c_int,
+    *const usize,
+    *const usize,
+    *const isize,
+    *const c_void,
+    c_int,
+) -> c_int;
+pub(crate) type PutVarm = unsafe extern "C" fn(
+    c_int,
+    c_int,
+    *const usize,
+    *const usize,
+    *const isize,
+    *const isize,
+    *const c_void,
     c_int,
 ) -> c_int;
 pub(crate) type InqVarAll = unsafe extern "C" fn(
@@ -134,11 +157,11 @@ pub(crate) struct Dispatch {
     pub(crate) inq_varid: Other,
     pub(crate) rename_var: Other,
     pub(crate) get_vara: GetVara,
-    pub(crate) put_vara: Other,
+    pub(crate) put_vara: PutVara,
     pub(crate) get_vars: GetVars,
-    pub(crate) put_vars: Other,
+    pub(crate) put_vars: PutVars,
     pub(crate) get_varm: GetVarm,
-    pub(crate) put_varm: Other,
+    pub(crate) put_varm: PutVarm,
     pub(crate) inq_var_all: InqVarAll,
     pub(crate) var_par_access: Other,
     pub(crate) def_var_fill: Other,
@@ -208,7 +231,9 @@ mod tests {
         assert_eq!(offset_of!(Dispatch, inq), at(10));
         assert_eq!(offset_of!(Dispatch, inq_dim), at(14));
         assert_eq!(offset_of!(Dispatch, get_vara), at(27));
+        assert_eq!(offset_of!(Dispatch, put_vara), at(28));
         assert_eq!(offset_of!(Dispatch, get_varm), at(31));
+        assert_eq!(offset_of!(Dispatch, put_varm), at(32));
         assert_eq!(offset_of!(Dispatch, inq_var_all), at(33));
         assert_eq!(offset_of!(Dispatch, inq_grpname_full), at(41));
         assert_eq!(offset_of!(Dispatch, inq_var_filter_ids), at(72));

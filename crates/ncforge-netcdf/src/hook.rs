@@ -15,7 +15,7 @@ use crate::files::{self, OpenFile};
 use crate::identity::{Identity, path_of};
 use crate::libraries::Library;
 use crate::tables::{CLASSIC, HDF5, LIBRARIES, guarded, original, remember};
-use crate::{serve, writers, zipped};
+use crate::{serve, writers, writing, zipped};
 
 /// The array of ones that `nc_get_var1` passes as the count: by its address, single values of classic files go straight on.
 static ONES: [AtomicPtr<usize>; LIBRARIES] = [const { AtomicPtr::new(null_mut()) }; LIBRARIES];
@@ -35,6 +35,9 @@ fn patched<const L: usize, const T: usize>(own: &Dispatch) -> Dispatch {
         get_vara: get_vara::<L, T>,
         get_vars: get_vars::<L, T>,
         get_varm: get_varm::<L, T>,
+        put_vara: put_vara::<L, T>,
+        put_vars: put_vars::<L, T>,
+        put_varm: put_varm::<L, T>,
         ..*own
     }
 }
@@ -146,7 +149,11 @@ unsafe extern "C" fn create<const L: usize, const T: usize>(
             files::remove(L, ncid);
             // SAFETY: netCDF-C passes a C string.
             let path = path_of(unsafe { CStr::from_ptr(path) });
-            writers::add_writer((L, ncid), Identity::of_path(path)?.file);
+            let others = writers::add_writer((L, ncid), Identity::of_path(path)?.file);
+            let plain = mode & !(abi::HARMLESS | abi::WRITE | abi::NOCLOBBER) == 0 && parameters.is_null();
+            if T == HDF5 && !others.write && plain {
+                writing::begin(L, ncid, path.to_path_buf(), others.read);
+            }
             Some(())
         });
     }
@@ -166,6 +173,10 @@ unsafe extern "C" fn open<const L: usize, const T: usize>(
         // SAFETY: netCDF-C passes a C string.
         (!path.is_null()).then(|| Identity::of_path(path_of(unsafe { CStr::from_ptr(path) })))?
     });
+    if let Some(identity) = &before {
+        let writers = writers::writers_of(L, identity.file);
+        writers.into_iter().for_each(|writer| writing::open_again(L, writer, mode & abi::WRITE != 0));
+    }
     // SAFETY: netCDF-C's function with netCDF-C's arguments.
     let code = unsafe { (original(L, T).open)(path, mode, basepe, hint, parameters, table, ncid) };
     if code != NOERR {
@@ -178,14 +189,18 @@ unsafe extern "C" fn open<const L: usize, const T: usize>(
         // SAFETY: netCDF-C passes a C string.
         let path = path_of(unsafe { CStr::from_ptr(path) });
         if mode & abi::WRITE != 0 {
-            writers::add_writer((L, ncid), identity.file);
+            let others = writers::add_writer((L, ncid), identity.file);
+            let plain = mode & !(abi::HARMLESS | abi::WRITE) == 0 && parameters.is_null();
+            if T == HDF5 && !others.write && plain {
+                writing::begin(L, ncid, path.to_path_buf(), others.read);
+            }
             return None;
         }
+        let off = writers::add_reader((L, ncid), identity.file)?;
         // Shared, parallel, diskless, in memory: netCDF-C's.
         if mode & !abi::HARMLESS != 0 || !parameters.is_null() {
             return None;
         }
-        let off = writers::add_reader((L, ncid), identity.file)?;
         let absolute = std::path::absolute(path).ok()?;
         files::put(L, ncid, OpenFile::new(absolute, identity, T == CLASSIC, off));
         Some(())
@@ -198,6 +213,7 @@ fn closed<const L: usize>(ncid: c_int, code: c_int) -> c_int {
         guarded(|| {
             files::remove(L, ncid);
             writers::remove((L, ncid));
+            writing::end(L, ncid);
             Some(())
         });
     }
@@ -281,4 +297,47 @@ unsafe extern "C" fn get_varm<const L: usize, const T: usize>(
         // SAFETY: netCDF-C's function with netCDF-C's arguments.
         unsafe { (original(L, T).get_varm)(ncid, varid, start, count, stride, imap, out, memtype) }
     })
+}
+
+unsafe extern "C" fn put_vara<const L: usize, const T: usize>(
+    ncid: c_int,
+    varid: c_int,
+    start: *const usize,
+    count: *const usize,
+    values: *const c_void,
+    memtype: c_int,
+) -> c_int {
+    // SAFETY: netCDF-C's function with netCDF-C's arguments.
+    let put = || unsafe { (original(L, T).put_vara)(ncid, varid, start, count, values, memtype) };
+    if T == HDF5 { writing::putting(L, ncid, put) } else { put() }
+}
+
+unsafe extern "C" fn put_vars<const L: usize, const T: usize>(
+    ncid: c_int,
+    varid: c_int,
+    start: *const usize,
+    count: *const usize,
+    stride: *const isize,
+    values: *const c_void,
+    memtype: c_int,
+) -> c_int {
+    // SAFETY: netCDF-C's function with netCDF-C's arguments.
+    let put = || unsafe { (original(L, T).put_vars)(ncid, varid, start, count, stride, values, memtype) };
+    if T == HDF5 { writing::putting(L, ncid, put) } else { put() }
+}
+
+unsafe extern "C" fn put_varm<const L: usize, const T: usize>(
+    ncid: c_int,
+    varid: c_int,
+    start: *const usize,
+    count: *const usize,
+    stride: *const isize,
+    imap: *const isize,
+    values: *const c_void,
+    memtype: c_int,
+) -> c_int {
+    // SAFETY: netCDF-C's function with netCDF-C's arguments.
+    let put =
+        || unsafe { (original(L, T).put_varm)(ncid, varid, start, count, stride, imap, values, memtype) };
+    if T == HDF5 { writing::putting(L, ncid, put) } else { put() }
 }

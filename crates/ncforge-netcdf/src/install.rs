@@ -11,6 +11,7 @@ use crate::hook;
 use crate::libraries::{Found, Library, find, mpi, object_of};
 use crate::report::{Wish, log, wish};
 use crate::tables::{LIBRARIES, guarded};
+use crate::writing;
 
 /// What was found, for the status.
 struct Entry {
@@ -20,6 +21,8 @@ struct Entry {
     at: usize,
     /// Why it is not served.
     why: Option<&'static str>,
+    /// Why its writes are not.
+    writing: Option<&'static str>,
 }
 
 static FOUND: Mutex<Vec<Entry>> = Mutex::new(Vec::new());
@@ -59,7 +62,11 @@ fn print_status() {
     let found = FOUND.lock().unwrap_or_else(PoisonError::into_inner);
     let mut text = String::from("ncforge-netcdf\n");
     for e in found.iter() {
-        let what = e.why.map_or_else(|| "served".to_owned(), |why| format!("not served: {why}"));
+        let what = match (e.why, e.writing) {
+            (Some(why), _) => format!("not served: {why}"),
+            (None, Some(why)) => format!("served, for reading: {why}"),
+            (None, None) => "served".to_owned(),
+        };
         let _ = match &*e.version {
             "" => writeln!(text, "{}: {what}", e.path),
             version => writeln!(text, "netCDF-C {version} ({}): {what}", e.path),
@@ -75,7 +82,7 @@ fn print_status() {
 fn leave_alone(path: String, why: &'static str) {
     log(format_args!("{path}: not served: {why}"));
     let mut found = FOUND.lock().unwrap_or_else(PoisonError::into_inner);
-    found.push(Entry { path, version: String::new(), at: 0, why: Some(why) });
+    found.push(Entry { path, version: String::new(), at: 0, why: Some(why), writing: None });
 }
 
 /// Installs ncforge in every netCDF-C that is loaded and not served yet. How many are served.
@@ -90,7 +97,7 @@ fn enable() -> usize {
             Found::Usable(library) => enable_in(&mut found, &library),
             Found::Unusable(path, why) if found.iter().all(|e| e.path != path) => {
                 log(format_args!("{path}: not served: {why}"));
-                found.push(Entry { path, version: String::new(), at: 0, why: Some(why) });
+                found.push(Entry { path, version: String::new(), at: 0, why: Some(why), writing: None });
             }
             Found::Unusable(..) => {}
         }
@@ -125,11 +132,15 @@ fn enable_in(found: &mut Vec<Entry>, library: &Library) {
 /// Remembers what was done with a library.
 fn note(found: &mut Vec<Entry>, library: &Library, why: Option<&'static str>) {
     let (path, version) = (library.path.clone(), library.version.clone());
-    match why {
-        None => log(format_args!("{path}: netCDF-C {version} is served")),
-        Some(why) => log(format_args!("{path}: netCDF-C {version} is not served: {why}")),
+    // Its number is that of those that are served so far.
+    let number = found.iter().filter(|e| e.why.is_none()).count();
+    let writing = if why.is_none() { writing::install(number, &path).err() } else { None };
+    match (why, writing) {
+        (None, Some(why)) => log(format_args!("{path}: netCDF-C {version} is served, for reading: {why}")),
+        (None, None) => log(format_args!("{path}: netCDF-C {version} is served")),
+        (Some(why), _) => log(format_args!("{path}: netCDF-C {version} is not served: {why}")),
     }
-    found.push(Entry { path, version, at: library.hdf5_table as usize, why });
+    found.push(Entry { path, version, at: library.hdf5_table as usize, why, writing });
 }
 
 /// The initialisation of the plug-in, which netCDF-C 4.10.1 and later calls: installs ncforge in the netCDF-C that calls, and gives

@@ -2,12 +2,12 @@
 //!
 //! NetCDF-C sends every call through a table of functions for the format of the file. This library puts its own functions
 //! into the tables for HDF5 and classic files, and defines a format for zipped files. NetCDF-C opens every file and answers
-//! everything about its schema; ncforge reads large selections of numbers and text from files that are open for reading.
-//! Whatever ncforge does not serve, netCDF-C's own function does, with the same arguments.
+//! everything about its schema; ncforge reads large selections of numbers and text from files that are open for reading, and
+//! encodes the chunks of compressed variables that netCDF-C gives to HDF5 to write. Whatever ncforge
+//! does not serve, netCDF-C's own function does, with the same arguments.
 //!
 //! What is guaranteed: values and error numbers are netCDF-C's. A library whose table is of a version that is not known, or hidden,
-//! is left alone; so are files that are open for writing, shared, parallel, in memory or remote, and files that changed after
-//! they were opened. No panic reaches the program.
+//! is left alone; so are files that are shared, parallel, in memory or remote, and files that changed after they were opened. No panic reaches the program.
 //!
 //! Ways in: preloaded (`ncforge run`), the constructor installs it in the netCDF-C that the program is linked to; a program
 //! that loads netCDF-C later calls [`ncforge_netcdf_enable`] (`ncforge.accelerate()` in Python); netCDF-C 4.10.1 and later can load
@@ -31,6 +31,7 @@ mod serve;
 mod tables;
 mod variables;
 mod writers;
+mod writing;
 mod zipped;
 
 pub use cdi::cdiGetFiletype;

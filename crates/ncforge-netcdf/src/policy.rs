@@ -7,6 +7,21 @@
 
 use crate::variables::Variable;
 
+/// Chunks of compressed variables below this are encoded by HDF5: handing them to a thread costs as much as encoding them.
+pub(crate) const LEAST_CHUNK: u64 = 4 << 10;
+/// Bytes of whole chunks that wait for being encoded, or are.
+pub(crate) const QUEUE: u64 = 32 << 20;
+/// Bytes of memory of chunks that is kept for the next ones.
+pub(crate) const SPARE: usize = 32 << 20;
+/// A variable that was read more often between writes, while chunks of it were being gathered, is left to HDF5, whose cache
+/// serves both.
+pub(crate) const READS_BETWEEN: u32 = 4;
+
+/// Bytes of chunks that are being gathered at most, of the engine's memory.
+pub(crate) fn write_memory(engine: u64) -> u64 {
+    (engine / 16).min(1 << 30)
+}
+
 /// Classic files: from this many bytes on ncforge is quicker.
 const PLAIN_BYTES: u64 = 32 << 10;
 /// Classic files: runs of a read; netCDF-C reads each by itself.

@@ -1,8 +1,8 @@
 //! What `NCFORGE_NETCDF` asks for, and what is said when it asks for a log.
 //!
 //! `off`: nothing is done. `log`: standard error gets a line for each library found and for each file closed. `status`: what is
-//! found is printed when the library is preloaded, and the program does not begin. `always`: reads of every size are served, and
-//! of files that were written just now, and logged, which is slower; for tests. Everything else: silence.
+//! found is printed when the library is preloaded, and the program does not begin. `always`: reads and writes of every size are
+//! served, and reads of files that were written just now, and logged, which is slower; for tests. Everything else: silence.
 
 use std::fmt::{Arguments, Write as _};
 use std::io::Write as _;

@@ -12,6 +12,13 @@ type FileNumber = (u64, u64);
 /// Number of the library, and netCDF-C's id of the open file.
 type Id = (usize, i32);
 
+/// Whether a file has other openings in this process.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Others {
+    pub(crate) write: bool,
+    pub(crate) read: bool,
+}
+
 #[derive(Default)]
 struct Registry {
     writers: Vec<(Id, FileNumber)>,
@@ -29,27 +36,39 @@ fn with<T>(what: impl FnOnce(&mut Registry) -> T) -> T {
     result
 }
 
-/// A file was opened for writing: nobody who has it open for reading is served any more.
-pub(crate) fn add_writer(id: Id, file: FileNumber) {
+/// The ids by which a library's files that are open for writing are one file.
+pub(crate) fn writers_of(library: usize, file: FileNumber) -> Vec<i32> {
+    if REGISTERED.load(Ordering::Relaxed) == 0 {
+        return Vec::new();
+    }
+    let own = |(id, f): &(Id, FileNumber)| (id.0 == library && *f == file).then_some(id.1);
+    with(|r| r.writers.iter().filter_map(own).collect())
+}
+
+/// A file was opened for writing: nobody who has it open for reading is served any more. Who else has it open.
+pub(crate) fn add_writer(id: Id, file: FileNumber) -> Others {
     with(|r| {
+        let others = Others {
+            write: r.writers.iter().any(|(i, f)| *f == file && *i != id),
+            read: r.readers.iter().any(|(i, f, _)| *f == file && *i != id),
+        };
         r.readers
             .iter()
             .filter(|(_, f, _)| *f == file)
             .for_each(|(_, _, off)| off.store(true, Ordering::Relaxed));
         r.writers.push((id, file));
-    });
+        others
+    })
 }
 
 /// A file was opened for reading: the flag that says that it is not served (any more); `None` if it must not be from the
 /// beginning.
 pub(crate) fn add_reader(id: Id, file: FileNumber) -> Option<Arc<AtomicBool>> {
     with(|r| {
-        if r.writers.iter().any(|(_, f)| *f == file) {
-            return None;
-        }
-        let off = Arc::new(AtomicBool::new(false));
+        let written = r.writers.iter().any(|(_, f)| *f == file);
+        let off = Arc::new(AtomicBool::new(written));
         r.readers.push((id, file, Arc::clone(&off)));
-        Some(off)
+        (!written).then_some(off)
     })
 }
 
@@ -72,7 +91,8 @@ mod tests {
         let (file, other) = ((7, 1), (7, 2));
         let reader = add_reader((90, 1), file).expect("nobody writes");
         let stranger = add_reader((90, 2), other).expect("nobody writes");
-        add_writer((90, 3), file);
+        assert_eq!(add_writer((90, 3), file), Others { write: false, read: true });
+        assert_eq!((writers_of(90, file), writers_of(90, other)), (vec![3], vec![]));
         assert!(reader.load(Ordering::Relaxed) && !stranger.load(Ordering::Relaxed));
         assert!(add_reader((90, 4), file).is_none());
         remove((90, 3));

@@ -7,11 +7,12 @@ use clap::{Args, Subcommand};
 
 use super::GlobalArgs;
 
-/// Run a program that uses netCDF-C, with ncforge reading for it.
+/// Run a program that uses netCDF-C, with ncforge reading and writing for it.
 ///
 /// The program itself is unchanged: NCO, CDO, ncdump, ncview, ferret, programs in Fortran, C or C++. NetCDF-C opens the files
-/// and answers all questions about them; ncforge reads large selections of values, on all cores, and opens zipped files
-/// (.ncz) and variables whose filters the program has no plug-in for. Results are the same. Nothing but LD_PRELOAD is set.
+/// and answers all questions about them; ncforge reads large selections of values and encodes what is written, on all cores, and
+/// opens zipped files (.ncz) and variables whose filters the program has no plug-in for. Results are the same. Nothing but
+/// LD_PRELOAD is set.
 ///
 /// NCFORGE_NETCDF=off switches it off, NCFORGE_NETCDF=log reports on standard error what was served and what was not.
 #[derive(Args, Debug)]

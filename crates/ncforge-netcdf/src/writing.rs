@@ -1,0 +1,256 @@
+//! Writes for netCDF-C: compressed chunks are encoded by ncforge, on all cores, and handed to netCDF-C's own HDF5.
+//!
+//! NetCDF-C does everything up to the moment at which it gives converted values to HDF5: it checks arguments, ends define mode,
+//! converts, quantizes, extends dimensions, and finds its error numbers. Then it calls `H5Dwrite`. In the object of
+//! netCDF-C, the imports of `H5Dwrite`, `H5Dread`, `H5Dclose` and `H5Fflush` are replaced by the functions of this module. A write
+//! to a compressed dataset of numbers or text is copied into chunks; whole chunks are encoded by threads and stored by
+//! `H5Dwrite_chunk`. Before HDF5 reads, flushes or closes a dataset, it has all of its chunks. So the file, its metadata and their
+//! order are HDF5's, and a sync means what it means.
+//!
+//! HDF5 is called on the program's thread only, inside a call of netCDF-C's. Files that one process has open for writing more
+//! than once, parallel ones, and those in memory are not served.
+
+mod hdf5;
+mod imports;
+mod jobs;
+mod output;
+mod seen;
+mod slab;
+mod target;
+
+use std::cell::Cell;
+use std::ffi::{CString, c_int, c_void};
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicUsize, Ordering};
+use std::sync::{Mutex, MutexGuard, Once, OnceLock, PoisonError, TryLockError};
+
+use crate::engine;
+use crate::report::log;
+use crate::tables::{LIBRARIES, guarded};
+
+use hdf5::{Close, Flush, Hdf5, Id, REPLACED, Transfer};
+use output::{File, Output};
+
+/// Files that one netCDF-C may have open.
+const FILES: usize = 1 << 16;
+
+static HDF5: [OnceLock<Hdf5>; LIBRARIES] = [const { OnceLock::new() }; LIBRARIES];
+static OUTPUTS: [Mutex<Option<Output>>; LIBRARIES] = [const { Mutex::new(None) }; LIBRARIES];
+/// The fork of the process that had the lock last.
+static LOCKED_IN: [AtomicU32; LIBRARIES] = [const { AtomicU32::new(0) }; LIBRARIES];
+/// Datasets that are remembered: where there are none, HDF5 is called at once.
+static DATASETS: [AtomicUsize; LIBRARIES] = [const { AtomicUsize::new(0) }; LIBRARIES];
+/// Whether writes to an open file are served.
+static SERVED: [[AtomicBool; FILES]; LIBRARIES] =
+    [const { [const { AtomicBool::new(false) }; FILES] }; LIBRARIES];
+
+thread_local! {
+    /// The number of the file that a `put` of this thread is for, while netCDF-C does it.
+    static PUT: Cell<Option<i32>> = const { Cell::new(None) };
+}
+
+fn number_of(ncid: c_int) -> i32 {
+    (ncid.cast_unsigned() >> 16).cast_signed()
+}
+
+fn is_served(library: usize, number: i32) -> &'static AtomicBool {
+    &SERVED[library][number as usize & (FILES - 1)]
+}
+
+/// What is held for a library. `None` in a fork of a process that had it locked: nobody will unlock it.
+fn lock(library: usize) -> Option<MutexGuard<'static, Option<Output>>> {
+    let guard = match OUTPUTS[library].try_lock() {
+        Ok(guard) => guard,
+        Err(TryLockError::Poisoned(p)) => p.into_inner(),
+        Err(TryLockError::WouldBlock) => {
+            if LOCKED_IN[library].load(Ordering::Relaxed) != engine::forks() {
+                return None;
+            }
+            OUTPUTS[library].lock().unwrap_or_else(PoisonError::into_inner)
+        }
+    };
+    LOCKED_IN[library].store(engine::forks(), Ordering::Relaxed);
+    Some(guard)
+}
+
+/// Runs what may call HDF5; `None` if nothing is held, or if it panics.
+fn with<T>(library: usize, what: impl FnOnce(&mut Output) -> T) -> Option<T> {
+    guarded(|| {
+        let mut guard = lock(library)?;
+        let output = guard.as_mut()?;
+        let result = what(output);
+        DATASETS[library].store(output.datasets(), Ordering::Relaxed);
+        Some(result)
+    })
+}
+
+/// Replaces the functions in an object of netCDF-C; an error says why writing is netCDF-C's.
+pub(crate) fn install(library: usize, path: &str) -> Result<(), &'static str> {
+    match library {
+        0 => install_in::<0>(path),
+        1 => install_in::<1>(path),
+        2 => install_in::<2>(path),
+        3 => install_in::<3>(path),
+        _ => Err("too many copies of netCDF-C in this process"),
+    }
+}
+
+fn install_in<const L: usize>(path: &str) -> Result<(), &'static str> {
+    let object = CString::new(path).map_err(|_| "its path has a zero")?;
+    let (imports, read_only) = imports::find(&object, &REPLACED).ok_or("it has HDF5 inside, or none")?;
+    let [write, read, close, flush] = &*imports else { return Err("it has HDF5 inside, or none") };
+    // SAFETY: the functions of HDF5 with these names.
+    let known = unsafe {
+        Hdf5::of(
+            std::mem::transmute::<*mut c_void, Transfer>(write.original),
+            std::mem::transmute::<*mut c_void, Transfer>(read.original),
+            std::mem::transmute::<*mut c_void, Close>(close.original),
+            std::mem::transmute::<*mut c_void, Flush>(flush.original),
+        )?
+    };
+    if !known.is_known() {
+        return Err("its HDF5 is of another version");
+    }
+    HDF5[L].set(known).map_err(|_| "it is installed already")?;
+    let ours: [*const c_void; 4] = [
+        h5d_write::<L> as *const c_void,
+        h5d_read::<L> as *const c_void,
+        h5d_close::<L> as *const c_void,
+        h5f_flush::<L> as *const c_void,
+    ];
+    // The one that takes writes comes last: without the others nothing may be taken.
+    for (import, ours) in imports.iter().zip(ours).rev() {
+        // SAFETY: the signatures are the same, and this library is never unloaded.
+        if !unsafe { import.replace(ours, &read_only) } {
+            return Err("its imports cannot be replaced");
+        }
+    }
+    Ok(())
+}
+
+/// A file was opened for writing, by nobody else in this process; `shared`: it has it open for reading.
+pub(crate) fn begin(library: usize, ncid: c_int, path: PathBuf, shared: bool) {
+    let Some(hdf5) = HDF5[library].get() else { return };
+    let Some(mut guard) = lock(library) else { return };
+    let output = guard.get_or_insert_with(|| Output::new(hdf5));
+    let fork = engine::forks();
+    let file = File { path, served: 0, left: 0, why: None, stopped: false, shared, fork };
+    output.files.insert(number_of(ncid), file);
+    is_served(library, number_of(ncid)).store(true, Ordering::Relaxed);
+    at_exit();
+}
+
+/// A file is about to be opened once more in this process, for writing or for reading.
+pub(crate) fn open_again(library: usize, ncid: c_int, for_writing: bool) {
+    if is_served(library, number_of(ncid)).load(Ordering::Relaxed) {
+        // What fails is tried again, and reported, when the file is closed.
+        with(library, |output| match for_writing {
+            true => output.stop(number_of(ncid), "it is open for writing more than once"),
+            false => output.share(number_of(ncid)),
+        });
+    }
+}
+
+/// A file was closed.
+pub(crate) fn end(library: usize, ncid: c_int) {
+    is_served(library, number_of(ncid)).store(false, Ordering::Relaxed);
+    let file = with(library, |output| output.files.remove(&number_of(ncid))).flatten();
+    if let Some(File { path, served, left, why, .. }) = file {
+        let why = why.map(|w| format!(" ({w})")).unwrap_or_default();
+        log(format_args!("{}: {served} writes served, {left} left to netCDF-C{why}", path.display()));
+    }
+}
+
+/// Runs a `put` of netCDF-C's to a file: its writes are served if the file is.
+pub(crate) fn putting(library: usize, ncid: c_int, put: impl FnOnce() -> c_int) -> c_int {
+    let number = number_of(ncid);
+    if !is_served(library, number).load(Ordering::Relaxed) {
+        return put();
+    }
+    let before = PUT.replace(Some(number));
+    let code = put();
+    PUT.set(before);
+    code
+}
+
+/// HDF5 writes what it has when the program ends, and so do we, in front of it: this is called after HDF5 registered its own.
+fn at_exit() {
+    extern "C" fn flush_all() {
+        for (library, datasets) in DATASETS.iter().enumerate() {
+            if datasets.load(Ordering::Relaxed) > 0 {
+                with(library, Output::flush_own);
+            }
+        }
+    }
+    static ONCE: Once = Once::new();
+    ONCE.call_once(|| {
+        // SAFETY: registers a function that is never unloaded.
+        unsafe { libc::atexit(flush_all) };
+    });
+}
+
+const FAILED: c_int = -1;
+
+fn original<const L: usize>() -> &'static Hdf5 {
+    // The functions are replaced after it is set.
+    HDF5[L].get().unwrap_or_else(|| std::process::abort())
+}
+
+fn is_idle<const L: usize>() -> bool {
+    DATASETS[L].load(Ordering::Relaxed) == 0
+}
+
+unsafe extern "C" fn h5d_write<const L: usize>(
+    dataset: Id,
+    kind: Id,
+    memory: Id,
+    file: Id,
+    list: Id,
+    values: *const c_void,
+) -> c_int {
+    let taken = match PUT.get() {
+        Some(number) if !values.is_null() => {
+            // SAFETY: netCDF-C's arguments.
+            with(L, |output| unsafe { output.write(number, dataset, kind, [memory, file], values) })
+        }
+        _ if is_idle::<L>() => None,
+        _ => with(L, |output| output.hand_over(dataset).map(|()| false)),
+    };
+    match taken {
+        Some(Ok(true)) => 0,
+        Some(Err(_)) => FAILED,
+        // SAFETY: HDF5's function with netCDF-C's arguments.
+        Some(Ok(false)) | None => unsafe {
+            (original::<L>().write)(dataset, kind, memory, file, list, values)
+        },
+    }
+}
+
+unsafe extern "C" fn h5d_read<const L: usize>(
+    dataset: Id,
+    kind: Id,
+    memory: Id,
+    file: Id,
+    list: Id,
+    values: *const c_void,
+) -> c_int {
+    if !is_idle::<L>() && matches!(with(L, |output| output.before_read(dataset)), Some(Err(_))) {
+        return FAILED;
+    }
+    // SAFETY: HDF5's function with netCDF-C's arguments.
+    unsafe { (original::<L>().read)(dataset, kind, memory, file, list, values) }
+}
+
+unsafe extern "C" fn h5d_close<const L: usize>(dataset: Id) -> c_int {
+    let failed = !is_idle::<L>() && matches!(with(L, |output| output.close(dataset)), Some(Err(_)));
+    // SAFETY: HDF5's function with netCDF-C's argument.
+    let code = unsafe { (original::<L>().close)(dataset) };
+    if failed { FAILED } else { code }
+}
+
+unsafe extern "C" fn h5f_flush<const L: usize>(object: Id, scope: c_int) -> c_int {
+    let failed = !is_idle::<L>() && matches!(with(L, |output| output.flush_file(object)), Some(Err(_)));
+    // SAFETY: HDF5's function with netCDF-C's arguments.
+    let code = unsafe { (original::<L>().flush)(object, scope) };
+    if failed { FAILED } else { code }
+}

@@ -1,0 +1,202 @@
+//! Chunks on their way to the file: encoded by threads in the background, in the order in which they became whole.
+//!
+//! Threads encode memory and nothing else: they take no lock of the hook, and never call HDF5. A program that waits for a chunk
+//! encodes others meanwhile. After a fork the child has none of the threads; a job keeps its bytes until it is done with, so
+//! the child encodes them itself.
+
+use std::collections::VecDeque;
+use std::mem::MaybeUninit;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::ptr::null_mut;
+use std::sync::atomic::{AtomicPtr, Ordering};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+
+use ncforge::codec::CodecChain;
+
+use crate::engine;
+
+/// Encoded bytes and the mask of filters that were left out; `None` where the chunk cannot be encoded.
+pub(super) type Encoded = Option<(Vec<u8>, u32)>;
+
+/// One chunk to encode.
+pub(super) struct Job {
+    raw: Arc<Vec<u8>>,
+    chain: CodecChain,
+    result: AtomicPtr<Encoded>,
+    /// The process whose threads may work on it.
+    fork: u32,
+}
+
+impl Drop for Job {
+    fn drop(&mut self) {
+        let result = *self.result.get_mut();
+        if !result.is_null() {
+            // SAFETY: from `Box::into_raw`, and nobody else has it.
+            drop(unsafe { Box::from_raw(result) });
+        }
+    }
+}
+
+impl Job {
+    pub(super) fn new(raw: Arc<Vec<u8>>, chain: CodecChain) -> Self {
+        Self { raw, chain, result: AtomicPtr::new(null_mut()), fork: engine::forks() }
+    }
+
+    /// The elements.
+    pub(super) fn raw(&self) -> &[u8] {
+        &self.raw
+    }
+
+    /// The memory of the elements, if nobody else has it.
+    pub(super) fn into_memory(mut self) -> Option<Vec<u8>> {
+        Arc::try_unwrap(std::mem::take(&mut self.raw)).ok()
+    }
+
+    fn encode(&self) -> Encoded {
+        catch_unwind(AssertUnwindSafe(|| self.chain.encode(&self.raw).ok())).ok().flatten()
+    }
+
+    fn run(&self) {
+        self.result.store(Box::into_raw(Box::new(self.encode())), Ordering::Release);
+    }
+
+    /// The result, if it is there.
+    pub(super) fn result(&self) -> Option<&Encoded> {
+        // SAFETY: stored once, by `run`, and valid until the job is dropped.
+        unsafe { self.result.load(Ordering::Acquire).as_ref() }
+    }
+}
+
+#[derive(Default)]
+struct Shared {
+    waiting: Mutex<VecDeque<Arc<Job>>>,
+    /// There is a job.
+    work: Condvar,
+    /// A job is done.
+    done: Condvar,
+}
+
+impl Shared {
+    fn lock(&self) -> MutexGuard<'_, VecDeque<Arc<Job>>> {
+        self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn finish(&self, job: &Job) {
+        job.run();
+        // Whoever waits holds the lock between its look at the result and its sleep.
+        drop(self.lock());
+        self.done.notify_all();
+    }
+}
+
+/// The threads of one process.
+#[derive(Clone)]
+pub(super) struct Threads {
+    shared: Arc<Shared>,
+    fork: u32,
+    helpers: usize,
+}
+
+impl Threads {
+    /// Starts threads: one fewer than work at a time, since the program's own helps.
+    pub(super) fn start(threads: usize) -> Self {
+        let shared = Arc::new(Shared::default());
+        let signals = block_signals();
+        let spawn = |i: usize| {
+            let shared = Arc::clone(&shared);
+            std::thread::Builder::new().name(format!("ncforge-w{i}")).spawn(move || serve(&shared)).is_ok()
+        };
+        let helpers = (1..threads).take_while(|&i| spawn(i)).count();
+        restore_signals(&signals);
+        Self { shared, fork: engine::forks(), helpers }
+    }
+
+    /// Whether they are threads of this process.
+    pub(super) fn are_here(&self) -> bool {
+        self.fork == engine::forks()
+    }
+
+    /// Hands a job to the threads.
+    pub(super) fn add(&self, job: &Arc<Job>) {
+        if self.are_here() && self.helpers > 0 {
+            self.shared.lock().push_back(Arc::clone(job));
+            self.shared.work.notify_one();
+        }
+    }
+
+    /// Waits until a job is done, doing what others wait for. What is returned belongs to the job if it is done.
+    pub(super) fn wait_for(&self, job: &Job) {
+        if job.fork != self.fork || !self.are_here() || self.helpers == 0 {
+            if job.result().is_none() {
+                job.run();
+            }
+            return;
+        }
+        let mut waiting = self.shared.lock();
+        while job.result().is_none() {
+            if let Some(other) = waiting.pop_front() {
+                drop(waiting);
+                self.shared.finish(&other);
+                waiting = self.shared.lock();
+            } else {
+                waiting = self.shared.done.wait(waiting).unwrap_or_else(PoisonError::into_inner);
+            }
+        }
+    }
+}
+
+fn serve(shared: &Shared) {
+    let mut waiting = shared.lock();
+    loop {
+        if let Some(job) = waiting.pop_front() {
+            drop(waiting);
+            shared.finish(&job);
+            drop(job);
+            waiting = shared.lock();
+        } else {
+            waiting = shared.work.wait(waiting).unwrap_or_else(PoisonError::into_inner);
+        }
+    }
+}
+
+/// Signals are the program's: its threads get them.
+fn block_signals() -> MaybeUninit<libc::sigset_t> {
+    let (mut all, mut before) = (MaybeUninit::uninit(), MaybeUninit::zeroed());
+    // SAFETY: the sets are written before they are read.
+    unsafe {
+        libc::sigfillset(all.as_mut_ptr());
+        libc::pthread_sigmask(libc::SIG_SETMASK, all.as_ptr(), before.as_mut_ptr());
+    }
+    before
+}
+
+fn restore_signals(before: &MaybeUninit<libc::sigset_t>) {
+    // SAFETY: the set that `block_signals` wrote.
+    unsafe { libc::pthread_sigmask(libc::SIG_SETMASK, before.as_ptr(), null_mut()) };
+}
+
+#[cfg(test)]
+mod tests {
+    use ncforge::codec::filters;
+
+    use super::*;
+
+    #[test]
+    fn jobs_are_done_with_and_without_threads() {
+        let chain = CodecChain::new(&[filters::deflate(1)], 4).unwrap();
+        for threads in [1, 3] {
+            let threads = Threads::start(threads);
+            let jobs: Vec<_> = (0..50u8)
+                .map(|i| Arc::new(Job::new(Arc::new(vec![i; 4096]), chain.clone())))
+                .inspect(|job| threads.add(job))
+                .collect();
+            for (i, job) in jobs.iter().enumerate() {
+                threads.wait_for(job);
+                let (bytes, mask) = job.result().unwrap().as_ref().unwrap();
+                let mut back = vec![0; 4096];
+                chain.decode(bytes, *mask, &mut back).unwrap();
+                assert!(back.iter().all(|&b| usize::from(b) == i));
+            }
+        }
+    }
+}

@@ -1,0 +1,555 @@
+//! What is held for the open files of one netCDF-C: chunks being gathered, chunks being encoded.
+//!
+//! Rules: chunks reach HDF5 in the order in which they became whole. Before HDF5 reads, flushes or closes a dataset, or writes
+//! to it by itself, it has all of the dataset's chunks. Memory is bounded: chunks that were not written to for longest are
+//! handed on first.
+
+use std::collections::{HashMap, VecDeque};
+use std::ffi::c_void;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use super::hdf5::{Block, Hdf5, Id};
+use super::jobs::{Job, Threads};
+use super::slab::{Part, Slab};
+use super::target::Target;
+use crate::{engine, policy};
+
+/// A chunk that is being encoded.
+struct Queued {
+    dataset: Id,
+    number: Box<[u64]>,
+    job: Arc<Job>,
+}
+
+/// A dataset that was written to.
+pub(super) enum Entry {
+    Served(Box<Target>),
+    /// HDF5 writes it.
+    Left,
+}
+
+/// No reason of its own: the dataset was left to HDF5 before.
+const LEFT: &str = "";
+
+/// A file that is open for writing, for the log.
+pub(super) struct File {
+    pub(super) path: PathBuf,
+    pub(super) served: u64,
+    pub(super) left: u64,
+    pub(super) why: Option<&'static str>,
+    /// Whether it is HDF5's from now on.
+    pub(super) stopped: bool,
+    /// Whether this process has it open for reading, too: HDF5 shows each opening what was written by the others.
+    pub(super) shared: bool,
+    /// The fork of the process that opened it.
+    pub(super) fork: u32,
+}
+
+/// Everything of one netCDF-C.
+pub(super) struct Output {
+    hdf5: &'static Hdf5,
+    pub(super) files: HashMap<i32, File>,
+    datasets: HashMap<Id, Entry>,
+    queue: VecDeque<Queued>,
+    /// Bytes of chunks that are held, and of those that are being encoded.
+    held: u64,
+    queued: u64,
+    budget: u64,
+    /// Memory of chunks that were written, for the next ones.
+    spare: Vec<Vec<u8>>,
+    threads: Option<Threads>,
+    wanted: usize,
+    clock: u64,
+}
+
+/// Something went wrong in HDF5, which netCDF-C reports.
+pub(super) struct Failed;
+
+impl From<()> for Failed {
+    fn from((): ()) -> Self {
+        Self
+    }
+}
+
+type Result<T = (), E = Failed> = std::result::Result<T, E>;
+
+impl Output {
+    pub(super) fn new(hdf5: &'static Hdf5) -> Self {
+        let (threads, memory) = engine::engine().map_or((1, 64 << 20), |e| (e.threads(), e.memory()));
+        Self {
+            hdf5,
+            files: HashMap::new(),
+            datasets: HashMap::new(),
+            queue: VecDeque::new(),
+            held: 0,
+            queued: 0,
+            budget: policy::write_memory(memory),
+            spare: Vec::new(),
+            threads: None,
+            wanted: threads,
+            clock: 0,
+        }
+    }
+
+    /// Datasets that are remembered.
+    pub(super) fn datasets(&self) -> usize {
+        self.datasets.len()
+    }
+
+    /// Takes a write of netCDF-C's to a dataset of file `nc`; `Ok(false)`: it is HDF5's, which has everything now.
+    ///
+    /// # Safety
+    /// The arguments are those of an `H5Dwrite` that netCDF-C does for a `put`.
+    pub(super) unsafe fn write(
+        &mut self,
+        nc: i32,
+        dataset: Id,
+        kind: Id,
+        spaces: [Id; 2],
+        values: *const c_void,
+    ) -> Result<bool> {
+        if self.hdf5.points_of(spaces[0]) == 0 {
+            return Ok(false);
+        }
+        let slab = match self.slab(nc, dataset, kind, spaces) {
+            Ok(slab) => slab,
+            Err(why) => {
+                self.left(nc, why);
+                self.hand_over(dataset)?;
+                return Ok(false);
+            }
+        };
+        // SAFETY: the caller's promise; the selection has as many elements as the memory.
+        unsafe { self.gather(dataset, &slab, values.cast())? };
+        if let Some(file) = self.files.get_mut(&nc) {
+            file.served += 1;
+        }
+        self.limit_queue()?;
+        Ok(true)
+    }
+
+    fn left(&mut self, nc: i32, why: &'static str) {
+        if let Some(file) = self.files.get_mut(&nc) {
+            file.left += 1;
+            if why != LEFT {
+                file.why.get_or_insert(why);
+            }
+        }
+    }
+
+    /// The selection of a write, or why it is HDF5's.
+    fn slab(
+        &mut self,
+        nc: i32,
+        dataset: Id,
+        kind: Id,
+        [memory, file]: [Id; 2],
+    ) -> Result<Slab, &'static str> {
+        let (hdf5, budget) = (self.hdf5, self.budget);
+        if self.files.get(&nc).is_none_or(|f| f.stopped) {
+            return Err(LEFT);
+        }
+        let entry = match self.datasets.entry(dataset) {
+            std::collections::hash_map::Entry::Occupied(known) => known.into_mut(),
+            std::collections::hash_map::Entry::Vacant(new) => {
+                match Target::inquire(hdf5, dataset, nc, budget) {
+                    Ok(target) => new.insert(Entry::Served(Box::new(target))),
+                    Err(why) => {
+                        new.insert(Entry::Left);
+                        return Err(why);
+                    }
+                }
+            }
+        };
+        let Entry::Served(target) = entry else { return Err(LEFT) };
+        if target.same != kind {
+            if !hdf5.is_same_type(kind, target.kind.id) {
+                return Err("another byte order");
+            }
+            target.same = kind;
+        }
+        let pattern = hdf5.pattern_of(file).ok_or("an irregular selection")?;
+        let slab = Slab::new(target.chunk.len(), pattern).ok_or("an empty selection")?;
+        let points = u64::try_from(hdf5.points_of(memory)).ok();
+        if slab.elements().is_none_or(|n| Some(n) != points) {
+            return Err("an irregular selection");
+        }
+        Ok(slab)
+    }
+
+    /// Copies values into chunks; whole ones are queued.
+    ///
+    /// # Safety
+    /// `values` has the elements of the selection.
+    unsafe fn gather(&mut self, dataset: Id, slab: &Slab, values: *const u8) -> Result {
+        let Some(Entry::Served(target)) = self.datasets.get(&dataset) else { return Err(Failed) };
+        let lens = target.chunk.clone();
+        self.clock += 1;
+        slab.for_each_chunk(&lens, |number, part| {
+            // SAFETY: the caller's promise.
+            match unsafe { self.gather_part(dataset, slab, number, part, values)? } {
+                Some(data) => {
+                    self.queue(dataset, number.into(), data);
+                    self.limit_queue()
+                }
+                None if self.held > self.budget => self.make_space(),
+                None => Ok(()),
+            }
+        })
+    }
+
+    /// Copies values into one chunk: its memory, if it is whole.
+    ///
+    /// # Safety
+    /// As [`Self::gather`].
+    unsafe fn gather_part(
+        &mut self,
+        dataset: Id,
+        slab: &Slab,
+        number: &[u64],
+        part: &Part,
+        values: *const u8,
+    ) -> Result<Option<Arc<Vec<u8>>>> {
+        let Some(Entry::Served(target)) = self.datasets.get_mut(&dataset) else { return Err(Failed) };
+        let (size, bytes) = (target.size, target.bytes);
+        let needed = target.whole(number);
+        // SAFETY: the runs of a selection lie inside of it, and the caller's promise.
+        let copy = |from: usize, to: usize, len: usize, data: &mut [u8]| unsafe {
+            copy(values.add(from * size), &mut data[to * size..(to + len) * size]);
+        };
+        if slab.is_all(part, &needed) {
+            let mut data = match target.chunks.remove(number) {
+                Some(chunk) => {
+                    self.held -= bytes as u64;
+                    Arc::try_unwrap(chunk.data).unwrap_or_else(|_| vec![0; bytes])
+                }
+                None => take_memory(&mut self.spare, bytes),
+            };
+            if needed != target.chunk {
+                target.fill(&mut data);
+            }
+            slab.for_each_run(part, &target.chunk, |from, to, len| copy(from, to, len, &mut data));
+            return Ok(Some(Arc::new(data)));
+        }
+        if !target.chunks.contains_key(number) {
+            let chunk = target.empty_chunk(number, take_memory(&mut self.spare, bytes));
+            target.chunks.insert(number.into(), chunk);
+            self.held += bytes as u64;
+        }
+        let chunk = target.chunks.get_mut(number).ok_or(Failed)?;
+        // Copied where it is being encoded.
+        let data = Arc::make_mut(&mut chunk.data);
+        let seen = &mut chunk.seen;
+        slab.for_each_run(part, &target.chunk, |from, to, len| {
+            seen.add(to, len);
+            copy(from, to, len, data);
+        });
+        (chunk.dirty, chunk.used) = (true, self.clock);
+        if chunk.seen.count() < needed.iter().product::<u64>() {
+            return Ok(None);
+        }
+        self.held -= bytes as u64;
+        Ok(target.chunks.remove(number).map(|chunk| chunk.data))
+    }
+
+    /// Has a chunk encoded.
+    fn queue(&mut self, dataset: Id, number: Box<[u64]>, data: Arc<Vec<u8>>) {
+        let Some(Entry::Served(target)) = self.datasets.get_mut(&dataset) else { return };
+        target.note_stored(&number);
+        target.queued += 1;
+        self.queued += data.len() as u64;
+        let job = Arc::new(Job::new(data, target.chain.clone()));
+        let wanted = self.wanted;
+        self.threads.take_if(|t| !t.are_here());
+        self.threads.get_or_insert_with(|| Threads::start(wanted)).add(&job);
+        self.queue.push_back(Queued { dataset, number, job });
+    }
+
+    /// Gives HDF5 the chunk that was queued first, once it is encoded.
+    fn store_first(&mut self) -> Result {
+        let Some(first) = self.queue.front() else { return Ok(()) };
+        let (dataset, job) = (first.dataset, &first.job);
+        if job.result().is_none() {
+            match &self.threads {
+                Some(threads) => threads.wait_for(job),
+                None => return Err(Failed),
+            }
+        }
+        let Some(Entry::Served(target)) = self.datasets.get_mut(&dataset) else { return Err(Failed) };
+        let at: Vec<u64> = first.number.iter().zip(&target.chunk).map(|(n, len)| n * len).collect();
+        match job.result() {
+            Some(Some((bytes, mask))) => self.hdf5.store_chunk(dataset, &at, *mask, bytes)?,
+            _ => {
+                let (lens, _) = self.hdf5.extent_of(dataset).ok_or(Failed)?;
+                let block = Block { start: &at, count: &target.inside(&first.number, &lens) };
+                let (kind, values) = (target.kind.id, job.raw().as_ptr().cast());
+                // SAFETY: the job has all elements of a chunk.
+                unsafe { self.hdf5.transfer(self.hdf5.write, dataset, kind, block, &target.chunk, values)? };
+            }
+        }
+        target.queued -= 1;
+        self.queued -= job.raw().len() as u64;
+        let done = self.queue.pop_front();
+        if let Some(memory) = done.and_then(|d| Arc::into_inner(d.job)).and_then(Job::into_memory)
+            && self.spare.iter().map(Vec::len).sum::<usize>() + memory.len() <= policy::SPARE
+        {
+            self.spare.push(memory);
+        }
+        Ok(())
+    }
+
+    fn drain(&mut self) -> Result {
+        while !self.queue.is_empty() {
+            self.store_first()?;
+        }
+        Ok(())
+    }
+
+    /// Stores what is encoded; waits where too much is not.
+    fn limit_queue(&mut self) -> Result {
+        while self.queue.front().is_some_and(|q| q.job.result().is_some()) {
+            self.store_first()?;
+        }
+        let most = policy::QUEUE.min(self.budget / 2);
+        while self.queued > most && self.queue.len() > 2 * self.wanted {
+            self.store_first()?;
+        }
+        Ok(())
+    }
+
+    /// Hands on the quarter of the chunks that were not written to for longest.
+    fn make_space(&mut self) -> Result {
+        let mut all = Vec::new();
+        for (&dataset, entry) in &self.datasets {
+            if let Entry::Served(target) = entry {
+                let bytes = target.bytes as u64;
+                all.extend(target.chunks.iter().map(|(n, c)| (c.used, dataset, n.clone(), bytes)));
+            }
+        }
+        all.sort_unstable();
+        let mut left = self.held;
+        let oldest: Vec<_> = all
+            .into_iter()
+            .take_while(|(.., bytes)| {
+                let more = left > self.budget / 4 * 3;
+                left -= bytes;
+                more
+            })
+            .collect();
+        for (_, dataset, number, _) in oldest {
+            self.hand_on(dataset, &number, false)?;
+        }
+        self.drain()
+    }
+
+    /// Queues a chunk that lacks something; it is kept for more.
+    fn hand_on(&mut self, dataset: Id, number: &[u64], keep: bool) -> Result {
+        self.complete(dataset, number)?;
+        let Some(Entry::Served(target)) = self.datasets.get_mut(&dataset) else { return Ok(()) };
+        let Some(chunk) = target.chunks.get_mut(number) else { return Ok(()) };
+        let (dirty, data) = (chunk.dirty, Arc::clone(&chunk.data));
+        chunk.dirty = false;
+        if !keep {
+            target.chunks.remove(number);
+            self.held -= target.bytes as u64;
+        }
+        if dirty {
+            self.queue(dataset, number.into(), data);
+        }
+        Ok(())
+    }
+
+    /// Gives the elements of a chunk that were not written the values that they have in the file.
+    fn complete(&mut self, dataset: Id, number: &[u64]) -> Result {
+        let Some(Entry::Served(target)) = self.datasets.get(&dataset) else { return Ok(()) };
+        let Some(chunk) = target.chunks.get(number).filter(|c| c.dirty && !c.known) else { return Ok(()) };
+        let (lens, _) = self.hdf5.extent_of(dataset).ok_or(Failed)?;
+        let inside = target.inside(number, &lens);
+        let covered = chunk.seen.count() == inside.iter().product::<u64>();
+        if !covered && target.queued > 0 {
+            // What is on its way to the file comes first.
+            self.drain()?;
+        }
+        let bytes = self.bytes_of(dataset);
+        let mut rest = take_memory(&mut self.spare, bytes);
+        let Some(Entry::Served(target)) = self.datasets.get_mut(&dataset) else { return Ok(()) };
+        target.fill(&mut rest);
+        if !covered {
+            let at: Vec<u64> = number.iter().zip(&target.chunk).map(|(n, len)| n * len).collect();
+            let block = Block { start: &at, count: &inside };
+            let (kind, values) = (target.kind.id, rest.as_mut_ptr().cast_const().cast());
+            // SAFETY: the memory has all elements of a chunk, and is ours.
+            unsafe { self.hdf5.transfer(self.hdf5.read, dataset, kind, block, &target.chunk, values)? };
+        }
+        let size = target.size;
+        if let Some(chunk) = target.chunks.get_mut(number) {
+            chunk.seen.fill_rest(Arc::make_mut(&mut chunk.data).as_mut_slice(), &rest, size);
+            chunk.known = true;
+        }
+        self.spare.push(rest);
+        Ok(())
+    }
+
+    fn bytes_of(&self, dataset: Id) -> usize {
+        match self.datasets.get(&dataset) {
+            Some(Entry::Served(target)) => target.bytes,
+            _ => 0,
+        }
+    }
+
+    /// Gives HDF5 everything of the datasets that are chosen.
+    fn flush(&mut self, chosen: impl Fn(Id, &Target) -> bool) -> Result {
+        let mut all: Vec<Id> = Vec::new();
+        for (&dataset, entry) in &self.datasets {
+            if matches!(entry, Entry::Served(target) if chosen(dataset, target)) {
+                all.push(dataset);
+            }
+        }
+        all.sort_unstable();
+        for dataset in all {
+            let Some(Entry::Served(target)) = self.datasets.get(&dataset) else { continue };
+            for number in target.dirty() {
+                self.hand_on(dataset, &number, true)?;
+                self.limit_queue()?;
+            }
+        }
+        self.drain()
+    }
+
+    /// Gives HDF5 everything of the file that an object is in; of all files if that is not known.
+    pub(super) fn flush_file(&mut self, object: Id) -> Result {
+        if self.datasets.is_empty() {
+            return Ok(());
+        }
+        let file = self.hdf5.file_of(object);
+        self.flush(|_, target| file.is_none_or(|file| file == target.file))
+    }
+
+    /// The same for the files that this process has opened, at its end.
+    pub(super) fn flush_own(&mut self) -> Result {
+        let own: Vec<i32> =
+            self.files.iter().filter(|(_, f)| f.fork == engine::forks()).map(|(nc, _)| *nc).collect();
+        self.flush(|_, target| own.contains(&target.nc))
+    }
+
+    /// HDF5 is about to read a dataset; one that is not known may be another opening of any in a file that is shared.
+    pub(super) fn before_read(&mut self, dataset: Id) -> Result {
+        if matches!(self.datasets.get(&dataset), Some(Entry::Served(_))) {
+            return self.flush_for_reading(dataset);
+        }
+        if self.files.values().any(|f| f.shared) {
+            let shared = |nc| self.files.get(&nc).is_some_and(|f| f.shared);
+            let served = |(&id, entry): (&Id, &Entry)| match entry {
+                Entry::Served(target) if shared(target.nc) => Some(id),
+                _ => None,
+            };
+            let all: Vec<Id> = self.datasets.iter().filter_map(served).collect();
+            all.into_iter().try_for_each(|id| self.flush_for_reading(id))?;
+        }
+        Ok(())
+    }
+
+    fn flush_for_reading(&mut self, dataset: Id) -> Result {
+        let Some(Entry::Served(target)) = self.datasets.get_mut(&dataset) else { return Ok(()) };
+        if target.queued == 0 && target.chunks.values().all(|c| !c.dirty) {
+            return Ok(());
+        }
+        target.reads += 1;
+        let (nc, often) = (target.nc, target.reads > policy::READS_BETWEEN);
+        self.flush(|id, _| id == dataset)?;
+        self.forget_chunks(dataset);
+        if often {
+            self.leave(dataset);
+            if let Some(file) = self.files.get_mut(&nc) {
+                file.why.get_or_insert("a variable is read between writes");
+            }
+        }
+        Ok(())
+    }
+
+    /// HDF5 is about to write to a dataset by itself.
+    pub(super) fn hand_over(&mut self, dataset: Id) -> Result {
+        if !matches!(self.datasets.get(&dataset), Some(Entry::Served(_))) {
+            return Ok(());
+        }
+        self.flush(|id, _| id == dataset)?;
+        self.forget_chunks(dataset);
+        if let Some(Entry::Served(target)) = self.datasets.get_mut(&dataset) {
+            target.forget();
+        }
+        Ok(())
+    }
+
+    /// Drops chunks that are in the file.
+    fn forget_chunks(&mut self, dataset: Id) {
+        if let Some(Entry::Served(target)) = self.datasets.get_mut(&dataset) {
+            self.held -= (target.chunks.len() * target.bytes) as u64;
+            target.chunks = HashMap::new();
+        }
+    }
+
+    /// HDF5 is about to close a dataset; what fails is not tried again.
+    pub(super) fn close(&mut self, dataset: Id) -> Result {
+        let result = match self.datasets.get(&dataset) {
+            None => return Ok(()),
+            Some(Entry::Left) => Ok(()),
+            Some(Entry::Served(_)) => self.flush(|id, _| id == dataset),
+        };
+        self.leave(dataset);
+        self.datasets.remove(&dataset);
+        result
+    }
+
+    /// Leaves a dataset to HDF5 from now on, with what it has.
+    fn leave(&mut self, dataset: Id) {
+        if let Some(Entry::Served(target)) = self.datasets.insert(dataset, Entry::Left) {
+            self.held -= (target.chunks.len() * target.bytes) as u64;
+        }
+        let queued = &mut self.queued;
+        self.queue.retain(|q| {
+            if q.dataset == dataset {
+                *queued -= q.job.raw().len() as u64;
+            }
+            q.dataset != dataset
+        });
+    }
+
+    /// Leaves a file to HDF5 from now on.
+    pub(super) fn stop(&mut self, nc: i32, why: &'static str) -> Result {
+        if let Some(file) = self.files.get_mut(&nc) {
+            file.stopped = true;
+            file.why.get_or_insert(why);
+        }
+        self.flush(|_, target| target.nc == nc)?;
+        let served = |e: &Entry| matches!(e, Entry::Served(target) if target.nc == nc);
+        let all: Vec<Id> = self.datasets.iter().filter(|(_, e)| served(e)).map(|(id, _)| *id).collect();
+        all.into_iter().for_each(|dataset| self.leave(dataset));
+        Ok(())
+    }
+
+    /// A file gets another opening, for reading.
+    pub(super) fn share(&mut self, nc: i32) -> Result {
+        if let Some(file) = self.files.get_mut(&nc) {
+            file.shared = true;
+        }
+        self.flush(|_, target| target.nc == nc)
+    }
+}
+
+/// Memory for a chunk; its contents are of no meaning.
+fn take_memory(spare: &mut Vec<Vec<u8>>, bytes: usize) -> Vec<u8> {
+    match spare.iter().rposition(|v| v.len() == bytes) {
+        Some(at) => spare.swap_remove(at),
+        None => vec![0; bytes],
+    }
+}
+
+/// Copies elements of the caller's.
+///
+/// # Safety
+/// `from` has as many bytes as `to`.
+unsafe fn copy(from: *const u8, to: &mut [u8]) {
+    // SAFETY: the caller's promise; memory of the program and memory of ours do not overlap.
+    unsafe { std::ptr::copy_nonoverlapping(from, to.as_mut_ptr(), to.len()) };
+}

@@ -1,0 +1,166 @@
+//! A dataset whose chunks ncforge writes, and the chunks of it that are not in the file yet.
+
+use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
+
+use ncforge::codec::{CodecChain, Filter, filters};
+
+use super::hdf5::{Hdf5, Id, Owned};
+use super::seen::Seen;
+use crate::policy;
+use crate::report::{Wish, wish};
+
+/// A chunk that is being gathered, or was, and may get more.
+pub(super) struct Chunk {
+    pub(super) data: Arc<Vec<u8>>,
+    /// What was written of it: not all, or it would be on its way.
+    pub(super) seen: Seen,
+    /// Whether the elements that were not written are as they will be in the file.
+    pub(super) known: bool,
+    /// Whether the file lacks something.
+    pub(super) dirty: bool,
+    /// When it was written to last.
+    pub(super) used: u64,
+}
+
+/// A dataset.
+pub(super) struct Target {
+    /// HDF5's identifier of its file.
+    pub(super) file: Id,
+    /// netCDF-C's number of its file.
+    pub(super) nc: i32,
+    pub(super) chunk: Vec<u64>,
+    /// Lengths of dimensions at most; `u64::MAX` for unlimited ones.
+    most: Vec<u64>,
+    pub(super) size: usize,
+    pub(super) bytes: usize,
+    pub(super) kind: Owned,
+    /// A type in memory that is the same as the stored one.
+    pub(super) same: Id,
+    fill: Vec<u8>,
+    pub(super) chain: CodecChain,
+    /// Nothing was stored when ncforge first saw it, so that `stored` is all that is.
+    fresh: bool,
+    /// Chunks that were handed to HDF5, or will be.
+    stored: HashSet<Box<[u64]>>,
+    pub(super) chunks: HashMap<Box<[u64]>, Chunk>,
+    /// Chunks that are being encoded.
+    pub(super) queued: usize,
+    /// Reads that came between writes.
+    pub(super) reads: u32,
+}
+
+/// Filters that ncforge encodes as netCDF-C's readers expect.
+const FILTERS: [u16; 4] = [filters::DEFLATE, filters::SHUFFLE, filters::FLETCHER32, filters::ZSTD];
+
+impl Target {
+    /// What is known of a dataset; an error says why it is left to HDF5.
+    pub(super) fn inquire(hdf5: &Hdf5, dataset: Id, nc: i32, budget: u64) -> Result<Self, &'static str> {
+        const NO_ANSWER: &str = "HDF5 does not describe it";
+        let creation = hdf5.creation_of(dataset).ok_or(NO_ANSWER)?;
+        let chunk = hdf5.chunk_of(&creation).ok_or("not compressed")?;
+        let list = hdf5.filters_of(&creation).ok_or(NO_ANSWER)?;
+        if list.is_empty() {
+            return Err("not compressed");
+        }
+        if list.iter().any(|(id, ..)| !FILTERS.contains(id)) || hdf5.has_chunk_options(&creation) {
+            return Err("another filter");
+        }
+        let kind = hdf5.type_of(dataset).ok_or(NO_ANSWER)?;
+        let (class, size) = hdf5.class_and_size(&kind);
+        // H5T_INTEGER, H5T_FLOAT, H5T_STRING of one character, H5T_ENUM.
+        let fixed = matches!((class, size), (0 | 1 | 8, 1 | 2 | 4 | 8) | (3, 1));
+        if !fixed {
+            return Err("a type that is no number or text");
+        }
+        let bytes = chunk.iter().try_fold(size as u64, |n, &c| n.checked_mul(c)).ok_or(NO_ANSWER)?;
+        if wish() != Wish::Always && bytes < policy::LEAST_CHUNK {
+            return Err("small chunks");
+        }
+        if bytes > budget / 2 {
+            return Err("large chunks");
+        }
+        let (_, most) = hdf5.extent_of(dataset).ok_or(NO_ANSWER)?;
+        let list: Vec<_> =
+            list.into_iter().map(|(id, params, optional)| Filter { id, params, optional }).collect();
+        let chain = CodecChain::new(&list, size).map_err(|_| "another filter")?;
+        if chain.not_written().is_some() || most.len() != chunk.len() || chunk.contains(&0) {
+            return Err("another filter");
+        }
+        let fill = hdf5.fill_of(&creation, &kind, size).ok_or(NO_ANSWER)?;
+        Ok(Self {
+            file: hdf5.file_of(dataset).ok_or(NO_ANSWER)?,
+            nc,
+            chunk,
+            most,
+            size,
+            bytes: bytes as usize,
+            kind,
+            same: -1,
+            fill,
+            chain,
+            fresh: hdf5.stored_bytes(dataset) == 0,
+            stored: HashSet::new(),
+            chunks: HashMap::new(),
+            queued: 0,
+            reads: 0,
+        })
+    }
+
+    /// Lengths of what a chunk has inside these lengths of the dataset.
+    pub(super) fn inside(&self, number: &[u64], lens: &[u64]) -> Vec<u64> {
+        let len = |d: usize| lens[d].saturating_sub(number[d] * self.chunk[d]).min(self.chunk[d]);
+        (0..number.len()).map(len).collect()
+    }
+
+    /// Lengths of what must be written of a chunk before nothing more can come.
+    pub(super) fn whole(&self, number: &[u64]) -> Vec<u64> {
+        self.inside(number, &self.most)
+    }
+
+    /// Whether the file has no chunk of this number.
+    fn is_absent(&self, number: &[u64]) -> bool {
+        self.fresh && !self.stored.contains(number)
+    }
+
+    /// Notes that the file gets a chunk.
+    pub(super) fn note_stored(&mut self, number: &[u64]) {
+        if self.fresh && !self.stored.contains(number) {
+            self.stored.insert(number.into());
+        }
+    }
+
+    /// HDF5 writes to the dataset by itself: nothing that is remembered holds.
+    pub(super) fn forget(&mut self) {
+        self.fresh = false;
+        self.stored = HashSet::new();
+    }
+
+    /// A chunk in which nothing is written.
+    pub(super) fn empty_chunk(&self, number: &[u64], mut data: Vec<u8>) -> Chunk {
+        let known = self.is_absent(number);
+        if known || self.whole(number) != self.chunk {
+            // What lies outside of the dataset for ever is never anything else.
+            self.fill(&mut data);
+        }
+        let seen = Seen::none(self.bytes / self.size);
+        Chunk { data: Arc::new(data), seen, known, dirty: false, used: 0 }
+    }
+
+    /// Sets all elements to the fill value.
+    pub(super) fn fill(&self, data: &mut [u8]) {
+        if self.fill.iter().all(|b| *b == self.fill[0]) {
+            data.fill(self.fill[0]);
+        } else {
+            data.chunks_exact_mut(self.size).for_each(|e| e.copy_from_slice(&self.fill));
+        }
+    }
+
+    /// Numbers of the chunks that the file lacks, in order.
+    pub(super) fn dirty(&self) -> Vec<Box<[u64]>> {
+        let mut numbers: Vec<_> =
+            self.chunks.iter().filter(|(_, c)| c.dirty).map(|(n, _)| n.clone()).collect();
+        numbers.sort_unstable();
+        numbers
+    }
+}
