@@ -1,12 +1,14 @@
-//! **ncforge under netCDF-C**: programs that call netCDF-C, as they are, with ncforge reading for them.
+//! **ncforge under netCDF-C**: programs that call netCDF-C, as they are, with ncforge reading and writing for them.
 //!
 //! NetCDF-C sends every call through a table of functions for the format of the file. This library puts its own functions
 //! into the tables for HDF5 and classic files, and defines a format for zipped files. NetCDF-C opens every file and answers
 //! everything about its schema; ncforge reads large selections of numbers and text from files that are open for reading, and
-//! encodes the chunks of compressed variables that netCDF-C gives to HDF5 to write. Whatever ncforge does not serve, netCDF-C's own function does, with the same arguments.
+//! encodes the chunks of compressed variables that netCDF-C gives to HDF5 to write. Whatever ncforge does not serve, netCDF-C's
+//! own function does, with the same arguments.
 //!
 //! What is guaranteed: values and error numbers are netCDF-C's. A library whose table is of a version that is not known, or hidden,
-//! is left alone; so are files that are shared, parallel, in memory or remote, and files that changed after they were opened. No panic reaches the program.
+//! is left alone; so are files that are shared, parallel, in memory or remote, and files that changed after they were
+//! opened. No panic reaches the program.
 //!
 //! Ways in: preloaded (`ncforge run`), the constructor installs it in the netCDF-C that the program is linked to; a program
 //! that loads netCDF-C later calls [`ncforge_netcdf_enable`] (`ncforge.accelerate()` in Python); netCDF-C 4.10.1 and later can load
