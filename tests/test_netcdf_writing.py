@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import shutil
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -222,6 +223,27 @@ def program(path: Path, rest: str) -> str:
     """A program that has made a file and goes on."""
     lines = OPEN.format(path=str(path)).strip("\n").splitlines() + rest.strip("\n").splitlines()
     return "\n".join(line[4:] for line in lines)
+
+
+def test_what_was_synced_survives_a_kill(packaged, tmp_path):
+    path = tmp_path / "a.nc"
+    code = program(
+        path,
+        """
+    d = create(path)
+    for t in range(6):
+        d["v"][t] = field + t
+    d.sync()
+    for t in range(6, 10):
+        d["v"][t] = field + t
+    os.kill(os.getpid(), signal.SIGKILL)
+""",
+    )
+    call(sys.executable, "-c", code, code=-signal.SIGKILL)
+    want = (np.arange(200 * 300) % 991).reshape(200, 300)
+    with netCDF4.Dataset(path) as d:
+        for t in range(6):
+            assert np.array_equal(d["v"][t], want + t)
 
 
 def test_a_program_that_does_not_close_loses_nothing(packaged, tmp_path):
