@@ -12,7 +12,8 @@ use std::sync::Arc;
 use super::hdf5::{Block, Hdf5, Id};
 use super::jobs::{Job, Threads};
 use super::slab::{Part, Slab};
-use super::target::Target;
+use super::seen::Seen;
+use super::target::{Chunk, Target};
 use crate::{engine, policy};
 
 /// A chunk that is being encoded.
@@ -230,7 +231,16 @@ impl Output {
                 target.fill(&mut data);
             }
             slab.for_each_run(part, &target.chunk, |from, to, len| copy(from, to, len, &mut data));
-            return Ok(Some(Arc::new(data)));
+            let data = Arc::new(data);
+            if target.is_absent(number) {
+                return Ok(Some(data));
+            }
+            // A program that is killed must find what it synced: what the file has is replaced when HDF5 would do it.
+            let seen = Seen::all(bytes / size, needed.iter().product());
+            let chunk = Chunk { data, seen, known: true, dirty: true, used: self.clock };
+            target.chunks.insert(number.into(), chunk);
+            self.held += bytes as u64;
+            return Ok(None);
         }
         if !target.chunks.contains_key(number) {
             let chunk = target.empty_chunk(number, take_memory(&mut self.spare, bytes));
@@ -247,6 +257,11 @@ impl Output {
         });
         (chunk.dirty, chunk.used) = (true, self.clock);
         if chunk.seen.count() < needed.iter().product::<u64>() {
+            return Ok(None);
+        }
+        // Nothing of it is to be taken from the file.
+        chunk.known |= needed == target.chunk;
+        if !target.is_absent(number) {
             return Ok(None);
         }
         self.held -= bytes as u64;
@@ -350,7 +365,8 @@ impl Output {
         let Some(chunk) = target.chunks.get_mut(number) else { return Ok(()) };
         let (dirty, data) = (chunk.dirty, Arc::clone(&chunk.data));
         chunk.dirty = false;
-        if !keep {
+        let whole = chunk.seen.count() == target.whole(number).iter().product::<u64>();
+        if whole || !keep {
             target.chunks.remove(number);
             self.held -= target.bytes as u64;
         }

@@ -12,6 +12,11 @@ impl Seen {
         Self { bits: vec![0; elements.div_ceil(64)], count: 0 }
     }
 
+    /// Everything, which counts `count` elements: those that the dataset has.
+    pub(super) fn all(elements: usize, count: u64) -> Self {
+        Self { bits: vec![u64::MAX; elements.div_ceil(64)], count }
+    }
+
     pub(super) fn count(&self) -> u64 {
         self.count
     }

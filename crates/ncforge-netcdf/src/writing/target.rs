@@ -13,7 +13,7 @@ use crate::report::{Wish, wish};
 /// A chunk that is being gathered, or was, and may get more.
 pub(super) struct Chunk {
     pub(super) data: Arc<Vec<u8>>,
-    /// What was written of it: not all, or it would be on its way.
+    /// What was written of it.
     pub(super) seen: Seen,
     /// Whether the elements that were not written are as they will be in the file.
     pub(super) known: bool,
@@ -119,7 +119,7 @@ impl Target {
     }
 
     /// Whether the file has no chunk of this number.
-    fn is_absent(&self, number: &[u64]) -> bool {
+    pub(super) fn is_absent(&self, number: &[u64]) -> bool {
         self.fresh && !self.stored.contains(number)
     }
 
