@@ -11,8 +11,8 @@ use std::sync::Arc;
 
 use super::hdf5::{Block, Hdf5, Id};
 use super::jobs::{Job, Threads};
-use super::slab::{Part, Slab};
 use super::seen::Seen;
+use super::slab::{Part, Slab};
 use super::target::{Chunk, Target};
 use crate::{engine, policy};
 
