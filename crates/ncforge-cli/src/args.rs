@@ -114,7 +114,7 @@ pub(crate) enum Command {
     Bench(BenchArgs),
     #[command(about = "Make a page of saved benchmark results")]
     Report(ReportArgs),
-    #[command(about = "Run a program of netCDF-C, with ncforge reading and writing for it")]
+    #[command(about = "Run a program that uses netCDF-C, with ncforge under it")]
     Run(ProgramArgs),
     #[command(about = "Let netCDF-C load ncforge by itself; say what is served")]
     Netcdf(NetcdfArgs),

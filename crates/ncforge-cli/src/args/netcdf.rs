@@ -7,7 +7,7 @@ use clap::{Args, Subcommand};
 
 use super::GlobalArgs;
 
-/// Run a program of netCDF-C, with ncforge reading and writing for it.
+/// Run a program that uses netCDF-C, with ncforge under it.
 ///
 /// The program itself is unchanged: NCO, CDO, ncdump, ncview, ferret, programs in Fortran, C or C++. NetCDF-C opens the files
 /// and answers all questions about them; ncforge reads large selections of values and encodes what is written, on all cores, and
