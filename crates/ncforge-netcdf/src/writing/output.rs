@@ -4,6 +4,8 @@
 //! to it by itself, it has all of the dataset's chunks. Memory is bounded: chunks that were not written to for longest are
 //! handed on first.
 
+mod queue;
+
 use std::collections::{HashMap, VecDeque};
 use std::ffi::c_void;
 use std::path::PathBuf;
@@ -266,96 +268,6 @@ impl Output {
         }
         self.held -= bytes as u64;
         Ok(target.chunks.remove(number).map(|chunk| chunk.data))
-    }
-
-    /// Has a chunk encoded.
-    fn queue(&mut self, dataset: Id, number: Box<[u64]>, data: Arc<Vec<u8>>) {
-        let Some(Entry::Served(target)) = self.datasets.get_mut(&dataset) else { return };
-        target.note_stored(&number);
-        target.queued += 1;
-        self.queued += data.len() as u64;
-        let job = Arc::new(Job::new(data, target.chain.clone()));
-        let wanted = self.wanted;
-        self.threads.take_if(|t| !t.are_here());
-        self.threads.get_or_insert_with(|| Threads::start(wanted)).add(&job);
-        self.queue.push_back(Queued { dataset, number, job });
-    }
-
-    /// Gives HDF5 the chunk that was queued first, once it is encoded.
-    fn store_first(&mut self) -> Result {
-        let Some(first) = self.queue.front() else { return Ok(()) };
-        let (dataset, job) = (first.dataset, &first.job);
-        if job.result().is_none() {
-            match &self.threads {
-                Some(threads) => threads.wait_for(job),
-                None => return Err(Failed),
-            }
-        }
-        let Some(Entry::Served(target)) = self.datasets.get_mut(&dataset) else { return Err(Failed) };
-        let at: Vec<u64> = first.number.iter().zip(&target.chunk).map(|(n, len)| n * len).collect();
-        match job.result() {
-            Some(Some((bytes, mask))) => self.hdf5.store_chunk(dataset, &at, *mask, bytes)?,
-            _ => {
-                let (lens, _) = self.hdf5.extent_of(dataset).ok_or(Failed)?;
-                let block = Block { start: &at, count: &target.inside(&first.number, &lens) };
-                let (kind, values) = (target.kind.id, job.raw().as_ptr().cast());
-                // SAFETY: the job has all elements of a chunk.
-                unsafe { self.hdf5.transfer(self.hdf5.write, dataset, kind, block, &target.chunk, values)? };
-            }
-        }
-        target.queued -= 1;
-        self.queued -= job.raw().len() as u64;
-        let done = self.queue.pop_front();
-        if let Some(memory) = done.and_then(|d| Arc::into_inner(d.job)).and_then(Job::into_memory)
-            && self.spare.iter().map(Vec::len).sum::<usize>() + memory.len() <= policy::SPARE
-        {
-            self.spare.push(memory);
-        }
-        Ok(())
-    }
-
-    fn drain(&mut self) -> Result {
-        while !self.queue.is_empty() {
-            self.store_first()?;
-        }
-        Ok(())
-    }
-
-    /// Stores what is encoded; waits where too much is not.
-    fn limit_queue(&mut self) -> Result {
-        while self.queue.front().is_some_and(|q| q.job.result().is_some()) {
-            self.store_first()?;
-        }
-        let most = policy::QUEUE.min(self.budget / 2);
-        while self.queued > most && self.queue.len() > 2 * self.wanted {
-            self.store_first()?;
-        }
-        Ok(())
-    }
-
-    /// Hands on the quarter of the chunks that were not written to for longest.
-    fn make_space(&mut self) -> Result {
-        let mut all = Vec::new();
-        for (&dataset, entry) in &self.datasets {
-            if let Entry::Served(target) = entry {
-                let bytes = target.bytes as u64;
-                all.extend(target.chunks.iter().map(|(n, c)| (c.used, dataset, n.clone(), bytes)));
-            }
-        }
-        all.sort_unstable();
-        let mut left = self.held;
-        let oldest: Vec<_> = all
-            .into_iter()
-            .take_while(|(.., bytes)| {
-                let more = left > self.budget / 4 * 3;
-                left -= bytes;
-                more
-            })
-            .collect();
-        for (_, dataset, number, _) in oldest {
-            self.hand_on(dataset, &number, false)?;
-        }
-        self.drain()
     }
 
     /// Queues a chunk that lacks something; it is kept for more.
