@@ -12,7 +12,10 @@ root=$1
 mirror=$(cat /etc/apt/sources.list /etc/apt/sources.list.d/* 2>/dev/null |
     sed -nE 's/^(URIs: |deb )(\[[^]]*\] )?([a-z]+:[^ ]*\/debian)( .*)?$/\3/p' || true)
 mirror=${mirror%%$'\n'*}
-mirror=${mirror:-http://deb.debian.org/debian}
+[ -n "$mirror" ] || {
+    echo "error: no mirror of Debian in apt's lists of this machine" >&2
+    exit 1
+}
 rm -rf "$root"
 mkdir -p "$(dirname "$root")"
 mmdebstrap --quiet --variant=minbase --include=ca-certificates,netcdf-bin,gcc,make,libc6-dev,zlib1g-dev,libffi-dev,libssl-dev,xz-utils \
