@@ -90,7 +90,6 @@ class NcforgeBackendEntrypoint(BackendEntrypoint):
     """
 
     description = "Open classic netCDF and netCDF-4 files with ncforge, without a lock"
-    url = "https://pypi.org/project/ncforge/"
     supports_groups = True
 
     def guess_can_open(self, filename_or_obj: Any) -> bool:
