@@ -97,8 +97,8 @@ test: ## What CI runs: lint, docs-site, test-rust, test-python, test-files, fuzz
 	done; echo "make test: all green; seconds: $${took%, }"
 
 # The command and the library that tests drive, built as `cargo test` has built their crates, which another choice of packages
-# would build again; and the tests, a process for each core.
-TESTED = cargo build --quiet --locked --profile $(PROFILE) --workspace --exclude ncforge-py
+# or targets, and so of features of what they depend on, would build again; and the tests, a process for each core.
+TESTED = cargo build --quiet --locked --profile $(PROFILE) --workspace --exclude ncforge-py --lib --bins --tests
 PYTEST = NCFORGE_BIN="$$(bash scripts/target-dir.sh $(PROFILE))/ncforge" $(PY) -m pytest -n logical --maxprocesses 8 --dist worksteal
 
 # Which tests of pytest `make check` runs: what other libraries say of our files and we of theirs, names, locks, structure.

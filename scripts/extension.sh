@@ -9,7 +9,7 @@ unset CONDA_PREFIX
 # What `ncforge.accelerate` loads and `ncforge run` preloads comes with the package.
 case $(uname -s) in Linux)
     # For tests as their other parts are built, so that no crate is built twice; else without what it does not need.
-    case $2 in dev) packages=(--workspace --exclude ncforge-py) ;; *) packages=(-p ncforge-netcdf) ;; esac
+    case $2 in dev) packages=(--workspace --exclude ncforge-py --lib --bins --tests) ;; *) packages=(-p ncforge-netcdf) ;; esac
     cargo build --quiet --locked --profile "$2" "${packages[@]}"
     root=$(cd "$(dirname "$0")/.." && pwd)
     mkdir -p "$root/python/ncforge/_netcdf"
