@@ -102,8 +102,8 @@ TESTED = cargo build --quiet --locked --profile $(PROFILE) --workspace --exclude
 PYTEST = NCFORGE_BIN="$$(bash scripts/target-dir.sh $(PROFILE))/ncforge" $(PY) -m pytest -n logical --maxprocesses 8 --dist worksteal
 
 # Which tests of pytest `make check` runs: what other libraries say of our files and we of theirs, names, locks, structure.
-CHECKED := architecture append classic_updates definitions locks netcdf4_semantics new_files zipped peers_read_ours python_api \
-	we_read_peers whole_files
+CHECKED := architecture append classic_updates definitions fill_values locks netcdf4_semantics new_files zipped peers_read_ours \
+	python_api we_read_peers whole_files
 
 check: lint $(STAMP_TEST) $(STAMP_EXTENSION) ## What one runs between edits: lint, unit tests, the heart of the tests across tools
 	cargo test --quiet --locked --workspace --exclude ncforge-py --lib

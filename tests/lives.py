@@ -1,8 +1,8 @@
 """Random lives of one file: ncforge, netCDF4 and h5py change it in turn, and every library must find what a model says.
 
 The model is NumPy arrays and dictionaries (`Model`). A life is a file of one of six kinds (classic in three versions, zipped, netCDF-4
-in two models); a session opens it with one library, does some operations (`lives_operations`), and closes it, or is killed. After every
-``sync`` and every ``close`` the file is copied and judged: netCDF4, ncforge, h5py and ncdump or h5dump read the copy, dimensions,
+in two models); a session opens it with one library, does some operations (`lives_operations`, chosen by `lives_random`), and closes it,
+or is killed. After every ``sync`` and every ``close`` the file is copied and judged: netCDF4, ncforge, h5py and ncdump or h5dump read the copy, dimensions,
 attributes and values equal the model's, and an HDF5 superblock says where the file ends.
 
 ``python tests/lives.py --sessions 100000`` lives for as long as that takes and prints what it did; ``--seed N --lives 1`` lives one again.
@@ -32,7 +32,8 @@ import netCDF4
 
 import ncforge
 from lives_model import Found, Model, differences, found_by_h5py, found_by_netcdf, values_of_either
-from lives_operations import Create, Operation, Sync, random_operation
+from lives_operations import Create, Operation, Sync
+from lives_random import random_operation
 from peers import CLASSIC, as_plain
 
 #: Each kind of file: its format, its suffix, who may change it.

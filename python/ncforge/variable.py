@@ -6,16 +6,16 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ncforge import _read
+from ncforge import _read, _write
 from ncforge._attributes import CHANGEABLE, Attributes
 from ncforge._core import engine_stats
 from ncforge._filters import QUANTIZED, described
-from ncforge._index import Picked, Selection, select, select_for_writing
+from ncforge._index import Picked, Selection, select
 from ncforge._masking import Rules, Switches, default_fill
 from ncforge._printed import variable_text
-from ncforge._text import chars, strings
+from ncforge._text import strings
 from ncforge._unpack import Plan, Unpacked
-from ncforge._values import NUMBERS, TypeName, Types, UnfitError, at_place, exact, first_place, naming, text_view
+from ncforge._values import NUMBERS, TypeName, text_view
 from ncforge.dimension import Dimension
 
 if TYPE_CHECKING:
@@ -176,7 +176,7 @@ class Variable(Attributes):
         if name != "_FillValue":
             super().setncattr(name, value)
             return
-        plain = plain_fill(self._types, self._kind, self._name, value)
+        plain = _write.plain_fill(self._types, self._kind, self._name, value)
         self._changing().set_attr(self._group_id, self._var_id, name, self._kind, plain)
 
     def endian(self) -> str:
@@ -430,107 +430,11 @@ class Variable(Attributes):
         return array[()] if array.ndim == 0 and dtype == np.dtype("O") else array
 
     def __setitem__(self, key: Any, value: Any) -> None:
-        how = self._switches
-        packs = False
-        if isinstance(self._kind, str) and self._kind not in ("S1", "str"):
-            packs = how.scale and self._rules.scales
-        with naming(f"`{self._name}`", ", after scale_factor and add_offset" if packs else ""):
-            if isinstance(self._kind, int):
-                value = self._of_user_type(value, how)
-            elif self._kind == "S1":
-                value = self._characters(value, how)
-            elif self._kind != "str" and (
-                isinstance(value, np.ma.MaskedArray) or (how.scale and not isinstance(value, str | bytes))
-            ):
-                value = self._rules.take(value, how)
-            self._put(key, value, truncate=True)
-
-    def _characters(self, value: Any, how: Switches) -> Any:
-        """Values for a variable of characters: text is split into characters if there is an encoding."""
-        rules = self._rules
-        if isinstance(value, np.ma.MaskedArray):
-            if value.dtype.kind != "S":
-                value = np.ma.MaskedArray(value.data.astype("S1"), np.ma.getmaskarray(value))
-            return rules.take(value, Switches(scale=False))
-        text = np.asarray(value)
-        if text.dtype.kind in "iufb":
-            return text.astype("S1")
-        if rules.encoding is None or not how.chartostring or text.dtype.kind not in "US" or not self._dims:
-            return value
-        if text.dtype != "S1" or text.ndim < self.ndim:
-            return chars(text, rules.encoding, self.shape[-1])
-        return value
-
-    def _of_user_type(self, value: Any, how: Switches) -> Any:
-        """Values for a variable of a user-defined type: rows are packed, and values of an enum are checked."""
-        base = self._row_type()
-        if base is not None:
-            if how.scale and self._rules.scales:
-                is_one = not (isinstance(value, np.ndarray) and value.dtype == np.dtype("O"))
-                packed = [
-                    exact(self._rules.take(v, how), base, truncate=True) for v in ([value] if is_one else value.flat)
-                ]
-                if is_one:
-                    return packed[0]
-                out = np.empty(len(packed), object)
-                out[:] = packed
-                return out.reshape(value.shape)
-            return value
-        assert isinstance(self._kind, int)
-        info = self._types.info(self._kind)
-        if info["kind"] != "enum":
-            return value
-        if isinstance(value, np.ma.MaskedArray):
-            value = self._rules.take(value, Switches(scale=False))
-        given = np.asarray(value)
-        odd = ~np.isin(given, [number for _, number in info["members"]])
-        if odd.any():
-            place = first_place(odd)
-            raise UnfitError(f"{at_place(given[place], place)} is a value that the enum `{info['name']}` does not have")
-        return value
+        _write.assign(self, key, value)
 
     def _put(self, key: Any, value: Any, truncate: bool = False) -> None:
         """Writes values in their stored types."""
-        dims = self._contents.dims()
-        unlimited = [dims[d][2] for d in self._dims]
-        heap = self._types.is_heap(self._kind)
-        data = self._objects(value) if heap else exact(value, self._types.dtype(self._kind), truncate)
-        for s, part, shape in select_for_writing(key, self.shape, unlimited, data.shape, self._name):
-            core = self._changing()
-            if 0 in s.count:
-                continue
-            # A text for a row of characters, for example: leading axes of length 1 are ignored.
-            while data.ndim > len(shape) and data.shape[0] == 1:
-                data = data[0]
-            try:
-                full = np.broadcast_to(data, shape)
-            except ValueError:
-                raise UnfitError(f"shape {data.shape} cannot be broadcast to the selection's, {shape}") from None
-            full = (full if part is None else full[part]).reshape(s.count)
-            if any(s.flipped):
-                full = full[s.flips()]
-            if heap:
-                core.write_heap(self._var_id, s.start, s.count, s.stride, self._types.plain(self._kind, full))
-            else:
-                flat = np.ascontiguousarray(full).reshape(-1).view(np.uint8)
-                core.write_fixed(self._var_id, s.start, s.count, s.stride, flat)
-
-    def _objects(self, value: Any) -> np.ndarray:
-        """The values of a heap type as an array, without splitting a string or a single ragged row."""
-        dtype = self._types.dtype(self._kind)
-        if isinstance(value, np.ndarray) and (value.dtype == dtype or self._kind == "str"):
-            return value.astype(dtype, copy=False)
-        is_row = dtype == np.dtype("O") and self._kind != "str"
-        if isinstance(value, str | bytes | tuple) or (is_row and _is_row(value)):
-            out = np.empty((), dtype)
-            out[()] = value
-            return out
-        if is_row:
-            out = np.empty(len(value), dtype)
-            for i, row in enumerate(value):
-                out[i] = row
-            return out
-        return np.asarray(value, dtype)
+        _write.put(self, key, value, truncate)
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
         if copy is False:
@@ -544,27 +448,6 @@ class Variable(Attributes):
 
     def __repr__(self) -> str:
         return variable_text(self)
-
-
-def plain_fill(types: Types, kind: TypeName, name: str, value: Any) -> Any:
-    """A fill value for a variable of a type, as an argument of the extension module; "default" is netCDF's own."""
-    if isinstance(value, str) and value == "default" and kind != "str":
-        value = default_fill(types.dtype(kind))
-    if kind == "S1" and isinstance(value, str | bytes):
-        # The first character of a text, as in NumPy; NUL if it is empty.
-        text = value.encode("utf-8", "surrogateescape") if isinstance(value, str) else value
-        value = text[:1] or b"\0"
-    with naming(f"the fill value of `{name}`"):
-        if not types.is_heap(kind) and np.size(value) != 1:
-            raise UnfitError(f"{np.size(value)} values instead of one")
-        return types.plain(kind, [value] if types.is_heap(kind) else value)
-
-
-def _is_row(value: Any) -> bool:
-    """Whether this is one ragged row, not several: a one-dimensional array or list of plain numbers or text."""
-    if isinstance(value, np.ndarray):
-        return bool(value.dtype != np.dtype("O"))
-    return not any(isinstance(v, list | tuple | np.ndarray) for v in value)
 
 
 def of_group(group: Group, name: str, how: tuple[bool, bool, bool, bool]) -> Variable:

@@ -12,8 +12,9 @@ use pyo3::prelude::*;
 use pyo3::types::PyList;
 
 use crate::errors::{inside, invalid, outside, to_python};
-use crate::file::{File, remote_options};
+use crate::file::File;
 use crate::memory::to_array;
+use crate::remote::remote_options;
 use crate::values::checked;
 
 type Bytes<'py> = Bound<'py, PyArray1<u8>>;

@@ -1,6 +1,6 @@
 //! Attributes as Python values: text as `str`, one number as a NumPy scalar, several as an array.
 
-use ncforge::model::{Atomic, Attribute, DType};
+use ncforge::model::{Atomic, Attribute, DType, Schema};
 use ncforge::{Value, Values};
 use numpy::npyffi::PY_ARRAY_API;
 use numpy::{Element, PyArray1, PyArrayDescrMethods};
@@ -8,7 +8,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyList, PyString};
 
 use crate::describe;
-use crate::values::to_python_values;
+use crate::values::{self, to_python_values};
 
 /// All attributes of an object, by name in the order of the file; and the names of those that need the file's
 /// types to be understood: for these, type and plain values.
@@ -24,15 +24,30 @@ pub(crate) fn all<'py>(py: Python<'py>, attrs: &[Attribute]) -> PyResult<(Bound<
             (Values::Heap(list), DType::String) => strings(py, list)?,
             _ => {
                 odd.push(a.name.clone());
-                (describe::dtype(py, a.dtype)?, to_python_values(py, &a.values)?)
-                    .into_pyobject(py)?
-                    .into_any()
+                typed(py, a)?.into_pyobject(py)?.into_any()
             }
         };
         // Names come again with every variable: one object each, whose hash Python knows.
         values.set_item(PyString::intern(py, &a.name), value)?;
     }
     Ok((values, odd))
+}
+
+/// An attribute's type and plain values.
+pub(crate) type Typed<'py> = (Bound<'py, PyAny>, Bound<'py, PyAny>);
+
+pub(crate) fn typed<'py>(py: Python<'py>, attribute: &Attribute) -> PyResult<Typed<'py>> {
+    Ok((describe::dtype(py, attribute.dtype)?, to_python_values(py, &attribute.values)?))
+}
+
+/// An attribute of a type, from a Python value.
+pub(crate) fn from_python(
+    types: &Schema,
+    name: &str,
+    dtype: DType,
+    value: &Bound<'_, PyAny>,
+) -> PyResult<Attribute> {
+    Ok(Attribute { name: name.into(), dtype, values: values::from_python(types, dtype, value)? })
 }
 
 /// Bytes that are no UTF-8 become surrogates, as everywhere in the package.

@@ -2,7 +2,7 @@
 
 use ncforge::codec::quantize::Quantize;
 use ncforge::model::{Atomic, DType, DimId, Endian, Field, GroupId, Schema, TypeId, UserKind, VarId};
-use ncforge::{Definer, Error, NewFilter, NewLayout, NewStorage, Owner, Result};
+use ncforge::{Definer, Error, NewFilter, NewLayout, NewStorage, NewVariable, Owner, Result};
 use pyo3::prelude::*;
 
 use crate::describe::code;
@@ -125,6 +125,27 @@ impl StorageRequest {
         };
         Ok(NewStorage { layout, filters, endian, fill: self.fill })
     }
+}
+
+/// Defines a type; returns its position.
+pub(crate) fn user_type(d: &mut Definer, group: GroupId, name: &str, new: UserTypeRequest) -> Result<usize> {
+    let kind = new.kind(d.schema())?;
+    Ok(d.user_type(group, name, kind)?.0)
+}
+
+/// Defines a variable; returns its position.
+pub(crate) fn variable(
+    d: &mut Definer,
+    group: GroupId,
+    name: &str,
+    dtype: &TypeName,
+    dims: Vec<usize>,
+    storage: StorageRequest,
+) -> Result<usize> {
+    let dims: Vec<DimId> = dims.into_iter().map(DimId).collect();
+    let chunked = !d.schema().format.is_classic() && !dims.is_empty();
+    let (dtype, storage) = (dtype.resolve(d.schema())?, storage.storage(name, chunked)?);
+    Ok(d.variable(NewVariable { group, name, dtype, dims: &dims, storage })?.0)
 }
 
 /// How values of a variable lose bits, by netCDF4-python's name of the way.

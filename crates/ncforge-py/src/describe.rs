@@ -5,7 +5,7 @@
 
 use ncforge::Result;
 use ncforge::codec::filter_name;
-use ncforge::model::{Atomic, DType, Endian, Format, Storage, UserKind, UserType, VarId, Variable};
+use ncforge::model::{Atomic, DType, Endian, Format, Schema, Storage, UserKind, UserType, VarId, Variable};
 use ncforge::raw::{Container, Place};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
@@ -27,6 +27,28 @@ pub(crate) fn code(atomic: Atomic) -> &'static str {
         Atomic::Int64 => "i8",
         Atomic::UInt64 => "u8",
     }
+}
+
+/// Name and parent of every group; the root is first.
+pub(crate) fn groups(schema: &Schema) -> Vec<(String, Option<usize>)> {
+    schema.groups.iter().map(|g| (g.name.clone(), g.parent.map(|p| p.0))).collect()
+}
+
+/// Name, group and whether it is unlimited, of every dimension.
+pub(crate) fn dims(schema: &Schema) -> Vec<(String, usize, bool)> {
+    schema.dims.iter().map(|d| (d.name.clone(), d.group.0, d.unlimited)).collect()
+}
+
+/// Current length of a dimension.
+pub(crate) fn dim_len(schema: &Schema, dim: usize) -> Result<u64> {
+    checked(&schema.dims, dim, "dimension")?;
+    Ok(schema.dims[dim].len)
+}
+
+/// Current shape of a variable.
+pub(crate) fn shape(schema: &Schema, var: usize) -> Result<Vec<u64>> {
+    checked(&schema.vars, var, "variable")?;
+    Ok(schema.shape(VarId(var)))
 }
 
 /// A type as Python sees it.

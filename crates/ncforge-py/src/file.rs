@@ -4,9 +4,8 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use ncforge::model::{Attribute, DimId, Fill, GroupId, VarId};
-use ncforge::store::RemoteOptions;
-use ncforge::{Hyperslab, NewVariable, Values};
+use ncforge::Hyperslab;
+use ncforge::model::{DimId, Fill, GroupId, VarId};
 use numpy::{PyArray1, PyReadonlyArray1, PyReadwriteArray1};
 use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedBytes;
@@ -20,23 +19,13 @@ use crate::describe;
 use crate::errors::{inside, outside};
 use crate::memory::to_array;
 use crate::picks::{self, Axes};
+use crate::remote::remote_options;
 use crate::state::{Shared, State};
 use crate::store::{BytesStore, ObjectStore, RangesStore};
-use crate::unpacking::Rules;
+use crate::unpacking::{self, Rules, UnpackedArrays};
 use crate::values::{checked, from_python, to_python_values, types_only, variable};
 
 type Dims = Vec<u64>;
-
-/// Options for URLs; `None`, which means the process' own, if none were given.
-pub(crate) fn remote_options(anonymous: bool, options: BTreeMap<String, String>) -> Option<RemoteOptions> {
-    (anonymous || !options.is_empty()).then_some(RemoteOptions { anonymous, options })
-}
-
-/// From now on, URLs that are opened without options are accessed so.
-#[pyfunction]
-pub(crate) fn set_remote_options(anonymous: bool, options: BTreeMap<String, String>) {
-    RemoteOptions::set_default(RemoteOptions { anonymous, options });
-}
 
 /// One open file. Groups, dimensions, types and variables are named by their position.
 #[pyclass(frozen, module = "ncforge._core")]
@@ -149,16 +138,13 @@ impl File {
         alignment: Option<(u64, u64)>,
     ) -> PyResult<Self> {
         let format = inside(py, || format_of(format))?;
-        Ok(File {
-            state: Arc::new(State::create_in_memory(name, format, alignment.map(arguments::alignment))),
-        })
+        Ok(File::of(State::create_in_memory(name, format, alignment.map(arguments::alignment))))
     }
 
     /// Size, time of the last change in nanoseconds, and inode, when it was opened for reading; `None` for what is
     /// no file.
     fn identity(&self) -> Option<(u64, i128, u64)> {
-        let dataset = self.state.reading()?;
-        dataset.id().map(|id| (id.size, id.modified_ns, id.inode))
+        self.state.reading()?.id().map(|id| (id.size, id.modified_ns, id.inode))
     }
 
     /// The path as it was given.
@@ -209,20 +195,17 @@ impl File {
 
     /// Name and parent of every group; the root is first.
     fn groups(&self, py: Python<'_>) -> PyResult<Vec<(String, Option<usize>)>> {
-        self.look(py, |s| Ok(s.groups.iter().map(|g| (g.name.clone(), g.parent.map(|p| p.0))).collect()))
+        self.look(py, |s| Ok(describe::groups(s)))
     }
 
     /// Name, group and whether it is unlimited, of every dimension.
     fn dims(&self, py: Python<'_>) -> PyResult<Vec<(String, usize, bool)>> {
-        self.look(py, |s| Ok(s.dims.iter().map(|d| (d.name.clone(), d.group.0, d.unlimited)).collect()))
+        self.look(py, |s| Ok(describe::dims(s)))
     }
 
     /// Current length of a dimension.
     fn dim_len(&self, py: Python<'_>, dim: usize) -> PyResult<u64> {
-        self.look(py, |s| {
-            checked(&s.dims, dim, "dimension")?;
-            Ok(s.dim(DimId(dim)).len)
-        })
+        self.look(py, |s| describe::dim_len(s, dim))
     }
 
     /// The user-defined types.
@@ -239,10 +222,7 @@ impl File {
 
     /// Current shape of a variable.
     fn shape(&self, py: Python<'_>, var: usize) -> PyResult<Dims> {
-        self.look(py, |s| {
-            checked(&s.vars, var, "variable")?;
-            Ok(s.shape(VarId(var)))
-        })
+        self.look(py, |s| describe::shape(s, var))
     }
 
     /// How a variable is stored.
@@ -264,10 +244,10 @@ impl File {
         group: usize,
         var: Option<usize>,
         name: &str,
-    ) -> PyResult<Option<(Bound<'py, PyAny>, Bound<'py, PyAny>)>> {
+    ) -> PyResult<Option<attributes::Typed<'py>>> {
         let found =
             self.look(py, |s| Ok(owner(group, var).attributes(s)?.iter().find(|a| a.name == name).cloned()))?;
-        found.map(|a| Ok((describe::dtype(py, a.dtype)?, to_python_values(py, &a.values)?))).transpose()
+        found.map(|a| attributes::typed(py, &a)).transpose()
     }
 
     /// All attributes of a variable, or of a group: a dictionary, and the names in it whose values are still
@@ -297,8 +277,7 @@ impl File {
         values: &Bound<'_, PyAny>,
     ) -> PyResult<()> {
         let (dtype, schema) = self.look(py, |s| Ok((dtype.resolve(s)?, types_only(s))))?;
-        let values = from_python(&schema, dtype, values)?;
-        let new = Attribute { name: name.into(), dtype, values };
+        let new = attributes::from_python(&schema, name, dtype, values)?;
         outside(py, || self.state.define(|d| d.put_attribute(owner(group, var), new)))
     }
 
@@ -320,12 +299,7 @@ impl File {
 
     /// Defines a type.
     fn def_type(&self, py: Python<'_>, group: usize, name: &str, new: UserTypeRequest) -> PyResult<usize> {
-        outside(py, || {
-            self.state.define(|d| {
-                let kind = new.kind(d.schema())?;
-                Ok(d.user_type(GroupId(group), name, kind)?.0)
-            })
-        })
+        outside(py, || self.state.define(|d| define::user_type(d, GroupId(group), name, new)))
     }
 
     /// Defines a variable.
@@ -338,15 +312,8 @@ impl File {
         dims: Vec<usize>,
         storage: StorageRequest,
     ) -> PyResult<usize> {
-        let dims: Vec<DimId> = dims.into_iter().map(DimId).collect();
-        outside(py, || {
-            self.state.define(|d| {
-                let chunked = !d.schema().format.is_classic() && !dims.is_empty();
-                let (group, dtype, storage) =
-                    (GroupId(group), dtype.resolve(d.schema())?, storage.storage(name, chunked)?);
-                Ok(d.variable(NewVariable { group, name, dtype, dims: &dims, storage })?.0)
-            })
-        })
+        let group = GroupId(group);
+        outside(py, || self.state.define(|d| define::variable(d, group, name, &dtype, dims, storage)))
     }
 
     /// Chunk lengths for a variable that is about to be defined; `None` if it needs no chunks. `coordinates` are text
@@ -404,7 +371,6 @@ impl File {
 
     /// Reads numbers and unpacks them by `rules`: an array of the results' bytes, and one that tells by 1 which are
     /// missing, or `None` if none is (or they have become NaN).
-    #[allow(clippy::type_complexity, reason = "a pair of arrays")]
     fn read_unpacked<'py>(
         &self,
         py: Python<'py>,
@@ -413,11 +379,10 @@ impl File {
         count: Dims,
         stride: Dims,
         rules: Rules,
-    ) -> PyResult<(Bound<'py, PyArray1<u8>>, Option<Bound<'py, PyArray1<u8>>>)> {
-        let (values, mask) = outside(py, || {
-            self.state.read_unpacked(VarId(var), &Hyperslab { start, count, stride }, &rules.unpacking()?)
-        })?;
-        Ok((to_array(py, Values::Fixed(values))?, mask.map(|m| to_array(py, Values::Fixed(m))).transpose()?))
+    ) -> PyResult<UnpackedArrays<'py>> {
+        let slab = Hyperslab { start, count, stride };
+        let unpacked = outside(py, || self.state.read_unpacked(VarId(var), &slab, &rules.unpacking()?))?;
+        unpacking::to_arrays(py, unpacked)
     }
 
     /// Reads strings, ragged rows and compounds of them, as a list.

@@ -25,6 +25,7 @@ mod ops;
 mod picks;
 mod progress;
 mod refs;
+mod remote;
 mod request;
 mod state;
 mod store;
@@ -44,7 +45,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(engine::clear_cache, module)?)?;
     module.add_function(wrap_pyfunction!(alike::look_at, module)?)?;
     module.add_function(wrap_pyfunction!(alike::glob_urls, module)?)?;
-    module.add_function(wrap_pyfunction!(file::set_remote_options, module)?)?;
+    module.add_function(wrap_pyfunction!(remote::set_remote_options, module)?)?;
     module.add_function(wrap_pyfunction!(alike::equal_in_all, module)?)?;
     module.add_function(wrap_pyfunction!(ops::copy, module)?)?;
     module.add_function(wrap_pyfunction!(ops::plan_copy, module)?)?;

@@ -2,13 +2,14 @@
 
 use ncforge::codec::unpack::{Missing, Scaling, Unpacking, Width};
 use ncforge::model::Atomic;
-use ncforge::{Buffer, Result};
-use numpy::{PyReadonlyArray1, PyReadwriteArray1};
+use ncforge::{Buffer, Result, Values};
+use numpy::{PyArray1, PyReadonlyArray1, PyReadwriteArray1};
 use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedBytes;
 
 use crate::describe::code;
 use crate::errors::{invalid, outside};
+use crate::memory::to_array;
 
 /// The rules of one variable. Values are bytes of the stored type, in native order.
 #[derive(FromPyObject)]
@@ -54,6 +55,13 @@ impl Rules {
 
 /// Results, and with a byte for each which are missing; `None` if none is.
 pub(crate) type Unpacked = (Buffer, Option<Buffer>);
+
+/// The same as arrays of bytes.
+pub(crate) type UnpackedArrays<'py> = (Bound<'py, PyArray1<u8>>, Option<Bound<'py, PyArray1<u8>>>);
+
+pub(crate) fn to_arrays(py: Python<'_>, (values, mask): Unpacked) -> PyResult<UnpackedArrays<'_>> {
+    Ok((to_array(py, Values::Fixed(values))?, mask.map(|m| to_array(py, Values::Fixed(m))).transpose()?))
+}
 
 /// Unpacks values that are in memory: results into `out`, which are missing into `mask`; whether any is.
 #[pyfunction]

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use super::MemoryStore;
-use super::headers::Bytes;
 use super::raw::{dim, memory, var};
+use super::words::Bytes;
 use crate::classic::{CreateOptions, create, open, open_mut};
 use crate::model::{Atomic, Attribute, DimId, Format, Schema};
 

@@ -14,3 +14,5 @@ mod mutations;
 mod raw;
 #[path = "updates.rs"]
 mod updates;
+#[path = "words.rs"]
+mod words;

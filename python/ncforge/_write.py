@@ -1,0 +1,146 @@
+"""Writing to a selection of a variable: values of a program as the variable stores them, and their place in the file."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ncforge._index import select_for_writing
+from ncforge._masking import Switches, default_fill
+from ncforge._text import chars
+from ncforge._values import TypeName, Types, UnfitError, at_place, exact, first_place, naming
+
+if TYPE_CHECKING:
+    from ncforge.variable import Variable
+
+
+def assign(variable: Variable, key: Any, value: Any) -> None:
+    """Writes values as ``variable[key] = value`` does: masked and scaled by its attributes, unless that is switched off."""
+    how, kind = variable._switches, variable._kind
+    packs = False
+    if isinstance(kind, str) and kind not in ("S1", "str"):
+        packs = how.scale and variable._rules.scales
+    with naming(f"`{variable._name}`", ", after scale_factor and add_offset" if packs else ""):
+        if isinstance(kind, int):
+            value = _of_user_type(variable, value, how)
+        elif kind == "S1":
+            value = _characters(variable, value, how)
+        elif kind != "str" and (
+            isinstance(value, np.ma.MaskedArray) or (how.scale and not isinstance(value, str | bytes))
+        ):
+            value = variable._rules.take(value, how)
+        variable._put(key, value, truncate=True)
+
+
+def put(variable: Variable, key: Any, value: Any, truncate: bool) -> None:
+    """Writes values in their stored types."""
+    types, kind, ident = variable._types, variable._kind, variable._var_id
+    dims = variable._contents.dims()
+    unlimited = [dims[d][2] for d in variable._dims]
+    heap = types.is_heap(kind)
+    data = _objects(types, kind, value) if heap else exact(value, types.dtype(kind), truncate)
+    for s, part, shape in select_for_writing(key, variable.shape, unlimited, data.shape, variable._name):
+        core = variable._changing()
+        if 0 in s.count:
+            continue
+        # A text for a row of characters, for example: leading axes of length 1 are ignored.
+        while data.ndim > len(shape) and data.shape[0] == 1:
+            data = data[0]
+        try:
+            full = np.broadcast_to(data, shape)
+        except ValueError:
+            raise UnfitError(f"shape {data.shape} cannot be broadcast to the selection's, {shape}") from None
+        full = (full if part is None else full[part]).reshape(s.count)
+        if any(s.flipped):
+            full = full[s.flips()]
+        if heap:
+            core.write_heap(ident, s.start, s.count, s.stride, types.plain(kind, full))
+        else:
+            flat = np.ascontiguousarray(full).reshape(-1).view(np.uint8)
+            core.write_fixed(ident, s.start, s.count, s.stride, flat)
+
+
+def plain_fill(types: Types, kind: TypeName, name: str, value: Any) -> Any:
+    """A fill value for a variable of a type, as an argument of the extension module; "default" is netCDF's own."""
+    if isinstance(value, str) and value == "default" and kind != "str":
+        value = default_fill(types.dtype(kind))
+    if kind == "S1" and isinstance(value, str | bytes):
+        # The first character of a text, as in NumPy; NUL if it is empty.
+        text = value.encode("utf-8", "surrogateescape") if isinstance(value, str) else value
+        value = text[:1] or b"\0"
+    with naming(f"the fill value of `{name}`"):
+        if not types.is_heap(kind) and np.size(value) != 1:
+            raise UnfitError(f"{np.size(value)} values instead of one")
+        return types.plain(kind, [value] if types.is_heap(kind) else value)
+
+
+def _characters(variable: Variable, value: Any, how: Switches) -> Any:
+    """Values for a variable of characters: text is split into characters if there is an encoding."""
+    rules = variable._rules
+    if isinstance(value, np.ma.MaskedArray):
+        if value.dtype.kind != "S":
+            value = np.ma.MaskedArray(value.data.astype("S1"), np.ma.getmaskarray(value))
+        return rules.take(value, Switches(scale=False))
+    text = np.asarray(value)
+    if text.dtype.kind in "iufb":
+        return text.astype("S1")
+    if rules.encoding is None or not how.chartostring or text.dtype.kind not in "US" or not variable._dims:
+        return value
+    if text.dtype != "S1" or text.ndim < variable.ndim:
+        return chars(text, rules.encoding, variable.shape[-1])
+    return value
+
+
+def _of_user_type(variable: Variable, value: Any, how: Switches) -> Any:
+    """Values for a variable of a user-defined type: rows are packed, and values of an enum are checked."""
+    base = variable._row_type()
+    if base is not None:
+        if how.scale and variable._rules.scales:
+            is_one = not (isinstance(value, np.ndarray) and value.dtype == np.dtype("O"))
+            packed = [
+                exact(variable._rules.take(v, how), base, truncate=True) for v in ([value] if is_one else value.flat)
+            ]
+            if is_one:
+                return packed[0]
+            out = np.empty(len(packed), object)
+            out[:] = packed
+            return out.reshape(value.shape)
+        return value
+    assert isinstance(variable._kind, int)
+    info = variable._types.info(variable._kind)
+    if info["kind"] != "enum":
+        return value
+    if isinstance(value, np.ma.MaskedArray):
+        value = variable._rules.take(value, Switches(scale=False))
+    given = np.asarray(value)
+    odd = ~np.isin(given, [number for _, number in info["members"]])
+    if odd.any():
+        place = first_place(odd)
+        raise UnfitError(f"{at_place(given[place], place)} is a value that the enum `{info['name']}` does not have")
+    return value
+
+
+def _objects(types: Types, kind: TypeName, value: Any) -> np.ndarray:
+    """The values of a heap type as an array, without splitting a string or a single ragged row."""
+    dtype = types.dtype(kind)
+    if isinstance(value, np.ndarray) and (value.dtype == dtype or kind == "str"):
+        return value.astype(dtype, copy=False)
+    is_rows = dtype == np.dtype("O") and kind != "str"
+    if isinstance(value, str | bytes | tuple) or (is_rows and _is_row(value)):
+        out = np.empty((), dtype)
+        out[()] = value
+        return out
+    if is_rows:
+        out = np.empty(len(value), dtype)
+        for i, row in enumerate(value):
+            out[i] = row
+        return out
+    return np.asarray(value, dtype)
+
+
+def _is_row(value: Any) -> bool:
+    """Whether this is one ragged row, not several: a one-dimensional array or list of plain numbers or text."""
+    if isinstance(value, np.ndarray):
+        return bool(value.dtype != np.dtype("O"))
+    return not any(isinstance(v, list | tuple | np.ndarray) for v in value)

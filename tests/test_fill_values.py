@@ -1,0 +1,141 @@
+"""Fill values: set while there is no value, of every type, and what they make of elements that nobody wrote."""
+
+from __future__ import annotations
+
+import warnings
+from pathlib import Path
+from typing import Any
+
+import netCDF4
+import numpy as np
+import pytest
+
+import ncforge
+from peers import FORMATS
+
+
+@pytest.mark.parametrize("fmt", FORMATS)
+@pytest.mark.parametrize("way", ["setncatts", "attribute", "setncattr"])
+def test_the_recipe_that_copies_attributes(tmp_path: Path, fmt: str, way: str) -> None:
+    old_path, path = tmp_path / "old.nc", tmp_path / "new.nc"
+    with netCDF4.Dataset(old_path, "w") as nc:
+        nc.createDimension("x", 4)
+        nc.createVariable("v", "f4", ("x",), fill_value=-5)[:] = 1
+        nc["v"].units = "m"
+        nc.createVariable("w", "i2", ("x",), fill_value=9).units = "s"
+    with netCDF4.Dataset(old_path) as old, ncforge.Dataset(path, "w", format=fmt) as new:
+        new.createDimension("t", None)
+        new.createDimension("x", 4)
+        # A value of another variable comes between: the file exists then.
+        new.createVariable("first", "i4", ("t",))[0:3] = [1, 2, 3]
+        where = new.createGroup("g") if fmt == "NETCDF4" else new
+        for name in ("v", "w"):
+            for dims in (("x",), ("t", "x")):
+                v = where.createVariable(f"{name}{len(dims)}", old[name].dtype, dims)
+                if len(dims) == 2:
+                    new.sync()
+                attributes = old[name].__dict__
+                if way == "setncatts":
+                    v.setncatts(attributes)
+                elif way == "setncattr":
+                    for key, value in attributes.items():
+                        v.setncattr(key, value)
+                else:
+                    v._FillValue = attributes["_FillValue"]
+                    v.units = attributes["units"]
+        new["g/v1" if fmt == "NETCDF4" else "v1"][1] = 3
+        # More header than there is room for: the data move.
+        new.history = "long " * 5000
+    with netCDF4.Dataset(path) as nc:
+        at = nc["g"] if fmt == "NETCDF4" else nc
+        nc.set_auto_mask(False)
+        assert at["v1"][:].tolist() == [-5, 3, -5, -5] and at["v1"].units == "m"
+        assert at["w1"][:].tolist() == [9] * 4
+        assert at["v2"][:].tolist() == [[-5] * 4] * 3 and at["w2"][:].tolist() == [[9] * 4] * 3
+        assert at["v1"]._FillValue == -5 and nc["first"][:].tolist() == [1, 2, 3]
+
+
+@pytest.mark.parametrize("fmt", FORMATS)
+def test_the_fill_value_of_values(tmp_path: Path, fmt: str) -> None:
+    path = tmp_path / "f.nc"
+    with ncforge.Dataset(path, "w", format=fmt) as ds:
+        ds.createDimension("x", 3)
+        v = ds.createVariable("v", "i2", ("x",))
+        v[0] = 1
+        for change in (
+            lambda: v.setncatts({"units": "m", "_FillValue": np.int16(3)}),
+            lambda: setattr(v, "_FillValue", 3),
+        ):
+            with pytest.raises(AttributeError, match="has values"):
+                change()
+        w = ds.createVariable("w", "i2", ("x",))
+        with pytest.raises(ValueError, match=r"fill value of `w`: 70000 does not fit int16"):
+            w._FillValue = 70000
+        w._FillValue = 7.0
+        assert w._FillValue == 7 and w._FillValue.dtype == "i2"
+        # Once more, and another.
+        w._FillValue = 8
+        w[1] = 5
+        w._FillValue = 8
+    with netCDF4.Dataset(path) as nc:
+        assert nc["v"][:].tolist() == [1, None, None] and nc["v"].ncattrs() == ["units"]
+        assert nc["w"]._FillValue == 8 and nc["w"][:].tolist() == [None, 5, None]
+    with ncforge.Dataset(path, "a") as ds, pytest.raises(AttributeError):
+        ds["w"]._FillValue = 9
+
+
+@pytest.mark.parametrize("fill", [b"", "", b"X", "text", b"\0"])
+def test_fill_values_of_characters(tmp_path: Path, fill: Any) -> None:
+    seen = []
+    for module in (netCDF4, ncforge):
+        path = tmp_path / f"{module.__name__}.nc"
+        with module.Dataset(path, "w") as ds:
+            ds.createDimension("x", 2)
+            ds.createVariable("v", "S1", ("x",), fill_value=fill)
+            with pytest.raises((ValueError, RuntimeError)):
+                ds.createVariable("w", "i4", ("x",), fill_value=np.array([1, 2], "i4"))
+        with netCDF4.Dataset(path) as nc:
+            nc.set_auto_mask(False)
+            seen.append((nc["v"]._FillValue, nc["v"][:].tolist()))
+    assert seen[0] == seen[1]
+
+
+def test_fill_values_of_all_types(tmp_path: Path) -> None:
+    path = tmp_path / "f.nc"
+    pair = np.dtype([("a", "i4"), ("b", "f8")])
+    with ncforge.Dataset(path, "w") as ds:
+        ds.createDimension("x", 2)
+        kinds = {
+            "s": str,
+            "c": "S1",
+            "e": ds.createEnumType("u1", "e_t", {"a": 1, "b": 2}),
+            "p": ds.createCompoundType(pair, "p_t"),
+        }
+        fills = {"s": "none", "c": b"?", "e": np.uint8(2), "p": np.array((3, 4.5), pair)}
+        ds.createVariable("other", "i4", ("x",))[:] = 1
+        for name, kind in kinds.items():
+            ds.createVariable(name, kind, ("x",)).setncatts({"_FillValue": fills[name]})
+    with netCDF4.Dataset(path) as nc:
+        nc.set_auto_mask(False)
+        assert nc["s"][:].tolist() == ["none"] * 2 and nc["c"][:].tolist() == [b"?"] * 2
+        assert nc["e"][:].tolist() == [2, 2] and nc["p"][:].tolist() == [(3, 4.5)] * 2
+
+
+@pytest.mark.parametrize("base", ["i1", "u1", "i2", "u2", "i4", "u4", "i8", "u8"])
+def test_enums_that_nobody_wrote(tmp_path: Path, base: str) -> None:
+    seen = []
+    for module in (netCDF4, ncforge):
+        path = tmp_path / f"{module.__name__}.nc"
+        with module.Dataset(path, "w") as ds:
+            ds.createDimension("x", 4)
+            ds.createDimension("t", None)
+            kind = ds.createEnumType(base, "cloud", {"Clear": 0, "Cumulus": 1})
+            ds.createVariable("v", kind, ("x",))[0] = 1
+            ds.createVariable("w", kind, ("t",))[2:3] = 1
+            ds.createVariable("never", kind, ("x",))
+        for reader in (netCDF4, ncforge):
+            with reader.Dataset(path) as ds, warnings.catch_warnings():
+                ds.set_auto_mask(False)
+                seen.append([ds[name][:].tolist() for name in ("v", "w", "never")])
+    assert seen[0] == seen[1] == seen[2] == seen[3]
+    assert seen[0][0][1] == netCDF4.default_fillvals[base]
