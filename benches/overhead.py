@@ -46,7 +46,7 @@ def by_loop(program: Path, file: Path, shape: tuple[int, ...], repetitions: int)
 def by_bench(binary: Path, file: Path, shape: tuple[int, ...], repetitions: int) -> Times:
     """The same by the benchmark."""
     command = [
-        str(binary), "bench", "io", "-w", "--driver", "libnetcdf", "-d=" + ":".join(map(str, shape)), f"-f={file}",
+        str(binary), "bench", "io", "-w", "--driver", "netcdf-c", "-d=" + ":".join(map(str, shape)), f"-f={file}",
         "-x", "parser", "--reps", str(repetitions), "-O", "--json",
     ]  # fmt: skip
     done = subprocess.run(command, check=True, capture_output=True, text=True)

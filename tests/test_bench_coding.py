@@ -42,7 +42,7 @@ def ramp(dtype: str) -> np.ndarray:
 
 @pytest.mark.parametrize("dtype", TYPES)
 def test_every_type(run: Run, tmp_path: Path, dtype: str) -> None:
-    drivers = ["ncforge", "libnetcdf", "h5", "raw"]
+    drivers = ["ncforge", "netcdf-c", "hdf5", "raw"]
     words = [GEOMETRY, f"-f={tmp_path / 't.nc'}", "-w", "-r", f"--dtype={dtype}", *ONCE]
     section = report(run("bench", "io", "--json", f"--driver={','.join(drivers)}", "--data-content=ramp", *words))
     assert all(m["right"] for r in section["rows"] if r["phase"] == "read" for m in r["measurements"])
@@ -54,7 +54,7 @@ def test_every_type(run: Run, tmp_path: Path, dtype: str) -> None:
             assert np.array_equal(raw.reshape(SHAPE), ramp(dtype))
             continue
         assert case["audit"]["endian"] == (None if dtype[1] == "1" else order)
-        if driver == "h5":
+        if driver == "hdf5":
             continue
         with netCDF4.Dataset(tmp_path / f"t.{number}.nc") as nc:
             nc.set_auto_mask(False)
@@ -75,7 +75,7 @@ def test_several_ranks_round(run: Run, tmp_path: Path, access: str, options: lis
 @pytest.mark.parametrize("form", ["classic", "cdf2", "cdf5"])
 def test_classic_files_are_big_endian(run: Run, tmp_path: Path, form: str) -> None:
     words = [GEOMETRY, f"-f={tmp_path / 't.nc'}", "-w", "-r", f"--format={form}", *ONCE]
-    for driver in ("ncforge", "libnetcdf"):
+    for driver in ("ncforge", "netcdf-c"):
         section = report(run("bench", "io", "--json", f"--driver={driver}", *words))
         assert section["detail"]["cases"][0]["audit"]["endian"] == "big"
 
@@ -109,10 +109,10 @@ def test_codecs_shuffles_and_what_is_stored(run: Run, tmp_path: Path) -> None:
 
 def test_what_a_library_lacks_is_said(run: Run, tmp_path: Path) -> None:
     words = [GEOMETRY, f"-f={tmp_path / 't.nc'}", "-w", *ONCE]
-    for driver in ("libnetcdf", "h5"):
+    for driver in ("netcdf-c", "hdf5"):
         done = run("bench", "io", *words, f"--driver={driver}", "--codec=lzf", code=2)
         assert "no filter lzf (32000)" in done.stderr and "HDF5_PLUGIN_PATH" in done.stderr
-    done = run("bench", "io", *words, "--driver=h5", "--dtype=f4", "--quantize=bitround=9", code=2)
+    done = run("bench", "io", *words, "--driver=hdf5", "--dtype=f4", "--quantize=bitround=9", code=2)
     assert "does not quantize" in done.stderr
     for options, message in [
         (["--quantize=bitround=9"], "float and double"),
@@ -177,7 +177,7 @@ def test_a_sample_of_a_real_file_is_repeated(run: Run, tmp_path: Path) -> None:
         assert nc["data"].dtype == np.float64
         assert np.array_equal(nc["data"][:], np.tile(field, (2, 2, 2))[:5, :6, :7])
     run("bench", "io", "-d=2:3:4:10", *words, "-n=1", "-p=2", "-z=1", "--quantize=bitround=8")
-    run("bench", "io", "-d=2:3:4:10", *words, "--driver=libnetcdf")
+    run("bench", "io", "-d=2:3:4:10", *words, "--driver=netcdf-c")
     with netCDF4.Dataset(path) as nc:
         assert np.array_equal(np.asarray(nc["data"][:]).ravel(), np.resize(field, 240))
     before = path.read_bytes()

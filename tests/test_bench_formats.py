@@ -42,13 +42,13 @@ def test_an_array_is_the_same_in_every_format(run: Run, tmp_path: Path) -> None:
         f"-f={tmp_path / 't.nc'}",
         "-w",
         "-r",
-        "--driver=libnetcdf,ncforge,raw",
+        "--driver=netcdf-c,ncforge,raw",
         *ONCE,
     ]
     run(*words, "-L", "format=netcdf4,cdf5", f"--json={out}")
     found = section(out)
     names = [c["name"] for c in found["detail"]["cases"]]
-    assert names == ["libnetcdf, netcdf4", "libnetcdf, cdf5", "ncforge, netcdf4", "ncforge, cdf5", "raw, bytes"]
+    assert names == ["netcdf-c, netcdf4", "netcdf-c, cdf5", "ncforge, netcdf4", "ncforge, cdf5", "raw, bytes"]
     assert all(m["right"] is not False for row in found["rows"] for m in row["measurements"])
     # And by readers that are not ours.
     for number in range(1, 5):
@@ -67,10 +67,10 @@ def test_an_array_is_the_same_in_every_format(run: Run, tmp_path: Path) -> None:
 )
 def test_zarr_stores_are_written_and_read(run: Run, tmp_path: Path, options: list[str]) -> None:
     out = tmp_path / "out.json"
-    words = ["bench", "io", "-d=4:6:8:5", f"-f={tmp_path / 't.nc'}", "-w", "-r", "--driver=libnetcdf,raw", *ONCE]
+    words = ["bench", "io", "-d=4:6:8:5", f"-f={tmp_path / 't.nc'}", "-w", "-r", "--driver=netcdf-c,raw", *ONCE]
     run(*words, "-L", "format=netcdf4,zarr", f"--json={out}", *options)
     found = section(out)
-    assert [c["name"] for c in found["detail"]["cases"]] == ["libnetcdf, netcdf4", "libnetcdf, zarr", "raw, bytes"]
+    assert [c["name"] for c in found["detail"]["cases"]] == ["netcdf-c, netcdf4", "netcdf-c, zarr", "raw, bytes"]
     assert all(m["right"] is not False for row in found["rows"] for m in row["measurements"])
     audit = found["detail"]["cases"][1]["audit"]
     assert audit["format"] == "zarr" and audit["chunks"] and audit["bytes"] > audit["values"]
@@ -85,7 +85,7 @@ def test_zarr_stores_are_written_and_read(run: Run, tmp_path: Path, options: lis
 
 def test_cold_reads_of_a_store_are_proven(run: Run, tmp_path: Path) -> None:
     out = tmp_path / "out.json"
-    words = ["bench", "io", "-d=8:64:64:16", f"-f={tmp_path / 't.zarr'}", "-w", "-r", "--driver=libnetcdf", *ONCE]
+    words = ["bench", "io", "-d=8:64:64:16", f"-f={tmp_path / 't.zarr'}", "-w", "-r", "--driver=netcdf-c", *ONCE]
     run(*words, "--format=zarr", "-c=1:64:64:16", "--cache=cold,warm", f"--json={out}")
     reads = [p["measurement"] for p in section(out)["detail"]["phases"] if p["kind"] == "read"]
     if reads[0]["cache"]["label"] != "cold-verified":
@@ -98,7 +98,7 @@ def test_cold_reads_of_a_store_are_proven(run: Run, tmp_path: Path) -> None:
 
 def test_folders_that_no_benchmark_has_made_are_left_alone(run: Run, tmp_path: Path) -> None:
     path = tmp_path / "t.zarr"
-    words = ["bench", "io", "-d=4:6:8:5", f"-f={path}", "-w", "--driver=libnetcdf", *ONCE, "--format=zarr"]
+    words = ["bench", "io", "-d=4:6:8:5", f"-f={path}", "-w", "--driver=netcdf-c", *ONCE, "--format=zarr"]
     path.mkdir()
     (path / "letter.txt").write_text("dear")
     for more in ([], ["-O"]):
@@ -118,7 +118,7 @@ def test_folders_that_no_benchmark_has_made_are_left_alone(run: Run, tmp_path: P
 def test_a_folder_that_netcdf_c_would_mistake_is_refused(run: Run, tmp_path: Path, name: str) -> None:
     """NetCDF-C 4.9.0 takes what stands before the letter for the store, and empties it."""
     (tmp_path / "precious").write_text("dear")
-    words = ["bench", "io", "-d=4:6:8:5", "-w", "--driver=libnetcdf", "--format=zarr", *ONCE]
+    words = ["bench", "io", "-d=4:6:8:5", "-w", "--driver=netcdf-c", "--format=zarr", *ONCE]
     assert "letters, digits" in run(*words, f"-f={tmp_path / name / 't.zarr'}", code=2).stderr
     assert "letters, digits" in run(*words, f"-f={tmp_path / name}", code=2).stderr
     assert [p.name for p in tmp_path.iterdir()] == ["precious"]
@@ -128,10 +128,10 @@ def test_what_zarr_stores_cannot_do_is_said(run: Run, tmp_path: Path) -> None:
     words = ["bench", "io", "-d=4:6:8:5", f"-f={tmp_path / 't.zarr'}", "-w", *ONCE]
     for options, message in (
         (["--format=zarr"], "ncforge writes no Zarr stores"),
-        (["--format=zarr", "--driver=h5"], "HDF5 writes no Zarr stores"),
-        (["--format=zarr", "--driver=libnetcdf", "-u"], "leave out --unlimited"),
-        (["--format=zarr", "--driver=libnetcdf", "-n=1", "-p=2"], "--io-type file"),
-        (["--format=zarr", "--driver=libnetcdf", "--codec=lzf", "-c=auto"], "Zarr store"),
+        (["--format=zarr", "--driver=hdf5"], "HDF5 writes no Zarr stores"),
+        (["--format=zarr", "--driver=netcdf-c", "-u"], "leave out --unlimited"),
+        (["--format=zarr", "--driver=netcdf-c", "-n=1", "-p=2"], "--io-type file"),
+        (["--format=zarr", "--driver=netcdf-c", "--codec=lzf", "-c=auto"], "Zarr store"),
         (["--format=hdf4"], "no format `hdf4`"),
         (["-L", "format=netcdf4,hdf4"], "no format `hdf4`"),
     ):

@@ -93,7 +93,7 @@ def test_libraries_write_and_read_the_same_and_reports_agree(run: Run, tmp_path:
     path = tmp_path / "t.nc"
     out = tmp_path / "out.json"
     done = run(
-        "bench", "io", "-d", "time=6:lat=20:lon=30", "--driver", "raw,ncforge,libnetcdf", f"-f={path}", "-w", "-r", "-L",
+        "bench", "io", "-d", "time=6:lat=20:lon=30", "--driver", "raw,ncforge,netcdf-c", f"-f={path}", "-w", "-r", "-L",
         "chunk=none,1:10:15", "--csv", f"--json={out}", "--reps", "3",
     )  # fmt: skip
     rows = list(csv.DictReader(io.StringIO(done.stdout)))
@@ -134,7 +134,7 @@ WRONG = [
     (["-d=10:10:0:10"], "no length"),
     (["-z=-3"], "0..=9"),
     (["-L", "colour=red"], "cannot be varied"),
-    (["--driver", "libnetcdf", "--ranks", "2"], "mpiexec"),
+    (["--driver", "netcdf-c", "--ranks", "2"], "mpiexec"),
     (["--format", "cdf5", "-c", "auto"], "no chunks"),
 ]
 
@@ -179,7 +179,7 @@ def test_the_plan_tells_bytes_calls_memory_and_space(run: Run, tmp_path: Path) -
 def test_a_name_need_not_be_text(run: Run, tmp_path: Path) -> None:
     """Another file was written, and left behind, by libraries that were given what the name looks like."""
     path = tmp_path / os.fsdecode(b"t\xff.nc")
-    for driver in ("ncforge", "libnetcdf", "h5"):
+    for driver in ("ncforge", "netcdf-c", "hdf5"):
         run("bench", "io", "-d=2:4:4:4", f"-f={path}", f"--driver={driver}", "-w", "-r", *ONCE)
         assert list(tmp_path.iterdir()) == [path]
 

@@ -31,7 +31,7 @@ def test_layers_stand_in_their_order_beside_the_ceiling(run: Run, tmp_path: Path
     done = run("bench", "io", *words, f"--json={out}")
     found = section(out)
     engines = list(dict.fromkeys(row["engine"] for row in found["rows"]))
-    assert engines == ["raw", "h5", "libnetcdf", "ncforge"]
+    assert engines == ["raw", "hdf5", "netcdf-c", "ncforge"]
     for row in found["rows"]:
         assert (row["of_ceiling"] is None) == (row["engine"] == "raw")
         assert all(m["right"] is not False for m in row["measurements"])
@@ -41,7 +41,7 @@ def test_layers_stand_in_their_order_beside_the_ceiling(run: Run, tmp_path: Path
         # Colons stand in the lengths, too.
         *("layers, write (chunks 1", "layers, read warm (chunks 1"),
     ]
-    assert all(name in line for line in lines for name in ("h5 ", "libnetcdf ", "ncforge "))
+    assert all(name in line for line in lines for name in ("hdf5 ", "netcdf-c ", "ncforge "))
     assert all(line in done.stdout for line in lines)
     assert any("left out: mpi-io" in note and "mpiexec" in note for note in found["notes"])
 
@@ -64,7 +64,7 @@ def test_layers_of_an_mpi_job(ncforge_bin: Path, tmp_path: Path) -> None:
     engines = list(dict.fromkeys(row["engine"] for row in found["rows"]))
     assert engines[:2] == ["raw", "mpi-io"] and engines[-1] == "ncforge"
     assert len(engines) == 3 + PARALLEL.exists() + PARALLEL_HDF5.exists()
-    assert any("left out: h5" in note for note in found["notes"]) != PARALLEL_HDF5.exists()
+    assert any("left out: hdf5" in note for note in found["notes"]) != PARALLEL_HDF5.exists()
     assert all(m["right"] is not False for row in found["rows"] for m in row["measurements"])
 
 
@@ -123,8 +123,8 @@ def test_ranks_share_a_file_through_hdf5(ncforge_bin: Path, tmp_path: Path, rank
 
 def test_what_hdf5_cannot_share_is_said(run: Run, ncforge_bin: Path, tmp_path: Path) -> None:
     words = ["-d=4:6:8:5", f"-f={tmp_path / 't.nc'}", "-w", "-n=1", "-p=2"]
-    assert "start the command by mpiexec" in run("bench", "io", *words, "--driver=h5", *ONCE, code=2).stderr
-    done = under_mpi(ncforge_bin, 2, *words, "--driver=h5")
+    assert "start the command by mpiexec" in run("bench", "io", *words, "--driver=hdf5", *ONCE, code=2).stderr
+    done = under_mpi(ncforge_bin, 2, *words, "--driver=hdf5")
     assert done.returncode == 2 and "a serial build of HDF5" in done.stderr, done.stderr
     if PARALLEL_HDF5.exists():
         for options in (["-t=ind", "-u"], ["-t=ind", "-z=1"]):

@@ -72,7 +72,7 @@ def test_the_matrix_of_reference_runs(ncforge_bin: Path, tmp_path: Path, launche
     custom = "1:50:50:10" if FULL else "1:5:4:3"
     libraries = [f"--library={PARALLEL}"] if launcher == "mpiexec" and PARALLEL.exists() else []
     if launcher == "built-in" and ranks == 1:
-        libraries = ["--library=find"]
+        libraries = ["--library=netcdf-c"]
     start = mpi_ranks(ranks) if launcher == "mpiexec" else []
     values = expected(shape)
     begun = time.monotonic()

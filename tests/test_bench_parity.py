@@ -156,7 +156,7 @@ def test_p4_all_kinds_of_access_and_storage(run: Run, tmp_path: Path, ranks: int
 def test_p5_the_comparison_is_interleaved_and_tells_its_interval(run: Run, tmp_path: Path) -> None:
     """Nine rounds, both in each; how it comes out is measured, not tested."""
     out = tmp_path / "out.json"
-    done = run("bench", "io", "-d=10:50:50:10", f"-f={tmp_path / 't.nc'}", "-w", "--driver", "ncforge,libnetcdf", "--reps",
+    done = run("bench", "io", "-d=10:50:50:10", f"-f={tmp_path / 't.nc'}", "-w", "--driver", "ncforge,netcdf-c", "--reps",
                "9", f"--json={out}")  # fmt: skip
     section = json.loads(out.read_text())["sections"][0]
     phases = section["detail"]["phases"]

@@ -17,7 +17,7 @@ from conftest import Run
 
 def test_the_card_tells_the_machine_and_pages_do_not_tell_whose(run: Run, tmp_path: Path) -> None:
     out, page = tmp_path / "out.json", tmp_path / "out.html"
-    words = ["bench", "io", "-d=4:6:8:5", f"-f={tmp_path / 't.nc'}", "-w", "--driver=ncforge,libnetcdf", *ONCE]
+    words = ["bench", "io", "-d=4:6:8:5", f"-f={tmp_path / 't.nc'}", "-w", "--driver=ncforge,netcdf-c", *ONCE]
     text = run(*words, f"--json={out}", f"--html={page}").stdout
     card = json.loads(out.read_text())["environment"]
     for fact in ("system", "kernel", "cpus", "memory", "ncforge", "filesystem", "variables"):
@@ -25,7 +25,7 @@ def test_the_card_tells_the_machine_and_pages_do_not_tell_whose(run: Run, tmp_pa
     assert card["filesystem"]["kind"] and card["filesystem"]["options"]
     codecs = card["libraries"][0]
     assert "libdeflate" in codecs and "zstd" in codecs and "lz4" in codecs
-    assert any(line.startswith("libnetcdf") and "HDF5" in line for line in card["libraries"])
+    assert any(line.startswith("netcdf-c") and "HDF5" in line for line in card["libraries"])
     commit = subprocess.run(["git", "rev-parse", "HEAD"], capture_output=True, text=True)
     if commit.returncode == 0:
         assert card["revision"] == commit.stdout.strip()
@@ -56,15 +56,15 @@ def test_saved_results_are_compared(run: Run, tmp_path: Path) -> None:
 
 
 def test_phases_tell_what_they_used_and_where_time_went(run: Run, tmp_path: Path) -> None:
-    words = ["-d=8:50:50:10", "-w", "-r", "--driver=ncforge,libnetcdf,h5,raw", "--json", *ONCE]
+    words = ["-d=8:50:50:10", "-w", "-r", "--driver=ncforge,netcdf-c,hdf5,raw", "--json", *ONCE]
     section = json.loads(run("bench", "io", *words, f"-f={tmp_path / 't.nc'}").stdout)["sections"][0]
     for row in section["rows"]:
         (m,) = row["measurements"]
         split = dict(m["split"])
         write = row["phase"] == "write"
         steps = {
-            "libnetcdf": ["create", "define", "enddef"] if write else ["open", "inquire"],
-            "h5": ["create", "define"] if write else ["open", "inquire"],
+            "netcdf-c": ["create", "define", "enddef"] if write else ["open", "inquire"],
+            "hdf5": ["create", "define"] if write else ["open", "inquire"],
         }.get(row["engine"], ["open"])
         assert list(split) == [*steps, "first_call", "io", *(["sync"] if write else []), "close"]
         assert sum(split[s] for s in steps) <= m["open"] * 1.01
@@ -77,7 +77,7 @@ def test_phases_tell_what_they_used_and_where_time_went(run: Run, tmp_path: Path
     assert sum(m["used"]["faults"] for row in section["rows"] for m in row["measurements"]) > 0
     done = run("bench", "io", *[w for w in words if w != "--json"], "--csv=-", f"-f={tmp_path / 't.nc'}")
     by_engine = {r["engine"].split()[0]: r for r in csv.DictReader(io.StringIO(done.stdout)) if r["phase"] == "write"}
-    assert 0 < float(by_engine["libnetcdf"]["t_define_s"]) < float(by_engine["libnetcdf"]["t_open_s"])
+    assert 0 < float(by_engine["netcdf-c"]["t_define_s"]) < float(by_engine["netcdf-c"]["t_open_s"])
     assert by_engine["ncforge"]["t_define_s"] == "" and float(by_engine["ncforge"]["t_first_call_s"]) > 0
     text = run("bench", "io", "-d=8:50:50:10", "-w", *ONCE, f"-f={tmp_path / 't.nc'}").stdout
     assert re.search(r"^ncforge, write: open .*, first call .*, io .*, close .*; .* user, .* page faults", text, re.M)

@@ -17,11 +17,11 @@ from conftest import Run
 
 def test_floats_go_to_disk_in_every_way(run: Run, tmp_path: Path) -> None:
     out = tmp_path / "c.json"
-    done = run("bench", "convert", "--floats", "30k,50000", "--library", "find", "--library", "h5", "--folder",
+    done = run("bench", "convert", "--floats", "30k,50000", "--library", "netcdf-c", "--library", "hdf5", "--folder",
                str(tmp_path), "--repetitions", "3", "--no-guard", f"--json={out}")  # fmt: skip
     lines = [line for line in done.stdout.splitlines() if line.endswith("right")]
-    names = ("raw", "stream", "memory", "vectorised", "ncforge, classic", "libnetcdf, classic", "ncforge, netcdf4")
-    for name in (*names, "libnetcdf, netcdf4", "h5"):
+    names = ("raw", "stream", "memory", "vectorised", "ncforge, classic", "netcdf-c, classic", "ncforge, netcdf4")
+    for name in (*names, "netcdf-c, netcdf4", "hdf5"):
         assert sum(line.startswith(name) for line in lines) == 2, name
     section = json.loads(out.read_text())["sections"][0]
     rows = {(r["case"], r["facts"]["floats"]): r for r in section["rows"]}
@@ -51,7 +51,7 @@ def test_libhdf5_is_a_driver(run: Run, tmp_path: Path) -> None:
         "-w",
         "-r",
         "--driver",
-        "h5",
+        "hdf5",
         "--reps=1",
     ]
     for more in (["-c=auto"], ["-u"], ["-z=4", "--shuffle"], ["-F"], []):
@@ -93,17 +93,17 @@ def test_the_cliff_is_set_beside_its_figures(run: Run, tmp_path: Path) -> None:
     out = tmp_path / "c.json"
     run("bench", "chunks", "--array", "precip", "--array-bytes", "2M", "--shapes", "16,8,16", "--deflate", "1", "--shuffle",
         "off", "--series", "1", "--caches", "1M,default", "--cell-seconds", "0.05", "--repetitions", "1", "--library",
-        "find", "--library", "h5", f"--json={out}")  # fmt: skip
+        "find", "--library", "hdf5", f"--json={out}")  # fmt: skip
     section = json.loads(out.read_text())["sections"][0]
-    assert {r["engine"] for r in section["rows"]} == {"ncforge", "libnetcdf", "h5"}
+    assert {r["engine"] for r in section["rows"]} == {"ncforge", "netcdf-c", "hdf5"}
     assert all(m["right"] for r in section["rows"] for m in r["measurements"])
 
 
 @pytest.mark.parametrize("words", [["convert", "--floats=1k"], ["records", "--only=station", "--records=500"]])
 def test_every_card_tells_file_system_codecs_and_what_lies_below(run: Run, tmp_path: Path, words: list[str]) -> None:
     more = ["--repetitions=1"] + ([] if words[0] == "convert" else ["--variables=4", "--reads=20"])
-    done = run("bench", *words, *more, f"--folder={tmp_path}", "--library=find", "--json")
+    done = run("bench", *words, *more, f"--folder={tmp_path}", "--library=netcdf-c", "--json")
     card = json.loads(done.stdout)["environment"]
     assert card["filesystem"]["kind"] and card["filesystem"]["options"]
     assert "libdeflate" in card["libraries"][0]
-    assert re.fullmatch(r"libnetcdf [\d.]+\S*: HDF5 \d+\.\d+\.\d+.*", card["libraries"][1])
+    assert re.fullmatch(r"netcdf-c [\d.]+\S*: HDF5 \d+\.\d+\.\d+.*", card["libraries"][1])

@@ -1,4 +1,4 @@
-/* What `ncforge bench io --driver libnetcdf` does, as a plain loop in C: an array t:x:y:z of int is written to a contiguous netCDF-4
+/* What `ncforge bench io --driver netcdf-c` does, as a plain loop in C: an array t:x:y:z of int is written to a contiguous netCDF-4
  * file, one step in each call, always from the same buffer.
  *
  *   loop FILE T X Y Z REPETITIONS

@@ -19,7 +19,7 @@ pub use hdf5::Hdf5Driver;
 pub(crate) use hdf5::PARALLEL as PARALLEL_HDF5;
 pub use interface::{Driver, Opened, Session, VarInfo};
 pub use libnetcdf::LibnetcdfDriver;
-pub(crate) use library::{PARALLEL, is_hdf5};
+pub(crate) use library::{PARALLEL, is_hdf5, system};
 pub use library::{library, netcdf_c};
 pub use mpi_io::MpiIoDriver;
 pub use ncforge::NcforgeDriver;

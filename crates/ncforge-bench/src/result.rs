@@ -18,6 +18,7 @@
 
 mod csv;
 mod document;
+mod old_names;
 
 use std::collections::BTreeMap;
 

@@ -86,7 +86,7 @@ fn records_are_stored_in_many_ways() {
     let csv = p.run(&format!("bench records {small} --only station --csv --library netcdf-c"));
     // Machines without netCDF-C say so.
     if csv.code == Some(0) {
-        assert!(csv.out.starts_with("schema,run_id,case,rep,phase,engine,") && csv.out.contains("libnetcdf"));
+        assert!(csv.out.starts_with("schema,run_id,case,rep,phase,engine,") && csv.out.contains("netcdf-c"));
     } else {
         csv.exits(2);
     }

@@ -63,7 +63,7 @@ impl Hdf5Driver {
     /// [`Error::Invalid`] when it cannot be loaded, or is older than 1.10.
     pub fn load(path: &Path) -> Result<Self> {
         let calls = Calls::load(path)?;
-        let name = if path.components().count() > 1 { path.display().to_string() } else { "h5".to_owned() };
+        let name = if path.components().count() > 1 { path.display().to_string() } else { "hdf5".to_owned() };
         Ok(Self { calls: Rc::new(calls), name })
     }
 

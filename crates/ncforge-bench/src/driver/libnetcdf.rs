@@ -51,7 +51,7 @@ impl LibnetcdfDriver {
     /// [`Error::Invalid`] when it cannot be loaded, or lacks a function of netCDF-C 4.
     pub fn load(path: &Path) -> Result<Self> {
         let calls = Calls::load(path)?;
-        let mut name = "libnetcdf".to_owned();
+        let mut name = "netcdf-c".to_owned();
         if path.components().count() > 1 {
             name = path.display().to_string();
         }

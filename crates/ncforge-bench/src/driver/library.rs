@@ -5,10 +5,18 @@ use std::path::Path;
 use super::{Driver, Hdf5Driver, LibnetcdfDriver};
 use crate::error::{Error, Result};
 
-/// Names of the system's netCDF-C.
-const SYSTEMS_NETCDF: [&str; 2] = ["find", "netcdf-c"];
-/// Names of the system's HDF5.
-const SYSTEMS_HDF5: [&str; 2] = ["h5", "hdf5"];
+/// Names of the system's netCDF-C; the first is that of its results, the others were its names before.
+const SYSTEMS_NETCDF: [&str; 3] = ["netcdf-c", "libnetcdf", "find"];
+/// The same of the system's HDF5.
+const SYSTEMS_HDF5: [&str; 2] = ["hdf5", "h5"];
+
+/// The system's library that this name means, by the name that it has in results: `netcdf-c` or `hdf5`.
+pub(crate) fn system(name: &str) -> Option<&'static str> {
+    [&SYSTEMS_NETCDF[..], &SYSTEMS_HDF5[..]]
+        .into_iter()
+        .find(|names| names.contains(&name))
+        .map(|names| names[0])
+}
 
 /// A library at a path, or by a name that the system's loader finds: an HDF5 library where the file's name says so, else one of netCDF-C.
 /// `netcdf-c` (or `find`) is the system's netCDF-C, `hdf5` (or `h5`) its HDF5.

@@ -91,7 +91,7 @@ fn temporary(below: Option<&Path>) -> Result<TempDir, Failure> {
     })
 }
 
-/// Libraries by their paths; `find` is the system's netCDF-C, `h5` its HDF5.
+/// Libraries by their paths; `netcdf-c` and `hdf5` are the system's.
 fn libraries(paths: &[PathBuf]) -> Result<Vec<Box<dyn Driver>>, Failure> {
     paths.iter().map(|p| Ok(ncforge_bench::driver::library(p)?)).collect()
 }

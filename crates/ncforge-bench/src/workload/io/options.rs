@@ -1,6 +1,6 @@
 //! What is asked of the workload: NetCDF-Bench's options, and more.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use ncforge::Atomic;
 use ncforge_ops::request::did_you_mean;
@@ -10,7 +10,7 @@ use super::data::Content;
 use super::kinds::{StoredAs, as_type_name};
 use super::lengths::Lengths;
 use super::resolving::GeometryRequest;
-use crate::driver::{Coding, is_hdf5};
+use crate::driver::{Coding, is_hdf5, system};
 
 /// Everything that can be asked.
 #[derive(Clone, Debug, Serialize)]
@@ -114,7 +114,7 @@ pub enum DriverAsk {
 }
 
 /// The system's libraries of netCDF-C and of HDF5, as [`crate::driver::library`] takes them.
-const SYSTEMS: [&str; 2] = ["find", "h5"];
+const SYSTEMS: [&str; 2] = ["netcdf-c", "hdf5"];
 
 impl DriverAsk {
     /// Its name before it is loaded.
@@ -123,8 +123,10 @@ impl DriverAsk {
             DriverAsk::Ncforge => "ncforge".into(),
             DriverAsk::Raw => "raw".into(),
             DriverAsk::MpiIo => "mpi-io".into(),
-            DriverAsk::Library(path) if path == Path::new(SYSTEMS[0]) => "libnetcdf".into(),
-            DriverAsk::Library(path) => path.display().to_string(),
+            DriverAsk::Library(path) => {
+                let name = path.to_string_lossy();
+                system(&name).map_or_else(|| name.to_string(), str::to_owned)
+            }
         }
     }
 
@@ -156,8 +158,7 @@ impl std::str::FromStr for DriverAsk {
             "ncforge" => Ok(DriverAsk::Ncforge),
             "raw" => Ok(DriverAsk::Raw),
             "mpi-io" => Ok(DriverAsk::MpiIo),
-            "netcdf-c" | "libnetcdf" => Ok(DriverAsk::Library(SYSTEMS[0].into())),
-            "hdf5" | "h5" => Ok(DriverAsk::Library(SYSTEMS[1].into())),
+            name if system(name).is_some() => Ok(DriverAsk::Library(system(name).unwrap_or(name).into())),
             path if path.contains('/') || path.contains(".so") => Ok(DriverAsk::Library(path.into())),
             other => {
                 let meant = did_you_mean(other, &["ncforge", "raw", "mpi-io", "netcdf-c", "hdf5"]);

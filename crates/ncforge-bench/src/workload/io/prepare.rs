@@ -14,7 +14,7 @@ use super::options::{AccessKind, CacheAsk, CaseAsk, ChunkChoice, DriverAsk, IoOp
 use super::sample::Sample;
 use crate::driver::{
     Access, ChunkAsk, Coding, DimSpec, Driver, FileSpec, MARK, MpiIoDriver, NcforgeDriver, PARALLEL,
-    PARALLEL_HDF5, RawDriver, Rounding, VarSpec, is_marked, is_marked_store, is_store, library,
+    PARALLEL_HDF5, RawDriver, Rounding, VarSpec, is_marked, is_marked_store, is_store, library, system,
 };
 use crate::environment::Filesystem;
 use crate::error::{Error, Result};
@@ -137,9 +137,9 @@ fn parallel_layer(options: &IoOptions, ask: &CaseAsk, team: &dyn Team) -> Option
         return None;
     }
     let DriverAsk::Library(path) = &ask.driver else { return None };
-    let names = match path.to_str() {
-        Some("find") => &PARALLEL[..],
-        Some("h5") => &PARALLEL_HDF5[..],
+    let names = match path.to_str().and_then(system) {
+        Some("netcdf-c") => &PARALLEL[..],
+        Some("hdf5") => &PARALLEL_HDF5[..],
         _ => return None,
     };
     names.iter().find_map(|name| library(Path::new(name)).ok())
