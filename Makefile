@@ -187,7 +187,7 @@ docs: ## The Rust documentation, warnings are errors
 	RUSTDOCFLAGS="-D warnings" cargo doc --locked --no-deps --workspace --exclude ncforge-py
 
 docs-site: $(STAMP_PIP_DOCS) ## The documents as a site, in target/site; warnings and dead links are errors
-	NO_MKDOCS_2_WARNING=1 $(PY) -m mkdocs build --quiet --strict
+	NO_MKDOCS_2_WARNING=1 $(PY) -m mkdocs build --strict
 
 clean-ish: ## Remove what tests and demo leave behind; keep builds and .venv
 	rm -rf tests/out examples/out .pytest_cache .mypy_cache .ruff_cache .hypothesis

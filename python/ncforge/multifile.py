@@ -1,10 +1,12 @@
 """Several files as one dataset, with netCDF4-python's names.
 
+For work that is larger than memory, ``xarray.open_mfdataset(paths, engine="ncforge")`` is the better tool.
+
+Examples
+--------
 >>> ds = MFDataset("run_*.nc")              # doctest: +SKIP
 >>> ds["tas"][:, 20, 30]                    # doctest: +SKIP
 >>> MFTime(ds["time"])[:]                   # doctest: +SKIP
-
-For work that is larger than memory, ``xarray.open_mfdataset(paths, engine="ncforge")`` is the better tool.
 """
 
 from __future__ import annotations
