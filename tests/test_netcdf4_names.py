@@ -253,3 +253,24 @@ def test_a_group_tells_of_its_file(tmp_path: Path) -> None:
             with pytest.raises(OSError, match="clos"):
                 group.close()
         assert not ds.isopen()
+
+
+def test_misspelt_names_get_the_nearest(tmp_path: Path) -> None:
+    path = tmp_path / "ocean.nc"
+    with ncforge.Dataset(path, "w") as ds:
+        ds.createDimension("depth", 3)
+        ds.createVariable("temp", "f4", ("depth",))
+        ds.createVariable("model/salt", "f4", ("depth",))
+        with pytest.raises(KeyError, match=r"no dimension `dephts` .*\(hint: did you mean `depth`\?\)"):
+            ds.createVariable("w", "f4", ("dephts",))
+        with pytest.raises(KeyError, match=r"did you mean `temp`"):
+            ds.renameVariable("tempp", "t")
+    with ncforge.Dataset(path) as ds:
+        for name, meant in {"tempp": "temp", "modle": "model", "model/saltt": "salt", "modell/salt": "model"}.items():
+            with pytest.raises(ncforge.NotFoundError, match=rf"\(hint: did you mean `{meant}`\?\)"):
+                ds[name]
+        with pytest.raises(KeyError) as unlike:
+            ds["zzz"]
+        assert "hint" not in str(unlike.value)
+    with pytest.raises(ncforge.NotFoundError, match=r"no variable `salt` .*did you mean `model/salt`"):
+        ncforge.copy(path, tmp_path / "copy.nc", vars=["salt"])

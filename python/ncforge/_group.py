@@ -10,12 +10,13 @@ from ncforge._contents import Contents, Variables
 from ncforge._core import File
 from ncforge._grouptools import GroupTools
 from ncforge._grouptypes import GroupTypes
+from ncforge._missing import not_found
 from ncforge._printed import group_text
 from ncforge._storage import storage_for
 from ncforge._values import NUMBERS, TypeName, Types
 from ncforge._write import plain_fill
 from ncforge.dimension import Dimension
-from ncforge.errors import InvalidError, NotFoundError
+from ncforge.errors import InvalidError
 from ncforge.variable import Variable
 
 __all__ = ["Group"]
@@ -100,7 +101,7 @@ class Group(GroupTools, GroupTypes):
         for part in above:
             if part not in at.groups:
                 self._core.explain(f"{at.path.rstrip('/')}/{part}")
-                raise NotFoundError(f"no group `{part}` in `{at.path}`")
+                raise not_found("group", part, f" in `{at.path}`", at.groups)
             at = at.groups[part]
         if last == "":
             return at
@@ -109,7 +110,7 @@ class Group(GroupTools, GroupTypes):
         found = at.groups.get(last)
         if found is None:
             self._core.explain(f"{at.path.rstrip('/')}/{last}")
-            raise NotFoundError(f"no variable or group `{last}` in `{at.path}`")
+            raise not_found("variable or group", last, f" in `{at.path}`", [*at.variables, *at.groups])
         return found
 
     # Definitions
@@ -257,13 +258,16 @@ class Group(GroupTools, GroupTypes):
 
     def _dimension(self, name: str) -> int:
         dims = self._contents.dims()
+        known = []
         at: Group | None = self
         while at is not None:
             for i, (n, group, _) in enumerate(dims):
                 if n == name and group == at._group_id:
                     return i
+                if group == at._group_id:
+                    known.append(n)
             at = at._parent
-        raise NotFoundError(f"no dimension `{name}` in `{self.path}` or above")
+        raise not_found("dimension", name, f" in `{self.path}` or above", known)
 
     def __iter__(self) -> Any:
         raise TypeError("a dataset is not iterable; use its `variables`, `dimensions` or `groups`")

@@ -7,7 +7,8 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 from ncforge._core import File
-from ncforge.errors import NotFoundError, UnsupportedCallError
+from ncforge._missing import not_found
+from ncforge.errors import UnsupportedCallError
 
 if TYPE_CHECKING:
     from ncforge._contents import Contents
@@ -151,7 +152,7 @@ class GroupTools:
 
 def _known(among: Mapping[str, Any], name: str, what: str) -> Any:
     if name not in among:
-        raise NotFoundError(f"no {what} `{name}`")
+        raise not_found(what, name, "", among)
     return among[name]
 
 

@@ -77,7 +77,7 @@ impl Failure {
 
 impl From<Error> for Failure {
     fn from(e: Error) -> Self {
-        Failure { hint: hint::of(&e).to_owned(), exit: Exit::of(&e), message: e.to_string() }
+        Failure { hint: hint::of(&e).into_owned(), exit: Exit::of(&e), message: e.to_string() }
     }
 }
 
@@ -109,7 +109,7 @@ impl From<ncforge_bench::Error> for Failure {
         match e {
             ncforge_bench::Error::Ncforge(e) => e.into(),
             other => {
-                let hint = hint::of_bench(&other).to_owned();
+                let hint = hint::of_bench(&other).into_owned();
                 Failure { hint, exit: Exit::from_code(other.exit_code()), message: other.to_string() }
             }
         }

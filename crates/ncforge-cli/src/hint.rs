@@ -2,13 +2,24 @@
 //!
 //! The grammar of a hint: no capital, no full stop.
 
+use std::borrow::Cow;
 use std::io::ErrorKind;
 
 use ncforge::store::remote;
 use ncforge::{Error, TileOption};
 
 /// What can be done about an error of the library.
-pub(crate) fn of(e: &Error) -> &'static str {
+pub(crate) fn of(e: &Error) -> Cow<'static, str> {
+    match e {
+        Error::NotFound { nearest: Some(name), .. } => {
+            format!("did you mean `{name}`? `ncforge info FILE` lists the names").into()
+        }
+        _ => usual(e).into(),
+    }
+}
+
+/// What can be done about an error of this kind.
+fn usual(e: &Error) -> &'static str {
     match e {
         Error::Io { op, source, .. } if op == "create" && source.kind() == ErrorKind::NotFound => {
             "a file is made only in a folder that exists: make it (`mkdir -p`), or look at its name"
@@ -90,10 +101,10 @@ pub(crate) fn of_io(e: &std::io::Error) -> &'static str {
 }
 
 /// What can be done about an error of a measurement.
-pub(crate) fn of_bench(e: &ncforge_bench::Error) -> &'static str {
+pub(crate) fn of_bench(e: &ncforge_bench::Error) -> Cow<'static, str> {
     use ncforge_bench::Error as Bench;
-    match e {
-        Bench::Ncforge(e) => of(e),
+    let hint = match e {
+        Bench::Ncforge(e) => return of(e),
         Bench::Io { source, .. } => of_io(source),
         Bench::Library(_) => {
             "`ncforge bench doctor` lists the libraries of this machine; --driver chooses others"
@@ -103,7 +114,8 @@ pub(crate) fn of_bench(e: &ncforge_bench::Error) -> &'static str {
         Bench::Rank { .. } => "--ranks 1 shows whether it fails alone, too",
         Bench::Stopped => "run it again; --json keeps the results of what was finished",
         _ => "`ncforge bench WORKLOAD --help` tells what goes together",
-    }
+    };
+    hint.into()
 }
 
 #[cfg(test)]
@@ -122,7 +134,7 @@ mod tests {
             Error::corrupt("x", None, "y"),
             Error::NotNetcdf { path: text(), what: text() },
             Error::Unsupported { path: text(), what: text() },
-            Error::NotFound { kind: "variable", name: text(), path: text() },
+            Error::NotFound { kind: "variable", name: text(), path: text(), nearest: None },
             Error::Invalid(text()),
             Error::NotRepresentable { format: "classic", what: text() },
             Error::Tiles(text()),
@@ -137,7 +149,7 @@ mod tests {
             Error::Verify(text()),
             Error::Internal(text()),
         ];
-        let hints: HashSet<&str> = all.iter().map(of).collect();
+        let hints: HashSet<Cow<'static, str>> = all.iter().map(of).collect();
         assert_eq!(hints.len(), all.len());
         for hint in hints {
             assert!(!hint.ends_with('.') && !hint.starts_with(char::is_uppercase), "{hint}");

@@ -401,3 +401,23 @@ fn big_file(path: &std::path::Path) {
     }
     std::fs::write(path, file).expect("a file can be written");
 }
+
+#[test]
+fn misspelt_names_get_the_nearest_that_the_file_has() {
+    let p = Place::new();
+    p.real("uv300.nc");
+    for line in [
+        "copy uv300.nc b.nc --vars latt",
+        "compare uv300.nc uv300.nc --vars latt",
+        "copy uv300.nc b.nc --chunks latt:3",
+        "copy uv300.nc b.nc --chunks latt/3",
+        "copy uv300.nc b.nc --format netcdf4 --for latt=1",
+        "bench access uv300.nc --var latt",
+    ] {
+        p.run(line)
+            .exits(2)
+            .says("`latt`")
+            .says("hint: did you mean `lat`? `ncforge info FILE` lists the names");
+    }
+    p.run("copy uv300.nc b.nc --vars nothing").exits(2).says("hint: `ncforge info FILE` lists the names");
+}

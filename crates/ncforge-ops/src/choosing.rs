@@ -99,11 +99,7 @@ impl Choosing {
         check_dimensions(&self.accesses, schema, file)?;
         match self.expect.iter().find(|(name, _)| !schema.dims.iter().any(|d| d.name == *name && d.unlimited))
         {
-            Some((name, _)) => Err(Error::NotFound {
-                kind: "unlimited dimension",
-                name: name.clone(),
-                path: file.to_owned(),
-            }),
+            Some((name, _)) => Err(schema.no_dimension("unlimited dimension", name, file)),
             None => Ok(()),
         }
     }
@@ -119,7 +115,7 @@ pub(crate) fn check_dimensions(accesses: &[Access], schema: &Schema, file: &str)
         _ => None,
     });
     match named.flatten().find(|name| !schema.dims.iter().any(|d| d.name == **name)) {
-        Some(name) => Err(Error::NotFound { kind: "dimension", name: name.clone(), path: file.to_owned() }),
+        Some(name) => Err(schema.no_dimension("dimension", name, file)),
         None => Ok(()),
     }
 }

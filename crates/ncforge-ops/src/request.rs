@@ -27,7 +27,7 @@ mod words;
 
 use std::fmt;
 
-use ncforge::Error;
+use ncforge::{Error, nearest};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
@@ -269,16 +269,6 @@ where
             Err(RequestError::Value { option, bad })
         }
     }
-}
-
-/// The name that is most like another one, if any is like it.
-pub fn nearest<S: AsRef<str>>(name: &str, known: &[S]) -> Option<String> {
-    known
-        .iter()
-        .map(|k| (strsim::jaro_winkler(name, k.as_ref()), k.as_ref()))
-        .filter(|(likeness, _)| *likeness > 0.75)
-        .max_by(|a, b| a.0.total_cmp(&b.0))
-        .map(|(_, k)| k.to_owned())
 }
 
 /// The nearest of the known names as a part of a message, with a blank in front; nothing if none is like `name`.

@@ -1,5 +1,6 @@
 //! Errors of the library as Python exceptions, and the wall that panics do not pass.
 
+use std::borrow::Cow;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use ncforge::{Error, Late, TileOption};
@@ -44,7 +45,7 @@ pub(crate) fn to_python(py: Python<'_>, error: &Error) -> PyErr {
     let mut message = error.to_string();
     if let Some(hint) = hint(error) {
         message.push_str(" (hint: ");
-        message.push_str(hint);
+        message.push_str(&hint);
         message.push(')');
     }
     let (class, errno, path) = match error {
@@ -79,8 +80,11 @@ fn number(error: &std::io::Error) -> Option<i32> {
 }
 
 /// What the caller can do about it, in the words of the Python package.
-fn hint(error: &Error) -> Option<&'static str> {
-    match error {
+fn hint(error: &Error) -> Option<Cow<'static, str>> {
+    if let Error::NotFound { nearest: Some(name), .. } = error {
+        return Some(format!("did you mean `{name}`?").into());
+    }
+    let hint = match error {
         Error::Exists(_) => Some("overwrite=True replaces it; of Dataset, clobber=True"),
         Error::Locked { .. } => {
             Some("close it there first; locking=False takes no lock, where you know that nobody else writes")
@@ -98,7 +102,8 @@ fn hint(error: &Error) -> Option<&'static str> {
         }
         Error::Interrupted(_) => Some("the same call with resume=True goes on"),
         _ => None,
-    }
+    };
+    hint.map(Cow::Borrowed)
 }
 
 /// An exception made by `ncforge.errors.build`, which knows the classes.
@@ -112,6 +117,12 @@ fn exception(py: Python<'_>, class: &str, message: &str, errno: Option<i32>, pat
         // The package is not importable (the module alone was copied somewhere): the message still counts.
         Err(_) => PyRuntimeError::new_err(message.to_owned()),
     }
+}
+
+/// The known name that is most like `name`, if one is like it.
+#[pyfunction]
+pub(crate) fn nearest(name: &str, known: Vec<String>) -> Option<String> {
+    ncforge::nearest(name, known)
 }
 
 /// A request that makes no sense.

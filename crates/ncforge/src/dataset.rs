@@ -48,7 +48,7 @@ use crate::buffer::Buffer;
 use crate::codec::unpack::Unpacking;
 use crate::container::Container;
 use crate::engine::Engine;
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::model::{Definition, Format, Schema, Values, VarId};
 use crate::select::{Hyperslab, Picks};
 use crate::store::lock::Kind;
@@ -290,12 +290,7 @@ impl Dataset {
     /// The variable with this path. The error says whether it is not there, or there but damaged or of a kind
     /// that is not supported ([`crate::model::Skipped`]).
     pub fn var(&self, path: &str) -> Result<VarId> {
-        self.schema().find_var(path).ok_or_else(|| {
-            let file = self.path().display().to_string();
-            match self.schema().find_skipped(path) {
-                Some(skipped) => skipped.error(&file),
-                None => Error::NotFound { kind: "variable", name: path.to_owned(), path: file },
-            }
-        })
+        let schema = self.schema();
+        schema.find_var(path).ok_or_else(|| schema.no_variable(path, &self.path().display().to_string()))
     }
 }

@@ -4,9 +4,12 @@
 //! words: the command in options, Python in arguments. Where a front has to tell errors apart (netCDF-C's error numbers,
 //! Python's exceptions) they are variants of their own; [`Error::netcdf_code`] is the table of netCDF-C's.
 
+mod nearest;
 mod netcdf;
 
 use std::path::PathBuf;
+
+pub use nearest::nearest;
 
 /// What every fallible function of this crate returns.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
@@ -60,6 +63,8 @@ pub enum Error {
         name: String,
         /// The file.
         path: String,
+        /// The most similar name that is there, where there is one.
+        nearest: Option<String>,
     },
     /// An argument that makes no sense, and that no other variant is for.
     #[error("{0}")]

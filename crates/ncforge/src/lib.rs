@@ -34,6 +34,6 @@ pub use dataset::{
     check_new, convert_numbers, default_chunks,
 };
 pub use engine::{Engine, EngineOptions, EngineStats, parse_size};
-pub use error::{Error, Late, Limit, Result, TileOption};
+pub use error::{Error, Late, Limit, Result, TileOption, nearest};
 pub use model::{Atomic, Attribute, DType, Dimension, Format, Group, Schema, Value, Values, Variable};
 pub use select::{Hyperslab, Pick, Picks};

@@ -6,6 +6,7 @@
 //!
 //! References: NetCDF Enhanced Data Model (NUG, "The netCDF data model").
 
+mod absent;
 mod definition;
 mod dtype;
 mod element;
@@ -16,6 +17,7 @@ mod quantized;
 mod schema;
 mod value;
 
+pub(crate) use absent::no_attribute;
 pub use definition::Definition;
 pub use dtype::{Atomic, DType, Field, UserKind, UserType};
 pub use element::element_of;

@@ -16,6 +16,7 @@ mod pattern;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
+use ncforge::nearest;
 use serde::Serialize;
 
 use crate::cache;
@@ -236,7 +237,11 @@ fn choose(session: &dyn Session, path: &Path, wanted: Option<&str>) -> Result<Va
             .variables()
             .into_iter()
             .find(|v| v.name.trim_start_matches('/') == name.trim_start_matches('/'))
-            .ok_or_else(|| Error::Invalid(format!("no numeric variable `{name}` in `{file}`")))?,
+            .ok_or_else(|| {
+                let known = session.variables().into_iter().map(|v| v.name);
+                let (path, nearest) = (file.to_string(), nearest(name, known));
+                ncforge::Error::NotFound { kind: "numeric variable", name: name.into(), path, nearest }
+            })?,
         None => session
             .variables()
             .into_iter()

@@ -99,16 +99,12 @@ fn format_of(source: &Schema, kept: &Schema, options: &CopyOptions) -> Result<Fo
 
 /// The variables that names mean, in the source's order.
 fn chosen(source: &Schema, names: &Names, path: &str) -> Result<BTreeSet<VarId>> {
-    let missing = |kind, name: &str| match source.find_skipped(name) {
-        Some(skipped) => skipped.error(path),
-        None => Error::NotFound { kind, name: name.into(), path: path.into() },
-    };
     let mut set = BTreeSet::new();
     for name in &names.vars {
-        set.insert(source.find_var(name).ok_or_else(|| missing("variable", name))?);
+        set.insert(source.find_var(name).ok_or_else(|| source.no_variable(name, path))?);
     }
     for name in &names.groups {
-        let top = source.find_group(name).ok_or_else(|| missing("group", name))?;
+        let top = source.find_group(name).ok_or_else(|| source.no_group(name, path))?;
         set.extend(source.var_ids().filter(|&v| is_below(source, source.var(v).group, top)));
         let within = format!("{}/", source.group_path(top).trim_end_matches('/'));
         if let Some(s) = source.skipped.iter().find(|s| s.is_damaged() && s.path.starts_with(&within)) {

@@ -125,21 +125,21 @@ fn classic_has_none(schema: &Schema, options: &CopyOptions) -> Result<Vec<String
 
 /// Names in a specification that mean nothing are mistakes.
 fn check_names(schema: &Schema, source: &dyn Source, options: &CopyOptions) -> Result<()> {
-    let unknown = |kind, name: &str| Error::NotFound { kind, name: name.into(), path: source.name() };
+    let no_variable = |name: &str| schema.no_variable(name, &source.name());
     if let Chunks::Spec(spec) = &options.chunks {
         for (name, _) in &spec.vars {
-            schema.find_var(name).ok_or_else(|| unknown("variable", name))?;
+            schema.find_var(name).ok_or_else(|| no_variable(name))?;
         }
         for (name, _) in &spec.dims {
             let path = name.trim_start_matches('/');
             (0..schema.dims.len())
                 .any(|d| schema.dims[d].name == *name || dim_path(schema, d).trim_start_matches('/') == path)
                 .then_some(())
-                .ok_or_else(|| unknown("dimension", name))?;
+                .ok_or_else(|| schema.no_dimension("dimension", name, &source.name()))?;
         }
     }
     for name in options.filters.iter().filter_map(|f| f.vars.as_ref()).flatten() {
-        schema.find_var(name).ok_or_else(|| unknown("variable", name))?;
+        schema.find_var(name).ok_or_else(|| no_variable(name))?;
     }
     Ok(())
 }

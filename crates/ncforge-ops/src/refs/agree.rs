@@ -17,11 +17,7 @@ pub(super) fn dimension(inputs: &Inputs<'_>, given: Option<&str>) -> Result<Stri
     if let Some(name) = given {
         return match schema.dims.iter().any(|d| d.name == name) {
             true => Ok(name.to_owned()),
-            false => Err(Error::NotFound {
-                kind: "dimension",
-                name: name.to_owned(),
-                path: inputs.names[0].clone(),
-            }),
+            false => Err(schema.no_dimension("dimension", name, &inputs.names[0])),
         };
     }
     if let Some(dim) = schema.dims.iter().find(|d| d.unlimited) {

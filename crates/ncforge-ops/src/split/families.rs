@@ -67,11 +67,8 @@ impl Families {
         let schema = source.schema();
         let by_name = |name: &str| schema.dims_in(Schema::ROOT).find(|d| schema.dim(*d).name == name);
         let need = |name: &str| {
-            by_name(name).ok_or_else(|| Error::NotFound {
-                kind: "dimension",
-                name: name.to_owned(),
-                path: source.path().display().to_string(),
-            })
+            let file = || source.path().display().to_string();
+            by_name(name).ok_or_else(|| schema.no_dimension("dimension", name, &file()))
         };
         let usual = options.scheme.dims().and_then(|[x, y]| Some((by_name(x)?, by_name(y)?)));
         let mains = match &options.dims {

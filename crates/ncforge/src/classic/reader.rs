@@ -185,6 +185,7 @@ impl Container for ClassicFile {
             kind: "variable",
             name: format!("number {}", var.0),
             path: self.store.name().to_owned(),
+            nearest: None,
         })?;
         if let Some(place) = cell.get() {
             return Ok(place.clone());

@@ -161,8 +161,7 @@ fn request(asked: &Asked, source: &Dataset) -> Result<CombineRequest> {
     let schema = source.schema();
     for dim in &asked.dims {
         if schema.find_dim(Schema::ROOT, dim).is_none() {
-            let path = source.path().display().to_string();
-            return Err(Error::NotFound { kind: "dimension", name: dim.clone(), path }.into());
+            return Err(schema.no_dimension("dimension", dim, &source.path().display().to_string()).into());
         }
     }
     let mut chunks = TileChunks::Auto;

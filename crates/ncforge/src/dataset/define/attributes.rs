@@ -4,6 +4,7 @@ use super::objects::check_type;
 use super::{Definer, known};
 use crate::codec::quantize::Quantize;
 use crate::error::{Error, Late, Result};
+use crate::model::no_attribute;
 use crate::model::{Attribute, Definition, GroupId, Schema, VarId};
 
 /// What has attributes.
@@ -108,8 +109,9 @@ impl Definer {
 
     fn find_attribute(&self, owner: Owner, name: &str) -> Result<usize> {
         let schema = self.schema();
-        let at = owner.attributes(schema)?.iter().position(|a| a.name == name);
-        at.ok_or_else(|| Error::NotFound { kind: "attribute", name: name.into(), path: owner.path(schema) })
+        let attributes = owner.attributes(schema)?;
+        let at = attributes.iter().position(|a| a.name == name);
+        at.ok_or_else(|| no_attribute(name, owner.path(schema), attributes))
     }
 
     /// An error for a fill value that comes too late: what a variable was filled with stays in the file.
