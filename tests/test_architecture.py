@@ -48,7 +48,7 @@ OPS = {
         "boxes", "choosing", "compare", "profile", "progress", "sampling", "source", "tune", "written",
     },
     "traffic": {"choosing", "copy"},
-    "combine": {"copy", "raw_chunks", "progress", "source", "tune"},
+    "combine": {"copy", "describe", "raw_chunks", "progress", "source", "tune"},
     "split": {"combine", "copy", "progress", "source"},
     "doctor": {"choosing", "describe", "profile", "sampling", "tune"},
 }  # fmt: skip

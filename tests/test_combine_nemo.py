@@ -177,3 +177,20 @@ def test_tiles_of_xios_without_domain_attributes(tmp_path: Path) -> None:
     with netCDF4.Dataset(out) as ds:
         assert ds["v"].shape == (3, 8)
         assert ds.ncattrs() == []
+
+
+@pytest.mark.parametrize("square", [False, True])
+def test_ids_that_no_longer_match(tmp_path: Path, square: bool) -> None:
+    """Where a program has put dimensions into another order, lengths tell which ones are split, if they leave no choice."""
+    whole = ocean(24, 24 if square else 30)
+    mosaic = tl.nemo(tmp_path, whole, (2, 2), DEFLATED)
+    for path in mosaic.paths:
+        with netCDF4.Dataset(path, "a") as ds:
+            # Those of `c` and `k`, as if these had come first.
+            ds.DOMAIN_dimensions_ids = np.array([5, 6], "i4")
+    if square:
+        said = combine(mosaic, tmp_path / "out.nc", code=4).stderr
+        assert "DOMAIN_dimensions_ids and dimensions do not go together" in said
+    else:
+        combine(mosaic, tmp_path / "out.nc")
+        tl.check(tmp_path / "out.nc", whole, mosaic)

@@ -140,7 +140,7 @@ def combine(
     differing
         "error" (the default) or "first": when a variable that is not split differs between tiles.
     coords
-        A file with coordinates for the holes.
+        A file with coordinates for the holes; its other variables are not used.
     times
         Only these records: a slice, the first and the one after the last, or as "2:10".
     vars

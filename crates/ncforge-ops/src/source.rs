@@ -10,7 +10,7 @@ use std::sync::Arc;
 
 use crate::raw_chunks;
 pub(crate) use crate::raw_chunks::RawChunk;
-use ncforge::model::{Schema, Values, VarId};
+use ncforge::model::{Format, Schema, Values, VarId};
 use ncforge::raw::{Place, VarLayout, coordinates};
 use ncforge::store::ReadStore;
 use ncforge::{Dataset, Engine, Hyperslab, Result};
@@ -31,6 +31,10 @@ pub(crate) trait Source: Sync {
     fn schema(&self) -> &Schema;
     /// What it is called in messages.
     fn name(&self) -> String;
+    /// Format of the files behind it.
+    fn format(&self) -> Format {
+        self.schema().format
+    }
     /// The files behind it: what a journal belongs to.
     fn files(&self) -> Vec<PathBuf>;
     /// The engine that reads.

@@ -100,6 +100,9 @@ fn hint(error: &Error) -> Option<Cow<'static, str>> {
         Error::TilesUnless { unless: TileOption::DifferingFirst, .. } => {
             Some("give tiles of one run and one date; differing=\"first\" takes the first tile's")
         }
+        Error::TilesUnless { unless: TileOption::HolesFill, .. } => {
+            Some("holes=\"fill\" fills them: models often write no tile where all is land")
+        }
         Error::Interrupted(_) => Some("the same call with resume=True goes on"),
         _ => None,
     };

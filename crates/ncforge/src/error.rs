@@ -19,7 +19,7 @@ pub type Result<T, E = Error> = std::result::Result<T, E>;
 #[non_exhaustive]
 pub enum Error {
     /// The operating system refused a request.
-    #[error("cannot {op} `{path}`: {source}")]
+    #[error("cannot {op} `{path}`: {}", said(source))]
     Io {
         /// What was tried: "open", "read 4096 bytes at offset 128 of", …
         op: String,
@@ -329,6 +329,8 @@ pub enum TileOption {
     AllowRagged,
     /// What is not distributed may differ: the first tile's is taken.
     DifferingFirst,
+    /// Places in no tile are filled.
+    HolesFill,
 }
 
 /// What is defined of a variable before it has values.
@@ -454,12 +456,27 @@ impl Error {
             | Error::Tiles(_)
             | Error::TilesUnless { .. }
             | Error::Changed { .. } => 4,
+            Error::Io { source, .. } if has_no_descriptor(source) => 1,
             Error::Io { op, .. } if op.starts_with("open") || op.starts_with("read") => 4,
             Error::Verify(_) => 3,
             Error::Interrupted(_) => 5,
             other if other.is_usage() => 2,
             _ => 1,
         }
+    }
+}
+
+/// Whether the process, or the machine, has as many files open as it may have: no fault of the file.
+fn has_no_descriptor(e: &std::io::Error) -> bool {
+    matches!(e.raw_os_error(), Some(libc::EMFILE | libc::ENFILE))
+}
+
+/// What the system says; of an error that was made here, the same words.
+fn said(e: &std::io::Error) -> String {
+    let is_bare = e.raw_os_error().is_none() && e.get_ref().is_none();
+    match e.kind() {
+        std::io::ErrorKind::NotFound if is_bare => "No such file or directory".to_owned(),
+        _ => e.to_string(),
     }
 }
 

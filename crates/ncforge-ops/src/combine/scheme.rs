@@ -15,7 +15,7 @@ mod wrf;
 
 use ncforge::Result;
 
-pub(crate) use convention::{AxisPlace, Header, Place, Scheme, Span};
+pub(crate) use convention::{AxisPlace, Header, Place, Scheme, Span, may_differ};
 pub use generic::{GenericScheme, Placement, Position};
 pub(crate) use names::RENAMED;
 

@@ -99,7 +99,7 @@ pub(crate) fn plan_with(
     }
     Ok(Plan {
         input,
-        source_format: source.schema().format.kind(),
+        source_format: source.format().kind(),
         format: schema.format.kind(),
         memory: memory.total,
         threads: engine.threads(),

@@ -7,6 +7,7 @@ use std::sync::Mutex;
 use super::super::left_out::LeftOut;
 use super::super::options::Differing;
 use super::{From, Mosaic};
+use crate::words::many;
 use ncforge::model::{Values, VarId};
 use ncforge::raw::{Region, unravel};
 use ncforge::{Dataset, Error, Hyperslab, Result, TileOption};
@@ -86,7 +87,11 @@ pub(crate) fn agree(mosaic: &Mosaic, differing: Differing) -> Result<(Vec<String
     for (var, ..) in &differences {
         if last != Some(*var) {
             let n = differences.iter().filter(|d| d.0 == *var).count();
-            notes.push(format!("`{}` differs in {n} tiles: the first tile's is taken", name(var)));
+            notes.push(format!(
+                "`{}` differs in {}: the first tile's is taken",
+                name(var),
+                many(n as u64, "tile")
+            ));
             last = Some(*var);
         }
     }
@@ -208,7 +213,7 @@ fn unlike(x: &Values, y: &Values, block: &Region) -> Option<String> {
 }
 
 /// An array in blocks of bounded size, along its first dimensions.
-fn blocks(count: &[u64]) -> Vec<Region> {
+pub(super) fn blocks(count: &[u64]) -> Vec<Region> {
     if count.contains(&0) {
         return Vec::new();
     }

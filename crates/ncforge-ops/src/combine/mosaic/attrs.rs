@@ -1,6 +1,10 @@
-//! Attributes of a variable in several tiles: some must agree, some span, the rest is the first tile's.
+//! Attributes in several tiles: some must agree, some span, the rest is the first tile's.
 
-use ncforge::model::{Attribute, DType, Number, Schema, VarId, Variable};
+use crate::describe::attribute_words;
+use ncforge::model::{Attribute, DType, GroupId, Number, Schema, VarId};
+
+/// Characters of a value that messages show.
+const SHOWN: usize = 60;
 
 /// What the values mean depends on these.
 const MEANING: [&str; 9] = [
@@ -22,8 +26,100 @@ pub(crate) struct Conflicts {
     pub(crate) meaning: Option<(String, String)>,
     /// `valid_min`, `valid_max`, `valid_range` or `actual_range` of the first tile's variable, to be widened.
     pub(crate) ranges: Vec<(VarId, Attribute)>,
-    /// Others: variable and attribute.
-    pub(crate) others: Vec<(String, String)>,
+    /// Others.
+    pub(crate) others: Vec<Unlike>,
+}
+
+/// An attribute that differs.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Unlike {
+    /// "global attribute `title`", "attribute `tas:long_name`".
+    pub(crate) what: String,
+    /// Its value in the first file; `None` where it has no such attribute.
+    pub(crate) first: Option<String>,
+    /// In the other file.
+    pub(crate) other: Option<String>,
+}
+
+impl Unlike {
+    fn new(
+        what: String,
+        (first, a): (&Schema, Option<&Attribute>),
+        (other, b): (&Schema, Option<&Attribute>),
+    ) -> Unlike {
+        let shown =
+            |schema: &Schema, attr: Option<&Attribute>| attr.map(|a| shortened(&attribute_words(schema, a)));
+        Unlike { what, first: shown(first, a), other: shown(other, b) }
+    }
+
+    /// An attribute of a variable, and what the other file has.
+    pub(super) fn of_var(
+        (first, v): (&Schema, VarId),
+        name: &str,
+        other: (&Schema, Option<&Attribute>),
+    ) -> Unlike {
+        let path = first.var_path(v);
+        let what = format!("attribute `{}:{name}`", path.trim_start_matches('/'));
+        Unlike::new(what, (first, first.var(v).attr(name)), other)
+    }
+
+    /// What two files have.
+    pub(crate) fn values(&self, first: &str, other: &str) -> String {
+        let said = |value: &Option<String>, file: &str| match value {
+            Some(value) => format!("{value} in {file}"),
+            None => format!("none in {file}"),
+        };
+        format!("the {} differs: {}, {}", self.what, said(&self.first, first), said(&self.other, other))
+    }
+}
+
+fn shortened(text: &str) -> String {
+    match text.char_indices().nth(SHOWN) {
+        Some((end, _)) => format!("{}…", &text[..end]),
+        None => text.to_owned(),
+    }
+}
+
+/// Names of the attributes in which two lists differ, in order.
+fn unlike_names<'a>(a: &'a [Attribute], b: &'a [Attribute]) -> Vec<&'a str> {
+    if a == b {
+        return Vec::new();
+    }
+    let find = |list: &'a [Attribute], name: &str| list.iter().find(|x| x.name == name);
+    let mut names: Vec<&str> = Vec::new();
+    for x in a.iter().chain(b) {
+        if !names.contains(&x.name.as_str()) && find(a, &x.name) != find(b, &x.name) {
+            names.push(&x.name);
+        }
+    }
+    names
+}
+
+/// Compares the attributes of the groups that both have, but for those of the whole file that `may_differ`.
+pub(crate) fn compare_global_attributes(
+    first: &Schema,
+    tile: &Schema,
+    may_differ: impl Fn(&str) -> bool,
+) -> Vec<Unlike> {
+    let mut found = Vec::new();
+    for g in 0..first.groups.len() {
+        let path = first.group_path(GroupId(g));
+        let other = if g == 0 { Some(GroupId(0)) } else { tile.find_group(&path) };
+        let Some(other) = other else { continue };
+        let (a, b) = (&first.groups[g].attrs, &tile.groups[other.0].attrs);
+        for name in unlike_names(a, b) {
+            if g == 0 && may_differ(name) {
+                continue;
+            }
+            let what = match g {
+                0 => format!("global attribute `{name}`"),
+                _ => format!("attribute `{path}:{name}`"),
+            };
+            let find = |list: &[Attribute]| list.iter().find(|x| x.name == name).cloned();
+            found.push(Unlike::new(what, (first, find(a).as_ref()), (tile, find(b).as_ref())));
+        }
+    }
+    found
 }
 
 /// Compares the attributes of the variables that both have. `same`: variables have the same numbers.
@@ -31,34 +127,29 @@ pub(crate) fn compare_attributes(first: &Schema, tile: &Schema, same: bool) -> C
     let mut found = Conflicts::default();
     for v in first.var_ids() {
         let other = if same { Some(v) } else { tile.find_var(&first.var_path(v)) };
-        let Some(other) = other else { continue };
-        let (a, b) = (first.var(v), tile.var(other));
-        if a.attrs != b.attrs {
-            compare_one(first, v, a, b, &mut found);
+        if let Some(other) = other {
+            compare_one((first, v), (tile, other), &mut found);
         }
     }
     found
 }
 
-fn compare_one(first: &Schema, v: VarId, a: &Variable, b: &Variable, found: &mut Conflicts) {
-    let names = a.attrs.iter().chain(&b.attrs).map(|x| &x.name);
-    let mut seen: Vec<&String> = Vec::new();
-    for name in names {
-        if seen.contains(&name) {
-            continue;
-        }
-        seen.push(name);
+/// Compares the attributes of one variable.
+pub(super) fn compare_one(
+    (first, v): (&Schema, VarId),
+    (tile, other): (&Schema, VarId),
+    found: &mut Conflicts,
+) {
+    let (a, b) = (first.var(v), tile.var(other));
+    for name in unlike_names(&a.attrs, &b.attrs) {
         let (x, y) = (a.attr(name), b.attr(name));
-        if x == y {
-            continue;
-        }
-        let spans = ["valid_min", "valid_max", "valid_range", "actual_range"].contains(&name.as_str());
+        let spans = ["valid_min", "valid_max", "valid_range", "actual_range"].contains(&name);
         match y {
-            _ if MEANING.contains(&name.as_str()) => {
-                found.meaning.get_or_insert((first.var_path(v), name.clone()));
+            _ if MEANING.contains(&name) => {
+                found.meaning.get_or_insert((first.var_path(v), name.to_owned()));
             }
             Some(y) if spans && x.is_some_and(|x| x.dtype == y.dtype) => found.ranges.push((v, y.clone())),
-            _ => found.others.push((first.var_path(v), name.clone())),
+            _ => found.others.push(Unlike::of_var((first, v), name, (tile, y))),
         }
     }
 }

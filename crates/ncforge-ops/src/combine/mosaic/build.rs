@@ -1,6 +1,6 @@
 //! From files to a mosaic.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeMap, HashMap};
 use std::path::PathBuf;
 
 use super::super::files::{self, Found};
@@ -8,11 +8,11 @@ use super::super::left_out::LeftOut;
 use super::super::options::{CombineOptions, Holes};
 use super::super::scheme::{self, Header, Scheme};
 use super::super::tiles::Tiles;
-use super::attrs::widen;
 use super::join::{Mapping, join};
 use super::pattern::{MOST_NAMES, Pattern};
 use super::scan::{Scanned, first, scan};
-use super::{DimKind, Existing, Facts, From, Mosaic, chunks, coords, dims, fill};
+use super::{DimKind, Existing, Facts, From, Mosaic, chunks, coords, dims, fill, holes, unlike};
+use crate::words::many;
 use ncforge::model::{DimId, Schema, VarId};
 use ncforge::{Engine, Error, Result, TileOption};
 
@@ -42,7 +42,8 @@ pub(crate) fn build(
     let missing = counted(&tiles, &scanned, &*scheme, options)?;
     let (mut schema, maps) = join(&tiles, &head, &scanned)?;
     let mut left_out = LeftOut::default();
-    attributes(&tiles, &mut schema, &scanned, &mut notes, &mut left_out)?;
+    let head_vars = head.schema.vars.len();
+    unlike::attributes(&tiles, &mut schema, &scanned, head_vars, options, &mut notes, &mut left_out)?;
     for (tile, one) in scanned.iter().enumerate() {
         if let Some(what) = &one.skipped {
             left_out.add(tile, what);
@@ -67,7 +68,11 @@ pub(crate) fn build(
         Some(_) if options.records.is_some() => {
             return Err(Error::Invalid("records cannot be chosen for tiles that are put into a file".into()));
         }
-        Some(path) => Some(Existing::open(path, &mut schema, &found.kinds, engine)?),
+        Some(path) => {
+            let (existing, unlike) = Existing::open(path, &mut schema, &found.kinds, &*scheme, engine)?;
+            unlike::with_existing(&tiles, path, &unlike, &mut notes, &mut left_out);
+            Some(existing)
+        }
         None => None,
     };
     let (patterns, from) = patterns(&tiles, &schema, &facts, &found.kinds, &mut notes)?;
@@ -75,12 +80,14 @@ pub(crate) fn build(
     let bytes = scanned.iter().map(|s| s.bytes).sum();
     let mut mosaic = Mosaic {
         layouts: Vec::new(),
+        tile_format: schema.format,
         schema,
         scheme,
         tiles,
         facts,
         dims: found.kinds,
         patterns,
+        holes: Vec::new(),
         from,
         fills,
         patches: BTreeMap::new(),
@@ -94,6 +101,7 @@ pub(crate) fn build(
         var_groups: Vec::new(),
     };
     check_holes(&mosaic, options)?;
+    mosaic.holes = holes::holes(&mosaic)?;
     mosaic.layouts = chunks::layouts(&mosaic, &head, &scanned)?;
     if mosaic.existing.is_none() {
         coords::patch(&mut mosaic, options)?;
@@ -182,8 +190,9 @@ fn counted(
     let names: Vec<String> = missing.iter().take(MOST_NAMES).map(|&n| sibling(&tiles.name(0), n)).collect();
     let more = missing.len().saturating_sub(MOST_NAMES);
     let what = format!(
-        "{} of {total} tiles are missing: {}{}",
+        "{} of {total} tiles {} missing: {}{}",
         total - given,
+        if total - given == 1 { "is" } else { "are" },
         names.join(", "),
         if more > 0 { format!(" and {more} more") } else { String::new() }
     );
@@ -199,40 +208,6 @@ fn sibling(path: &str, number: u64) -> String {
         }
         None => format!("number {number}"),
     }
-}
-
-/// Attributes of variables: an error where their meaning differs.
-fn attributes(
-    tiles: &Tiles,
-    schema: &mut Schema,
-    scanned: &[Scanned],
-    notes: &mut Vec<String>,
-    left_out: &mut LeftOut,
-) -> Result<()> {
-    let mut others: BTreeSet<&(String, String)> = BTreeSet::new();
-    for (i, one) in scanned.iter().enumerate() {
-        if let Some((var, attr)) = &one.conflicts.meaning {
-            return Err(Error::Tiles(format!(
-                "`{}` and `{}` do not go together: the attribute `{var}:{attr}` differs",
-                tiles.name(0),
-                tiles.name(i)
-            )));
-        }
-        for (v, attr) in &one.conflicts.ranges {
-            if let Some(own) = schema.vars[v.0].attrs.iter_mut().find(|a| a.name == attr.name) {
-                widen(own, attr);
-            }
-        }
-        let of_place = |attr: &str| !scanned[0].place.axes.is_empty() && attr == "domain_decomposition";
-        for other @ (var, attr) in one.conflicts.others.iter().filter(|other| !of_place(&other.1)) {
-            others.insert(other);
-            left_out.add(i, format!("the attribute `{var}:{attr}`"));
-        }
-    }
-    for (var, attr) in others.iter().take(MOST_NAMES) {
-        notes.push(format!("the attribute `{var}:{attr}` differs between tiles: the first tile's is taken"));
-    }
-    Ok(())
 }
 
 fn inverted(map: &Mapping, vars: usize) -> Vec<Option<VarId>> {
@@ -320,14 +295,15 @@ fn check_holes(mosaic: &Mosaic, options: &CombineOptions) -> Result<()> {
         })
         .collect();
     let what = format!(
-        "{} points of ({}) are in no tile: {}{}",
-        p.hole_elements,
+        "{} of ({}) {} in no tile: {}{}",
+        many(p.hole_elements, "point"),
         names.join(", "),
+        if p.hole_elements == 1 { "is" } else { "are" },
         places.join("; "),
         if p.holes.len() > MOST_NAMES { " and more" } else { "" }
     );
     if options.holes == Holes::Error {
-        return Err(Error::Tiles(what));
+        return Err(Error::TilesUnless { what, unless: TileOption::HolesFill });
     }
     if !options.allow_missing && !mosaic.scheme.leaves_out_tiles() {
         return Err(Error::TilesUnless {

@@ -3,10 +3,13 @@
 //! Where a whole row or column of tiles was left out, the coordinate along it has a hole. A file with coordinates
 //! fills it; else, where the known points of a one-dimensional coordinate are evenly spaced, the others follow.
 
+use std::collections::BTreeMap;
+
 use super::super::options::CombineOptions;
 use super::read::fill_all;
-use super::{From, Mosaic};
+use super::{From, Mosaic, cf};
 use crate::source::Source;
+use crate::words::many;
 use ncforge::model::{Atomic, DType, Number, VarId};
 use ncforge::{Buffer, Dataset, Error, Hyperslab, Result};
 
@@ -15,42 +18,61 @@ const EVEN: f64 = 1e-3;
 /// Bytes of one variable that is patched, at most.
 const MOST_BYTES: u64 = 1 << 30;
 
-/// Finds values for the holes of coordinates.
+/// Finds values for the holes of coordinates, and notes which ones stay filled.
 pub(crate) fn patch(mosaic: &mut Mosaic, options: &CombineOptions) -> Result<()> {
     let coords = options.coords.as_ref().map(|path| Dataset::open_with(path, &mosaic.engine)).transpose()?;
+    let named = cf::named(&mosaic.schema);
+    let named_there = coords.as_ref().map(|coords| cf::named(coords.schema())).unwrap_or_default();
+    let mut filled: BTreeMap<u64, Vec<String>> = BTreeMap::new();
     for v in mosaic.schema.var_ids().collect::<Vec<_>>() {
         let From::Pattern(p) = mosaic.from[v.0] else { continue };
-        if mosaic.patterns[p].hole_elements == 0 {
+        let points = mosaic.patterns[p].hole_elements;
+        if points == 0 {
             continue;
         }
         let name = mosaic.schema.var_path(v).trim_start_matches('/').to_owned();
-        if let Some(coords) = &coords
-            && let Some(theirs) = coords.schema().find_var(&name)
-        {
+        let theirs = coords.as_ref().and_then(|c| Some((c, c.schema().find_var(&name)?)));
+        let is_coordinate = cf::is_coordinate(&mosaic.schema, v, &named)
+            || theirs.is_some_and(|(c, theirs)| cf::is_coordinate(c.schema(), theirs, &named_there));
+        if !is_coordinate {
+            continue;
+        }
+        if let Some((coords, theirs)) = theirs {
             if let Some(bytes) = from_file(mosaic, v, coords, theirs)? {
                 mosaic.notes.push(format!("holes of `{name}` are filled from `{}`", coords.path().display()));
                 mosaic.patches.insert(v, bytes);
             }
             continue;
         }
-        if is_coordinate(mosaic, v) {
-            match regular(mosaic, v)? {
-                Some(bytes) => {
-                    mosaic
-                        .notes
-                        .push(format!("the evenly spaced coordinate `{name}` is continued over its holes"));
-                    mosaic.patches.insert(v, bytes);
-                }
-                None => mosaic.notes.push(format!(
-                    "the coordinate `{name}` has holes, and is not evenly spaced: `ncforge combine --coords FILE` fills them"
-                )),
-            }
+        if !is_of_dimension(mosaic, v) {
+            filled.entry(points).or_default().push(format!("`{name}`"));
+            continue;
         }
+        match regular(mosaic, v)? {
+            Some(bytes) => {
+                mosaic
+                    .notes
+                    .push(format!("the evenly spaced coordinate `{name}` is continued over its holes"));
+                mosaic.patches.insert(v, bytes);
+            }
+            None => mosaic.notes.push(format!(
+                "the coordinate `{name}` has holes, and is not evenly spaced: `ncforge combine --coords FILE` fills them"
+            )),
+        }
+    }
+    for (points, names) in filled {
+        let have = if names.len() == 1 { "has" } else { "have" };
+        mosaic.notes.push(format!(
+            "{} {have} {}: `ncforge combine --coords FILE` fills them",
+            names.join(", "),
+            many(points, "filled point")
+        ));
     }
     Ok(())
 }
 
-fn is_coordinate(mosaic: &Mosaic, v: VarId) -> bool {
+/// Whether it is the coordinate variable of a split dimension.
+fn is_of_dimension(mosaic: &Mosaic, v: VarId) -> bool {
     let var = mosaic.schema.var(v);
     matches!(var.dims[..], [d] if mosaic.schema.dim(d).name == var.name && mosaic.dims[d.0] == super::DimKind::Split)
         && matches!(var.dtype, DType::Atomic(a) if a != Atomic::Char)

@@ -61,8 +61,8 @@ fn picture(mosaic: &Mosaic, p: usize) -> Picture {
         shape: pattern.shape.clone(),
         tiles: pattern.boxes.len(),
         lattice: starts.iter().map(Vec::len).collect(),
-        hole_points: pattern.hole_elements,
-        holes: pattern.holes.iter().map(|h| (h.start.clone(), h.count.clone())).collect(),
+        hole_points: mosaic.holes[p].points,
+        holes: mosaic.holes[p].boxes.iter().map(|h| (h.start.clone(), h.count.clone())).collect(),
         variables: mosaic
             .schema
             .var_ids()

@@ -5,6 +5,8 @@
 
 use std::path::Path;
 
+use super::super::scheme::{Scheme, may_differ};
+use super::attrs::{Unlike, compare_attributes, compare_global_attributes};
 use super::facts::DimKind;
 use ncforge::model::{Format, Schema, Values, VarId};
 use ncforge::raw::{ChunkGrid, unravel};
@@ -18,13 +20,15 @@ pub(crate) struct Existing {
 }
 
 impl Existing {
-    /// Opens it, checks that it goes with the tiles, and makes the whole as long as the longer of both.
+    /// Opens it, checks that it goes with the tiles, and makes the whole as long as the longer of both. Also gives the attributes
+    /// of the tiles that it has not, or otherwise.
     pub(super) fn open(
         path: &Path,
         whole: &mut Schema,
         kinds: &[DimKind],
+        scheme: &dyn Scheme,
         engine: &Engine,
-    ) -> Result<Existing> {
+    ) -> Result<(Existing, Vec<Unlike>)> {
         let dataset = Dataset::open_with(path, engine)?;
         let own = dataset.schema();
         let wrong =
@@ -50,6 +54,17 @@ impl Existing {
             }
             vars[to.0] = Some(v);
         }
+        let conflicts = compare_attributes(own, whole, false);
+        if let Some((var, attr)) = &conflicts.meaning {
+            return Err(wrong(format!("the attribute `{var}:{attr}` differs")));
+        }
+        let mut unlike = compare_global_attributes(own, whole, |name| may_differ(scheme, whole, name));
+        unlike.extend(conflicts.others);
+        for (v, range) in &conflicts.ranges {
+            unlike.push(Unlike::of_var((own, *v), &range.name, (whole, Some(range))));
+        }
+        // What it has besides is not lost.
+        unlike.retain(|one| one.other.is_some());
         // What the file says of itself stays.
         whole.groups[0].attrs.clone_from(&own.groups[0].attrs);
         for (v, theirs) in vars.iter().enumerate() {
@@ -57,7 +72,7 @@ impl Existing {
                 whole.vars[v].attrs.clone_from(&own.var(*theirs).attrs);
             }
         }
-        Ok(Existing { dataset, vars })
+        Ok((Existing { dataset, vars }, unlike))
     }
 
     /// Where it is.

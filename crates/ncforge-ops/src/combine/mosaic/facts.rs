@@ -2,6 +2,7 @@
 
 use super::super::scheme::Span;
 use ncforge::model::VarId;
+use ncforge::raw::Region;
 
 /// What a dimension of the whole is to the tiles.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -42,4 +43,13 @@ impl Facts {
             None => (v.0 < self.var_count).then_some(v),
         }
     }
+}
+
+/// The holes of one pattern.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Holes {
+    /// Points of all of them.
+    pub(crate) points: u64,
+    /// Boxes that hold them.
+    pub(crate) boxes: Vec<Region>,
 }

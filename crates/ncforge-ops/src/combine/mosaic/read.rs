@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use super::{DimKind, From, Mosaic};
 use crate::source::{RawChunk, Source, VarGroup};
-use ncforge::model::{Schema, Value, Values, VarId};
+use ncforge::model::{Format, Schema, Value, Values, VarId};
 use ncforge::raw::{ChunkGrid, Place, Region, VarLayout, unravel};
 use ncforge::{Engine, Error, Hyperslab, Result};
 
@@ -154,6 +154,10 @@ impl Source for Mosaic {
             1 => self.tiles.name(0),
             n => format!("{} and {} other tiles", self.tiles.name(0), n - 1),
         }
+    }
+
+    fn format(&self) -> Format {
+        self.tile_format
     }
 
     fn files(&self) -> Vec<PathBuf> {

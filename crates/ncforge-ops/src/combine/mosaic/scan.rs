@@ -2,9 +2,9 @@
 
 use std::sync::OnceLock;
 
-use super::super::scheme::{Header, Place, Scheme};
+use super::super::scheme::{Header, Place, Scheme, may_differ};
 use super::super::tiles::{Seen, Tiles};
-use super::attrs::{Conflicts, compare_attributes};
+use super::attrs::{Conflicts, Unlike, compare_attributes, compare_global_attributes};
 use ncforge::model::{Filter, Schema, VarId};
 use ncforge::raw::{Element, Place as Stored};
 use ncforge::{Dataset, Engine, Error, Result};
@@ -29,6 +29,8 @@ pub(crate) struct Scanned {
     /// Its description, where it is built differently from the first tile's.
     pub(crate) schema: Option<Schema>,
     pub(crate) conflicts: Conflicts,
+    /// Global attributes that differ from the first tile's, and are not the tile's own.
+    pub(crate) global: Vec<Unlike>,
     /// Variables (of a tile built as the first) stored in another way than the first tile's.
     pub(crate) stored_differently: Vec<VarId>,
     pub(crate) bytes: u64,
@@ -134,6 +136,11 @@ impl Scan<'_> {
         Err(header.wrong(format!("is no tile of the scheme {}{as_other}", self.scheme.name())))
     }
 
+    fn global(&self, schema: &Schema) -> Vec<Unlike> {
+        let first = &self.first.schema;
+        compare_global_attributes(first, schema, |name| may_differ(self.scheme, first, name))
+    }
+
     fn whole(&self, i: usize, dataset: &Dataset) -> Result<Option<Scanned>> {
         let schema = dataset.schema();
         let name = self.tiles.name(i);
@@ -159,6 +166,7 @@ impl Scan<'_> {
             place,
             lens: schema.dims.iter().map(|d| d.len).collect(),
             conflicts: compare_attributes(&self.first.schema, schema, same),
+            global: self.global(schema),
             schema: (!same).then(|| schema.clone()),
             stored_differently,
             bytes: dataset.container().store().len(),
@@ -177,6 +185,7 @@ impl Scan<'_> {
                 true => compare_attributes(&self.first.schema, schema, same),
                 false => other.conflicts.clone(),
             },
+            global: self.global(schema),
             schema: (!same).then(|| schema.clone()),
             stored_differently: other.stored_differently.clone(),
             bytes: other.bytes,

@@ -7,10 +7,10 @@ use super::super::left_out::LeftOut;
 use super::super::scheme::Scheme;
 use super::super::tiles::Tiles;
 use super::existing::Existing;
-use super::facts::{DimKind, Facts, From};
+use super::facts::{DimKind, Facts, From, Holes};
 use super::pattern::Pattern;
 use crate::source::VarGroup;
-use ncforge::model::{DimId, Schema, VarId};
+use ncforge::model::{DimId, Format, Schema, VarId};
 use ncforge::raw::VarLayout;
 use ncforge::{Buffer, Dataset, Engine};
 
@@ -19,11 +19,15 @@ use ncforge::{Buffer, Dataset, Engine};
 pub(crate) struct Mosaic {
     /// Its description; storage as it shall be in the output.
     pub(crate) schema: Schema,
+    /// Format of the tiles.
+    pub(crate) tile_format: Format,
     pub(crate) scheme: Box<dyn Scheme>,
     pub(crate) tiles: Tiles,
     pub(crate) facts: Vec<Facts>,
     pub(crate) dims: Vec<DimKind>,
     pub(crate) patterns: Vec<Pattern>,
+    /// By pattern.
+    pub(crate) holes: Vec<Holes>,
     /// By variable.
     pub(crate) from: Vec<From>,
     /// By variable: how it is held, as if the whole were a file, and whether its chunks can be moved.

@@ -62,7 +62,13 @@ pub(crate) trait Scheme: Send + Sync + Debug {
     }
     /// Whether a global attribute speaks of the tile and not of the whole.
     fn is_of_tile(&self, global_attribute: &str) -> bool;
-    /// The same of a variable's attribute.
+    /// Whether a global attribute speaks of the tile, or of its file, although the output has one of this name. `first` is the
+    /// first tile.
+    fn is_of_file(&self, first: &Schema, global_attribute: &str) -> bool {
+        let _ = (first, global_attribute);
+        false
+    }
+    /// The same as [`Scheme::is_of_tile`] of a variable's attribute.
     fn is_of_tile_var(&self, attribute: &str) -> bool {
         let _ = attribute;
         false
@@ -71,6 +77,17 @@ pub(crate) trait Scheme: Send + Sync + Debug {
     fn finish(&self, whole: &mut Schema, output: &str) {
         let _ = (whole, output);
     }
+}
+
+/// What programs write about a file, not about what is in it: when it was made, and by which commands.
+const OF_FILE: [&str; 3] = ["history", "timeStamp", "TimeStamp"];
+
+/// Whether tiles of one run may differ in a global attribute: it speaks of the tile or of its file. All that is not known to
+/// do so is taken to speak of the run.
+pub(crate) fn may_differ(scheme: &dyn Scheme, first: &Schema, global_attribute: &str) -> bool {
+    OF_FILE.contains(&global_attribute)
+        || scheme.is_of_tile(global_attribute)
+        || scheme.is_of_file(first, global_attribute)
 }
 
 /// The header of a tile, as schemes look at it.

@@ -12,6 +12,7 @@ use ncforge::model::{Attribute, DimId, Schema};
 
 const DECOMPOSITION: &str = "domain_decomposition";
 const TOTAL: &str = "NumFilesInSet";
+const FILE_NAME: &str = "filename";
 
 #[derive(Debug)]
 pub(crate) struct Fms;
@@ -66,13 +67,17 @@ impl Scheme for Fms {
         global_attribute == TOTAL
     }
 
+    fn is_of_file(&self, _first: &Schema, name: &str) -> bool {
+        name == FILE_NAME
+    }
+
     fn is_of_tile_var(&self, attribute: &str) -> bool {
         attribute == DECOMPOSITION
     }
 
     fn finish(&self, whole: &mut Schema, output: &str) {
-        if let Some(a) = whole.groups[0].attrs.iter_mut().find(|a| a.name == "filename") {
-            *a = Attribute::text("filename", output);
+        if let Some(a) = whole.groups[0].attrs.iter_mut().find(|a| a.name == FILE_NAME) {
+            *a = Attribute::text(FILE_NAME, output);
         }
     }
 }

@@ -12,8 +12,8 @@
 //! `whole:LENGTH`.
 
 use super::convention::{AxisPlace, Header, Place, Scheme, ints};
-use super::names::xios_beside;
-use ncforge::model::Attribute;
+use super::names::{XIOS_FILE, xios_attributes, xios_beside};
+use ncforge::model::{Attribute, Schema};
 use ncforge::{Error, Result};
 
 /// Where a number stands.
@@ -178,6 +178,10 @@ impl Scheme for GenericScheme {
             }
             _ => false,
         })
+    }
+
+    fn is_of_file(&self, first: &Schema, name: &str) -> bool {
+        XIOS_FILE.contains(&name) && !xios_attributes(first).is_empty()
     }
 }
 

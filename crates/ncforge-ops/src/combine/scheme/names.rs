@@ -35,18 +35,22 @@ pub(super) fn xios_beside(name: &str) -> Vec<String> {
     }
 }
 
-/// Removes what XIOS writes of its own about a tile, with or without `DOMAIN_*`.
+/// What XIOS writes about the file of a tile: its name, and an identifier.
+pub(super) const XIOS_FILE: [&str; 2] = ["name", "uuid"];
+
+/// The attributes that XIOS writes of its own about a tile, with or without `DOMAIN_*`.
+pub(super) fn xios_attributes(tile: &Schema) -> Vec<String> {
+    let attrs = &tile.groups[0].attrs;
+    let is_number = |name: &String| attrs.iter().any(|a| a.name == *name && ints(a).is_some());
+    let of_domains = attrs.iter().filter(|a| a.name.starts_with("ibegin")).map(|a| xios_beside(&a.name));
+    // One of them alone is somebody else's.
+    of_domains.filter(|names| names.iter().all(is_number)).flatten().collect()
+}
+
+/// Removes them.
 pub(crate) fn drop_xios(whole: &mut Schema) {
-    let attrs = &mut whole.groups[0].attrs;
-    let of_domains: Vec<Vec<String>> =
-        attrs.iter().filter(|a| a.name.starts_with("ibegin")).map(|a| xios_beside(&a.name)).collect();
-    for names in of_domains.into_iter().filter(|names| !names.is_empty()) {
-        let is_number = |name: &String| attrs.iter().any(|a| a.name == *name && ints(a).is_some());
-        // One of them alone is somebody else's.
-        if names.iter().all(is_number) {
-            attrs.retain(|a| !names.contains(&a.name));
-        }
-    }
+    let names = xios_attributes(whole);
+    whole.groups[0].attrs.retain(|a| !names.contains(&a.name));
 }
 
 /// The coordinate variable of a dimension: of its name, in its group, along it alone.

@@ -7,7 +7,7 @@
 //! another length in every tile.
 
 use super::convention::{Header, Place, Scheme};
-use super::names::{coordinate, drop_xios};
+use super::names::{XIOS_FILE, coordinate, drop_xios, xios_attributes};
 use ncforge::Result;
 use ncforge::model::{DimId, Schema};
 
@@ -39,20 +39,26 @@ impl Scheme for Nemo {
         if lens.iter().any(|&n| n != ids.len()) {
             return Err(tile.wrong("has DOMAIN_* attributes of different lengths"));
         }
+        let span = |i: usize| last[i].saturating_sub(first[i]).saturating_add(1);
+        let points = |i: usize| local.as_ref().and_then(|l| l.get(i).copied()).unwrap_or(span(i));
+        let spans: Vec<i64> = (0..ids.len()).map(span).collect();
+        let dims = dims(tile.schema, &ids, &spans);
         let mut axes = Vec::with_capacity(ids.len());
         for i in 0..ids.len() {
-            let dim = usize::try_from(ids[i] - 1).ok().filter(|&d| d < tile.schema.dims.len()).map(DimId);
-            let Some(dim) = dim else {
+            let Some(dim) = dims[i] else {
                 return Err(tile.wrong(format!("splits dimension number {}, which it does not have", ids[i])));
             };
             let d = tile.schema.dim(dim);
             let n = i64::try_from(d.len).unwrap_or(i64::MAX);
-            let span = last[i].saturating_sub(first[i]).saturating_add(1);
-            let points = local.as_ref().and_then(|l| l.get(i).copied()).unwrap_or(span);
-            if span != n || points != n {
+            if span(i) != n || points(i) != n {
                 return Err(tile.wrong(format!(
-                    "has a dimension `{}` of length {n}, but DOMAIN_* speak of {points} points at {} to {}",
-                    d.name, first[i], last[i]
+                    "has a dimension `{}` of length {n}, but DOMAIN_* speak of {} points at {} to {}: \
+                     DOMAIN_dimensions_ids and dimensions do not go together, as where another program has cut the \
+                     file, or changed the order of its dimensions",
+                    d.name,
+                    points(i),
+                    first[i],
+                    last[i]
                 )));
             }
             let start = first[i].saturating_sub(1).saturating_add(low[i]);
@@ -74,9 +80,36 @@ impl Scheme for Nemo {
         global_attribute.starts_with("DOMAIN_") || ["file_name", "associate_file"].contains(&global_attribute)
     }
 
+    fn is_of_file(&self, first: &Schema, name: &str) -> bool {
+        XIOS_FILE.contains(&name) || xios_attributes(first).iter().any(|own| own == name)
+    }
+
     fn finish(&self, whole: &mut Schema, _output: &str) {
         drop_xios(whole);
     }
+}
+
+/// The split dimensions: by their ids. Programs that change the order of dimensions (NCO) leave the ids as they were; so where
+/// an id names a dimension of another length, by the lengths, if those leave no choice.
+fn dims(tile: &Schema, ids: &[i64], spans: &[i64]) -> Vec<Option<DimId>> {
+    let has = |d: DimId, span: i64| i64::try_from(tile.dim(d).len) == Ok(span);
+    let by_id: Vec<Option<DimId>> = ids
+        .iter()
+        .map(|id| usize::try_from(id - 1).ok().filter(|&d| d < tile.dims.len()).map(DimId))
+        .collect();
+    if by_id.iter().zip(spans).all(|(d, span)| d.is_some_and(|d| has(d, *span))) {
+        return by_id;
+    }
+    let by_length: Option<Vec<Option<DimId>>> = spans
+        .iter()
+        .map(|span| {
+            let mut fitting = (0..tile.dims.len()).map(DimId).filter(|d| has(*d, *span));
+            let only = fitting.next()?;
+            fitting.next().is_none().then_some(Some(only))
+        })
+        .collect();
+    // Two parts of one length would have the same dimension, or two.
+    by_length.filter(|dims| (1..dims.len()).all(|i| !dims[..i].contains(&dims[i]))).unwrap_or(by_id)
 }
 
 /// Unlimited dimensions that hold a list: no variable along them is split, and none of them is an axis with

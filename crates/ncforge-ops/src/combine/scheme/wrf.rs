@@ -68,6 +68,10 @@ impl Scheme for Wrf {
         false
     }
 
+    fn is_of_file(&self, _first: &Schema, name: &str) -> bool {
+        is_of_wrf(name)
+    }
+
     fn finish(&self, whole: &mut Schema, _output: &str) {
         if give_back_names(whole) {
             // No file of WRF: it had no such attributes before it was split.

@@ -1,0 +1,66 @@
+//! Which variables are coordinates, by the CF conventions (chapters 4, 5 and 7), and by NEMO's names.
+
+use std::collections::HashSet;
+
+use ncforge::model::{Attribute, Schema, VarId};
+
+/// Attributes that name variables which say where values are.
+const NAMING: [&str; 5] = ["coordinates", "bounds", "climatology", "grid_mapping", "cell_measures"];
+
+/// Units of latitude and of longitude, and of nothing else (CF, 4.1 and 4.2).
+const UNITS: [&str; 12] = [
+    "degrees_north",
+    "degree_north",
+    "degree_N",
+    "degrees_N",
+    "degreeN",
+    "degreesN",
+    "degrees_east",
+    "degree_east",
+    "degree_E",
+    "degrees_E",
+    "degreeE",
+    "degreesE",
+];
+
+const STANDARD_NAMES: [&str; 6] = [
+    "latitude",
+    "longitude",
+    "grid_latitude",
+    "grid_longitude",
+    "projection_x_coordinate",
+    "projection_y_coordinate",
+];
+
+/// The names that attributes of any variable, or of the file, give to coordinates.
+pub(super) fn named(schema: &Schema) -> HashSet<String> {
+    let attrs = schema.vars.iter().flat_map(|v| &v.attrs).chain(&schema.groups[0].attrs);
+    let mut names = HashSet::new();
+    for attr in attrs.filter(|a| NAMING.contains(&a.name.as_str())) {
+        let words = attr.as_text().unwrap_or_default().split_ascii_whitespace();
+        // `area:` says what a cell measure is, `crs:` is a variable.
+        let is_key = |word: &&str| attr.name == "cell_measures" && word.ends_with(':');
+        names.extend(words.filter(|word| !is_key(word)).map(|word| word.trim_end_matches(':').to_owned()));
+    }
+    names
+}
+
+/// Whether a variable is a coordinate; `named` are the names that [`named`] gives.
+pub(super) fn is_coordinate(schema: &Schema, v: VarId, named: &HashSet<String>) -> bool {
+    let var = schema.var(v);
+    let text = |name: &str| var.attr(name).and_then(Attribute::as_text);
+    let has = |name: &str, known: &[&str]| text(name).is_some_and(|t| known.contains(&t));
+    matches!(var.dims[..], [d] if schema.dim(d).name == var.name)
+        || named.contains(&var.name)
+        || named.contains(&schema.var_path(v))
+        || has("units", &UNITS)
+        || has("standard_name", &STANDARD_NAMES)
+        || has("axis", &["X", "Y", "Z", "T"])
+        || is_of_nemo(&var.name)
+}
+
+/// `nav_lon`, `nav_lat`, `glamt`, `gphit` and their kin, which often have no attributes.
+fn is_of_nemo(name: &str) -> bool {
+    let point = name.strip_prefix("glam").or_else(|| name.strip_prefix("gphi"));
+    name.starts_with("nav_lon") || name.starts_with("nav_lat") || point.is_some_and(|p| p.len() == 1)
+}

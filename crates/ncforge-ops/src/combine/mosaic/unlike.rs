@@ -1,0 +1,106 @@
+//! Attributes in which tiles differ from each other, or from the file into which they are put: errors, notes, and which tiles
+//! have something that the output lacks.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use super::super::left_out::LeftOut;
+use super::super::options::CombineOptions;
+use super::super::tiles::Tiles;
+use super::attrs::{Conflicts, Unlike, compare_one, widen};
+use super::scan::Scanned;
+use ncforge::model::Schema;
+use ncforge::{Error, Result};
+
+/// An attribute that differs: an example, and in how many tiles.
+struct Group<'a> {
+    /// The tile that has what the output has.
+    with: usize,
+    /// The first tile that has it otherwise.
+    tile: usize,
+    example: &'a Unlike,
+    count: usize,
+}
+
+/// Compares the attributes of all tiles: an error where the meaning of values differs. The first `head_vars` variables of
+/// `schema` are the first tile's.
+pub(super) fn attributes(
+    tiles: &Tiles,
+    schema: &mut Schema,
+    scanned: &[Scanned],
+    head_vars: usize,
+    options: &CombineOptions,
+    notes: &mut Vec<String>,
+    left_out: &mut LeftOut,
+) -> Result<()> {
+    let mut all: Vec<(usize, usize, Conflicts)> = later(schema, scanned, head_vars);
+    all.extend(scanned.iter().enumerate().map(|(i, one)| (0, i, one.conflicts.clone())));
+    all.sort_by_key(|(with, tile, _)| (*tile, *with));
+    for (with, tile, conflicts) in &all {
+        if let Some((var, attr)) = &conflicts.meaning {
+            return Err(Error::Tiles(format!(
+                "`{}` and `{}` do not go together: the attribute `{var}:{attr}` differs",
+                tiles.name(*with),
+                tiles.name(*tile)
+            )));
+        }
+        for (v, attr) in &conflicts.ranges {
+            if let Some(own) = schema.vars[v.0].attrs.iter_mut().find(|a| a.name == attr.name) {
+                widen(own, attr);
+            }
+        }
+    }
+    let is_split = !scanned[0].place.axes.is_empty();
+    let of_place = |unlike: &Unlike| is_split && unlike.what.ends_with(":domain_decomposition`");
+    let global = scanned.iter().enumerate().flat_map(|(i, one)| one.global.iter().map(move |a| (0, i, a)));
+    let of_vars = all.iter().flat_map(|(with, tile, c)| c.others.iter().map(|a| (*with, *tile, a)));
+    let mut found: BTreeMap<&str, Group<'_>> = BTreeMap::new();
+    for (with, tile, unlike) in global.chain(of_vars).filter(|(.., unlike)| !of_place(unlike)) {
+        left_out.add(tile, format!("the {}", unlike.what));
+        let first = Group { with, tile, example: unlike, count: 0 };
+        found.entry(&unlike.what).or_insert(first).count += 1;
+    }
+    let taken = if options.into_existing.is_none() { ", which the output follows" } else { "" };
+    notes.extend(found.into_values().map(|group| {
+        let Group { with, tile, example, count } = group;
+        let (first, other) = (format!("`{}`", tiles.name(with)), format!("`{}`", tiles.name(tile)));
+        let differ = if count == 1 { "differs" } else { "differ" };
+        let values = example.values(&first, &other);
+        format!("{values}; {count} of {} tiles {differ} from the first{taken}", tiles.len())
+    }));
+    Ok(())
+}
+
+/// Conflicts of variables that the first tile has not: with the first tile that has them.
+fn later(whole: &Schema, scanned: &[Scanned], head_vars: usize) -> Vec<(usize, usize, Conflicts)> {
+    let mut found = Vec::new();
+    for v in whole.var_ids().skip(head_vars) {
+        let path = whole.var_path(v);
+        let having = scanned.iter().enumerate().filter_map(|(i, one)| {
+            let schema = one.schema.as_ref()?;
+            Some((i, schema, schema.find_var(&path)?))
+        });
+        let mut with = None;
+        for (tile, schema, own) in having {
+            let mut conflicts = Conflicts::default();
+            compare_one((whole, v), (schema, own), &mut conflicts);
+            found.push((*with.get_or_insert(tile), tile, conflicts));
+        }
+    }
+    found
+}
+
+/// Notes in which attributes the tiles differ from the file into which they are put, whose attributes stay.
+pub(super) fn with_existing(
+    tiles: &Tiles,
+    path: &Path,
+    unlike: &[Unlike],
+    notes: &mut Vec<String>,
+    left_out: &mut LeftOut,
+) {
+    for one in unlike {
+        let values = one.values(&format!("`{}`", path.display()), &format!("`{}`", tiles.name(0)));
+        notes.push(format!("{values}; the first stays"));
+        (0..tiles.len()).for_each(|tile| left_out.add(tile, format!("the {}", one.what)));
+    }
+}
