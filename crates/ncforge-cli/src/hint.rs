@@ -47,7 +47,7 @@ fn usual(e: &Error) -> &'static str {
             "--format netcdf4 holds everything that netCDF knows"
         }
         Error::Tiles(_) => {
-            "give all tiles of one run and one date (--dry-run draws how they lie); --scheme generic takes tiles of any model"
+            "give all tiles of one run and one date (`ncforge info TILE` shows what each is); --scheme generic takes tiles of any model"
         }
         Error::TilesUnless { unless, .. } => of_tiles(*unless),
         Error::Exists(_) => "give -O to overwrite it",
@@ -64,8 +64,15 @@ fn usual(e: &Error) -> &'static str {
         Error::Internal(_) => {
             "this is a defect of ncforge: please report it, with the command and the file if you can"
         }
+        Error::BadOption { option: "memory" | "threads", .. } => {
+            "give a number, by --memory (such as 4G) or --threads; both count before NCFORGE_MEMORY and NCFORGE_THREADS"
+        }
+        Error::Invalid(what) if what.starts_with("cannot resume") => {
+            "without --resume the output is begun anew, and what was done before is removed"
+        }
+        Error::Invalid(what) if what.ends_with("is one of the tiles") => "give -o the name of another file",
         // The library may get more kinds; what is left are requests that make no sense.
-        _ => "`--help` behind the command tells what may be asked for",
+        _ => "`ncforge COMMAND --help` lists the options of a command, with examples",
     }
 }
 
@@ -76,7 +83,10 @@ fn of_tiles(unless: TileOption) -> &'static str {
         }
         TileOption::AllowRagged => "--allow-ragged fills the records that some tiles lack",
         TileOption::DifferingFirst => {
-            "give tiles of one run and one date (--dry-run draws how they lie); --differing first takes the first tile's"
+            "give tiles of one run and one date; --differing first takes the first tile's"
+        }
+        TileOption::HolesFill => {
+            "--holes fill fills them: models often write no tile where all is land; else give the tiles that are missing"
         }
         _ => "give all tiles of one run and one date",
     }
@@ -84,6 +94,16 @@ fn of_tiles(unless: TileOption) -> &'static str {
 
 /// What can be done when the system refuses something.
 pub(crate) fn of_io(e: &std::io::Error) -> &'static str {
+    match e.raw_os_error() {
+        Some(libc::EMFILE | libc::ENFILE) => {
+            return "`ulimit -n` shows how many files may be open at a time; raise it (`ulimit -n 1024`)";
+        }
+        // `ErrorKind::FileTooLarge` has a name only in later versions of the standard library.
+        Some(libc::EFBIG) => {
+            return "`ulimit -f` shows how large files may become; raise it (`ulimit -f unlimited`)";
+        }
+        _ => {}
+    }
     match e.kind() {
         ErrorKind::NotFound => {
             "check the name; a relative path begins in the folder from which the command runs, a URL names its bucket and object"
@@ -141,6 +161,12 @@ mod tests {
             Error::TilesUnless { what: text(), unless: TileOption::AllowMissing },
             Error::TilesUnless { what: text(), unless: TileOption::AllowRagged },
             Error::TilesUnless { what: text(), unless: TileOption::DifferingFirst },
+            Error::TilesUnless { what: text(), unless: TileOption::HolesFill },
+            Error::io("open", "x", std::io::Error::from_raw_os_error(libc::EMFILE)),
+            Error::io("write", "x", std::io::Error::from_raw_os_error(libc::EFBIG)),
+            Error::bad_option("memory", "x"),
+            Error::Invalid("cannot resume: x".into()),
+            Error::Invalid("the output `x` is one of the tiles".into()),
             Error::Exists("x".into()),
             Error::Appeared { path: "x".into(), partial: ".x".into() },
             Error::Locked { path: text(), what: text() },

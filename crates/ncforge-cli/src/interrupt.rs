@@ -25,13 +25,16 @@ extern "C" fn on_signal(_signal: libc::c_int) {
     unsafe { libc::write(libc::STDERR_FILENO, STOPPING.as_ptr().cast(), STOPPING.len()) };
 }
 
-/// From now on SIGINT and SIGTERM raise the returned flag instead of ending the process.
+/// From now on SIGINT and SIGTERM raise the returned flag instead of ending the process, and SIGXFSZ does nothing.
 pub(crate) fn catch() -> &'static AtomicBool {
     let handler = on_signal as extern "C" fn(libc::c_int) as libc::sighandler_t;
     for signal in [libc::SIGINT, libc::SIGTERM] {
         // SAFETY: the handler touches an atomic and calls `write` and `_exit` only, all async-signal-safe.
         unsafe { libc::signal(signal, handler) };
     }
+    // Too long a file is an error of writing, with a message, not the end of the process.
+    // SAFETY: nothing is called when the signal comes.
+    unsafe { libc::signal(libc::SIGXFSZ, libc::SIG_IGN) };
     &REQUESTED
 }
 

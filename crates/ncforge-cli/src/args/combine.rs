@@ -4,9 +4,9 @@ use std::path::PathBuf;
 
 use clap::Args;
 use ncforge_ops::combine::{CombineRequest, Differing, Holes, SchemeName};
-use ncforge_ops::request::{FormatChoice, RequestError, Times, value};
+use ncforge_ops::request::{RequestError, Times, value};
 
-use super::{CodecArgs, GlobalArgs, OnlyArgs, RunArgs, WrittenArgs, word};
+use super::{CodecArgs, FormatArgs, GlobalArgs, OnlyArgs, RunArgs, WrittenArgs, word};
 
 /// Put the tiles of a model's processes together into one file.
 ///
@@ -46,7 +46,7 @@ pub(crate) struct CombineArgs {
     /// Put the tiles into OUT, which exists: what stands there stays where they have nothing
     #[arg(long, conflicts_with_all = ["times", "coords"])]
     pub(crate) append: bool,
-    /// A file with coordinates, for the holes in those
+    /// A file with coordinates, for the holes in those; its other variables are not used
     #[arg(long, value_name = "FILE")]
     pub(crate) coords: Option<PathBuf>,
     #[command(flatten)]
@@ -54,9 +54,8 @@ pub(crate) struct CombineArgs {
     /// Only records A up to, but not including, B, from 0
     #[arg(long, value_name = "A:B")]
     pub(crate) times: Option<Times>,
-    /// Format of the output
-    #[arg(long, value_parser = word::<FormatChoice>(), default_value = "keep")]
-    pub(crate) format: FormatChoice,
+    #[command(flatten)]
+    pub(crate) format: FormatArgs,
     /// Chunk shapes: auto (the tiles' where they serve readers, else chosen), tiles (cut by no edge between tiles),
     /// keep (the tiles'), or a specification such as `time/365,lat/40,lon/40` or `sst:365,40,40`
     #[arg(long, value_name = "auto|tiles|keep|SPEC", default_value = "auto")]
@@ -96,7 +95,7 @@ impl CombineArgs {
             coords: self.coords.clone(),
             times: self.times,
             chunks: value("chunks", &self.chunks)?,
-            coding: self.coding.request(self.format),
+            coding: self.coding.request(self.format.choice()),
             delete_tiles: self.delete_tiles,
             run: self.run.request(&self.only, &self.written, history),
             ..CombineRequest::default()

@@ -3,12 +3,11 @@
 use std::path::PathBuf;
 
 use clap::Args;
-use ncforge::Format;
 use ncforge_ops::copy::{CodingRequest, CopyRequest};
 use ncforge_ops::doctor::Profile;
-use ncforge_ops::request::{EndianChoice, FormatChoice, RequestError, value};
+use ncforge_ops::request::{EndianChoice, RequestError, value};
 
-use super::{ChoosingArgs, CodecArgs, GlobalArgs, OnlyArgs, RunArgs, WrittenArgs, word};
+use super::{ChoosingArgs, CodecArgs, FormatArgs, GlobalArgs, OnlyArgs, RunArgs, WrittenArgs, word};
 
 /// Copy a file into another format, chunk shape or compression.
 ///
@@ -23,24 +22,8 @@ pub(crate) struct CopyArgs {
     /// The file to write
     #[arg(value_name = "OUT")]
     pub(crate) output: PathBuf,
-    /// Format of the output
-    #[arg(long, value_parser = word::<FormatChoice>(), default_value = "keep")]
-    pub(crate) format: FormatChoice,
-    /// Short for --format classic
-    #[arg(short = '3', group = "short_format", conflicts_with = "format")]
-    pub(crate) classic: bool,
-    /// Short for --format netcdf4
-    #[arg(short = '4', group = "short_format", conflicts_with = "format")]
-    pub(crate) netcdf4: bool,
-    /// Short for --format cdf5
-    #[arg(short = '5', group = "short_format", conflicts_with = "format")]
-    pub(crate) cdf5: bool,
-    /// Short for --format cdf2
-    #[arg(short = '6', group = "short_format", conflicts_with = "format")]
-    pub(crate) cdf2: bool,
-    /// Short for --format netcdf4-classic
-    #[arg(short = '7', group = "short_format", conflicts_with = "format")]
-    pub(crate) netcdf4_classic: bool,
+    #[command(flatten)]
+    pub(crate) format: FormatArgs,
     /// Chunk shapes: keep; auto, or auto:READS as for --for; or a specification such as `time/365,lat/40,lon/40` or
     /// `sst:365,40,40` [default: keep; auto with --for, --storage,
     /// --expect, --reader or --writer-memory]
@@ -127,7 +110,7 @@ impl CopyArgs {
         Ok(CopyRequest {
             chunks: self.chunks.as_deref().map(|text| value("chunks", text)).transpose()?,
             choosing: self.choosing.request()?,
-            coding: CodingRequest { shuffle, ..self.coding.request(self.format()) },
+            coding: CodingRequest { shuffle, ..self.coding.request(self.format.choice()) },
             fletcher32: self.fletcher32,
             filters: self.filters.iter().map(|text| value("filters", text)).collect::<Result<_, _>>()?,
             keep_digits: self.keep_digits,
@@ -139,17 +122,5 @@ impl CopyArgs {
             run: self.run.request(&self.only, &self.written, history),
             ..CopyRequest::default()
         })
-    }
-
-    /// The format asked for, by `--format` or by digit.
-    fn format(&self) -> FormatChoice {
-        match () {
-            () if self.classic => FormatChoice(Some(Format::Cdf1)),
-            () if self.netcdf4 => FormatChoice(Some(Format::Netcdf4)),
-            () if self.cdf5 => FormatChoice(Some(Format::Cdf5)),
-            () if self.cdf2 => FormatChoice(Some(Format::Cdf2)),
-            () if self.netcdf4_classic => FormatChoice(Some(Format::Netcdf4Classic)),
-            () => self.format,
-        }
     }
 }

@@ -3,11 +3,49 @@
 use std::path::{Path, PathBuf};
 
 use clap::Args;
+use ncforge::Format;
 use ncforge_ops::copy::{CodecName, CodingRequest, RunRequest};
 use ncforge_ops::request::FormatChoice;
 use ncforge_ops::tune::codec::Goal;
 
 use super::word;
+
+/// Format of an output.
+#[derive(Args, Clone, Copy, Debug)]
+pub(crate) struct FormatArgs {
+    /// Format of the output
+    #[arg(long, value_parser = word::<FormatChoice>(), default_value = "keep")]
+    format: FormatChoice,
+    /// Short for --format classic
+    #[arg(short = '3', group = "short_format", conflicts_with = "format")]
+    classic: bool,
+    /// Short for --format netcdf4
+    #[arg(short = '4', group = "short_format", conflicts_with = "format")]
+    netcdf4: bool,
+    /// Short for --format cdf5
+    #[arg(short = '5', group = "short_format", conflicts_with = "format")]
+    cdf5: bool,
+    /// Short for --format cdf2
+    #[arg(short = '6', group = "short_format", conflicts_with = "format")]
+    cdf2: bool,
+    /// Short for --format netcdf4-classic
+    #[arg(short = '7', group = "short_format", conflicts_with = "format")]
+    netcdf4_classic: bool,
+}
+
+impl FormatArgs {
+    /// The format asked for, by `--format` or by digit.
+    pub(crate) fn choice(&self) -> FormatChoice {
+        match () {
+            () if self.classic => FormatChoice(Some(Format::Cdf1)),
+            () if self.netcdf4 => FormatChoice(Some(Format::Netcdf4)),
+            () if self.cdf5 => FormatChoice(Some(Format::Cdf5)),
+            () if self.cdf2 => FormatChoice(Some(Format::Cdf2)),
+            () if self.netcdf4_classic => FormatChoice(Some(Format::Netcdf4Classic)),
+            () => self.format,
+        }
+    }
+}
 
 /// How an output is compressed.
 #[derive(Args, Clone, Copy, Debug)]

@@ -3,10 +3,10 @@
 use std::path::PathBuf;
 
 use clap::Args;
-use ncforge_ops::request::{FormatChoice, Tiling};
+use ncforge_ops::request::Tiling;
 use ncforge_ops::split::{SplitRequest, TileScheme};
 
-use super::{CodecArgs, GlobalArgs, WrittenArgs, word};
+use super::{CodecArgs, FormatArgs, GlobalArgs, WrittenArgs, word};
 
 /// Split a file into tiles as models write them: the inverse of `combine`.
 #[derive(Args, Debug)]
@@ -33,9 +33,8 @@ pub(crate) struct SplitArgs {
     /// The dimensions to split, the fastest first [default: by name, or the last two of the largest variable]
     #[arg(long, value_name = "X,Y", value_delimiter = ',', num_args = 1)]
     pub(crate) dims: Vec<String>,
-    /// Format of the tiles
-    #[arg(long, value_parser = word::<FormatChoice>(), default_value = "keep")]
-    pub(crate) format: FormatChoice,
+    #[command(flatten)]
+    pub(crate) format: FormatArgs,
     #[command(flatten)]
     pub(crate) coding: CodecArgs,
     #[command(flatten)]
@@ -58,7 +57,7 @@ impl SplitArgs {
             halo: self.halo,
             mask: self.mask.clone(),
             dims: self.dims.clone(),
-            coding: self.coding.request(self.format),
+            coding: self.coding.request(self.format.choice()),
             overwrite: self.written.overwrite,
             ..SplitRequest::default()
         }

@@ -2,13 +2,12 @@
 
 pub(crate) mod report;
 
-use ncforge::Error;
 use ncforge_ops::combine::{combine, plan};
-use ncforge_ops::copy::partial_path;
 
+use super::copy::unfinished;
 use super::{Context, page};
 use crate::args::CombineArgs;
-use crate::exit::{Exit, Failure, Result};
+use crate::exit::{Exit, Result};
 use crate::interrupt;
 
 /// Runs the command.
@@ -31,13 +30,6 @@ pub(crate) fn run(args: &CombineArgs, cx: &Context<'_>) -> Result {
             report::done(&r, &args.written, cx.printer)?;
             Ok(Exit::Ok)
         }
-        Err(e @ Error::Interrupted(_)) => Err(Failure {
-            hint: format!(
-                "what is done is kept: --resume goes on; to give up, remove `{}`",
-                partial_path(&args.output).display()
-            ),
-            ..Failure::from(e)
-        }),
-        Err(e) => Err(e.into()),
+        Err(e) => Err(unfinished(e, &args.output)),
     }
 }

@@ -12,16 +12,17 @@ mod rebuild_nemo;
 use std::path::PathBuf;
 
 use ncforge::model::VarId;
-use ncforge::{Engine, EngineOptions, Schema};
+use ncforge::{Engine, EngineOptions, Error, Schema};
 use ncforge_ops::combine::{CombineRequest, combine, plan};
 
 use self::hints::Hints;
 use super::combine::report;
+use super::copy::files_left;
 use super::{Context, page};
 use crate::args::ProgressKind;
 use crate::exit::{Exit, Failure, Result};
-use crate::interrupt;
 use crate::progress::Reporter;
+use crate::{hint, interrupt};
 
 pub(crate) use mppnccombine::run as mppnccombine;
 pub(crate) use nocscombine::run as nocscombine;
@@ -66,11 +67,20 @@ fn run(asked: &Translated, cx: &Context<'_>) -> Result {
     interrupt::catch();
     let done = combine(tiles, output, options, &engine, &progress);
     progress.finish();
-    let done = done.map_err(|e| asked.hints.failure(e))?;
+    let done = done.map_err(|e| match (&e, files_left(output)) {
+        (Error::Io { .. }, Some(files)) => {
+            let hint = format!("{}; the same command begins anew; to give up, remove {files}", hint::of(&e));
+            Failure { hint, ..e.into() }
+        }
+        _ => asked.hints.failure(e),
+    })?;
     match (asked.silent, asked.verbose) {
         (true, _) => {}
         (_, true) => report::print_done(&done, cx.printer),
-        _ => done.notes.iter().for_each(|note| cx.printer.warn(note)),
+        _ => {
+            done.notes.iter().for_each(|note| cx.printer.warn(note));
+            report::warn_of_holes(&done, cx.printer);
+        }
     }
     Ok(Exit::Ok)
 }
@@ -104,6 +114,9 @@ fn budget_for(bytes: u64) -> u64 {
     bytes.saturating_mul(2)
 }
 
+/// What becomes of an existing output, of the tools that ask nobody.
+const OVERWRITES: &str = "An existing output is overwritten, as that tool does.";
+
 /// The words of a command line, one after the other.
 struct Words<'a> {
     tool: &'static str,
@@ -120,11 +133,11 @@ impl<'a> Words<'a> {
         self.rest.next().map(String::as_str)
     }
 
-    /// What `--help` prints.
-    fn help(&self, example: &str) -> String {
+    /// What `--help` prints; `existing` says what becomes of an output that exists.
+    fn help(&self, example: &str, existing: &str) -> String {
         format!(
             "usage: {}\n\nExample:\n  ncforge {example}\n\nThe flags are those of {}; docs/combine.md says what they do here, \
-             `ncforge combine --help`\nwhat else can be asked for.",
+             `ncforge combine --help`\nwhat else can be asked for.\n{existing}",
             self.usage, self.tool
         )
     }

@@ -24,7 +24,7 @@ words!(Goal:
     (Goal::Balanced, "balanced", [],
         "Size, reading and writing: the least time of one write and ten reads from storage of 250 MB/s at most"),
     (Goal::FastRead, "fast-read", [],
-        "The least time of a read from this machine's storage, or that of --storage"),
+        "The least time of a read from this machine's storage, or that of --storage where a command has it"),
     (Goal::Small, "small", [], "The fewest bytes"),
 );
 

@@ -30,9 +30,7 @@ pub(crate) fn print_done(r: &CombineReport, printer: &Printer) {
         printer.note(format_args!("{} is complete already", c.output));
         return;
     }
-    for m in r.mosaics.iter().filter(|m| m.hole_points > 0) {
-        printer.warn(holes(m));
-    }
+    warn_of_holes(r, printer);
     let rate = c.values_bytes as f64 / c.seconds.max(1e-3);
     let mut text = format!(
         "{} -> {}: {} {} -> {} {}, {} ({} moved as they are), {:.2} s ({}/s)",
@@ -54,9 +52,15 @@ pub(crate) fn print_done(r: &CombineReport, printer: &Printer) {
     printer.note(text);
 }
 
+/// Names the places that are in no tile.
+pub(crate) fn warn_of_holes(r: &CombineReport, printer: &Printer) {
+    r.mosaics.iter().filter(|m| m.hole_points > 0).for_each(|m| printer.warn(holes(m)));
+}
+
 fn holes(m: &Picture) -> String {
     let all: u64 = m.shape.iter().fold(1, |a, &n| a.saturating_mul(n));
-    let mut text = format!("{} of {all} points of ({}) are in no tile", m.hole_points, m.dims.join(", "));
+    let are = if m.hole_points == 1 { "is" } else { "are" };
+    let mut text = format!("{} of {all} points of ({}) {are} in no tile", m.hole_points, m.dims.join(", "));
     for (i, (start, count)) in m.holes.iter().take(MOST_HOLES).enumerate() {
         let ranges: Vec<String> = start.iter().zip(count).map(|(s, n)| format!("{s}..{}", s + n)).collect();
         text += if i == 0 { ": " } else { "; " };
@@ -82,8 +86,8 @@ pub(crate) fn print_plan(p: &CombinePlan, printer: &Printer) {
         printer.warn(note);
     }
     printer.line(printer.heading(format_args!(
-        "{} tiles of the scheme {}, {}",
-        p.tiles,
+        "{} of the scheme {}, {}",
+        many(p.tiles as u64, "tile"),
         p.scheme,
         bytes(p.tile_bytes)
     )));
@@ -96,10 +100,10 @@ pub(crate) fn print_plan(p: &CombinePlan, printer: &Printer) {
         let shape: Vec<String> = m.shape.iter().map(u64::to_string).collect();
         let lattice: Vec<String> = m.lattice.iter().map(usize::to_string).collect();
         let mut line = format!(
-            "({}) = {}: {} tiles, lattice {}",
+            "({}) = {}: {}, lattice {}",
             m.dims.join(", "),
             shape.join(" x "),
-            m.tiles,
+            many(m.tiles as u64, "tile"),
             lattice.join(" x ")
         );
         if m.halo.iter().any(|&h| h > 0) {

@@ -114,10 +114,10 @@ pub(crate) fn print_plan(p: &Plan, printer: &Printer) {
     ));
     let largest = p.variables.iter().map(|v| v.memory).max().unwrap_or(0);
     printer.line(format_args!(
-        "memory: boxes up to {} of a budget of {}; {} threads; about {} s",
+        "memory: boxes up to {} of a budget of {}; {}; about {} s",
         bytes(largest),
         bytes(p.memory),
-        p.threads,
+        many(p.threads as u64, "thread"),
         t.seconds.ceil(),
     ));
 }

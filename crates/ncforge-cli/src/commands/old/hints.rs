@@ -20,7 +20,7 @@ pub(super) struct Hints {
 /// For the tools that overwrite, and have no flag for tiles that are not there.
 pub(super) const OF_NEMO: Hints = Hints {
     missing: "give all tiles; `ncforge combine --allow-missing` fills the places of those that are not there",
-    unlike: "give all tiles of one run and one date; `ncforge combine --dry-run` draws how they lie",
+    unlike: "give all tiles of one run and one date; `ncforge info TILE` shows what each is",
     exists: "remove it, or name another output",
     format: "`ncforge combine --format netcdf4` holds everything that netCDF knows",
 };
@@ -33,6 +33,7 @@ impl Hints {
             Error::TilesUnless { unless: TileOption::AllowRagged, .. } => {
                 "`ncforge combine --allow-ragged` fills the records that some tiles lack"
             }
+            Error::Invalid(what) if what.ends_with("is one of the tiles") => "name another output",
             Error::TilesUnless { .. } | Error::Tiles(_) => self.unlike,
             Error::Exists(_) => self.exists,
             Error::NotRepresentable { .. } | Error::Limit { .. } => self.format,

@@ -19,7 +19,7 @@ const USAGE: &str = "mppnccombine [-v] [-V] [-M] [-f] [-a] [-r] [-n START] [-k B
 
 const HINTS: Hints = Hints {
     missing: "give all tiles; -f fills the places of those that are not there",
-    unlike: "give all tiles of one run and one date; -x draws how they lie",
+    unlike: "give all tiles of one run and one date; `ncforge info TILE` shows what each is",
     exists: "remove it, or name another output; -a puts the tiles into it",
     format: "-n4 writes netCDF-4, which holds more",
 };
@@ -60,7 +60,10 @@ pub(crate) fn run(args: &OldArgs, cx: &Context<'_>) -> Result {
             "-m" => {}
             "-x" => dry = true,
             "--help" => {
-                cx.printer.line(words.help("mppnccombine -n4 ocean.nc ocean.nc.????"));
+                cx.printer.line(words.help(
+                    "mppnccombine -n4 ocean.nc ocean.nc.????",
+                    "An existing output is an error without -a.",
+                ));
                 return Ok(Exit::Ok);
             }
             other if other.starts_with('-') => {

@@ -9,7 +9,7 @@ use ncforge_ops::copy::{CodingRequest, RunRequest};
 use ncforge_ops::request::{FormatChoice, Times};
 
 use super::hints::OF_NEMO;
-use super::{Translated, Words};
+use super::{OVERWRITES, Translated, Words};
 use crate::args::OldArgs;
 use crate::commands::Context;
 use crate::exit::{Exit, Result};
@@ -41,7 +41,8 @@ pub(crate) fn run(args: &OldArgs, cx: &Context<'_>) -> Result {
             "-s" => silent = true,
             "-showhaloes" => show = true,
             "-h" | "--help" => {
-                cx.printer.line(words.help("nocscombine -f ORCA_grid_T_0000.nc -o ORCA_grid_T.nc"));
+                cx.printer
+                    .line(words.help("nocscombine -f ORCA_grid_T_0000.nc -o ORCA_grid_T.nc", OVERWRITES));
                 return Ok(Exit::Ok);
             }
             other => return Err(words.wrong(format!("`{other}` is none of its options"))),

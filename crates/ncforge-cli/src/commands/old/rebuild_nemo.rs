@@ -9,7 +9,7 @@ use ncforge_ops::copy::{ChunkSpec, CodecName, CodingRequest, RunRequest};
 use ncforge_ops::request::{FormatChoice, Size};
 
 use super::hints::OF_NEMO;
-use super::{Translated, Words, budget_for, record_bytes};
+use super::{OVERWRITES, Translated, Words, budget_for, record_bytes};
 use crate::args::OldArgs;
 use crate::commands::Context;
 use crate::exit::{Exit, Failure, Result};
@@ -75,7 +75,7 @@ pub(crate) fn run(args: &OldArgs, cx: &Context<'_>) -> Result {
             "-t" => asked.chunks[3] = Some(words.number(word)?),
             "-o" => asked.first = words.number(word)?,
             "-h" | "--help" => {
-                cx.printer.line(words.help("rebuild_nemo ORCA_grid_T 4"));
+                cx.printer.line(words.help("rebuild_nemo ORCA_grid_T 4", OVERWRITES));
                 return Ok(Exit::Ok);
             }
             other if other.starts_with('-') => {

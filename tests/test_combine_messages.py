@@ -1,0 +1,164 @@
+"""``ncforge combine``: what messages, hints and reports say."""
+
+from __future__ import annotations
+
+import json
+import resource
+import shutil
+import subprocess
+from pathlib import Path
+
+import netCDF4
+import numpy as np
+import pytest
+
+import tiles as tl
+from combining import CLASSIC, combine, fms_whole, ncforge, ocean, values
+from conftest import find_binary
+
+
+def _limited(what: int, n: int, *words: object) -> subprocess.CompletedProcess[str]:
+    """The command under a limit of the system."""
+    line = [str(find_binary()), *map(str, words)]
+    limit = lambda: resource.setrlimit(what, (n, n))  # noqa: E731
+    return subprocess.run(line, capture_output=True, text=True, timeout=300, check=False, preexec_fn=limit)
+
+
+def _large(folder: Path) -> tl.Mosaic:
+    field = tl.Field(("t", "y", "x"), values((40, 120, 160)))
+    return tl.nemo(folder, tl.Whole({"t": tl.Field(("t",), np.arange(40.0)), "v": field}), (2, 2), CLASSIC)
+
+
+@pytest.mark.parametrize("tool", ["combine", "copy", "rebuild_nemo"])
+def test_an_output_that_cannot_be_written_on(tmp_path: Path, tool: str) -> None:
+    """Nothing under the output's name; the message names what is left, and `--resume` goes on."""
+    mosaic = _large(tmp_path)
+    whole = tmp_path / "whole.nc"
+    combine(mosaic, whole)
+    out = tmp_path / ("nemo.nc" if tool == "rebuild_nemo" else "out.nc")
+    words: list[object] = {
+        "combine": ["combine", mosaic.paths[0], "-o", out, "--no-history"],
+        "copy": ["copy", whole, out, "--no-history"],
+        "rebuild_nemo": ["rebuild_nemo", tmp_path / "nemo", 4],
+    }[tool]
+    before = set(tmp_path.iterdir())
+    done = _limited(resource.RLIMIT_FSIZE, 1 << 20, *words)
+    assert done.returncode == 1, done
+    assert not out.exists()
+    left = set(tmp_path.iterdir()) - before
+    assert left
+    for path in left:
+        assert str(path) in done.stderr
+    assert "ulimit -f" in done.stderr
+    if tool == "rebuild_nemo":
+        ncforge(*words)
+    else:
+        assert "--resume" in done.stderr
+        ncforge(*words, "--resume")
+    assert set(tmp_path.iterdir()) == before | {out}
+    with netCDF4.Dataset(whole) as a, netCDF4.Dataset(out) as b:
+        a.set_auto_mask(False)
+        b.set_auto_mask(False)
+        assert a["v"][:].tobytes() == b["v"][:].tobytes()
+
+
+def test_too_few_open_files(tmp_path: Path) -> None:
+    """No fault of the tile: code 1, and a hint that names the limit."""
+    mosaic = tl.nemo(tmp_path, ocean(), (3, 4), CLASSIC)
+    done = _limited(resource.RLIMIT_NOFILE, 6, "combine", mosaic.paths[0], "-o", tmp_path / "out.nc")
+    assert done.returncode == 1, done
+    assert "ulimit -n" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("digit", "model"),
+    [("-3", "NETCDF3_CLASSIC"), ("-4", "NETCDF4"), ("-5", "NETCDF3_64BIT_DATA"), ("-6", "NETCDF3_64BIT_OFFSET"),
+     ("-7", "NETCDF4_CLASSIC")],
+)  # fmt: skip
+def test_formats_by_digit(tmp_path: Path, digit: str, model: str) -> None:
+    """`combine` and `split` take the short formats that `copy` takes."""
+    whole = tl.Whole({"v": tl.Field(("y", "x"), values((8, 8)))}, unlimited=())
+    mosaic = tl.nemo(tmp_path, whole, (2, 2), CLASSIC)
+    combine(mosaic, tmp_path / "out.nc", digit)
+    ncforge("split", tmp_path / "out.nc", "-o", tmp_path / "part", "--tiles", "2x1", digit)
+    for name in ("out.nc", "part_0000.nc", "part_0001.nc"):
+        with netCDF4.Dataset(tmp_path / name) as ds:
+            assert ds.data_model == model
+    tl.check(tmp_path / "out.nc", whole, mosaic)
+
+
+def test_the_format_of_the_tiles_is_reported(tmp_path: Path) -> None:
+    """`source_format` is that of the tiles, `format` that of the output."""
+    mosaic = tl.nemo(tmp_path, ocean(), (2, 2), CLASSIC)
+    report = json.loads(combine(mosaic, tmp_path / "out.nc", "--format", "netcdf4", "--json").stdout)["copy"]
+    assert (report["source_format"], report["format"]) == ("64-bit offset", "netCDF-4")
+    said = combine(mosaic, tmp_path / "out.nc", "-O", "--format", "netcdf4").stderr
+    assert "64-bit offset ->" in said
+    plan = json.loads(combine(mosaic, tmp_path / "out.nc", "--format", "netcdf4", "-n", "--json").stdout)["copy"]
+    assert plan["source_format"] == "64-bit offset"
+
+
+def test_number_and_verb_agree(tmp_path: Path) -> None:
+    """One tile is missing, one tile differs, one thread."""
+    whole = ocean()
+    mosaic = tl.nemo(tmp_path, whole, (2, 2), CLASSIC)
+    with netCDF4.Dataset(mosaic.paths[1], "a") as ds:
+        ds["number"][...] = 8
+    out = tmp_path / "out.nc"
+    assert "differs in 1 tile:" in combine(mosaic, out, "--differing", "first").stderr
+    assert "; 1 thread;" in combine(mosaic, out, "--differing", "first", "-n", "-j", 1).stdout
+    mosaic.paths[3].unlink()
+    assert "1 of 4 tiles is missing" in combine(mosaic, out, code=4).stderr
+    mosaic.paths[2].unlink()
+    assert "2 of 4 tiles are missing" in combine(mosaic, out, code=4).stderr
+
+
+def test_hints_say_what_to_do(tmp_path: Path) -> None:
+    """No hint names an option that fails in the same way, or `--help` for want of anything better."""
+    whole = ocean()
+    (tmp_path / "t").mkdir()
+    mosaic = tl.nemo(tmp_path / "t", whole, (2, 2), CLASSIC, land=(1,))
+    out = tmp_path / "out.nc"
+    assert "--holes fill" in combine(mosaic, out, "--holes", "error", code=4).stderr
+    one = combine(mosaic, mosaic.paths[1], "-O", code=2).stderr
+    assert "is one of the tiles" in one and "name of another file" in one
+    line = [str(find_binary()), "combine", str(mosaic.paths[0]), "-o", str(out)]
+    done = subprocess.run(line, capture_output=True, text=True, check=False, env={"NCFORGE_MEMORY": "lots"})
+    assert done.returncode == 2
+    assert "such as 4G" in done.stderr
+    said = combine(mosaic, tmp_path / "none" / "out.nc", code=2).stderr
+    assert "No such file or directory" in said and "entity" not in said
+    with netCDF4.Dataset(mosaic.paths[1], "a") as ds:
+        ds["number"][...] = 8
+    different = combine(mosaic, out, code=4).stderr
+    shutil.copy(mosaic.paths[0], tmp_path / "t" / "nemo_0007.nc")
+    claimed = ncforge("combine", *mosaic.paths[:2], tmp_path / "t" / "nemo_0007.nc", "-o", out, code=4).stderr
+    for said in (one, done.stderr, different, claimed):
+        assert "dry-run" not in said
+        assert "--help` behind" not in said
+
+
+def test_other_tools_warn_of_holes(tmp_path: Path) -> None:
+    """As `combine` does."""
+    mosaic = tl.nemo(tmp_path, ocean(), (2, 2), CLASSIC, land=(1,))
+    for words in (
+        ["rebuild_nemo", tmp_path / "nemo", 3],
+        ["nocscombine", "-f", mosaic.paths[0], "-o", tmp_path / "o.nc"],
+    ):
+        assert "points of (y, x) are in no tile" in ncforge(*words).stderr
+
+
+def test_rebuild_nemo_and_nocscombine_overwrite(tmp_path: Path) -> None:
+    """As the tools of these names do; their help says so."""
+    whole = ocean()
+    mosaic = tl.nemo(tmp_path, whole, (2, 2), CLASSIC)
+    out = tmp_path / "nemo.nc"
+    for words in (["rebuild_nemo", tmp_path / "nemo", 4], ["nocscombine", "-f", mosaic.paths[0], "-o", out]):
+        out.write_text("earlier")
+        ncforge(*words)
+        tl.check(out, whole, mosaic)
+        assert "overwritten" in ncforge(words[0], "--help").stdout
+    out.write_text("earlier")
+    fms = tl.fms(tmp_path, fms_whole(), (1, 1), CLASSIC)
+    assert "exists" in ncforge("mppnccombine", out, *fms.paths, code=2).stderr
+    assert out.read_text() == "earlier"
