@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 import tiles as tl
-from combining import CLASSIC, combine, fms_whole, ncforge, ocean, values
+from combining import CLASSIC, DEFLATED, combine, fms_whole, ncforge, ocean, values
 from conftest import find_binary
 
 
@@ -162,3 +162,16 @@ def test_rebuild_nemo_and_nocscombine_overwrite(tmp_path: Path) -> None:
     fms = tl.fms(tmp_path, fms_whole(), (1, 1), CLASSIC)
     assert "exists" in ncforge("mppnccombine", out, *fms.paths, code=2).stderr
     assert out.read_text() == "earlier"
+
+
+def test_the_plan_estimates_what_is_written(tmp_path: Path) -> None:
+    """Compressed values are as long as in the tiles, about; here not half as long as they are."""
+    rng = np.random.default_rng(5)
+    field = tl.Field(("t", "y", "x"), rng.standard_normal((4, 240, 320)).astype("f4"))
+    mosaic = tl.nemo(tmp_path, tl.Whole({"v": field}), (2, 2), DEFLATED, halo=1)
+    words = ["--chunks", "t/2,y/60,x/50"]
+    plan = json.loads(combine(mosaic, tmp_path / "out.nc", *words, "-n", "--json").stdout)
+    combine(mosaic, tmp_path / "out.nc", *words)
+    size = (tmp_path / "out.nc").stat().st_size
+    assert size > 0.7 * field.values.nbytes
+    assert abs(plan["copy"]["totals"]["written"] - size) < 0.2 * size

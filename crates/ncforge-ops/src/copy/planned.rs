@@ -156,7 +156,13 @@ impl Totals {
         add(&mut self.decoded, v.decoded);
         add(&mut self.encoded, v.encoded);
         self.spilled = self.spilled.max(v.spilled);
-        let stored = if v.encoded > 0 { rates::USUAL_FRACTION } else { 1.0 };
+        // What compresses in the source does so again. Checksums alone make chunks longer.
+        let before = v.read as f64 / v.decoded.max(1) as f64;
+        let stored = match v.encoded {
+            0 => 1.0,
+            _ if v.decoded > 0 && before < 1.0 => before,
+            _ => rates::USUAL_FRACTION,
+        };
         add(
             &mut self.written,
             if v.route == "raw" { v.read } else { (v.values_bytes as f64 * stored) as u64 },
