@@ -376,6 +376,26 @@ def test_the_program_gets_its_arguments_its_environment_and_its_exit_code(ncforg
     assert "cannot start `no-such-program`" in run("run", "no-such-program", code=1).stderr
 
 
+@pytest.mark.parametrize("front", [["-j", "3", "--memory", "1G", "-v", "run"], ["run", "-j", "3", "--memory=1G", "-v"]])
+def test_options_of_ncforge_reach_the_library(ncforge_bin, library, front):
+    code = "import os, sys; print(*(os.environ[f'NCFORGE_{n}'] for n in sys.argv[1:4]), *sys.argv[4:])"
+    names = ["THREADS", "MEMORY", "NETCDF", "-j", "5", "@none"]
+    assert call(ncforge_bin, *front, sys.executable, "-c", code, *names).stdout == b"3 1073741824 log -j 5 @none\n"
+    code = "import os; print(os.environ['NCFORGE_NETCDF'])"
+    assert call(ncforge_bin, *front, sys.executable, "-c", code, wish="off").stdout == b"off\n"
+
+
+@pytest.mark.parametrize("way", ["write", "read"])
+def test_the_heap_is_what_it_is_after_netcdf_c_has_chunks_in_hand(run_under, tmp_path, way):
+    # From which block on malloc asks the system; as long as that is 128 KiB, zlib moves the end of the heap for every chunk.
+    heap, path = compiled("heap", tmp_path), tmp_path / "a.nc"
+    call(heap, "write", path)
+    plain = call(heap, way, path)
+    ours = run_under(heap, way, path, wish="always")
+    assert re.search(rb": 24 (reads|writes) served", ours.stderr)
+    assert int(plain.stdout) >= 1 << 20 and int(ours.stdout) >= 1 << 20
+
+
 def test_off_and_status(run, run_under, library):
     file = DATA / "sst30e_netcdf.nc"
     assert run_under("ncdump", "-h", file, wish="off").stderr == b""

@@ -20,6 +20,7 @@ mod call;
 mod cdi;
 mod engine;
 mod files;
+mod heap;
 mod hook;
 mod identity;
 mod image;

@@ -14,6 +14,7 @@ use ncforge::raw::Place;
 use ncforge::{Dataset, Imap};
 
 use crate::abi::{Dispatch, MAX_RANK, NAME_BYTES, NOERR};
+use crate::heap;
 
 /// Filters that every HDF5 library has: deflate, shuffle, fletcher32, szip, nbit, scale-offset.
 const BUILT_IN: std::ops::RangeInclusive<u32> = 1..=6;
@@ -213,6 +214,9 @@ impl Variable {
         // Where a dimension is longer than what is stored, netCDF-C makes up the rest in a way of its own.
         if layout.shape != self.shape {
             return Err(format!("`{}` is shorter than its dimensions", self.path));
+        }
+        if let (Some(chunk), Some(stored)) = (&self.chunk, self.stored) {
+            heap::note_chunk(chunk.iter().fold(stored.size() as u64, |n, &len| n.saturating_mul(len)));
         }
         Ok(id)
     }

@@ -7,8 +7,8 @@ use ncforge::codec::{CodecChain, Filter, filters};
 
 use super::hdf5::{Hdf5, Id, Owned};
 use super::seen::Seen;
-use crate::policy;
 use crate::report::{Wish, wish};
+use crate::{heap, policy};
 
 /// A chunk that is being gathered, or was, and may get more.
 pub(super) struct Chunk {
@@ -88,6 +88,7 @@ impl Target {
             return Err("another filter");
         }
         let fill = hdf5.fill_of(&creation, &kind, size).ok_or(NO_ANSWER)?;
+        heap::note_chunk(bytes);
         Ok(Self {
             file: hdf5.file_of(dataset).ok_or(NO_ANSWER)?,
             nc,
