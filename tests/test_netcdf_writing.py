@@ -356,7 +356,9 @@ def test_every_opening_of_a_file_shows_what_was_written(packaged, tmp_path, mode
     )
     done = call(sys.executable, "-c", code, wish="log")
     if mode == "a":
-        assert re.search(rb"1 writes served, 3 left to netCDF-C \(it is open for writing more than once\)", done.stderr)
+        assert re.search(
+            rb"1 writes served, 3 left to netCDF-C \(it is open for writing more than once: 3\)", done.stderr
+        )
     else:
         assert re.search(rb"4 writes served, 0 left to netCDF-C", done.stderr)
 
@@ -364,10 +366,10 @@ def test_every_opening_of_a_file_shows_what_was_written(packaged, tmp_path, mode
 def test_the_log_says_what_is_written_and_why_not(packaged, tmp_path):
     with_reasons = {
         "dict(zlib=True)": rb"1 writes served, 0 left to netCDF-C\n",
-        "dict()": rb"0 writes served, 1 left to netCDF-C \(not compressed\)\n",
-        "dict(zlib=True, endian='big')": rb"0 writes served, 1 left to netCDF-C \(another byte order\)\n",
-        "dict(compression='bzip2')": rb"0 writes served, 1 left to netCDF-C \(another filter\)\n",
-        "dict(zlib=True, chunksizes=(20,))": rb"0 writes served, 1 left to netCDF-C \(small chunks\)\n",
+        "dict()": rb"0 writes served, 1 left to netCDF-C \(not compressed: 1\)\n",
+        "dict(zlib=True, endian='big')": rb"0 writes served, 1 left to netCDF-C \(another byte order: 1\)\n",
+        "dict(compression='bzip2')": rb"0 writes served, 1 left to netCDF-C \(another filter: 1\)\n",
+        "dict(zlib=True, chunksizes=(20,))": rb"0 writes served, 1 left to netCDF-C \(small chunks: 1\)\n",
     }
     for options, want in with_reasons.items():
         code = f"""
@@ -381,6 +383,21 @@ def test_the_log_says_what_is_written_and_why_not(packaged, tmp_path):
         """
         done = run_python(code, wish="log")
         assert re.search(want, done.stderr), (options, done.stderr)
+
+
+def test_the_log_counts_each_reason(packaged, tmp_path):
+    code = f"""
+        import ncforge, netCDF4
+        ncforge.accelerate()
+        with netCDF4.Dataset({str(tmp_path / "a.nc")!r}, "w") as d:
+            d.createDimension("x", 3000)
+            d.createVariable("plain", "i4", ("x",))[:] = range(3000)
+            v = d.createVariable("small", "i4", ("x",), zlib=True, chunksizes=(20,))
+            for first in range(0, 3000, 1000):
+                v[first : first + 1000] = range(1000)
+    """
+    done = run_python(code, wish="log")
+    assert re.search(rb"0 writes served, 4 left to netCDF-C \(small chunks: 3, not compressed: 1\)\n", done.stderr)
 
 
 def test_a_full_disk_is_an_error(packaged, tmp_path):

@@ -134,7 +134,7 @@ pub(crate) fn begin(library: usize, ncid: c_int, path: PathBuf, shared: bool) {
     let Some(mut guard) = lock(library) else { return };
     let output = guard.get_or_insert_with(|| Output::new(hdf5));
     let fork = engine::forks();
-    let file = File { path, served: 0, left: 0, why: None, stopped: false, shared, fork };
+    let file = File { path, served: 0, left: Vec::new(), stopped: None, shared, fork };
     output.files.insert(number_of(ncid), file);
     is_served(library, number_of(ncid)).store(true, Ordering::Relaxed);
     at_exit();
@@ -155,8 +155,11 @@ pub(crate) fn open_again(library: usize, ncid: c_int, for_writing: bool) {
 pub(crate) fn end(library: usize, ncid: c_int) {
     is_served(library, number_of(ncid)).store(false, Ordering::Relaxed);
     let file = with(library, |output| output.files.remove(&number_of(ncid))).flatten();
-    if let Some(File { path, served, left, why, .. }) = file {
-        let why = why.map(|w| format!(" ({w})")).unwrap_or_default();
+    if let Some(File { path, served, mut left, .. }) = file {
+        left.sort_by_key(|&(_, writes)| std::cmp::Reverse(writes));
+        let reasons: Vec<_> = left.iter().map(|(why, writes)| format!("{why}: {writes}")).collect();
+        let why = if left.is_empty() { String::new() } else { format!(" ({})", reasons.join(", ")) };
+        let left: u64 = left.iter().map(|(_, writes)| writes).sum();
         log(format_args!("{}: {served} writes served, {left} left to netCDF-C{why}", path.display()));
     }
 }

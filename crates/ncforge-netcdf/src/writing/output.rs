@@ -28,21 +28,18 @@ struct Queued {
 /// A dataset that was written to.
 pub(super) enum Entry {
     Served(Box<Target>),
-    /// HDF5 writes it.
-    Left,
+    /// HDF5 writes it, for a reason.
+    Left(&'static str),
 }
-
-/// No reason of its own: the dataset was left to HDF5 before.
-const LEFT: &str = "";
 
 /// A file that is open for writing, for the log.
 pub(super) struct File {
     pub(super) path: PathBuf,
     pub(super) served: u64,
-    pub(super) left: u64,
-    pub(super) why: Option<&'static str>,
-    /// Whether it is HDF5's from now on.
-    pub(super) stopped: bool,
+    /// Writes that were left to netCDF-C, by reason.
+    pub(super) left: Vec<(&'static str, u64)>,
+    /// Why it is HDF5's from now on.
+    pub(super) stopped: Option<&'static str>,
     /// Whether this process has it open for reading, too: HDF5 shows each opening what was written by the others.
     pub(super) shared: bool,
     /// The fork of the process that opened it.
@@ -112,6 +109,10 @@ impl Output {
         spaces: [Id; 2],
         values: *const c_void,
     ) -> Result<bool> {
+        if let Some(&Entry::Left(why)) = self.datasets.get(&dataset) {
+            self.left(nc, why);
+            return Ok(false);
+        }
         if self.hdf5.points_of(spaces[0]) == 0 {
             return Ok(false);
         }
@@ -134,9 +135,9 @@ impl Output {
 
     fn left(&mut self, nc: i32, why: &'static str) {
         if let Some(file) = self.files.get_mut(&nc) {
-            file.left += 1;
-            if why != LEFT {
-                file.why.get_or_insert(why);
+            match file.left.iter_mut().find(|(known, _)| *known == why) {
+                Some((_, writes)) => *writes += 1,
+                None => file.left.push((why, 1)),
             }
         }
     }
@@ -147,11 +148,12 @@ impl Output {
         nc: i32,
         dataset: Id,
         kind: Id,
-        [memory, file]: [Id; 2],
+        [memory, selected]: [Id; 2],
     ) -> Result<Slab, &'static str> {
         let (hdf5, budget) = (self.hdf5, self.budget);
-        if self.files.get(&nc).is_none_or(|f| f.stopped) {
-            return Err(LEFT);
+        let file = self.files.get(&nc).ok_or("its file is not known")?;
+        if let Some(why) = file.stopped {
+            return Err(why);
         }
         let entry = match self.datasets.entry(dataset) {
             std::collections::hash_map::Entry::Occupied(known) => known.into_mut(),
@@ -159,20 +161,23 @@ impl Output {
                 match Target::inquire(hdf5, dataset, nc, budget) {
                     Ok(target) => new.insert(Entry::Served(Box::new(target))),
                     Err(why) => {
-                        new.insert(Entry::Left);
+                        new.insert(Entry::Left(why));
                         return Err(why);
                     }
                 }
             }
         };
-        let Entry::Served(target) = entry else { return Err(LEFT) };
+        let target = match entry {
+            Entry::Served(target) => target,
+            Entry::Left(why) => return Err(why),
+        };
         if target.same != kind {
             if !hdf5.is_same_type(kind, target.kind.id) {
                 return Err("another byte order");
             }
             target.same = kind;
         }
-        let pattern = hdf5.pattern_of(file).ok_or("an irregular selection")?;
+        let pattern = hdf5.pattern_of(selected).ok_or("an irregular selection")?;
         let slab = Slab::new(target.chunk.len(), pattern).ok_or("an empty selection")?;
         let points = u64::try_from(hdf5.points_of(memory)).ok();
         if slab.elements().is_none_or(|n| Some(n) != points) {
@@ -384,14 +389,11 @@ impl Output {
             return Ok(());
         }
         target.reads += 1;
-        let (nc, often) = (target.nc, target.reads > policy::READS_BETWEEN);
+        let often = target.reads > policy::READS_BETWEEN;
         self.flush(|id, _| id == dataset)?;
         self.forget_chunks(dataset);
         if often {
-            self.leave(dataset);
-            if let Some(file) = self.files.get_mut(&nc) {
-                file.why.get_or_insert("a variable is read between writes");
-            }
+            self.leave(dataset, "read between writes");
         }
         Ok(())
     }
@@ -421,17 +423,17 @@ impl Output {
     pub(super) fn close(&mut self, dataset: Id) -> Result {
         let result = match self.datasets.get(&dataset) {
             None => return Ok(()),
-            Some(Entry::Left) => Ok(()),
+            Some(Entry::Left(_)) => Ok(()),
             Some(Entry::Served(_)) => self.flush(|id, _| id == dataset),
         };
-        self.leave(dataset);
+        self.leave(dataset, "closed");
         self.datasets.remove(&dataset);
         result
     }
 
     /// Leaves a dataset to HDF5 from now on, with what it has.
-    fn leave(&mut self, dataset: Id) {
-        if let Some(Entry::Served(target)) = self.datasets.insert(dataset, Entry::Left) {
+    fn leave(&mut self, dataset: Id, why: &'static str) {
+        if let Some(Entry::Served(target)) = self.datasets.insert(dataset, Entry::Left(why)) {
             self.held -= (target.chunks.len() * target.bytes) as u64;
         }
         let queued = &mut self.queued;
@@ -446,13 +448,12 @@ impl Output {
     /// Leaves a file to HDF5 from now on.
     pub(super) fn stop(&mut self, nc: i32, why: &'static str) -> Result {
         if let Some(file) = self.files.get_mut(&nc) {
-            file.stopped = true;
-            file.why.get_or_insert(why);
+            file.stopped = Some(why);
         }
         self.flush(|_, target| target.nc == nc)?;
         let served = |e: &Entry| matches!(e, Entry::Served(target) if target.nc == nc);
         let all: Vec<Id> = self.datasets.iter().filter(|(_, e)| served(e)).map(|(id, _)| *id).collect();
-        all.into_iter().for_each(|dataset| self.leave(dataset));
+        all.into_iter().for_each(|dataset| self.leave(dataset, why));
         Ok(())
     }
 
