@@ -172,3 +172,23 @@ def test_workflows_call_targets_that_exist() -> None:
             assert target in targets, f"{path.name}: make {target}"
         for script in re.findall(r"bash (\S+\.sh)", path.read_text()):
             assert (ROOT / script).exists(), f"{path.name}: {script}"
+
+
+def test_the_module_file_leaves_the_folders_that_man_searches_by_itself(tmp_path: Path) -> None:
+    assert 'append_path("MANPATH", "")' in (PACKAGING / "modules/ncforge.lua").read_text()
+    text = (PACKAGING / "modules/ncforge.tcl").read_text()
+    if not (command := shutil.which("modulecmd")):
+        assert "append-path MANPATH {}" in text
+        return
+    module = tmp_path / "share/modulefiles/ncforge/0.1"
+    module.parent.mkdir(parents=True)
+    module.write_text(text)
+    for before, after in (({}, ""), ({"MANPATH": "/a"}, ":/a")):
+        environment = {
+            "PATH": "/usr/bin:/bin",
+            "HOME": str(tmp_path),
+            "MODULEPATH": str(tmp_path / "share/modulefiles"),
+        }
+        words = [command, "sh", "load", "ncforge"]
+        done = subprocess.run(words, env=environment | before, capture_output=True, text=True, timeout=60)
+        assert f"MANPATH={tmp_path}/share/man{after}:;" in done.stdout.replace("'", "").replace('"', ""), done

@@ -6,4 +6,6 @@ whatis("Description: @SUMMARY@")
 local root = myFileName():match("^(.*)/share/modulefiles/")
 prepend_path("PATH", pathJoin(root, "bin"))
 prepend_path("MANPATH", pathJoin(root, "share/man"))
+-- An empty element stands for the folders that `man` searches by itself.
+append_path("MANPATH", "")
 setenv("NCFORGE_ROOT", root)

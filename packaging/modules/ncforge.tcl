@@ -8,4 +8,6 @@ set root $ModulesCurrentModulefile
 foreach _ {version name modulefiles share} { set root [file dirname $root] }
 prepend-path PATH $root/bin
 prepend-path MANPATH $root/share/man
+# An empty element stands for the folders that `man` searches by itself.
+append-path MANPATH {}
 setenv NCFORGE_ROOT $root
