@@ -52,7 +52,7 @@ pub(super) fn is_enabled(file: &Path) -> bool {
     read(file).is_ok_and(|text| without(&text) != text)
 }
 
-/// Replaces our lines by those for `library`, or removes them; whether the file changed.
+/// Replaces our lines by those for `library`, or removes them; whether the file changed. A file with nothing else is removed.
 pub(super) fn edit(file: &Path, library: Option<&Path>) -> Result<bool> {
     let old = read(file)?;
     let mut new = without(&old);
@@ -65,7 +65,11 @@ pub(super) fn edit(file: &Path, library: Option<&Path>) -> Result<bool> {
     if new == old {
         return Ok(false);
     }
-    OutputFile::write_whole(file, &new, true)?;
+    if new.is_empty() {
+        std::fs::remove_file(file).map_err(|e| Failure::system("remove", file, e))?;
+    } else {
+        OutputFile::write_whole(file, &new, true)?;
+    }
     Ok(true)
 }
 
@@ -89,5 +93,17 @@ mod tests {
         assert!(edit(&file, None).unwrap());
         assert_eq!(std::fs::read(&file).unwrap(), b"HTTP.VERBOSE=1\nX=\xff\n");
         assert!(!is_enabled(&file));
+    }
+
+    #[test]
+    fn a_file_with_our_lines_alone_is_removed() {
+        let dir = tempfile::tempdir().unwrap();
+        let file = dir.path().join(".ncrc");
+        assert!(edit(&file, Some(Path::new("/opt/a.so"))).unwrap());
+        assert!(edit(&file, None).unwrap());
+        assert!(!file.exists());
+        std::fs::write(&file, b"").unwrap();
+        assert!(!edit(&file, None).unwrap());
+        assert!(file.exists(), "an empty file that was there before");
     }
 }
