@@ -209,9 +209,9 @@ impl Command {
                 Netcdf::Enable(a) | Netcdf::Disable(a) => a.global.clone(),
                 Netcdf::Status(a) => a.global.clone(),
             },
+            Command::Run(a) => a.global.clone(),
             Command::Completions(_)
             | Command::Man(_)
-            | Command::Run(_)
             | Command::Mppnccombine(_)
             | Command::Nocscombine(_)
             | Command::RebuildNemo(_) => GlobalArgs::default(),
@@ -297,6 +297,15 @@ mod tests {
         assert_eq!(cli.global.verbose, 2);
         assert_eq!(cli.global.threads.map(usize::from), Some(3));
         assert_eq!(cli.global.memory, Some(Size(1 << 30)));
+    }
+
+    #[test]
+    fn options_of_a_program_that_is_run_are_its_own() {
+        let cli = parse(&words("ncforge -v run -j 3 --memory=1G ./w -j 5 --memory 2G -v")).expect("parses");
+        assert_eq!((cli.global.verbose, cli.global.threads.map(usize::from)), (1, Some(3)));
+        assert_eq!(cli.global.memory, Some(Size(1 << 30)));
+        let Command::Run(program) = cli.command else { panic!("another command") };
+        assert_eq!(program.command, words("./w -j 5 --memory 2G -v"));
     }
 
     #[test]

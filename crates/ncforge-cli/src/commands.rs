@@ -112,7 +112,7 @@ fn dispatch(mut command: Command, cx: &Context<'_>) -> Result {
         Command::Tune(a) => tune::run(&a, cx),
         Command::Bench(a) => bench::run(&a, cx),
         Command::Report(a) => report::run(&a, cx),
-        Command::Run(a) => netcdf::run(&a),
+        Command::Run(a) => netcdf::run(&a, cx),
         Command::Netcdf(a) => netcdf::settings(&a, cx.printer),
         Command::Mppnccombine(a) => old::mppnccombine(&a, cx),
         Command::Nocscombine(a) => old::nocscombine(&a, cx),

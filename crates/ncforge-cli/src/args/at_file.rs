@@ -17,7 +17,7 @@ use crate::exit::{Exit, Failure, Result};
 
 /// The command line with the arguments of files that it names; words of `ncforge run` are another program's.
 pub(crate) fn expanded(argv: Vec<OsString>) -> Result<Vec<OsString>, Failure> {
-    if argv.get(1).is_some_and(|word| word == "run") {
+    if command(&argv).is_some_and(|word| word == "run") {
         return Ok(argv);
     }
     expand_args_from(argv.into_iter(), parse_fromfile, PREFIX).map_err(|e| Failure {
@@ -26,6 +26,22 @@ pub(crate) fn expanded(argv: Vec<OsString>) -> Result<Vec<OsString>, Failure> {
             .into(),
         exit: Exit::BadInput,
     })
+}
+
+/// Options of every command whose value is a word of its own.
+const WITH_VALUE: [&str; 6] = ["-j", "--threads", "--memory", "--progress", "--color", "--storage-option"];
+
+/// The command's name, behind options.
+fn command(argv: &[OsString]) -> Option<&OsString> {
+    let mut words = argv.iter().skip(1);
+    loop {
+        let word = words.next()?;
+        if WITH_VALUE.iter().any(|option| word == option) {
+            words.next();
+        } else if !word.as_encoded_bytes().starts_with(b"-") {
+            return Some(word);
+        }
+    }
 }
 
 #[cfg(test)]
@@ -42,6 +58,8 @@ mod tests {
         let found = expanded(words(&["ncforge", "bench", "io", &at, "-r"])).unwrap();
         assert_eq!(found, words(&["ncforge", "bench", "io", "-w", "--reps=3", "-f=a b.nc", "-r"]));
         let run = words(&["ncforge", "run", "prog", &at]);
+        assert_eq!(expanded(run.clone()).unwrap(), run);
+        let run = words(&["ncforge", "-v", "-j", "1", "--memory=1G", "run", "prog", &at]);
         assert_eq!(expanded(run.clone()).unwrap(), run);
         assert_eq!(expanded(words(&["ncforge", "@/nowhere/x"])).unwrap_err().exit, Exit::BadInput);
     }

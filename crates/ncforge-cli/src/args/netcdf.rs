@@ -11,18 +11,20 @@ use super::GlobalArgs;
 ///
 /// The program itself is unchanged: NCO, CDO, ncdump, ncview, ferret, programs in Fortran, C or C++. NetCDF-C opens the files
 /// and answers all questions about them; ncforge reads large selections of values and encodes what is written, on all cores, and
-/// opens zipped files (.ncz) and variables whose filters the program has no plug-in for. Results are the same. Nothing but
-/// LD_PRELOAD is set.
+/// opens zipped files (.ncz) and variables whose filters the program has no plug-in for. Results are the same. LD_PRELOAD is
+/// set; -j, --memory and -v set NCFORGE_THREADS, NCFORGE_MEMORY and NCFORGE_NETCDF=log. Options of ncforge stand before the program.
 ///
 /// NCFORGE_NETCDF=off switches it off, NCFORGE_NETCDF=log reports on standard error what was served and what was not.
 #[derive(Args, Debug)]
 #[command(
-    after_long_help = "Examples:\n  ncforge run ncks -d lat,10 -d lon,20 big.nc series.nc\n  ncforge run ncdump -h archive.ncz\n  NCFORGE_NETCDF=log ncforge run cdo timmean big.nc mean.nc\n\nPython: import ncforge; ncforge.accelerate()"
+    after_long_help = "Examples:\n  ncforge run ncks -d lat,10 -d lon,20 big.nc series.nc\n  ncforge run ncdump -h archive.ncz\n  ncforge run -v -j 2 cdo timmean big.nc mean.nc\n\nPython: import ncforge; ncforge.accelerate()"
 )]
 pub(crate) struct ProgramArgs {
     /// The program and its arguments
     #[arg(trailing_var_arg = true, allow_hyphen_values = true, required = true, value_name = "COMMAND", value_hint = clap::ValueHint::CommandWithArguments)]
     pub(crate) command: Vec<OsString>,
+    #[command(flatten)]
+    pub(crate) global: GlobalArgs,
 }
 
 /// Let netCDF-C load ncforge by itself, or say what is served.

@@ -9,18 +9,31 @@ use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use super::Context;
 use crate::args::{EnableArgs, Netcdf, NetcdfArgs, ProgramArgs, StatusArgs};
 use crate::exit::{Exit, Failure, Result};
 use crate::printer::Printer;
 
 const PRELOAD: &str = "LD_PRELOAD";
+/// What the library is asked to do.
+const WISH: &str = "NCFORGE_NETCDF";
 
-/// Replaces this process by the program.
-pub(crate) fn run(args: &ProgramArgs) -> Result {
+/// Replaces this process by the program. The library has ncforge's options from the environment.
+pub(crate) fn run(args: &ProgramArgs, cx: &Context<'_>) -> Result {
     let library = library::path()?;
     let (program, rest) = args.command.split_first().expect("clap asks for one word at least");
-    let failure = Command::new(program).args(rest).env(PRELOAD, preload(&library)).exec();
-    Err(not_started(program, &failure))
+    let mut command = Command::new(program);
+    command.args(rest).env(PRELOAD, preload(&library));
+    if let Some(threads) = cx.threads() {
+        command.env("NCFORGE_THREADS", threads.to_string());
+    }
+    if let Some(memory) = cx.memory() {
+        command.env("NCFORGE_MEMORY", memory.to_string());
+    }
+    if cx.global.verbose > 0 && std::env::var_os(WISH).is_none() {
+        command.env(WISH, "log");
+    }
+    Err(not_started(program, &command.exec()))
 }
 
 /// The library in front of what is preloaded already.
@@ -79,7 +92,7 @@ fn status(args: &StatusArgs, printer: &Printer) -> Result {
     // The library reports when it is loaded, and ends the process before the program begins.
     let output = Command::new(program)
         .env(PRELOAD, preload(&library))
-        .env("NCFORGE_NETCDF", "status")
+        .env(WISH, "status")
         .output()
         .map_err(|e| not_started(program, &e))?;
     let text = String::from_utf8_lossy(&output.stdout);
