@@ -21,6 +21,8 @@ import netCDF4
 import numpy as np
 import pytest
 
+from conftest import Run
+
 ROOT = Path(__file__).resolve().parent.parent
 REAL = [
     *sorted(glob.glob("/usr/share/ferret-vis/data/*")),
@@ -328,3 +330,10 @@ def test_json_is_lossless(tmp_path: Path) -> None:
             values = [words[x] if isinstance(x, str) else x for x in shown[name]["values"]["value"]]
             assert np.array(values, expected.dtype).tobytes() == expected.tobytes(), name
     assert shown["text"]["text"]["value"] == ODD_TEXT
+
+
+def test_the_variables_of_ncdump_are_not_taken_for_files_without_a_hint(run: Run, tmp_path: Path) -> None:
+    storage(tmp_path / "f.nc")
+    done = run("dump", "-v", "time", tmp_path / "f.nc", code=4)
+    assert "cannot open `time`" in done.stderr and "`ncforge run ncdump -v VARIABLES FILE` prints values" in done.stderr
+    assert "--verbose" not in run("dump", "time", tmp_path / "f.nc", code=4).stderr

@@ -12,6 +12,9 @@ use super::{Context, document, page, requests};
 use crate::args::InfoArgs;
 use crate::exit::{Exit, Failure, Result};
 
+/// `ncdump -v NAMES FILE`, under the name `dump`.
+const AS_NCDUMP: &str = "-v is --verbose here; `ncforge run ncdump -v VARIABLES FILE` prints values, `ncforge info FILE` what is in a file";
+
 /// Shows one file after the other. With several, all are tried; the first failure gives the exit code.
 pub(crate) fn run(args: &InfoArgs, cx: &Context<'_>) -> Result {
     if args.html.is_some() {
@@ -29,7 +32,10 @@ pub(crate) fn run(args: &InfoArgs, cx: &Context<'_>) -> Result {
         let dataset = match Dataset::open_with(path, &engine) {
             Ok(d) => d,
             Err(e) => {
-                let failure = e.into();
+                let mut failure = Failure::from(e);
+                if i == 0 && args.files.len() > 1 && args.global.verbose > 0 && !path.exists() {
+                    failure.hint = AS_NCDUMP.to_owned();
+                }
                 documents.push(document::failed(path, &failure));
                 progress.aside(|| cx.printer.failure(&failure));
                 worst = if worst == Exit::Ok { failure.exit } else { worst };
