@@ -312,3 +312,12 @@ def test_values_of_a_kind(run: Run, tmp_path: Path) -> None:
     assert np.array_equal(values(path).ravel(), np.arange(8 * 50 * 40 * 25))
     assert "no content" in run(*words, "--data-content", "noise", code=2).stderr
     assert "percentage" in run(*words, "--data-content", "compressible=120", code=2).stderr
+
+
+def test_files_that_stay_are_named(run: Run, tmp_path: Path) -> None:
+    path = tmp_path / "t.nc"
+    files = [str(tmp_path / name) for name in ("t.1.nc", "t.2.raw")]
+    words = ["-d=4:6:8:5", f"-f={path}", "--driver", "ncforge,raw", *ONCE]
+    assert f"written, and left for runs with -r: {', '.join(files)}\n" in run("bench", "io", "-w", *words).stderr
+    assert sorted(map(str, tmp_path.iterdir())) == files
+    assert "left for" not in run("bench", "io", "-r", *words).stderr

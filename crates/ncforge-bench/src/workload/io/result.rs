@@ -1,5 +1,7 @@
 //! What came out: every repetition of every phase, with the times of all ranks.
 
+use std::path::PathBuf;
+
 use serde::{Deserialize, Serialize};
 
 use super::audit::Audit;
@@ -30,6 +32,9 @@ pub struct IoReport {
     pub phases: Vec<PhaseResult>,
     /// What a reader should know: disturbances, too many ranks.
     pub notes: Vec<String>,
+    /// The files that were written; they stay, for runs that read.
+    #[serde(skip)]
+    pub files: Vec<PathBuf>,
 }
 
 /// One of the things that were compared.

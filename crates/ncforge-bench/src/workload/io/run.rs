@@ -79,6 +79,10 @@ pub fn run(team: &dyn Team, options: &IoOptions, stop: Option<&dyn Fn() -> bool>
         nodes: team.nodes(),
         options: options.clone(),
         cases: cases.iter().zip(audits).map(result).collect(),
+        files: match options.write {
+            true => cases.iter().flat_map(|c| c.paths(geometry.ranks())).collect(),
+            false => Vec::new(),
+        },
         geometry,
         phases,
         notes,

@@ -1,5 +1,7 @@
 //! `ncforge bench io`
 
+use std::path::PathBuf;
+
 use ncforge_bench::report::io::{io_section, netcdf_bench_table};
 use ncforge_bench::report::results_table;
 use ncforge_bench::result::Results;
@@ -81,6 +83,9 @@ fn print(args: &IoArgs, report: &IoReport, cx: &Context<'_>) -> std::result::Res
         Results { environment: report.environment.clone(), ..Results::of(vec![io_section(report)]) };
     let table = |r: &Results| if as_there(args) { as_netcdf_bench(args, report) } else { results_table(r) };
     output::put(&args.reports, results, &table, cx)?;
+    if let Some(files) = named(&report.files) {
+        cx.printer.note(format_args!("written, and left for runs with -r: {files}"));
+    }
     if let Some((case, _, verdict)) = report.wrong() {
         cx.printer.warn(format_args!(
             "{} of {} values that {} read are wrong",
@@ -93,6 +98,15 @@ fn print(args: &IoArgs, report: &IoReport, cx: &Context<'_>) -> std::result::Res
         }
     }
     Ok(())
+}
+
+/// The first files by name, and the number of the others.
+fn named(files: &[PathBuf]) -> Option<String> {
+    const MOST: usize = 6;
+    let shown: Vec<String> = files.iter().take(MOST).map(|path| path.display().to_string()).collect();
+    let more = files.len().saturating_sub(MOST);
+    let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+    (!files.is_empty()).then(|| shown.join(", ") + &more)
 }
 
 /// NetCDF-Bench's table; where it only verifies, its verdicts follow.
