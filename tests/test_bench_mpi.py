@@ -51,7 +51,21 @@ def test_hints_reach_mpi_io_and_the_card_says_which_it_is(
     assert any("MPI: Open MPI" in line for line in card["libraries"])
     assert any("HDF5" in line and "PnetCDF" in line for line in card["libraries"]) or not libraries
     assert ["OMPI_MCA_btl_base_warn_component_unused", "0"] in card["variables"]
+    # The launcher's own variables hold addresses and a key of the job.
+    assert not [name for name, _ in card["variables"] if "orte" in name]
     assert list(tmp_path.glob("*ncforge-mpi*")) == []
+
+
+def test_a_serial_netcdf_c_is_refused_before_anything_is_written(ncforge_bin: Path, tmp_path: Path) -> None:
+    words = ["-d=4:6:8:5", f"-f={tmp_path / 't.nc'}", "-w", *ONCE]
+    command = [*mpi_ranks(2), str(ncforge_bin), "bench", "io", "-t=coll", *words, "--driver", "ncforge,netcdf-c"]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=600)
+    if "install it (Debian" in done.stderr:
+        pytest.skip("the system has no netCDF-C")
+    assert done.returncode == 2, done.stderr
+    assert "is a serial build of netCDF-C; name a parallel one" in done.stderr
+    assert f"--library {PARALLEL}" in done.stderr or not PARALLEL.exists()
+    assert "MPI_ABORT" not in done.stderr and list(tmp_path.iterdir()) == []
 
 
 def test_under_the_other_family_of_mpi(ncforge_bin: Path, tmp_path: Path) -> None:

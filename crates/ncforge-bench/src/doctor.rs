@@ -8,8 +8,7 @@ use serde::Serialize;
 
 use crate::cache::{self, PROVEN};
 use crate::clock::storage_read;
-use crate::driver::PARALLEL;
-use crate::driver::{Driver, LibnetcdfDriver};
+use crate::driver::{Driver, LibnetcdfDriver, parallel_builds};
 use crate::environment::{Environment, Filesystem};
 use crate::error::{Error, Result};
 use crate::noise::Snapshot;
@@ -154,15 +153,7 @@ fn library() -> Check {
 
 /// Parallel builds need an MPI library in the process when they are loaded; here only their presence is checked.
 fn parallel() -> Vec<Check> {
-    let folders = ["/usr/lib", "/usr/lib64", "/usr/local/lib", "/usr/local/lib64"].map(PathBuf::from);
-    let below = folders.iter().flat_map(|f| std::fs::read_dir(f).into_iter().flatten().flatten());
-    let all: Vec<PathBuf> =
-        folders.iter().cloned().chain(below.map(|e| e.path()).filter(|p| p.is_dir())).collect();
-    let found: Vec<String> = PARALLEL
-        .iter()
-        .filter_map(|name| all.iter().map(|f| f.join(name)).find(|p| p.exists()))
-        .map(|p| p.display().to_string())
-        .collect();
+    let found: Vec<String> = parallel_builds().iter().map(|p| p.display().to_string()).collect();
     let what = "parallel netCDF-C";
     vec![if found.is_empty() {
         Check::new(what, Standing::Absent, "not where systems keep libraries")

@@ -157,8 +157,8 @@ pub(crate) fn allowed_processors() -> Vec<usize> {
     Vec::new()
 }
 
-/// Variables that are worth telling: they change threads, caches, locks, transports.
-const VARIABLES: [&str; 13] = [
+/// Variables that are recorded: they change threads, caches, locks, transports.
+const VARIABLES: [&str; 12] = [
     "NCFORGE_",
     "OMP_",
     "HDF5_",
@@ -166,13 +166,29 @@ const VARIABLES: [&str; 13] = [
     "NC_",
     "PNETCDF_",
     "ROMIO_",
-    "OMPI_MCA_",
     "MPICH_",
     "MPIR_CVAR_",
     "I_MPI_",
     "MV2_",
     "SLURM_CPUS",
 ];
+/// Open MPI's launcher describes the job in variables of the same form as those that tune: addresses, folders, a key. These parts
+/// of Open MPI are tuned.
+const OPEN_MPI: [&str; 12] =
+    ["btl_", "coll_", "fbtl_", "fcoll_", "fs_", "hwloc_", "io_", "mpi_", "mtl_", "osc_", "pml_", "sharedfp_"];
+/// What says where the job runs, not how.
+const PLACES: [&str; 5] = ["HOST", "_if_include", "_if_exclude", "I_MPI_HYDRA_", "NCFORGE_BENCH_TEAM"];
+
+/// Whether a variable is recorded.
+fn is_recorded(name: &str) -> bool {
+    let tunes = match name.strip_prefix("OMPI_MCA_") {
+        Some(part) => {
+            OPEN_MPI.iter().any(|known| part.starts_with(known) || known.strip_suffix('_') == Some(part))
+        }
+        None => VARIABLES.iter().any(|known| name.starts_with(known)),
+    };
+    tunes && !PLACES.iter().any(|place| name.contains(place))
+}
 
 impl Environment {
     /// What is known about this machine without privilege.
@@ -206,11 +222,7 @@ impl Environment {
                 .collect(),
             mpi_io: None,
             hints: Vec::new(),
-            variables: std::env::vars()
-                .filter(|(name, _)| {
-                    VARIABLES.iter().any(|v| name.starts_with(v)) && name != "NCFORGE_BENCH_TEAM"
-                })
-                .collect(),
+            variables: std::env::vars().filter(|(name, _)| is_recorded(name)).collect(),
         }
     }
 
@@ -330,6 +342,32 @@ mod tests {
         let shm = Filesystem::of(Path::new("/dev/shm/x"));
         assert!(shm.is_none_or(|f| f.in_memory || !f.kind.is_empty()));
         assert!(e.libraries.iter().any(|l| l.contains("libdeflate-sys ")), "{:?}", e.libraries);
+    }
+
+    #[test]
+    fn variables_that_tune_are_recorded_and_no_others() {
+        for name in [
+            "OMPI_MCA_btl",
+            "OMPI_MCA_coll_tuned_priority",
+            "OMPI_MCA_io",
+            "I_MPI_FABRICS",
+            "OMP_NUM_THREADS",
+        ] {
+            assert!(is_recorded(name), "{name}");
+        }
+        for name in [
+            "OMPI_MCA_orte_precondition_transports",
+            "OMPI_MCA_orte_hnp_uri",
+            "OMPI_MCA_ess_base_jobid",
+            "OMPI_MCA_initial_wdir",
+            "OMPI_MCA_btl_tcp_if_include",
+            "I_MPI_HYDRA_HOST_FILE",
+            "MPICH_INTERFACE_HOSTNAME",
+            "NCFORGE_BENCH_TEAM",
+            "HOME",
+        ] {
+            assert!(!is_recorded(name), "{name}");
+        }
     }
 
     #[test]

@@ -47,10 +47,6 @@ fn missing(what: &str, package: &str) -> Error {
     ))
 }
 
-/// Names under which netCDF-C is built for several processes (Debian's among them).
-pub(crate) const PARALLEL: [&str; 4] =
-    ["libnetcdf_pnetcdf.so.19", "libnetcdf_mpi.so.19", "libnetcdf_pnetcdf.so", "libnetcdf_mpi.so"];
-
 /// Whether a library is one of HDF5, by its file's name or as the system's.
 pub(crate) fn is_hdf5(path: &Path) -> bool {
     let is_system = SYSTEMS_HDF5.iter().any(|name| path == Path::new(name));

@@ -10,13 +10,13 @@ use ncforge::codec::quantize::Quantize;
 use ncforge::model::Filter;
 use ncforge::{Atomic, Format, Hyperslab};
 
-use super::calls::{Calls, FilterAvailable};
+use super::calls::{Calls, FilterAvailable, ParallelCalls};
 use crate::c_string::c_string;
 use crate::driver::blocks::Kind;
 use crate::driver::coding::plugin_parameters;
 use crate::driver::steps::Steps;
 use crate::driver::zarr;
-use crate::driver::{Access, BlockFile, ChunkAsk, FileSpec, MARK, Opened, Rounding};
+use crate::driver::{Access, BlockFile, ChunkAsk, FileSpec, MARK, Opened, Rounding, parallel_builds};
 use crate::error::{Error, Result};
 
 const NC_NOWRITE: c_int = 0;
@@ -79,12 +79,33 @@ pub(super) fn refuses(calls: &Rc<Calls>, name: &str, spec: &FileSpec, access: &A
             team.kind()
         ));
     }
-    if calls.parallel.is_none() {
-        return Some(format!(
-            "{name} is a serial build of netCDF-C; name a parallel one by --library (Debian: libnetcdf_pnetcdf.so.19 of the package libnetcdf-pnetcdf-19)",
-        ));
+    let mpi = team.mpi()?;
+    let serial = calls.parallel.is_none_or(|p| is_stub(calls, p, [mpi.world(), mpi.info()]));
+    serial.then(|| {
+        let here = parallel_builds();
+        let which = match here.first() {
+            Some(path) => format!("name a parallel one: --library {}", path.display()),
+            None => "name a parallel one by --library (Debian: libnetcdf_pnetcdf.so.19 of the package libnetcdf-pnetcdf-19)".into(),
+        };
+        format!("{name} is a serial build of netCDF-C; {which}")
+    })
+}
+
+/// Whether `nc_create_par` is there, but only gives an error: so in serial builds. With a file in memory parallel ones refuse it as
+/// well, before they use MPI, with another number.
+fn is_stub(calls: &Calls, parallel: ParallelCalls, [comm, info]: [usize; 2]) -> bool {
+    const NC_ENOPAR: c_int = -114;
+    let mut ncid = 0;
+    // SAFETY: a string that ends with zero, handles as MPI gave them, memory for one number; the file is never on disk, and is
+    // closed once. All ranks make the call.
+    unsafe {
+        let name = c"ncforge-bench-probe.nc";
+        let code = (parallel.create_par)(name.as_ptr(), NC_NETCDF4 | NC_DISKLESS, comm, info, &mut ncid);
+        if code == 0 {
+            (calls.abort)(ncid);
+        }
+        code == NC_ENOPAR
     }
-    None
 }
 
 /// What this build cannot do with values.
@@ -238,17 +259,19 @@ pub(super) fn open<'a>(calls: &Rc<Calls>, path: &Path, spec: &FileSpec, access: 
 
 /// What a parallel call needs.
 struct Parallel {
-    calls: super::calls::ParallelCalls,
+    calls: ParallelCalls,
     comm: usize,
     info: usize,
 }
 
 fn parallel(calls: &Calls, access: &Access<'_>) -> Result<Option<Parallel>> {
     let Some(team) = access.several() else { return Ok(None) };
-    let (Some(mpi), Some(calls)) = (team.mpi(), calls.parallel) else {
-        return Err(Error::Missing("this build of netCDF-C cannot share a file here".into()));
-    };
-    Ok(Some(Parallel { calls, comm: mpi.world(), info: mpi.info() }))
+    let found = team.mpi().zip(calls.parallel);
+    let found = found.map(|(mpi, calls)| Parallel { calls, comm: mpi.world(), info: mpi.info() });
+    match found.filter(|p| !is_stub(calls, p.calls, [p.comm, p.info])) {
+        Some(parallel) => Ok(Some(parallel)),
+        None => Err(Error::Missing("this build of netCDF-C cannot share a file here".into())),
+    }
 }
 
 impl Blocks {
