@@ -28,7 +28,7 @@ pub(super) fn copy_to(
     }
     let temporary = |e| Error::io("create", std::env::temp_dir().display().to_string(), e);
     let folder = tempfile::Builder::new().prefix("ncforge-upload-").tempdir().map_err(temporary)?;
-    let name = url.split(['?', '#']).next().unwrap_or(url).rsplit('/').next().unwrap_or("output.nc");
+    let name = remote::file_name(url);
     if name.is_empty() {
         return Err(Error::bad_option("output", format!("`{}` names no object", remote::shown(url))));
     }

@@ -86,9 +86,29 @@ pub fn url_of(path: &Path) -> Option<&str> {
     SCHEMES.iter().any(|s| s.eq_ignore_ascii_case(scheme)).then_some(text)
 }
 
+/// Whether a URL is of a web server, and so has a query and escapes. In the others, all that follows the bucket is the
+/// name of an object, to the letter.
+fn is_web(url: &str) -> bool {
+    let scheme = url.split_once("://").map_or("", |(scheme, _)| scheme);
+    ["http", "https"].iter().any(|web| web.eq_ignore_ascii_case(scheme))
+}
+
+/// The last part of the path of a URL.
+///
+/// ```
+/// use ncforge::store::remote::file_name;
+/// assert_eq!(file_name("https://host/a.nc?version=2"), "a.nc");
+/// assert_eq!(file_name("s3://bucket/k/run#1.nc"), "run#1.nc");
+/// ```
+pub fn file_name(url: &str) -> &str {
+    let path = if is_web(url) { url.split(['?', '#']).next().unwrap_or(url) } else { url };
+    path.rsplit('/').next().unwrap_or_default()
+}
+
 /// A URL as messages show it: without passwords, and without a query, in which signatures may stand.
 pub fn shown(url: &str) -> String {
-    let (plain, query) = url.split_once(['?', '#']).map_or((url, false), |(plain, _)| (plain, true));
+    let cut = if is_web(url) { url.split_once(['?', '#']) } else { None };
+    let (plain, query) = cut.map_or((url, false), |(plain, _)| (plain, true));
     let mut out = match plain.split_once("://") {
         Some((scheme, rest)) => {
             let host_end = rest.find('/').unwrap_or(rest.len());
@@ -148,7 +168,8 @@ pub fn upload(file: &Path, url: &str, options: &RemoteOptions, overwrite: bool, 
 }
 
 /// The URLs that match a URL with `*`, `?` or `[…]` in its path, in alphabetical order: the objects of a bucket, or the
-/// files that a web server's listing of a folder names.
+/// files that a web server's listing of a folder names. An object of a bucket whose name is the pattern, to the letter, is
+/// the only one that is meant.
 ///
 /// # Errors
 /// Those of [`open`].

@@ -16,7 +16,7 @@ use object_store::{
 };
 use url::Url;
 
-use super::{RemoteOptions, errors, runtime, shown};
+use super::{RemoteOptions, errors, is_web, runtime, shown};
 use crate::error::{Error, Result};
 
 /// Seconds after which a server that sends nothing has failed, and in which failed requests are repeated; the option
@@ -63,16 +63,19 @@ impl Target {
 }
 
 /// A URL in parts.
-struct Place {
+pub(super) struct Place {
     scheme: ObjectStoreScheme,
     /// What a client is made for: scheme and bucket or host; all of a URL of a web server that has a query.
     base: String,
-    path: Path,
+    pub(super) path: Path,
 }
 
 impl Place {
-    fn parse(url: &str) -> Result<Self> {
+    pub(super) fn parse(url: &str) -> Result<Self> {
         let bad = |why: String| Error::bad_option("URL", format!("`{}` cannot be opened: {why}", shown(url)));
+        if !is_web(url) {
+            return Self::in_bucket(url).map_err(bad);
+        }
         let parsed = Url::parse(url).map_err(|e| bad(e.to_string()))?;
         let whole = |scheme| Place { scheme, base: url.to_owned(), path: Path::default() };
         match ObjectStoreScheme::parse(&parsed) {
@@ -88,19 +91,30 @@ impl Place {
                 let mut base = parsed.clone();
                 base.set_query(None);
                 base.set_fragment(None);
-                let base = match (&scheme, parsed.scheme()) {
-                    // The bucket is a part of the path.
-                    (ObjectStoreScheme::AmazonS3 | ObjectStoreScheme::MicrosoftAzure, "https") => {
-                        base.to_string()
-                    }
-                    _ => {
-                        base.set_path("");
-                        base.to_string()
-                    }
-                };
-                Ok(Place { scheme, base, path })
+                // With the providers' own addresses the bucket is a part of the path.
+                if scheme == ObjectStoreScheme::Http {
+                    base.set_path("");
+                }
+                Ok(Place { scheme, base: base.to_string(), path })
             }
         }
+    }
+
+    /// The parts of `s3://bucket/key` and its like. The key may have any letters; those that mean something in URLs do
+    /// not here.
+    fn in_bucket(url: &str) -> Result<Self, String> {
+        let (scheme, rest) = url.split_once("://").unwrap_or_default();
+        let (bucket, key) = rest.split_once('/').unwrap_or((rest, ""));
+        let base = Url::parse(&format!("{scheme}://{bucket}")).map_err(|e| e.to_string())?;
+        let (scheme, _) = ObjectStoreScheme::parse(&base).map_err(|e| e.to_string())?;
+        if key.is_empty() || key.ends_with('/') {
+            return Err("it names no object".to_owned());
+        }
+        if key.starts_with('/') || key.contains("//") {
+            return Err("a part of the object's name is empty".to_owned());
+        }
+        let path = Path::parse(key).map_err(|e| e.to_string())?;
+        Ok(Place { scheme, base: base.to_string(), path })
     }
 }
 

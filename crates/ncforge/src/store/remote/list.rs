@@ -6,7 +6,7 @@ use object_store::path::Path;
 use url::Url;
 
 use super::client::{self, Target};
-use super::{RemoteOptions, errors, runtime, shown};
+use super::{RemoteOptions, errors, is_web, runtime, shown};
 use crate::error::{Error, Result};
 
 /// A wildcard matches within one part of a path.
@@ -24,9 +24,10 @@ pub(super) fn glob(url: &str, options: &RemoteOptions) -> Result<Vec<String>> {
     let Some(first) = path.find(['*', '?', '[']) else { return Ok(vec![url.to_owned()]) };
     let folder_end = path[..first].rfind('/').map_or(0, |at| at + 1);
     let folder = &path[..folder_end];
-    let pattern = Pattern::new(path.trim_start_matches('/')).map_err(|e| bad(e.msg))?;
+    let wanted = path.trim_start_matches('/');
     let deep = path[first..].contains('/');
-    let mut found = if url.starts_with("http://") || url.starts_with("https://") {
+    let web = is_web(url);
+    let mut found = if web {
         if deep {
             return Err(bad(
                 "a web server's folders are listed one at a time: only the last part may be a pattern",
@@ -36,6 +37,10 @@ pub(super) fn glob(url: &str, options: &RemoteOptions) -> Result<Vec<String>> {
     } else {
         of_store(url, host, folder, deep, options)?
     };
+    if !web && found.iter().any(|path| path == wanted) {
+        return Ok(vec![url.to_owned()]);
+    }
+    let pattern = Pattern::new(wanted).map_err(|e| bad(e.msg))?;
     found.retain(|path| pattern.matches_with(path, MATCHING));
     found.sort();
     found.dedup();
@@ -46,7 +51,8 @@ pub(super) fn glob(url: &str, options: &RemoteOptions) -> Result<Vec<String>> {
 fn of_store(url: &str, host: &str, folder: &str, deep: bool, options: &RemoteOptions) -> Result<Vec<String>> {
     // The client needs the name of some object.
     let target = Target::of(&format!("{host}/x"), options)?;
-    let prefix = Some(Path::from(folder)).filter(|p| !p.as_ref().is_empty());
+    let folder = Path::parse(folder).map_err(|e| errors::explain("list", url, &e.into()))?;
+    let prefix = Some(folder).filter(|p| !p.as_ref().is_empty());
     let listed = runtime::wait(url, async move {
         let objects = match deep {
             true => target.store.list(prefix.as_ref()).try_collect::<Vec<_>>().await?,

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use super::client::Target;
+use super::client::{Place, Target};
 use super::*;
 use crate::Error;
 
@@ -27,6 +27,7 @@ fn messages_show_no_secrets() {
         ("https://host/a@b.nc", "https://host/a@b.nc"),
         ("abfss://c@a.dfs.core.windows.net/k.nc", "abfss://c@a.dfs.core.windows.net/k.nc"),
         ("s3://bucket/a.nc", "s3://bucket/a.nc"),
+        ("s3://bucket/run#1?.nc", "s3://bucket/run#1?.nc"),
     ] {
         assert_eq!(shown(url), text);
     }
@@ -55,7 +56,14 @@ fn paths_in_stores() {
     assert_eq!(path("http://h/a/b%20c.nc").unwrap(), "a/b c.nc");
     assert_eq!(path("http://h/a.nc?version=2").unwrap(), "", "the URL is the client's");
     assert_eq!(path("http://h//a//b.nc").unwrap(), "", "not a path that can be built again");
-    for url in ["http://h", "http://h/", "s3://bucket", "s3:///a"] {
+    for key in ["run#1.nc", "k/x?y.nc", "q%41.nc", "a b[1].nc", "ü*.nc"] {
+        for scheme in ["s3", "gs"] {
+            assert_eq!(path(&format!("{scheme}://bucket/{key}")).unwrap(), key);
+        }
+    }
+    assert_eq!(Place::parse("az://bucket/run#1.nc").unwrap().path.as_ref(), "run#1.nc");
+    for url in ["http://h", "http://h/", "s3://bucket", "s3:///a", "s3://b/k/", "s3://b//k", "s3://b/a/../k"]
+    {
         assert!(matches!(path(url), Err(Error::BadOption { option: "URL", .. })), "{url}");
     }
 }
