@@ -337,3 +337,28 @@ def test_the_variables_of_ncdump_are_not_taken_for_files_without_a_hint(run: Run
     done = run("dump", "-v", "time", tmp_path / "f.nc", code=4)
     assert "cannot open `time`" in done.stderr and "`ncforge run ncdump -v VARIABLES FILE` prints values" in done.stderr
     assert "--verbose" not in run("dump", "time", tmp_path / "f.nc", code=4).stderr
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="no device that is always full")
+@pytest.mark.parametrize(
+    "words",
+    [["info", "--json"], ["info"], ["doctor", "--fail-on", "never"], ["refs", "-o", "-"], ["copy", "--dry-run"]],
+    ids=" ".join,
+)
+def test_output_that_is_lost_is_a_failure(words: list[str], ncforge_bin: Path, tmp_path: Path) -> None:
+    """A full disk: exit code 1. A reader that has gone: none."""
+    line = [
+        str(ncforge_bin),
+        *words,
+        str(ROOT / "data/navy_winds.nc"),
+        *([str(tmp_path / "o.nc")] if words[0] == "copy" else []),
+    ]
+    with open("/dev/full", "w") as full:
+        done = subprocess.run(line, stdout=full, stderr=subprocess.PIPE, text=True)
+    assert done.returncode == 1, done.stderr
+    assert "cannot write to the standard output" in done.stderr and "hint: make room there" in done.stderr
+    read, write = os.pipe()
+    os.close(read)
+    done = subprocess.run(line, stdout=write, stderr=subprocess.PIPE, text=True)
+    os.close(write)
+    assert done.returncode == 0 and "standard output" not in done.stderr

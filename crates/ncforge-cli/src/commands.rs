@@ -31,6 +31,7 @@ use ncforge_ops::words::quoted;
 use crate::args::{Cli, Command, GlobalArgs};
 use crate::descriptors;
 use crate::exit::{Exit, Failure, Result};
+use crate::hint;
 use crate::printer::Printer;
 
 /// What a sub-command knows besides its own arguments.
@@ -82,10 +83,17 @@ pub(crate) fn run(cli: Cli, argv: &[OsString], again: &[OsString]) -> Exit {
     if let Some(warning) = ncforge::store::take_lock_warning() {
         printer.warn(warning);
     }
-    done.unwrap_or_else(|failure| {
-        printer.failure(&failure);
-        failure.exit
-    })
+    let lost = printer.lost_output().map(|e| Failure {
+        message: format!("cannot write to the standard output: {e}"),
+        hint: hint::of_io(&e).to_owned(),
+        exit: Exit::Failed,
+    });
+    let failed = match (done, lost) {
+        (Ok(exit), None) => return exit,
+        (Err(failure), _) | (Ok(_), Some(failure)) => failure,
+    };
+    printer.failure(&failed);
+    failed.exit
 }
 
 /// Does what the sub-command does.

@@ -8,6 +8,7 @@
 use std::fmt::Display;
 use std::io::{IsTerminal, Write};
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Mutex, PoisonError};
 
 use anstyle::{AnsiColor, Style};
 use ncforge_ops::doctor::Severity;
@@ -27,6 +28,8 @@ pub(crate) struct Printer {
     progress: ProgressKind,
     progress_asked: bool,
     stdout_closed: AtomicBool,
+    /// Why output was lost, if somebody still waits for it.
+    lost: Mutex<Option<std::io::Error>>,
 }
 
 const BOLD: Style = Style::new().bold();
@@ -60,6 +63,7 @@ impl Printer {
             progress,
             progress_asked: global.progress.is_some(),
             stdout_closed: AtomicBool::new(false),
+            lost: Mutex::new(None),
         }
     }
 
@@ -90,9 +94,14 @@ impl Printer {
         if let Err(e) = out.write_all(text).and_then(|()| out.flush()) {
             self.stdout_closed.store(true, Ordering::Relaxed);
             if e.kind() != std::io::ErrorKind::BrokenPipe {
-                self.caution(format_args!("cannot write to the standard output: {e}"));
+                *self.lost.lock().unwrap_or_else(PoisonError::into_inner) = Some(e);
             }
         }
+    }
+
+    /// Why the standard output did not take all of the output, unless its reader has gone.
+    pub(crate) fn lost_output(&self) -> Option<std::io::Error> {
+        self.lost.lock().unwrap_or_else(PoisonError::into_inner).take()
     }
 
     /// One line for stdout.
