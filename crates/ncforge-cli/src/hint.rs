@@ -21,23 +21,27 @@ pub(crate) fn of(e: &Error) -> Cow<'static, str> {
 /// What can be done about an error of this kind.
 fn usual(e: &Error) -> &'static str {
     match e {
+        Error::Io { path, source, .. }
+            if source.kind() == ErrorKind::NotFound && has_unknown_scheme(path) =>
+        {
+            "no such scheme; known: s3://, gs://, az://, https://, http://"
+        }
         Error::Io { op, source, .. } if op == "create" && source.kind() == ErrorKind::NotFound => {
             "a file is made only in a folder that exists: make it (`mkdir -p`), or look at its name"
         }
-        Error::Io { path, source, .. }
-            if source.kind() == ErrorKind::PermissionDenied && remote::url_of(path.as_ref()).is_some() =>
-        {
-            "check the credentials of the environment (AWS_ACCESS_KEY_ID, …); --anonymous reads what is public"
-        }
-        Error::Io { source, .. } => of_io(source),
-        Error::Corrupt { .. } => {
-            "get the file anew from where it came; where only a part is damaged, `ncforge info` lists the rest"
-        }
+        Error::Io { path, source, .. } => match remote::url_of(path.as_ref()) {
+            Some(url) => of_url(url, source),
+            None => of_io(source),
+        },
+        Error::Corrupt { .. } => "get the file anew from where it came",
         Error::NotNetcdf { .. } => {
             "ncforge reads netCDF classic, netCDF-4 and zipped files; `file NAME` may tell what this is"
         }
         Error::Unsupported { what, .. } if what.starts_with("writing to a URL") => {
             "write a local file, and upload it by `ncforge copy FILE URL` or a tool of the store"
+        }
+        Error::Unsupported { what, .. } if what.starts_with("a server that sends no parts") => {
+            "download the file first, and read the local copy"
         }
         Error::Unsupported { .. } => {
             "docs/formats.md lists what is supported; other variables can be copied with --vars"
@@ -59,6 +63,9 @@ fn usual(e: &Error) -> &'static str {
         }
         Error::Changed { .. } => "run the command again: it reads what is there now",
         Error::Budget { .. } => "give a larger --memory, or smaller chunks",
+        Error::Interrupted(what) if what.starts_with("nothing was uploaded") => {
+            "start the same command again: an upload begins anew"
+        }
         Error::Interrupted(_) => "run the same command with --resume to go on",
         Error::Verify(_) => "do not use the output; make it again, and report it when that fails, too",
         Error::Internal(_) => {
@@ -71,8 +78,57 @@ fn usual(e: &Error) -> &'static str {
             "without --resume the output is begun anew, and what was done before is removed"
         }
         Error::Invalid(what) if what.ends_with("is one of the tiles") => "give -o the name of another file",
+        Error::BadOption { option: "order", .. } => {
+            "give the files in the order of their coordinates, each once; --unsorted joins them as they are given"
+        }
+        Error::BadOption { option: "URL", .. } => {
+            "a URL is s3://bucket/key, gs://, az://, https:// or http://"
+        }
+        Error::BadOption { option: "endpoint", .. } => "`--storage-option endpoint=http://minio:9000` is one",
+        Error::BadOption { option: "storage option", .. } => {
+            "docs/how-to/object-stores.md has the names; they are those of the Rust crate object_store"
+        }
         // The library may get more kinds; what is left are requests that make no sense.
         _ => "`ncforge COMMAND --help` lists the options of a command, with examples",
+    }
+}
+
+/// Whether a path was meant as a URL, and is none: `s4://bucket/a.nc`, `s3:/bucket/a.nc`.
+fn has_unknown_scheme(path: &str) -> bool {
+    let Some((scheme, rest)) = path.split_once(":/") else { return false };
+    let is_word = !scheme.is_empty() && scheme.bytes().all(|b| b.is_ascii_alphanumeric());
+    is_word
+        && remote::url_of(path.as_ref()).is_none()
+        && (rest.starts_with('/') || remote::url_of(format!("{scheme}:///").as_ref()).is_some())
+}
+
+/// What can be done when a server refuses something, or none is reached.
+fn of_url(url: &str, e: &std::io::Error) -> &'static str {
+    let scheme = url.split_once("://").map_or("", |(scheme, _)| scheme).to_ascii_lowercase();
+    match (e.kind(), scheme.as_str()) {
+        (ErrorKind::PermissionDenied, "s3" | "s3a") => {
+            "check the credentials of the environment (AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY); --anonymous reads what is public"
+        }
+        (ErrorKind::PermissionDenied, "gs") => {
+            "check the credentials of the environment (GOOGLE_APPLICATION_CREDENTIALS); --anonymous reads what is public"
+        }
+        (ErrorKind::PermissionDenied, "http" | "https") => {
+            "the server wants to know who asks: check the URL, and whether it is still valid"
+        }
+        (ErrorKind::PermissionDenied, _) => {
+            "check the credentials of the environment (AZURE_STORAGE_ACCOUNT_NAME, AZURE_STORAGE_ACCOUNT_KEY); --anonymous reads what is public"
+        }
+        (ErrorKind::NotFound, "http" | "https") => "check the address",
+        (ErrorKind::NotFound, _) => "check the names of the bucket and of the object, and the endpoint",
+        (ErrorKind::ConnectionAborted, _) => "write http:// instead of https://",
+        (
+            ErrorKind::ConnectionRefused | ErrorKind::HostUnreachable | ErrorKind::TimedOut,
+            "http" | "https",
+        ) => "check the server's name, its port, and whether it is http or https",
+        (ErrorKind::UnexpectedEof, _) => of_io(e),
+        _ => {
+            "check the endpoint (--storage-option endpoint=https://…, or AWS_ENDPOINT_URL), its scheme, and the credentials"
+        }
     }
 }
 
@@ -172,6 +228,20 @@ mod tests {
             Error::Locked { path: text(), what: text() },
             Error::Budget { what: text(), needed: 2, budget: 1 },
             Error::Interrupted(text()),
+            Error::Interrupted("nothing was uploaded to `s3://b/a.nc`".to_owned()),
+            Error::bad_option("endpoint", text()),
+            Error::bad_option("storage option", text()),
+            Error::bad_option("URL", text()),
+            Error::bad_option("order", text()),
+            Error::io("open", "s4://b/a.nc", ErrorKind::NotFound.into()),
+            Error::io("open", "s3://b/a.nc", ErrorKind::NotFound.into()),
+            Error::io("open", "https://h/a.nc", ErrorKind::NotFound.into()),
+            Error::io("open", "s3://b/a.nc", ErrorKind::PermissionDenied.into()),
+            Error::io("open", "gs://b/a.nc", ErrorKind::PermissionDenied.into()),
+            Error::io("open", "az://b/a.nc", ErrorKind::PermissionDenied.into()),
+            Error::io("open", "s3://b/a.nc", ErrorKind::ConnectionRefused.into()),
+            Error::io("open", "https://h/a.nc", ErrorKind::ConnectionRefused.into()),
+            Error::io("open", "https://h/a.nc", ErrorKind::ConnectionAborted.into()),
             Error::Verify(text()),
             Error::Internal(text()),
         ];
@@ -179,6 +249,12 @@ mod tests {
         assert_eq!(hints.len(), all.len());
         for hint in hints {
             assert!(!hint.ends_with('.') && !hint.starts_with(char::is_uppercase), "{hint}");
+        }
+        for path in ["s4://b/a.nc", "ftp://h/a.nc", "s3:/b/a.nc"] {
+            assert!(has_unknown_scheme(path), "{path}");
+        }
+        for path in ["a.nc", "s3://b/a.nc", "C:/a.nc", "run:/1.nc", "dir/a://b"] {
+            assert!(!has_unknown_scheme(path), "{path}");
         }
     }
 }

@@ -458,6 +458,13 @@ impl Error {
             | Error::Changed { .. } => 4,
             Error::Io { source, .. } if has_no_descriptor(source) => 1,
             Error::Io { op, .. } if op.starts_with("open") || op.starts_with("read") => 4,
+            // A bucket that is not there, wherever that shows.
+            Error::Io { path, source, .. }
+                if source.kind() == std::io::ErrorKind::NotFound
+                    && crate::store::remote::url_of(path.as_ref()).is_some() =>
+            {
+                4
+            }
             Error::Verify(_) => 3,
             Error::Interrupted(_) => 5,
             other if other.is_usage() => 2,

@@ -1,11 +1,14 @@
 //! Copies whose output is an object of a URL: made in a temporary file, verified there, then sent as a whole.
 
+mod folder;
+
 use std::path::Path;
 use std::time::Instant;
 
 use ncforge::store::{RemoteOptions, remote};
 use ncforge::{Engine, Error, Result};
 
+use self::folder::Folder;
 use super::{CopyOptions, CopyReport, copy};
 use crate::progress::Progress;
 
@@ -26,18 +29,23 @@ pub(super) fn copy_to(
         let what = "a copy to a URL cannot be resumed: make a local file, and copy that";
         return Err(Error::bad_option("resume", what));
     }
-    let temporary = |e| Error::io("create", std::env::temp_dir().display().to_string(), e);
-    let folder = tempfile::Builder::new().prefix("ncforge-upload-").tempdir().map_err(temporary)?;
     let name = remote::file_name(url);
     if name.is_empty() {
         return Err(Error::bad_option("output", format!("`{}` names no object", remote::shown(url))));
     }
+    let folder = Folder::new()?;
     let local = folder.path().join(name);
-    let mut report = copy(input, &local, options, engine, progress)?;
+    let stopped = || Error::Interrupted(format!("nothing was uploaded to `{}`", remote::shown(url)));
+    let mut report = copy(input, &local, options, engine, progress).map_err(|e| match e {
+        // What the temporary file holds goes with it.
+        Error::Interrupted(_) => stopped(),
+        e => e,
+    })?;
     if progress.stop() {
-        return Err(Error::Interrupted("nothing was uploaded".to_owned()));
+        return Err(stopped());
     }
-    remote::upload(&local, url, &RemoteOptions::of_process(), options.overwrite, options.verify)?;
+    let (remote_options, stop) = (RemoteOptions::of_process(), || progress.stop());
+    remote::upload(&local, url, &remote_options, options.overwrite, options.verify, &stop)?;
     report.output = remote::shown(url);
     report.seconds = begun.elapsed().as_secs_f64();
     Ok(report)

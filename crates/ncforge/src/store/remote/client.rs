@@ -16,7 +16,8 @@ use object_store::{
 };
 use url::Url;
 
-use super::{RemoteOptions, errors, is_web, runtime, shown};
+use super::names::is_web;
+use super::{RemoteOptions, errors, runtime, shown};
 use crate::error::{Error, Result};
 
 /// Seconds after which a server that sends nothing has failed, and in which failed requests are repeated; the option
@@ -217,7 +218,9 @@ fn build(place: &Place, options: &RemoteOptions) -> Result<Arc<dyn ObjectStore>,
                 .apply(builder.with_url(&place.base), |b: GoogleCloudStorageBuilder, key, value| {
                     b.with_config(key, value)
                 })?;
-            if is_plain_http(builder.get_config_value(&GoogleConfigKey::BaseUrl)) {
+            let endpoint = builder.get_config_value(&GoogleConfigKey::BaseUrl);
+            check_endpoint(endpoint.as_deref())?;
+            if is_plain_http(endpoint) {
                 builder = builder.with_config(GoogleConfigKey::Client(ClientConfigKey::AllowHttp), "true");
             }
             if options.anonymous {
@@ -231,7 +234,9 @@ fn build(place: &Place, options: &RemoteOptions) -> Result<Arc<dyn ObjectStore>,
                 .apply(builder.with_url(&place.base), |b: MicrosoftAzureBuilder, key, value| {
                     b.with_config(key, value)
                 })?;
-            if is_plain_http(builder.get_config_value(&AzureConfigKey::Endpoint)) {
+            let endpoint = builder.get_config_value(&AzureConfigKey::Endpoint);
+            check_endpoint(endpoint.as_deref())?;
+            if is_plain_http(endpoint) {
                 builder = builder.with_allow_http(true);
             }
             if options.anonymous {
@@ -261,6 +266,7 @@ fn s3(
         .apply(builder.with_url(&place.base), |b: AmazonS3Builder, key, value| b.with_config(key, value))?;
     let endpoint = builder.get_config_value(&AmazonS3ConfigKey::Endpoint);
     let endpoint = endpoint.or_else(|| builder.get_config_value(&AmazonS3ConfigKey::S3Endpoint));
+    check_endpoint(endpoint.as_deref())?;
     let region = builder.get_config_value(&AmazonS3ConfigKey::Region);
     let region = region.or_else(|| builder.get_config_value(&AmazonS3ConfigKey::DefaultRegion));
     if endpoint.is_none() && region.is_none() && place.base.starts_with("s3") {
@@ -278,6 +284,20 @@ fn s3(
         builder = builder.with_skip_signature(true);
     }
     Ok(Arc::new(builder.build()?))
+}
+
+/// An error for an endpoint that is no URL, for which `object_store` panics.
+fn check_endpoint(endpoint: Option<&str>) -> Result<(), Failed> {
+    let Some(text) = endpoint else { return Ok(()) };
+    let right = |url: Url| ["http", "https"].contains(&url.scheme()) && url.has_host();
+    if Url::parse(text).is_ok_and(right) {
+        return Ok(());
+    }
+    let what = match text.contains("://") {
+        true => format!("the endpoint `{}` is no URL of a server", shown(text)),
+        false => format!("the endpoint `{text}` has no scheme: write http:// or https:// in front"),
+    };
+    Err(Failed::Ours(Error::bad_option("endpoint", what)))
 }
 
 /// Whether an endpoint was given that is not encrypted: then that is what the user wants.

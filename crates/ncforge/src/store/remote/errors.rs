@@ -23,6 +23,11 @@ pub(super) fn explain(op: &str, url: &str, error: &Remote) -> Error {
     let status = status(&chain);
     let (kind, what) = match (error, status) {
         (Remote::Precondition { .. }, _) => return Error::Changed { path: name },
+        (Remote::NotFound { .. }, _) | (_, Some(404 | 410))
+            if ["NoSuchBucket", "bucket does not exist", "ContainerNotFound"].iter().any(|s| has(s)) =>
+        {
+            (ErrorKind::NotFound, "the server has no such bucket".to_owned())
+        }
         (Remote::NotFound { .. }, _) | (_, Some(404 | 410)) => {
             (ErrorKind::NotFound, "the server has no such object".to_owned())
         }
@@ -35,6 +40,20 @@ pub(super) fn explain(op: &str, url: &str, error: &Remote) -> Error {
         // It was longer when it was opened.
         (_, Some(416)) if op.starts_with("read") => return Error::Changed { path: name },
         (_, Some(416)) => (ErrorKind::UnexpectedEof, "the object is empty".to_owned()),
+        // Where no credentials are given, Amazon's machines are asked for some.
+        _ if has("169.254.169.254") || has("metadata.google.internal") => {
+            (ErrorKind::PermissionDenied, "no credentials were found".to_owned())
+        }
+        _ if has("InvalidContentType") => {
+            let what = "the server does not encrypt: it speaks http, not https";
+            (ErrorKind::ConnectionAborted, what.to_owned())
+        }
+        _ if has("onnection refused") => {
+            (ErrorKind::ConnectionRefused, "no server answers there (connection refused)".to_owned())
+        }
+        _ if has("dns error") || has("failed to lookup address") => {
+            (ErrorKind::HostUnreachable, "no server of this name is known".to_owned())
+        }
         _ if has("timed out") => (ErrorKind::TimedOut, "the server did not answer in time".to_owned()),
         _ if has("too many redirects") => {
             (ErrorKind::Other, "the server redirects the request in a circle".to_owned())
@@ -49,12 +68,36 @@ pub(super) fn explain(op: &str, url: &str, error: &Remote) -> Error {
     Error::io(op, name, io::Error::new(kind, what))
 }
 
+/// Options that are asked for most.
+const OPTIONS: [&str; 17] = [
+    "endpoint",
+    "region",
+    "access_key_id",
+    "secret_access_key",
+    "session_token",
+    "timeout",
+    "proxy_url",
+    "allow_http",
+    "allow_invalid_certificates",
+    "virtual_hosted_style_request",
+    "skip_signature",
+    "service_account",
+    "application_credentials",
+    "account_name",
+    "account_key",
+    "sas_key",
+    "container_name",
+];
+
 /// An option that the store does not have.
 pub(super) fn unknown_option(key: &str) -> Error {
-    Error::bad_option(
-        "storage option",
-        format!("the store has no option `{key}`, as endpoint, region, access_key_id, secret_access_key are"),
-    )
+    let what = match crate::nearest(&key.to_ascii_lowercase(), OPTIONS) {
+        Some(name) => format!("the store has no option `{key}`: did you mean `{name}`?"),
+        None => format!(
+            "the store has no option `{key}`, as endpoint, region, access_key_id, secret_access_key are"
+        ),
+    };
+    Error::bad_option("storage option", what)
 }
 
 /// The error of a request for a list of files.

@@ -6,7 +6,8 @@ use object_store::path::Path;
 use url::Url;
 
 use super::client::{self, Target};
-use super::{RemoteOptions, errors, is_web, runtime, shown};
+use super::names::is_web;
+use super::{RemoteOptions, errors, runtime, shown};
 use crate::error::{Error, Result};
 
 /// A wildcard matches within one part of a path.

@@ -4,8 +4,9 @@
 //! runtime; clients belong to a runtime, which is why they are cached by its number ([`generation`]).
 
 use std::future::Future;
-use std::sync::mpsc::channel;
+use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
 
 use futures_util::stream::{self, Stream, StreamExt};
 use tokio::runtime::{Builder, Runtime};
@@ -14,6 +15,8 @@ use crate::error::{Error, Result};
 
 /// Threads: they move bytes from sockets and decrypt them; decoding has threads of its own.
 const THREADS: usize = 2;
+/// How often a thread that waits sees whether it still shall.
+const TICK: Duration = Duration::from_millis(100);
 
 /// The process that the runtime belongs to, and the runtime. It lives as long as the process: dropping one in a child that
 /// has none of its threads would wait for them.
@@ -49,11 +52,21 @@ pub(super) fn wait<T: Send + 'static>(
     name: &str,
     future: impl Future<Output = T> + Send + 'static,
 ) -> Result<T> {
+    wait_with(name, future, || ())
+}
+
+/// The same, with something that the calling thread does now and then while it waits.
+pub(super) fn wait_with<T: Send + 'static>(
+    name: &str,
+    future: impl Future<Output = T> + Send + 'static,
+    tick: impl FnMut(),
+) -> Result<T> {
     let mut done = None;
-    each(name, stream::once(future), |one| {
+    let give = |one| {
         done = Some(one);
         true
-    })?;
+    };
+    each_with(name, stream::once(future), give, tick)?;
     done.ok_or_else(|| unfinished(name))
 }
 
@@ -65,7 +78,16 @@ pub(super) fn wait<T: Send + 'static>(
 pub(super) fn each<T: Send + 'static>(
     name: &str,
     items: impl Stream<Item = T> + Send + 'static,
+    give: impl FnMut(T) -> bool,
+) -> Result<()> {
+    each_with(name, items, give, || ())
+}
+
+fn each_with<T: Send + 'static>(
+    name: &str,
+    items: impl Stream<Item = T> + Send + 'static,
     mut give: impl FnMut(T) -> bool,
+    mut tick: impl FnMut(),
 ) -> Result<()> {
     let runtime = current().map_err(|e| Error::io("open", name, e))?;
     // Empty at the stream's end; without that it ended by a panic.
@@ -81,7 +103,7 @@ pub(super) fn each<T: Send + 'static>(
         let _ = sender.send(None);
     });
     loop {
-        match receiver.recv() {
+        match receiver.recv_timeout(TICK) {
             Ok(Some(item)) => {
                 if !give(item) {
                     task.abort();
@@ -89,7 +111,8 @@ pub(super) fn each<T: Send + 'static>(
                 }
             }
             Ok(None) => return Ok(()),
-            Err(_) => return Err(unfinished(name)),
+            Err(RecvTimeoutError::Timeout) => tick(),
+            Err(RecvTimeoutError::Disconnected) => return Err(unfinished(name)),
         }
     }
 }

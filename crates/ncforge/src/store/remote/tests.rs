@@ -48,6 +48,16 @@ fn options_are_checked() {
         assert!(matches!(&e, Error::BadOption { option: "timeout", .. }), "{text}: {e}");
     }
     assert!(Target::of("http://h/k", &options("timeout", "1.5 s")).is_ok());
+    for url in ["s3://b/k", "az://b/k"] {
+        for text in ["127.0.0.1:5077", "localhost:5077", "http://", "minio"] {
+            let e = refused(url, options("endpoint", text));
+            assert!(matches!(&e, Error::BadOption { option: "endpoint", .. }), "{url}, {text}: {e}");
+        }
+    }
+    for (name, near) in [("acces_key_id", "access_key_id"), ("regio", "region"), ("end_point", "endpoint")] {
+        let e = refused("s3://b/k", options(name, "1")).to_string();
+        assert!(e.contains(&format!("did you mean `{near}`?")), "{e}");
+    }
 }
 
 #[test]

@@ -8,6 +8,7 @@ use std::fs::File;
 use std::os::unix::fs::FileExt;
 use std::path::Path;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use bytes::Bytes;
 use object_store::{ObjectStoreExt, PutPayload, WriteMultipart};
@@ -30,6 +31,7 @@ pub(super) fn upload(
     options: &RemoteOptions,
     overwrite: bool,
     verify: bool,
+    stop: &dyn Fn() -> bool,
 ) -> Result<u64> {
     let local = path.display().to_string();
     let file = File::open(path).map_err(|e| Error::io("open", &local, e))?;
@@ -40,9 +42,13 @@ pub(super) fn upload(
     }
     let sent = {
         let (target, file) = (target.clone(), Arc::new(file));
-        runtime::wait(url, async move { send(&target, &file, len).await })?
+        let given_up = Arc::new(AtomicBool::new(false));
+        let seen = given_up.clone();
+        let tick = || given_up.store(stop(), Ordering::Relaxed);
+        runtime::wait_with(url, async move { send(&target, &file, len, &seen).await }, tick)?
     };
     sent.map_err(|e| match e {
+        Failed::GivenUp => Error::Interrupted(format!("nothing was uploaded to `{}`", shown(url))),
         Failed::Local(e) => Error::io("read", &local, e),
         Failed::Remote(e) => errors::explain("write", url, &e),
     })?;
@@ -67,6 +73,7 @@ fn exists(url: &str, target: &Target) -> Result<bool> {
 }
 
 enum Failed {
+    GivenUp,
     Local(std::io::Error),
     Remote(object_store::Error),
 }
@@ -77,7 +84,7 @@ impl From<object_store::Error> for Failed {
     }
 }
 
-async fn send(target: &Target, file: &Arc<File>, len: u64) -> Result<(), Failed> {
+async fn send(target: &Target, file: &Arc<File>, len: u64, given_up: &AtomicBool) -> Result<(), Failed> {
     if len <= PART {
         let payload = PutPayload::from_bytes(part(file, 0, len).await?);
         target.store.put(&target.path, payload).await?;
@@ -89,6 +96,7 @@ async fn send(target: &Target, file: &Arc<File>, len: u64) -> Result<(), Failed>
     let mut at = 0;
     while at < len {
         let ready = match parts.wait_for_capacity(AT_ONCE).await {
+            Ok(()) if given_up.load(Ordering::Relaxed) => Err(Failed::GivenUp),
             Ok(()) => part(file, at, size.min(len - at)).await,
             Err(e) => Err(e.into()),
         };

@@ -1,0 +1,130 @@
+"""What URLs mean, what is uploaded to them (judged by boto3), and what is said where they fail."""
+
+from __future__ import annotations
+
+import signal
+import time
+from pathlib import Path
+from typing import Any
+
+import netCDF4
+import numpy as np
+import pytest
+
+import ncforge
+import servers
+from conftest import Run
+from stopping import start
+from test_remote import S3_ENVIRONMENT, bucket, s3_endpoint, web, write
+
+pytest.importorskip("moto")
+
+__all__ = ["bucket", "s3_endpoint", "web"]
+
+
+def test_moving_chunks_takes_as_many_requests_as_decoding_them(tmp_path: Path, run: Run) -> None:
+    path = tmp_path / "a.nc"
+    with netCDF4.Dataset(path, "w") as new:
+        new.createDimension("t", 600)
+        new.createDimension("x", 40_000)
+        v = new.createVariable("v", "f4", ("t", "x"), zlib=True, complevel=1, chunksizes=(1, 40_000))
+        v[:] = np.random.default_rng(0).normal(size=(600, 40_000)).round(1)
+    counts = {}
+    with servers.web(tmp_path) as server:
+        for name, words in {"raw": [], "decoded": ["--codec", "deflate", "--level", "2"]}.items():
+            server.behaviour.requests.clear()
+            run("copy", f"{server.url}/a.nc", tmp_path / f"{name}.nc", *words)
+            counts[name] = len(server.behaviour.requests)
+        assert counts["raw"] <= 1.5 * counts["decoded"] < 200, counts
+    with netCDF4.Dataset(path) as a, netCDF4.Dataset(tmp_path / "raw.nc") as b:
+        np.testing.assert_array_equal(a["v"][...], b["v"][...])
+
+
+def test_what_fails_says_what_to_do(
+    web: servers.Web, tmp_path: Path, run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name, value in S3_ENVIRONMENT.items():
+        monkeypatch.setenv(name, value)
+
+    def said(*words: str, code: int = 4) -> str:
+        return run(*words, "--storage-option", "timeout=1s", code=code).stderr
+
+    closed = f"127.0.0.1:{servers.free_port()}"
+    for endpoint, why in ((f"http://{closed}", "connection refused"), ("http://nowhere.invalid", "of this name")):
+        stderr = said("info", "s3://b/a.nc", "--storage-option", f"endpoint={endpoint}")
+        assert why in stderr and "endpoint" in stderr and "disk" not in stderr
+    stderr = said("info", "s3://b/a.nc", "--storage-option", f"endpoint={closed}", code=2)
+    assert "write http:// or https:// in front" in stderr and "defect" not in stderr
+    assert "did you mean `endpoint`?" in said("info", "s3://b/a.nc", "--storage-option", "endpiont=x", code=2)
+    assert "connection refused" in said("info", f"http://{closed}/a.nc")
+    stderr = said("info", web.url.replace("http:", "https:") + "/a.nc")
+    assert "http" in stderr.split("hint:")[1] and "disk" not in stderr
+    web.behaviour.ignores_ranges = True
+    assert "download the file first" in said("info", f"{web.url}/a.nc", code=1)
+    for url in ("s4://b/a.nc", "ftp://h/a.nc", "s3:/b/a.nc"):
+        assert "no such scheme; known: s3://" in run("info", url, code=4).stderr
+
+
+def test_buckets_that_are_not_there(bucket: Any, tmp_path: Path, run: Run) -> None:
+    write(tmp_path / "a.nc", n=3)
+    for words in (["info", "s3://no-such-bucket/a.nc"], ["info", "s3://no-such-bucket/*.nc"]):
+        assert "no such bucket" in run(*words, code=4).stderr
+    assert "no such bucket" in run("copy", tmp_path / "a.nc", "s3://no-such-bucket/a.nc", code=4).stderr
+
+
+def test_an_interrupted_upload(bucket: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    client, name = bucket
+    temporary = tmp_path / "temporary"
+    temporary.mkdir()
+    monkeypatch.setenv("TMPDIR", str(temporary))
+    write(tmp_path / "a.nc", n=4000)
+    line = ["copy", tmp_path / "a.nc", f"s3://{name}/k/big.nc", "--codec", "deflate", "--level", 9, "-j", 1]
+
+    def stopped(number: int) -> tuple[int, str]:
+        """Sends a signal when the temporary file has begun. The work may be done just then; so it is tried a few times."""
+        for _ in range(5):
+            before = set(temporary.glob("ncforge-upload-*/.big.nc*"))
+            running = start(*line)
+            while running.poll() is None and not set(temporary.glob("ncforge-upload-*/.big.nc*")) - before:
+                time.sleep(0.002)
+            running.send_signal(number)
+            _, said = running.communicate(timeout=600)
+            if running.returncode != 0:
+                return running.returncode, said
+            client.delete_object(Bucket=name, Key="k/big.nc")
+        raise AssertionError("it was always done before the signal came")
+
+    code, said = stopped(signal.SIGTERM)
+    assert code == 5 and f"nothing was uploaded to `s3://{name}/k/big.nc`" in said
+    assert "start the same command again" in said and "--resume" not in said and str(temporary) not in said
+    assert not list(temporary.iterdir())
+    # What a killed process leaves, the next one removes.
+    assert stopped(signal.SIGKILL)[0] == -signal.SIGKILL and list(temporary.iterdir())
+    assert stopped(signal.SIGTERM)[0] == 5 and not list(temporary.iterdir())
+    assert "Contents" not in client.list_objects_v2(Bucket=name)
+
+
+KEYS = ["k/run#1.nc", "k/run#2.nc", "k/run?1.nc", "k/a%41b c.nc", "k/q[1].nc", "k/s*.nc"]
+
+
+def test_keys_are_taken_to_the_letter(bucket: Any, tmp_path: Path, run: Run) -> None:
+    client, name = bucket
+    for number, key in enumerate(KEYS):
+        write(tmp_path / f"{number}.nc", n=number + 1)
+        assert f"s3://{name}/{key}" in run("copy", tmp_path / f"{number}.nc", f"s3://{name}/{key}").stderr
+    assert sorted(o["Key"] for o in client.list_objects_v2(Bucket=name)["Contents"]) == sorted(KEYS)
+    for number, key in enumerate(KEYS):
+        client.download_file(name, key, str(tmp_path / "back.nc"))
+        with netCDF4.Dataset(tmp_path / "back.nc") as back:
+            assert len(back["v"]) == number + 1
+        with ncforge.Dataset(f"s3://{name}/{key}") as remote:
+            assert len(remote["v"]) == number + 1
+        # An object of exactly the pattern's name is the one that is meant.
+        with ncforge.open_mfdataset(f"s3://{name}/{key}", combine="nested", concat_dim="time", data_vars="all") as ds:
+            assert ds.sizes["time"] == number + 1
+        run("info", "--kind", f"s3://{name}/{key}")
+    kinds = run("info", "--kind", f"s3://{name}/k/run#*.nc").stdout
+    assert kinds == "netCDF-4\n" * 2
+    for key in ("k/", "k//x.nc", "k/../x.nc"):
+        assert "hint: " in run("copy", tmp_path / "0.nc", f"s3://{name}/{key}", code=2).stderr
+    assert len(client.list_objects_v2(Bucket=name)["Contents"]) == len(KEYS)
