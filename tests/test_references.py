@@ -253,6 +253,32 @@ def test_partial_chunks_are_named_where_values_are_too_many(tmp_path: Path) -> N
         ncforge.references(paths)
 
 
+def test_files_in_another_order_are_refused(tmp_path: Path, run: Run) -> None:
+    first, second, third = days(tmp_path, [4, 6, 1])
+    out = tmp_path / "refs.json"
+    for paths, ends, begins in (
+        ([second, first], 9, 0),
+        ([first, second, second], 9, 4),
+        ([third, second], 10, 4),
+        ([first, third, second], 10, 4),
+    ):
+        said = run("refs", *paths, "-o", out, code=2).stderr
+        assert (
+            f"`{paths[-1]}` cannot follow `{paths[-2]}`: there `time` ends at {ends}, here it begins at {begins}"
+            in said
+        )
+        assert "--unsorted" in said and not out.exists()
+        with pytest.raises(ncforge.InvalidError, match="cannot follow"):
+            ncforge.references(paths, inline=0)
+        refs = ncforge.references(paths, unsorted=True)
+        equal(opened(refs)["v"][...], joined(paths, "v"), "v")
+    run("refs", second, first, "-o", out, "--unsorted")
+    for path in (first, second, third):
+        with netCDF4.Dataset(path, "a") as file:
+            file["time"][:] = -file["time"][:]
+    ncforge.references([first, second, third])  # Falling values are in order, too.
+
+
 def test_other_places(tmp_path: Path, run: Run) -> None:
     path = days(tmp_path, [3])[0]
     refs = ncforge.references(path, base="s3://bucket/folder/", inline=0)
@@ -318,6 +344,11 @@ def test_the_command(tmp_path: Path, run: Run) -> None:
     assert "2 files along time" in said.stderr and "5 variables" in said.stderr
     assert json.loads(out.read_text()) == ncforge.references(paths)
     run("refs", *paths, "-o", out, code=2)
+    made = ncforge.references(paths, tmp_path / "again.json")
+    assert made.raw.keys() == json.loads(run("refs", *paths, "-o", out, "-O", "--json").stdout).keys() - {
+        "schema",
+        "version",
+    }
     report = json.loads(run("refs", *paths, "-o", out, "-O", "--json").stdout)
     assert report["schema"] == "ncforge.refs" and report["along"] == "time"
     assert json.loads(run("refs", *paths, "-o", "-").stdout) == ncforge.references(paths)

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
         """What :func:`references` takes besides files."""
 
         along: str | None
+        unsorted: bool
         inline: str | int | None
         base: str | None
         vars: Iterable[str] | None
@@ -55,6 +56,8 @@ class ReferencesReport:
     """Variables that references cannot express, each with its name and the reason."""
     notes: list[str] = field(default_factory=list)
     """Remarks for the user."""
+    raw: dict[str, Any] = field(default_factory=dict, repr=False)
+    """The document that the command prints with ``--json``."""
 
 
 @overload
@@ -97,6 +100,9 @@ def references(
     along
         The dimension along which several files are joined; by default the unlimited one, else the first whose length
         differs.
+    unsorted
+        Whether files are joined in the order in which they are given, even if the values of the dimension's coordinate do
+        not go on from file to file.
     inline
         A variable of at most this many bytes is stored in the references themselves; "64K" by default.
     base
@@ -125,12 +131,12 @@ def references(
         if output is not None and LocalPath(output).suffix in {".parquet", ".parq"}:
             text, arrays = _core.reference_arrays(paths, request, call)
             _write_parquet(LocalPath(output), json.loads(text), arrays, overwrite)
-            report = only(ReferencesReport, json.loads(text))
         else:
             document, text = _core.references(paths, request, call)
-            report = only(ReferencesReport, json.loads(text))
             if output is not None:
                 _core.write_whole(output, document.encode(), overwrite)
+    raw = json.loads(text)
+    report = only(ReferencesReport, {**raw, "raw": raw})
     for one in report.left_out:
         warnings.warn(f"`{one['name']}` is not in the references: {one['why']}", stacklevel=2)
     return json.loads(document) if output is None else report

@@ -149,6 +149,8 @@ class Comparison:
     values: int
     """Values compared."""
     differing_values: int
+    raw: dict[str, Any] = field(default_factory=dict, repr=False)
+    """The document that the command prints with ``--json``."""
 
     @property
     def same(self) -> bool:
@@ -389,8 +391,8 @@ def compare(
     with reporter(progress) as report:
         found = _core.compare(left, right, given(options), report)
     raw = json.loads(found)
-    raw["differences"] = [_difference(d) for d in raw["differences"]]
-    return only(Comparison, raw)
+    differences = [_difference(dict(d)) for d in raw["differences"]]
+    return only(Comparison, {**raw, "differences": differences, "raw": raw})
 
 
 def _difference(raw: dict[str, Any]) -> Difference:

@@ -26,6 +26,9 @@ pub(crate) struct RefsArgs {
     /// The dimension along which several files are joined [default: the unlimited one, else the first whose length differs]
     #[arg(long, value_name = "DIM")]
     pub(crate) along: Option<String>,
+    /// Join the files as they are given, even if their coordinates along DIM do not follow each other
+    #[arg(long)]
+    pub(crate) unsorted: bool,
     /// Store variables of at most this many bytes in the references themselves
     #[arg(long, value_name = "SIZE", default_value = "64K")]
     pub(crate) inline: Size,
@@ -54,6 +57,7 @@ impl RefsArgs {
     pub(crate) fn request(&self) -> RefsRequest {
         RefsRequest {
             along: self.along.clone(),
+            unsorted: self.unsorted,
             inline: Some(self.inline),
             base: self.base.clone(),
             vars: listed(&self.only.vars),

@@ -7,6 +7,8 @@
 use ncforge::codec::{filter_name, filters};
 use ncforge::model::{Filter, Schema, Storage, VarId};
 
+/// Variables of at most this many bytes are stored in the references themselves.
+pub(crate) const INLINE: u64 = 64 << 10;
 /// HDF5 stores the size of a chunk in 32 bits.
 const MAX_CHUNK: u64 = (1 << 32) - 1;
 /// The divisors of a length are looked for up to this number.
@@ -49,6 +51,32 @@ pub(crate) fn divisor(len: u64, chunk: u64) -> u64 {
     small.flat_map(|k| [k, len / k]).min_by(|a, b| far(*a).total_cmp(&far(*b))).unwrap_or(1)
 }
 
+/// Gives a chunk the length `len` along `axis`. The other axes make up for it, so that it has about as many elements as
+/// before; each time the one of which the chunk has the smallest part grows, or that of the largest part shrinks.
+pub(crate) fn resize(chunk: &mut [u64], shape: &[u64], axis: usize, len: u64) {
+    let elements = |c: &[u64]| c.iter().fold(1u64, |n, &l| n.saturating_mul(l));
+    let wanted = elements(chunk);
+    chunk[axis] = len;
+    let part = |c: &[u64], d: usize| c[d] as f64 / shape[d].max(1) as f64;
+    let others = || (0..shape.len()).filter(|&d| d != axis);
+    while let Some(d) =
+        others().filter(|&d| chunk[d] < shape[d]).min_by(|&a, &b| part(chunk, a).total_cmp(&part(chunk, b)))
+    {
+        let old = chunk[d];
+        chunk[d] = old.saturating_mul(2).min(shape[d]);
+        if elements(chunk) > wanted {
+            chunk[d] = old;
+            break;
+        }
+    }
+    while elements(chunk) / 2 > wanted
+        && let Some(d) =
+            others().filter(|&d| chunk[d] > 1).max_by(|&a, &b| part(chunk, a).total_cmp(&part(chunk, b)))
+    {
+        chunk[d] = chunk[d].div_ceil(2);
+    }
+}
+
 /// The greatest common divisor; that of no number is 0.
 pub(crate) fn common_divisor(lens: impl IntoIterator<Item = u64>) -> u64 {
     fn gcd(a: u64, b: u64) -> u64 {
@@ -67,11 +95,12 @@ pub(crate) fn apply(schema: &mut Schema, joins: impl Fn(VarId, usize) -> bool) {
             if !joins(v, d) || shape[d] == 0 || shape[d].is_multiple_of(chunks[d]) {
                 continue;
             }
-            let others = (0..chunks.len()).filter(|&o| o != d).map(|o| chunks[o]);
-            let rest = others.fold(element.unwrap_or(16) as u64, u64::saturating_mul);
             let near = divisor(shape[d], chunks[d]);
-            let fits = rest.saturating_mul(near) <= MAX_CHUNK;
-            chunks[d] = if fits { near } else { divisor(shape[d], 1) };
+            resize(chunks, &shape, d, near);
+            let bytes = chunks.iter().fold(element.unwrap_or(16) as u64, |b, &c| b.saturating_mul(c));
+            if bytes > MAX_CHUNK {
+                chunks[d] = divisor(shape[d], 1);
+            }
         }
         let size = element.unwrap_or(1);
         let bytes = chunks.iter().fold(size as u64, |b, &c| b.saturating_mul(c));
@@ -113,5 +142,18 @@ mod tests {
         assert_eq!(divisor(12, 1), 1);
         assert_eq!(common_divisor([28, 30, 31]), 1);
         assert_eq!(common_divisor([360, 366]), 6);
+    }
+
+    #[test]
+    fn a_chunk_keeps_its_size() {
+        let resized = |chunk: [u64; 3], len| {
+            let mut chunk = chunk;
+            resize(&mut chunk, &[365, 180, 360], 0, len);
+            chunk
+        };
+        assert_eq!(resized([23, 4, 360], 1), [1, 64, 360]);
+        assert_eq!(resized([23, 90, 180], 73), [73, 45, 90]);
+        assert_eq!(resized([23, 180, 360], 1), [1, 180, 360]);
+        assert_eq!(resized([23, 1, 1], 365), [365, 1, 1]);
     }
 }

@@ -58,6 +58,33 @@ pub(super) fn check(first: (&str, &FileArrays), other: (&str, &FileArrays), alon
     Ok(())
 }
 
+/// Checks that the coordinate of the joined dimension goes on, from file to file, in the direction that it has from the
+/// first one on.
+pub(super) fn check_order(names: &[String], files: &[FileArrays], along: &str) -> Result<()> {
+    let ends = |file: &FileArrays| file.vars.iter().find(|v| v.path == along).and_then(|v| v.ends);
+    let known: Vec<(&String, (f64, f64))> =
+        names.iter().zip(files).filter_map(|(name, file)| Some((name, ends(file)?))).collect();
+    let differs = |(a, b): (f64, f64)| (a < b || a > b).then_some(a < b);
+    // Files of one step each have a direction only among each other.
+    let within = known.iter().find_map(|(_, ends)| differs(*ends));
+    let between = || known.windows(2).find_map(|w| differs((w[0].1.1, w[1].1.0)));
+    let rises = within.or_else(between).unwrap_or(true);
+    for pair in known.windows(2) {
+        let ((before, (_, end)), (after, (begin, _))) = (pair[0], pair[1]);
+        let goes_on = if rises { end < begin } else { end > begin };
+        // Values that are no numbers say nothing.
+        if !goes_on && !end.is_nan() && !begin.is_nan() {
+            return Err(Error::bad_option(
+                "order",
+                format!(
+                    "`{after}` cannot follow `{before}`: there `{along}` ends at {end}, here it begins at {begin}"
+                ),
+            ));
+        }
+    }
+    Ok(())
+}
+
 /// A variable by path; variables of equal files have equal numbers.
 pub(super) fn find<'a>(file: &'a FileArrays, path: &str, at: usize) -> Option<&'a FileVar> {
     let same = file.vars.get(at).filter(|v| v.path == path);

@@ -35,6 +35,7 @@ pub(super) fn all(
         for (name, file) in inputs.names.iter().zip(files).skip(1) {
             agree::check((&inputs.names[0], first), (name, file), along)?;
         }
+        agree::check_order(&inputs.names, files, along)?;
     }
     let mut builder = Builder { inputs, options, along, notes: first.notes.clone() };
     let (mut arrays, mut left_out) = (Vec::new(), Vec::new());

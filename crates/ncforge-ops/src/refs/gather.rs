@@ -5,9 +5,9 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 use super::attributes;
 use super::kinds::{Kind, native};
 use super::options::RefsOptions;
-use ncforge::model::{Attribute, Filter, Schema, Value, Values, VarId};
+use ncforge::model::{Attribute, DType, Filter, Number, Schema, Value, Values, VarId};
 use ncforge::raw::{ChunkRecord, Place, VarLayout};
-use ncforge::{Dataset, Error, Result};
+use ncforge::{Dataset, Error, Hyperslab, Result};
 
 /// Variables of more bytes are taken from the first file without comparing their values.
 pub(super) const MOST_COMPARED: u64 = 4 << 20;
@@ -62,6 +62,8 @@ pub(super) struct FileVar {
     pub(super) values: Option<Values>,
     /// A hash of all values, if they do not lie along the joined dimension and are not too many.
     pub(super) digest: Option<u64>,
+    /// The first and the last value, if it is the coordinate of the joined dimension.
+    pub(super) ends: Option<(f64, f64)>,
 }
 
 /// Where a variable's bytes lie.
@@ -171,6 +173,7 @@ fn variable(dataset: &Dataset, id: VarId, wanted: &Wanted<'_>, notes: &mut Vec<S
         stored: Stored::Nothing,
         values: None,
         digest: None,
+        ends: None,
         path,
         kind,
     };
@@ -205,7 +208,32 @@ fn read_small(dataset: &Dataset, id: VarId, wanted: &Wanted<'_>, var: &mut FileV
     if bytes.saturating_mul(files) <= wanted.options.inline {
         var.values = Some(dataset.read_all(id)?);
     }
+    let is_coordinate = var.dims.len() == 1 && Some(var.path.as_str()) == wanted.along;
+    if wanted.files > 1 && is_coordinate && !wanted.options.unsorted && var.shape[0] > 0 {
+        var.ends = ends(dataset, id, var)?;
+    }
     Ok(())
+}
+
+/// The first and the last value of a coordinate; `None` if it holds no numbers.
+fn ends(dataset: &Dataset, id: VarId, var: &FileVar) -> Result<Option<(f64, f64)>> {
+    let DType::Atomic(atomic) = dataset.schema().var(id).dtype else { return Ok(None) };
+    let last = var.shape[0] - 1;
+    let number = |at: u64| {
+        let read;
+        let size = var.bytes() / var.shape[0];
+        let (values, at) = match &var.values {
+            Some(values) => (values, at),
+            None => {
+                read = dataset.read(id, &Hyperslab::new(&[at], &[1]))?;
+                (&read, 0)
+            }
+        };
+        let bytes = values.bytes().unwrap_or_default();
+        let own = bytes.get((at * size) as usize..((at + 1) * size) as usize);
+        Ok::<_, Error>(own.and_then(|b| Number::read(atomic, b)).map(Number::to_f64))
+    };
+    Ok(number(0)?.zip(number(last)?))
 }
 
 /// A hash of values.

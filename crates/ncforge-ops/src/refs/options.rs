@@ -1,11 +1,15 @@
 //! How references are made.
 
+use crate::profile::virtual_stores::INLINE;
+
 /// How references are made.
 #[derive(Clone, Debug)]
 pub struct RefsOptions {
     /// The dimension along which several files are joined. `None`: the unlimited one, else the first whose length
     /// differs.
     pub along: Option<String>,
+    /// Whether files are joined in the order in which they are given, whatever the values of the dimension's coordinate.
+    pub unsorted: bool,
     /// A variable of at most this many bytes is stored in the document.
     pub inline: u64,
     /// The folder or URL under which readers find the files. `None`: where they are read from.
@@ -18,7 +22,14 @@ pub struct RefsOptions {
 
 impl Default for RefsOptions {
     fn default() -> Self {
-        RefsOptions { along: None, inline: 64 << 10, base: None, vars: None, fills: Fills::Masked }
+        RefsOptions {
+            along: None,
+            unsorted: false,
+            inline: INLINE,
+            base: None,
+            vars: None,
+            fills: Fills::Masked,
+        }
     }
 }
 

@@ -11,6 +11,9 @@ use crate::request::{EngineRequest, RequestError, Size, list_or_none};
 pub struct RefsRequest {
     /// The dimension along which several files are joined. Default: the unlimited one, else the first whose length differs.
     pub along: Option<String>,
+    /// Whether files are joined in the order in which they are given, even if the values of the dimension's coordinate do
+    /// not go on from file to file. Default: no.
+    pub unsorted: bool,
     /// A variable of at most this many bytes is stored in the references themselves. Default: 64K.
     pub inline: Option<Size>,
     /// The folder or URL under which readers find the files. Default: where they are read from.
@@ -32,6 +35,7 @@ impl RefsRequest {
         let usual = RefsOptions::default();
         Ok(RefsOptions {
             along: self.along.clone(),
+            unsorted: self.unsorted,
             inline: self.inline.map_or(usual.inline, |size| size.0),
             base: self.base.clone(),
             vars: self.vars.clone(),
