@@ -20,7 +20,7 @@ pub(crate) enum RawChunk {
     Pieces,
 }
 
-/// Bytes that are fetched at a time; what is handed on takes more only if its taker holds it.
+/// Bytes that are fetched at a time from a local file; what is handed on takes more only if its taker holds it.
 const MEMORY: u64 = 8 << 20;
 
 /// Chunks of more bytes than this, on average, are as well read one by one, each into memory that is warm from the
@@ -32,10 +32,12 @@ pub(super) fn bytes(stored: &[(usize, ChunkRecord)]) -> u64 {
     stored.iter().fold(0, |sum, (_, record)| sum.saturating_add(record.len))
 }
 
-/// Reads chunks and hands them on with their numbers: in the order of their places, or as a store with latency sends them.
+/// Reads chunks and hands them on with their numbers: in the order of their places, or as a store with latency sends them;
+/// then in the requests that decoding would make, with `memory` bytes of them under way.
 pub(super) fn read(
     store: &dyn ReadStore,
     mut stored: Vec<(usize, ChunkRecord)>,
+    memory: u64,
     mut see: impl FnMut(usize, RawChunk),
 ) -> Result<()> {
     stored.sort_unstable_by_key(|(number, record)| (record.offset, *number));
@@ -51,15 +53,15 @@ pub(super) fn read(
         r.offset..r.offset + r.len
     };
     let profile = store.io_profile();
-    let joining = match profile.has_latency() {
-        true => Joining::apart(&profile, MEMORY, bytes(&stored)),
-        false => Joining::of(&profile),
+    let (joining, memory) = match profile.has_latency() {
+        true => (Joining::apart(&profile, memory, bytes(&stored)), memory),
+        false => (Joining::of(&profile), MEMORY),
     };
     fetch::join(stored.len(), range, joining, |_| false, |r| requests.push(r));
     fetch::stream(
         store,
         &requests,
-        MEMORY,
+        memory,
         |e, _| e,
         |arrived| {
             for a in arrived {
@@ -92,7 +94,7 @@ mod tests {
         let stored: Vec<_> = stored.collect();
         assert_eq!(bytes(&stored), 37);
         let mut seen = vec![false; places.len()];
-        read(&store, stored, |number, chunk| {
+        read(&store, stored, MEMORY, |number, chunk| {
             let RawChunk::Shared(bytes, mask) = chunk else { panic!("a part of what was read") };
             let (offset, len) = (places[number].0 as usize, places[number].1 as usize);
             assert_eq!((&bytes[..], mask), (&all[offset..offset + len], number as u32));
@@ -106,7 +108,7 @@ mod tests {
     fn what_reaches_past_the_end_is_an_error_before_anything_is_allocated() {
         let store = MemoryStore::new("m", vec![0; 10]);
         let record = |offset, len| vec![(0, ChunkRecord { offset, len, mask: 0 })];
-        assert!(read(&store, record(8, u64::MAX), |_, _| panic!("nothing is there")).is_err());
+        assert!(read(&store, record(8, u64::MAX), MEMORY, |_, _| panic!("nothing is there")).is_err());
         assert_eq!(bytes(&[record(0, u64::MAX), record(5, 9)].concat()), u64::MAX);
     }
 }

@@ -164,7 +164,9 @@ impl Source for Dataset {
         if bytes > most || alone {
             return Ok(None);
         }
-        raw_chunks::read(&**store, stored, |number, chunk| chunks[number] = chunk)?;
+        raw_chunks::read(&**store, stored, self.engine().fetch_memory(), |number, chunk| {
+            chunks[number] = chunk
+        })?;
         Ok(Some(chunks))
     }
 }

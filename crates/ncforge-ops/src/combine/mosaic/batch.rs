@@ -117,7 +117,9 @@ impl Mosaic {
             return Ok(Vec::new());
         }
         let store = open.container().store();
-        raw_chunks::read(&**store, stored, |number, chunk| out.push((number, chunk)))?;
+        raw_chunks::read(&**store, stored, open.engine().fetch_memory(), |number, chunk| {
+            out.push((number, chunk))
+        })?;
         Ok(out)
     }
 

@@ -6,7 +6,8 @@ use crate::source::{RawChunk, Source};
 use ncforge::raw::{ChunkGrid, Writer, coordinates};
 use ncforge::{Buffer, Hyperslab, Result};
 
-/// Chunks up to this are moved by the box: a request for each would cost more than its bytes.
+/// Chunks up to this are moved by the box: a request for each would cost more than its bytes. From a store with latency,
+/// all are.
 const SMALL_CHUNK: u64 = 64 << 10;
 
 /// A variable whose chunks are moved.
@@ -31,7 +32,8 @@ impl Run<'_> {
         let space = self.task.memory.boxes;
         let writer = &mut self.writer;
         self.writing = true;
-        if chunk_bytes <= SMALL_CHUNK
+        let has_latency = source.store().is_some_and(|s| s.io_profile().has_latency());
+        if (chunk_bytes <= SMALL_CHUNK || has_latency)
             && (at.len() as u64).saturating_mul(chunk_bytes) <= space
             && at.iter().all(|at| moving.is_whole(at))
             // An error comes again where each chunk is asked for by itself, and says there which one it is.
