@@ -49,6 +49,23 @@ def test_formats_have_the_names_of_netcdf4_python(tmp_path: Path) -> None:
             assert ds.data_model == name
 
 
+@pytest.mark.parametrize(
+    ("format", "becomes"),
+    [("NETCDF3_CLASSIC", "NETCDF4_CLASSIC"), ("NETCDF3_64BIT_DATA", "NETCDF4"), ("NETCDF4", "NETCDF4")],
+)
+def test_what_is_chunked_for_object_stores_is_netcdf4(tmp_path: Path, format: Any, becomes: str) -> None:
+    source = tmp_path / "source.nc"
+    with netCDF4.Dataset(source, "w", format=format) as ds:
+        for name, length in (("t", 300), ("x", 400)):
+            ds.createDimension(name, length)
+        ds.createVariable("v", "f4", ("t", "x"))[:] = np.arange(120_000).reshape(300, 400)
+    with netCDF4.Dataset(copied(source, storage="object")) as ds:
+        assert ds.data_model == becomes and ds["v"].chunking() != "contiguous"
+        np.testing.assert_array_equal(ds["v"][:], np.arange(120_000).reshape(300, 400))
+    with netCDF4.Dataset(copied(source, storage="object", format="NETCDF3_CLASSIC")) as ds:
+        assert ds.data_model == "NETCDF3_CLASSIC"
+
+
 def test_filters_of_single_variables(source: Path) -> None:
     target = copied(source, filters=["tas,shuffle|deflate,7", "pr,none"], fletcher32=False)
     with netCDF4.Dataset(target) as ds:

@@ -67,6 +67,8 @@ impl Names {
 pub struct CopyOptions {
     /// Format of the output; `None`: the source's.
     pub format: Option<Format>,
+    /// Whether a classic source becomes netCDF-4 where no format is asked for: it is wanted in chunks.
+    pub chunked_format: bool,
     /// Chunk shapes.
     pub chunks: Chunks,
     /// How chunk shapes are chosen, where they are.
@@ -199,6 +201,7 @@ impl Default for CopyOptions {
             skip_fill: false,
             quantize: None,
             profile: None,
+            chunked_format: false,
             unlimited_to_fixed: false,
             history: None,
             overwrite: false,

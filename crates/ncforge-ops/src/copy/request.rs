@@ -10,6 +10,7 @@ use super::parts::{CodingRequest, RunRequest};
 use super::spec::{ChunkSpec, FilterSpec};
 use crate::choosing::{ChoosingRequest, Reads};
 use crate::profile::Profile;
+use crate::rates::StorageKind;
 use crate::request::{BadValue, EndianChoice, RequestError, Size, list, list_or_none, text_of};
 use ncforge::codec::quantize::Quantize;
 use ncforge::{Engine, Result as NcResult};
@@ -143,6 +144,7 @@ impl CopyRequest {
             }),
         };
         Ok(CopyOptions {
+            chunked_format: chunks == Chunks::Auto && self.choosing.storage == Some(StorageKind::Object),
             chunks,
             choosing: choosing.choosing(true),
             fletcher32: self.fletcher32,

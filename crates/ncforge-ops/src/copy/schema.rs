@@ -82,7 +82,8 @@ pub(crate) fn translate(source: &Schema, path: &str, options: &CopyOptions) -> R
 
 /// The output's format.
 fn format_of(source: &Schema, kept: &Schema, options: &CopyOptions) -> Result<Format> {
-    let needs_netcdf4 = options.profile == Some(Profile::Cmip7) && source.format.is_classic();
+    let needs_netcdf4 =
+        source.format.is_classic() && (options.profile == Some(Profile::Cmip7) || options.chunked_format);
     match options.format {
         Some(format) if options.zipped.is_some() && !format.is_classic() => {
             Err(Error::Invalid("a zipped file holds a classic file, of no other format".into()))
@@ -92,7 +93,11 @@ fn format_of(source: &Schema, kept: &Schema, options: &CopyOptions) -> Result<Fo
         None if options.zipped.is_some() && !source.format.is_classic() => {
             Ok(classic::version_needed(kept).unwrap_or(Format::Cdf5))
         }
-        None if needs_netcdf4 && options.zipped.is_none() => Ok(Format::Netcdf4Classic),
+        None if needs_netcdf4 && options.zipped.is_none() => Ok(match source.format {
+            // Its types are more than the classic model's.
+            Format::Cdf5 => Format::Netcdf4,
+            _ => Format::Netcdf4Classic,
+        }),
         None => Ok(source.format),
     }
 }

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use ncforge::model::{Storage, VarId};
 use ncforge::store::FIRST_REQUEST;
-use ncforge::{Dataset, Engine, Format};
+use ncforge::{Dataset, Engine};
 
 use super::Stored;
 use crate::choosing::ChoosingRequest;
@@ -30,9 +30,6 @@ pub(super) fn of<'a>(source: &Dataset, stored: impl Fn(VarId) -> Option<&'a Stor
     let mut options = CopyRequest { choosing, ..CopyRequest::default() }.options().ok()?;
     // No values are read for this.
     options.choosing.sample = false;
-    if source.schema().format.is_classic() {
-        options.format = Some(Format::Netcdf4Classic);
-    }
     let planned = plan(source, &options, &Engine::global()).ok()?;
     let schema = &planned.schema;
     let by_path: HashMap<String, VarId> =
