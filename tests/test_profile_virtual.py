@@ -65,8 +65,9 @@ def test_partial_chunks(tmp_path: Path, run: Run, lengths: list[int], chunk: int
     paths = months(tmp_path, lengths, chunk)
     many = [p for p in paths for _ in range(60)]  # Too many to be stored in the references.
     with pytest.raises(ncforge.InvalidError, match="do not fill chunks"):
-        ncforge.references(many)
+        ncforge.references(many, unsorted=True)
     found = findings(run, *paths)
+    # `time` is stored in the references.
     assert set(found) == {"NC508"}
     (finding,) = found["NC508"]
     assert finding["variable"] == "v" and f"do not fill chunks of {chunk}" in finding["message"]
@@ -76,6 +77,43 @@ def test_partial_chunks(tmp_path: Path, run: Run, lengths: list[int], chunk: int
     assert isinstance(refs["refs"]["v/0.0"], list)
     want = np.concatenate([raw(netCDF4.Dataset(p)["v"]) for p in paths])
     equal(opened(refs)["v"][...], want, "v")
+
+
+def year(path: Path, begin: int, days: int) -> Path:
+    """A file whose chunks of one variable are of 23 days, and of another hold more than there is."""
+    with netCDF4.Dataset(path, "w") as new:
+        for name, length in (("time", None), ("lat", 40), ("lon", 60)):
+            new.createDimension(name, length)
+        time = new.createVariable("time", "f8", ("time",), chunksizes=(512,))
+        time.units = "days since 2000-01-01"
+        time[:] = np.arange(begin, begin + days)
+        tas = new.createVariable("tas", "f4", ("time", "lat", "lon"), zlib=True, chunksizes=(23, 4, 60))
+        tas[:] = np.random.default_rng(days).normal(size=(days, 40, 60))
+    return path
+
+
+def test_small_coordinates_join_whatever_their_chunks(tmp_path: Path, run: Run) -> None:
+    paths = [year(tmp_path / f"{i}.nc", *part) for i, part in enumerate([(0, 366), (366, 365), (731, 365)])]
+    (finding,) = findings(run, *paths)["NC508"]
+    assert finding["variable"] == "tas"
+    # Steps of 1, the only common divisor; the other axes make up for it.
+    after = fixed(run, finding)
+    with netCDF4.Dataset(after[0]) as file:
+        assert file["tas"].chunking() == [1, 40, 60]
+    refs = ncforge.references(after)
+    want = np.concatenate([raw(netCDF4.Dataset(p)["tas"]) for p in paths])
+    equal(opened(refs)["tas"][...], want, "tas")
+
+
+def test_chunks_for_object_stores_divide_time(tmp_path: Path, run: Run) -> None:
+    paths = [year(tmp_path / "0.nc", 0, 365), year(tmp_path / "1.nc", 365, 365)]
+    out = [tmp_path / "0-out.nc", tmp_path / "1-out.nc"]
+    for one, other in zip(paths, out, strict=True):
+        run("copy", one, other, "--storage", "object", "--profile", "virtual")
+        with netCDF4.Dataset(other) as file:
+            assert 365 % file["tas"].chunking()[0] == 0
+    ncforge.references(out, inline=0)
+    assert not findings(run, *out)
 
 
 def test_contiguous_variables_of_other_lengths(tmp_path: Path, run: Run) -> None:

@@ -7,7 +7,7 @@ use super::facts::{Facts, VarFacts};
 use super::finding::Finding;
 use super::fix::Fix;
 use super::rule::{Rule, Severity, When, rule};
-use crate::profile::virtual_stores::{common_divisor, divisor, obstacle};
+use crate::profile::virtual_stores::{INLINE, common_divisor, divisor, obstacle, resize};
 use crate::tune::Role;
 use crate::words::many;
 use ncforge::model::{DType, UserKind};
@@ -109,6 +109,11 @@ pub(super) fn check_across(files: &[&Facts], out: &mut Vec<Finding>) {
 
 fn partial(name: &str, axis: usize, there: &[(&Facts, &VarFacts)]) -> Option<Finding> {
     let (_, before) = there.split_last()?;
+    // Stored in the references, whatever its chunks.
+    let elements = |v: &VarFacts| v.axes.iter().fold(v.element, |n, a| n.saturating_mul(a.len));
+    if there.iter().fold(0u64, |n, (_, v)| n.saturating_add(elements(v))) <= INLINE {
+        return None;
+    }
     let fills =
         |v: &VarFacts| v.chunk.as_ref().is_none_or(|c| v.axes[axis].len.is_multiple_of(c[axis].max(1)));
     let odd: Vec<&(&Facts, &VarFacts)> = before.iter().filter(|(_, v)| !fills(v)).collect();
@@ -122,7 +127,9 @@ fn partial(name: &str, axis: usize, there: &[(&Facts, &VarFacts)]) -> Option<Fin
         many(odd.len() as u64, "file")
     );
     let mut lens = chunk.clone();
-    lens[axis] = divisor(common_divisor(before.iter().map(|(_, v)| v.axes[axis].len)), chunk[axis]);
+    let shape: Vec<u64> = v.axes.iter().map(|a| a.len).collect();
+    let len = divisor(common_divisor(before.iter().map(|(_, v)| v.axes[axis].len)), chunk[axis]);
+    resize(&mut lens, &shape, axis, len);
     Some(finding("NC508", name, message, &lens, there))
 }
 
