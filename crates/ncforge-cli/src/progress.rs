@@ -184,7 +184,8 @@ impl Shared {
         let seconds = s.since.elapsed().as_secs_f64();
         let rate = if seconds > 0.0 { done as f64 / seconds } else { 0.0 };
         let total = s.total.unwrap_or(0);
-        let left = (rate > 0.0).then(|| total.saturating_sub(done) as f64 / rate);
+        // Of less than a hundredth, the rate says little.
+        let left = (rate > 0.0 && done >= total / 100).then(|| total.saturating_sub(done) as f64 / rate);
         match self.kind {
             ProgressKind::Plain => to_stderr(format_args!("ncforge: {}\n", plain(s, done, rate, left))),
             ProgressKind::Json => to_stderr(format_args!(

@@ -194,9 +194,10 @@ fn unlimited(x: &Examined<'_>, out: &mut Vec<Finding>) {
         let message = match (users.len() as u64, dim.len) {
             (0, _) => format!("the unlimited dimension `{}` is used by no variable", dim.name),
             (n, 0) => format!(
-                "the unlimited dimension `{}` has no element: {} hold nothing",
+                "the unlimited dimension `{}` has no element: {} {} nothing",
                 dim.name,
-                many(n, "variable")
+                many(n, "variable"),
+                if n == 1 { "holds" } else { "hold" }
             ),
             _ => continue,
         };
