@@ -14,5 +14,14 @@ def not_found(what: str, name: str, where: str, known: Iterable[str]) -> NotFoun
     >>> not_found("variable", "tempp", " in `/`", ["temp", "salt"])
     NotFoundError('no variable `tempp` in `/` (hint: did you mean `temp`?)')
     """
+    return NotFoundError(f"no {what} `{name}`{where}{hint(name, known)}")
+
+
+def hint(name: str, known: Iterable[str]) -> str:
+    """The end of a message: the name that was meant, or nothing if none is similar.
+
+    >>> hint("tim", ["time", "lat"])
+    ' (hint: did you mean `time`?)'
+    """
     like = nearest(name, list(known))
-    return NotFoundError(f"no {what} `{name}`{where}" + (f" (hint: did you mean `{like}`?)" if like else ""))
+    return f" (hint: did you mean `{like}`?)" if like else ""

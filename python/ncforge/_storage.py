@@ -5,16 +5,25 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
+import numpy as np
+
 from ncforge.errors import InvalidError, UnsupportedError
 
 __all__ = ["storage_for"]
 
 _BLOSC = {"blosc_lz": 0, "blosc_lz4": 1, "blosc_lz4hc": 2, "blosc_zlib": 4, "blosc_zstd": 5}
 """Compressors by the numbers that blosc gives them."""
+_LEVELS = {"zlib": (0, 9), "bzip2": (0, 9), "zstd": (-131072, 22), **dict.fromkeys(_BLOSC, (0, 9))}
+"""The levels of compressions; 0 is none."""
 
 
 def _codec(compression: str | None, level: int, blosc_shuffle: int) -> int | tuple[int, int, int] | None:
     """A compression as an argument of the extension module; ``None`` for none."""
+    if compression in _LEVELS:
+        low, high = _LEVELS[compression]
+        if not isinstance(level, int | np.integer) or not low <= level <= high:
+            raise InvalidError(f"complevel of {compression} is {low} to {high}, not {level!r}")
+        level = int(level)
     match compression:
         case None:
             return None
@@ -23,7 +32,7 @@ def _codec(compression: str | None, level: int, blosc_shuffle: int) -> int | tup
         case "zlib" | "zstd":
             return level
         case "bzip2":
-            return min(max(level, 1), 9)
+            return level
         case "szip":
             raise UnsupportedError("ncforge reads szip and does not write it: use zlib or zstd")
         case _ if compression in _BLOSC:

@@ -302,6 +302,7 @@ def to_netcdf(
     auto_complex: bool | None = None,
     *,
     append_dim: Hashable | None = None,
+    allow_overlap: bool = False,
     region: Mapping[str, slice] | str | None = None,
     chunks: str | Mapping[Any, int] | None = None,
     for_: str | None = None,
@@ -348,10 +349,14 @@ def to_netcdf(
         have are not written.
     append_dim
         Appends along this dimension. The file is created if it does not exist. Variables without the dimension are not
-        changed.
+        changed. Errors are: other coordinates than the file's, a variable of the file that the dataset lacks, values that do
+        not fit the file's packing.
+    allow_overlap
+        With ``append_dim``, whether values of its coordinate may be in the file already, or before its last one. By default
+        that is an error, so that nothing is appended twice.
     region
         Writes to this part of existing variables: slices by dimension, "auto" for one or all of them to find the part by
-        coordinates.
+        coordinates. Coordinates that differ from the file's are an error.
     chunks
         "auto": chunk lengths are chosen, not taken from the file that the data came from. A mapping: lengths by
         dimension; other dimensions are not split.
@@ -363,7 +368,8 @@ def to_netcdf(
         Lengths that unlimited dimensions will have in the end, as "time=3650" or ``{"time": 3650}``; those that they have
         now by default.
     codec, level
-        Compression of variables without one in ``encoding``: "none", "zlib" (or "deflate"), "zstd", "bzip2".
+        Compression of new variables: "none", "zlib" (or "deflate"), "zstd", "bzip2". It replaces that of the file that the
+        data came from; ``encoding`` precedes it.
     progress
         Called with "write", and bytes done and in all.
     memory
@@ -391,6 +397,7 @@ def to_netcdf(
         unlimited_dims,
         compute,
         append_dim=append_dim,
+        allow_overlap=allow_overlap,
         region=region,
         chunks=chunks,
         for_=for_,

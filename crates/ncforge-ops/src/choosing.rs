@@ -26,8 +26,6 @@ pub use self::request::{
     ChoosingRequest, Expected, Reader, Reads, TuneReport, TuneRequest, Tuned, machine_on, tune_chunks,
 };
 
-/// Lengths that are expected of dimensions that grow and have no elements yet: the first, and all others.
-const EXPECTED: (u64, u64) = (1024, 64);
 /// Shapes that cannot be sampled within the limits are taken to decode so many times slower than the first sample says: it is wrong about
 /// some, and the shape that it is most wrong about seems best.
 const GUESSED: f64 = 2.0;
@@ -157,21 +155,17 @@ impl Cut<'_> {
     }
 
     /// The axes as long as they will be in the end; none where there is nothing to cut.
+    ///
+    /// A dimension that can grow and has no elements yet is one element long: it may get any number of them, one at a time, and
+    /// space for those that never come, and chunks that are decoded and encoded for each new one, cost more than short chunks do.
     fn lengths(&self, choosing: &Choosing) -> Option<Vec<Axis>> {
         if self.axes.is_empty() || self.axes.iter().any(|a| a.len == 0 && !a.unlimited) {
             return None;
         }
         let mut axes = self.axes.to_vec();
-        let mut first = true;
         for a in axes.iter_mut().filter(|a| a.unlimited) {
             let expected = choosing.expect.iter().find(|(name, _)| *name == a.name).map(|e| e.1);
-            a.len = match (expected, a.len) {
-                (Some(n), len) => n.max(len),
-                (None, 0) if first => EXPECTED.0,
-                (None, 0) => EXPECTED.1,
-                (None, len) => len,
-            };
-            first = false;
+            a.len = a.len.max(expected.unwrap_or(1));
         }
         Some(axes)
     }

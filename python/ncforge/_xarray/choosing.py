@@ -24,6 +24,8 @@ class Choosing:
     request: dict[str, Any]
     coordinates: list[tuple[str, list[tuple[str, str]]]] = field(default_factory=list)
     lengths: list[tuple[str, int]] = field(default_factory=list)
+    is_asked: bool = True
+    """Whether shapes of all variables are chosen, and not only of those that grow."""
 
     @classmethod
     def of(cls, chunks: Any, for_: str | None, expect: str | Mapping[Any, int] | None) -> Choosing | None:
@@ -41,6 +43,11 @@ class Choosing:
         if isinstance(expect, Mapping):
             expect = ",".join(f"{name}={length}" for name, length in expect.items()) or None
         return cls(choosing(for_, expect))
+
+    @classmethod
+    def usual(cls) -> Choosing:
+        """For variables that grow, with the usual reads: their chunks are not longer than what is written first."""
+        return cls(choosing(None, None), is_asked=False)
 
     def note(self, variables: Mapping[Any, Variable], unlimited: Iterable[Any]) -> None:
         """Records the roles of dimensions from coordinate variables, and the lengths of those that can grow."""

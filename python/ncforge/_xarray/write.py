@@ -12,27 +12,19 @@ import xarray as xr
 from xarray import conventions
 from xarray.backends.common import BytesIOProxy
 
+from ncforge._missing import hint
 from ncforge._remote import is_url
+from ncforge._xarray.appending import add
 from ncforge._xarray.choosing import Choosing
 from ncforge._xarray.chunks import size_of
 from ncforge._xarray.dask import Writes
-from ncforge._xarray.writing import Target, WritingStore
+from ncforge._xarray.writing import WritingStore
 from ncforge.errors import InvalidError, UnsupportedCallError
 
 Progress = Callable[[str, int, int], object]
 
 _CODECS = {"none": None, "deflate": "zlib", "zlib": "zlib", "zstd": "zstd", "bzip2": "bzip2"}
-_VALUE_ENCODING = (
-    "dtype",
-    "units",
-    "calendar",
-    "scale_factor",
-    "add_offset",
-    "_FillValue",
-    "missing_value",
-    "_Unsigned",
-)
-"""The encoding of a variable's values in a file: appended values must be encoded in the same way."""
+_LEVELS = {"zlib": (0, 9), "zstd": (1, 22), "bzip2": (1, 9)}
 
 
 def to_netcdf(
@@ -46,6 +38,7 @@ def to_netcdf(
     compute: bool,
     *,
     append_dim: Hashable | None,
+    allow_overlap: bool,
     region: Mapping[str, slice] | str | None,
     chunks: str | Mapping[Any, int] | None,
     for_: str | None,
@@ -79,6 +72,7 @@ def to_netcdf(
         if in_memory or isinstance(data, xr.DataTree):
             raise InvalidError("append_dim and region are for datasets, and files that have a path")
         mode = "r+" if region is not None or os.path.exists(target) else "w"
+    _check_chunks(chunks, [node.dataset for node in data.subtree] if isinstance(data, xr.DataTree) else [data])
     writes = Writes(progress)
     store = WritingStore.open(
         target,
@@ -94,8 +88,21 @@ def to_netcdf(
         if isinstance(data, xr.DataTree):
             _tree(data, store, writes, encoding or {}, unlimited_dims or {}, chunks, write_inherited_coords)
         elif append_dim is not None or region is not None:
+            if append_dim is not None and append_dim not in data.dims:
+                raise ValueError(
+                    f"append_dim={append_dim!r} is no dimension of the dataset{hint(str(append_dim), map(str, data.dims))}"
+                )
             below = store if group is None else store.get_child_store(group)
-            _add(data, below, writes, target, group, encoding, append_dim, region, chunks, mode == "w", unlimited_dims)
+            if mode == "w" or not below.ds.variables:
+                grows = _unlimited(data, unlimited_dims) | {append_dim}
+                _dataset(data, below, writes, encoding or {}, grows, chunks)
+            elif encoding or chunks is not None:
+                raise InvalidError(
+                    "appended values are stored like the variables in the file: no encoding and no chunks"
+                )
+            else:
+                _checked(data)
+                add(data, below, writes, target, group, append_dim, region, allow_overlap)
         else:
             below = store if group is None else store.get_child_store(group)
             _dataset(data, below, writes, encoding or {}, unlimited_dims, chunks)
@@ -144,10 +151,16 @@ def _defaults(codec: str | None, level: int | None) -> dict[str, Any]:
             raise InvalidError("a level needs a codec")
         return {}
     if codec not in _CODECS:
-        raise InvalidError(f"codec is one of {sorted(_CODECS)}, not {codec!r}")
-    found: dict[str, Any] = {"compression": _CODECS[codec], "shuffle": True}
+        raise InvalidError(f"codec is one of {sorted(_CODECS)}, not {codec!r}{hint(str(codec), _CODECS)}")
+    name = _CODECS[codec]
+    found: dict[str, Any] = {"compression": name, "shuffle": name is not None}
     if level is not None:
-        found["complevel"] = level
+        if name is None:
+            raise InvalidError("codec='none' has no level")
+        low, high = _LEVELS[name]
+        if isinstance(level, bool) or not isinstance(level, int | np.integer) or not low <= level <= high:
+            raise InvalidError(f"codec={codec!r} has levels {low} to {high}, not {level!r}")
+        found["complevel"] = int(level)
     return found
 
 
@@ -193,8 +206,6 @@ def _with_chunks(dataset: Any, encoding: Mapping[Any, Mapping[str, Any]], chunks
         variable.encoding = {k: v for k, v in variable.encoding.items() if k not in ("chunksizes", "contiguous")}
         if chunks == "auto" or not variable.dims or name in dataset.xindexes:
             continue
-        if isinstance(chunks, str):
-            raise InvalidError(f"chunks is 'auto' or lengths by dimension, not {chunks!r}")
         if not set(chunks) & set(variable.dims):
             continue
         sizes = tuple(max(1, min(int(chunks.get(d, n)), n)) for d, n in variable.sizes.items())
@@ -202,6 +213,26 @@ def _with_chunks(dataset: Any, encoding: Mapping[Any, Mapping[str, Any]], chunks
         if name in plain:
             plain[name]["chunksizes"] = sizes
     return dataset, plain
+
+
+def _check_chunks(chunks: Any, datasets: Iterable[Any]) -> None:
+    """Whether chunks are "auto", or lengths of dimensions of the datasets."""
+    if chunks is None or chunks == "auto":
+        return
+    if not isinstance(chunks, Mapping):
+        raise InvalidError(f"chunks is 'auto' or lengths by dimension, not {chunks!r}")
+    of = list(datasets)
+    dims = {str(d) for dataset in of for d in dataset.dims}
+    for d, n in chunks.items():
+        if str(d) not in dims:
+            if any(d in dataset.variables for dataset in of):
+                raise InvalidError(
+                    f"chunks has lengths by dimension, and {d!r} is a variable: for one variable, give "
+                    f"encoding={{{d!r}: {{'chunksizes': …}}}}"
+                )
+            raise InvalidError(f"chunks: the dataset has no dimension {d!r}{hint(str(d), dims)}")
+        if isinstance(n, bool) or not isinstance(n, int | np.integer) or n < 1:
+            raise InvalidError(f"chunks: the length of {d!r} is a number from 1, not {n!r}")
 
 
 def _dataset(dataset: Any, store: WritingStore, writes: Writes, encoding: Any, unlimited: Any, chunks: Any) -> None:
@@ -227,110 +258,3 @@ def _tree(
         dataset = node.to_dataset(inherit=inherited or node is tree)
         below = store if node is tree else store.get_child_store(node.relative_to(tree))
         _dataset(dataset, below, writes, encoding.get(node.path) or {}, unlimited.get(node.path), chunks)
-
-
-def _add(
-    dataset: Any,
-    store: WritingStore,
-    writes: Writes,
-    path: str,
-    group: str | None,
-    encoding: Any,
-    append_dim: Any,
-    region: Any,
-    chunks: Any,
-    is_new: bool,
-    unlimited: Any,
-) -> None:
-    """Appends along a dimension, or writes a region, of existing variables."""
-    if append_dim is not None and append_dim not in dataset.dims:
-        raise ValueError(f"append_dim={append_dim!r} is no dimension of the dataset")
-    if is_new or not store.ds.variables:
-        grows = _unlimited(dataset, unlimited) | {append_dim}
-        return _dataset(dataset, store, writes, encoding or {}, grows, chunks)
-    if encoding or chunks is not None:
-        raise InvalidError("appended values are stored like the variables in the file: no encoding and no chunks")
-    _checked(dataset)
-    with xr.open_dataset(path, engine="ncforge", group=group, decode_coords=False, auto_complex=True) as old:
-        places = _places(dataset, old, store, append_dim, region)
-        dataset = dataset[[name for name in dataset.variables if name in places]]
-        for name, variable in dataset.variables.items():
-            stored = old.variables[name].encoding
-            variable.encoding = {k: stored[k] for k in _VALUE_ENCODING if k in stored}
-    variables, _ = conventions.encode_dataset_coordinates(dataset)
-    encoded, _ = store.encode({name: v for name, v in variables.items() if name in places}, {})
-    for name, variable in encoded.items():
-        made = store.ds.variables[name]
-        for key in ("units", "calendar"):
-            new = variable.attrs.get(key)
-            # In classic formats, text is bytes here.
-            new = new.decode() if isinstance(new, bytes) else new
-            if new is None or key not in made.ncattrs():
-                continue
-            there = made.getncattr(key)
-            calendar = dataset.variables[name].encoding.get("calendar", "standard")
-            if new != there and not (key == "units" and _same_times(new, there, calendar)):
-                raise ValueError(
-                    f"{name!r} cannot be expressed in {there!r}, the units of the file; xarray would use {new!r}"
-                )
-        source, place = variable.data, places[name]
-        if len(place) < made.ndim:
-            # Text as characters: with the width in the file.
-            width = made.shape[-1]
-            if source.shape[-1] > width:
-                raise ValueError(f"{name!r}: text of {source.shape[-1]} bytes, the file has space for {width}")
-            place = (*place, slice(0, source.shape[-1]))
-        writes.add(source, Target(made, writes.wrote), place)
-    return None
-
-
-def _same_times(one: str, other: str, calendar: str) -> bool:
-    """Whether two units of time are equal: xarray leaves out a time of midnight where it is given units, and writes it
-    where it chooses them itself."""
-
-    def times(units: str) -> Any:
-        steps = xr.Variable("step", [0, 1], {"units": units, "calendar": calendar})
-        return conventions.decode_cf_variable("step", steps).values
-
-    if " since " not in one or " since " not in other:
-        return False
-    return bool((times(one) == times(other)).all())
-
-
-def _places(dataset: Any, old: Any, store: WritingStore, append_dim: Any, region: Any) -> dict[Any, tuple[slice, ...]]:
-    """The target region of each variable. Variables without the dimension are not changed."""
-    if region == "auto":
-        region = {d: "auto" for d in dataset.dims if d in dataset.coords}
-    spans: dict[Any, slice] = {}
-    if append_dim is not None:
-        known = store.ds.dimensions.get(append_dim)
-        if known is None or not known.isunlimited():
-            raise ValueError(f"dimension {append_dim!r} is not unlimited in the file: nothing can be appended to it")
-        spans[append_dim] = slice(len(known), len(known) + dataset.sizes[append_dim])
-    for d, span in (region or {}).items():
-        if d not in dataset.dims:
-            raise ValueError(f"region: {d!r} is no dimension of the dataset")
-        if span == "auto":
-            at = old.indexes[d].get_indexer(dataset.indexes[d])
-            if len(at) and ((np.diff(at) != 1).any() or at[0] < 0):
-                raise ValueError(f"region: {d!r} is not a contiguous range of the file")
-            span = slice(int(at[0]), int(at[0]) + len(at)) if len(at) else slice(0, 0)
-        start, stop, step = span.indices(old.sizes.get(d, 0))
-        if step != 1 or stop - start != dataset.sizes[d]:
-            raise ValueError(f"region: {d!r} has {dataset.sizes[d]} values, its region {span} {stop - start}")
-        spans[d] = slice(start, stop)
-    found: dict[Any, tuple[slice, ...]] = {}
-    for name, variable in dataset.variables.items():
-        if name not in old.variables:
-            raise ValueError(f"{name!r} is not in the file: values can be appended to existing variables only")
-        there = old.variables[name]
-        if there.dims != variable.dims:
-            raise ValueError(f"{name!r} has dimensions {variable.dims}, in the file {there.dims}")
-        for d, n in variable.sizes.items():
-            if d not in spans and there.sizes[d] != n:
-                raise ValueError(f"{name!r}: dimension {d!r} is {n} long, in the file {there.sizes[d]}")
-        if any(d in spans for d in variable.dims):
-            found[name] = tuple(spans.get(d, slice(0, n)) for d, n in variable.sizes.items())
-        elif region is not None and name not in dataset.coords:
-            raise ValueError(f"{name!r} has no dimension of the region; drop it first")
-    return found

@@ -18,6 +18,7 @@ from ncforge._core import File
 from ncforge._handle import WritingHandle
 from ncforge._xarray.choosing import Choosing
 from ncforge._xarray.encoding import arguments, datatype, root
+from ncforge._xarray.fitting import fitting
 from ncforge._xarray.store import NcforgeDataStore, OpenFile
 from ncforge.dataset import Dataset, Group
 from ncforge.errors import InvalidError, UnsupportedError
@@ -26,6 +27,12 @@ __all__ = ["Target", "WritingStore"]
 
 Defaults = Mapping[str, Any]
 """Arguments of ``createVariable`` for variables whose encoding has no compression."""
+
+
+_CODING = {
+    "compression", "complevel", "shuffle", "blosc_shuffle", "szip_coding", "szip_pixels_per_block", "contiguous",
+}  # fmt: skip
+"""Arguments of ``createVariable`` that a codec replaces."""
 
 
 class Target:
@@ -63,7 +70,7 @@ class WritingStore(WritableCFDataStore):
         wrote: Callable[[int], object] | None = None,
         choosing: Choosing | None = None,
     ) -> None:
-        self._choosing = choosing
+        self._choosing = choosing or Choosing.usual()
         self._group = group
         self._closing = closing
         self._defaults = dict(defaults or {})
@@ -153,6 +160,11 @@ class WritingStore(WritableCFDataStore):
         """Sets an attribute."""
         _set(self._group, key, value, self.format)
 
+    def encode(self, variables: Any, attributes: Any) -> tuple[Any, Any]:
+        """Variables and attributes as they are stored. Values that do not fit the integers of an encoding are an error."""
+        encoded: tuple[Any, Any] = super().encode({n: fitting(v, n) for n, v in variables.items()}, attributes)
+        return encoded
+
     def encode_variable(self, variable: Variable, name: Hashable | None = None) -> Variable:
         """Strings and types as the format stores them."""
         if variable.dtype.byteorder not in "=|":
@@ -172,8 +184,7 @@ class WritingStore(WritableCFDataStore):
 
     def set_variables(self, variables: Any, check_encoding_set: Any, writer: Any, unlimited_dims: Any = None) -> None:
         """Defines variables, and schedules their values for writing."""
-        if self._choosing is not None:
-            self._choosing.note(variables, unlimited_dims or ())
+        self._choosing.note(variables, unlimited_dims or ())
         super().set_variables(variables, check_encoding_set, writer, unlimited_dims)
 
     def prepare_variable(
@@ -188,11 +199,19 @@ class WritingStore(WritableCFDataStore):
         else:
             kind = datatype(self._group, name, variable, check_encoding, self.format == "NETCDF4")
             given = arguments(variable, check_encoding, unlimited_dims or ())
-            if not {"compression", "contiguous"} & given.keys() and variable.dims and self.format.startswith("NETCDF4"):
-                given = {**self._defaults, **given}
+            if self._defaults and variable.dims and self.format.startswith("NETCDF4"):
+                if not check_encoding:
+                    # The compression of the file that the values came from.
+                    given = {key: value for key, value in given.items() if key not in _CODING}
+                if not {"compression", "contiguous"} & given.keys():
+                    given = {**self._defaults, **given}
             if self.format.startswith("NETCDF3"):
                 given = {}
-            elif self._choosing is not None and variable.dims and not {"chunksizes", "contiguous"} & given.keys():
+            elif (
+                variable.dims
+                and (self._choosing.is_asked or set(variable.dims) & set(unlimited_dims or ()))
+                and not {"chunksizes", "contiguous"} & given.keys()
+            ):
                 part, dims = kind, variable.dims
                 if variable.dtype.kind == "c":
                     # By the parts: whole complex numbers are at most twice as large.

@@ -1,0 +1,230 @@
+"""Writing into variables of an existing file: appending along a dimension, and regions.
+
+Values are written only if the result is what the dataset says: its coordinates are the file's, its values can be stored as the
+file stores them, and every variable that grows gets values.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Hashable, Mapping
+from typing import Any
+
+import numpy as np
+import xarray as xr
+from xarray import conventions
+
+from ncforge._missing import hint
+from ncforge._warnings import warn
+from ncforge._xarray.dask import Writes
+from ncforge._xarray.writing import Target, WritingStore
+
+_VALUE_ENCODING = (
+    "dtype",
+    "units",
+    "calendar",
+    "scale_factor",
+    "add_offset",
+    "_FillValue",
+    "missing_value",
+    "_Unsigned",
+)
+"""The encoding of a variable's values in a file: appended values must be encoded in the same way."""
+
+Spans = dict[Any, slice]
+
+
+def add(
+    dataset: Any,
+    store: WritingStore,
+    writes: Writes,
+    path: str,
+    group: str | None,
+    append_dim: Hashable | None,
+    region: Mapping[str, slice] | str | None,
+    allow_overlap: bool,
+) -> None:
+    """Schedules values for writing, at the end of a dimension or in a region. Nothing is changed before all checks."""
+    with xr.open_dataset(path, engine="ncforge", group=group, decode_coords=False, auto_complex=True) as old:
+        spans = _spans(dataset, old, store, append_dim, region)
+        places = _places(dataset, old, spans, region)
+        if append_dim is not None:
+            _check_complete(dataset, store, append_dim)
+        dataset = dataset.copy()
+        for name, variable in dataset.variables.items():
+            stored = old.variables[name].encoding
+            variable.encoding = {k: stored[k] for k in _VALUE_ENCODING if k in stored}
+        variables, _ = conventions.encode_dataset_coordinates(dataset)
+        with warnings.catch_warnings():
+            # xarray would use other units; here that is an error.
+            warnings.filterwarnings("ignore", r"Time(s|deltas) can't be serialized faithfully")
+            encoded, _ = store.encode(variables, {})
+        for name, variable in encoded.items():
+            _check_units(name, variable, store.ds.variables[name], dataset.variables[name].encoding)
+        _check_coordinates(dataset, encoded, old, spans, append_dim, allow_overlap)
+    for name, place in places.items():
+        made, source = store.ds.variables[name], encoded[name].data
+        if len(place) < made.ndim:
+            # Text as characters: with the width in the file.
+            width = made.shape[-1]
+            if source.shape[-1] > width:
+                raise ValueError(f"{name!r}: text of {source.shape[-1]} bytes, the file has space for {width}")
+            place = (*place, slice(0, source.shape[-1]))
+        writes.add(source, Target(made, writes.wrote), place)
+
+
+def _spans(dataset: Any, old: Any, store: WritingStore, append_dim: Any, region: Any) -> Spans:
+    """The part of each dimension that is written."""
+    if region == "auto":
+        region = {d: "auto" for d in dataset.dims if d in dataset.coords}
+    spans: Spans = {}
+    if append_dim is not None:
+        known = store.ds.dimensions.get(append_dim)
+        if known is None or not known.isunlimited():
+            raise ValueError(f"dimension {append_dim!r} is not unlimited in the file: nothing can be appended to it")
+        spans[append_dim] = slice(len(known), len(known) + dataset.sizes[append_dim])
+    for d, span in (region or {}).items():
+        if d not in dataset.dims:
+            raise ValueError(f"region: {d!r} is no dimension of the dataset{hint(str(d), map(str, dataset.dims))}")
+        if span == "auto":
+            at = old.indexes[d].get_indexer(dataset.indexes[d])
+            if len(at) and ((np.diff(at) != 1).any() or at[0] < 0):
+                raise ValueError(f"region: {d!r} is not a contiguous range of the file")
+            span = slice(int(at[0]), int(at[0]) + len(at)) if len(at) else slice(0, 0)
+        start, stop, step = span.indices(old.sizes.get(d, 0))
+        if step != 1 or stop - start != dataset.sizes[d]:
+            raise ValueError(f"region: {d!r} has {dataset.sizes[d]} values, its region {span} {stop - start}")
+        spans[d] = slice(start, stop)
+    return spans
+
+
+def _places(dataset: Any, old: Any, spans: Spans, region: Any) -> dict[Any, tuple[slice, ...]]:
+    """The target region of each variable. Variables without the dimension are not changed."""
+    found: dict[Any, tuple[slice, ...]] = {}
+    for name, variable in dataset.variables.items():
+        if name not in old.variables:
+            like = hint(str(name), map(str, old.variables))
+            raise ValueError(f"{name!r} is not in the file: values can be appended to existing variables only{like}")
+        there = old.variables[name]
+        if there.dims != variable.dims:
+            raise ValueError(f"{name!r} has dimensions {variable.dims}, in the file {there.dims}")
+        for d, n in variable.sizes.items():
+            if d not in spans and there.sizes[d] != n:
+                raise ValueError(f"{name!r}: dimension {d!r} is {n} long, in the file {there.sizes[d]}")
+        if any(d in spans for d in variable.dims):
+            found[name] = tuple(spans.get(d, slice(0, n)) for d, n in variable.sizes.items())
+        elif region is not None and name not in dataset.coords:
+            raise ValueError(f"{name!r} has no dimension of the region; drop it first")
+    return found
+
+
+def _check_complete(dataset: Any, store: WritingStore, append_dim: Any) -> None:
+    """Whether every variable that would grow gets values; the others would have missing ones."""
+    lacking = [
+        name for name, v in store.ds.variables.items() if append_dim in v.dimensions and name not in dataset.variables
+    ]
+    if lacking:
+        raise ValueError(
+            f"the dataset lacks {', '.join(map(repr, lacking))}, which the file has along {append_dim!r}: its new values would be "
+            "missing; add it to the dataset, with missing values if there are no others"
+        )
+
+
+def _check_units(name: Any, variable: Any, made: Any, encoding: Mapping[str, Any]) -> None:
+    """Whether values are encoded in the units of the file."""
+    for key in ("units", "calendar"):
+        new = variable.attrs.get(key)
+        # In classic formats, text is bytes here.
+        new = new.decode() if isinstance(new, bytes) else new
+        if new is None or key not in made.ncattrs():
+            continue
+        there = made.getncattr(key)
+        calendar = encoding.get("calendar", "standard")
+        if new != there and not (key == "units" and _same_times(new, there, calendar)):
+            raise ValueError(
+                f"{name!r} cannot be expressed in {there!r}, the units of the file; xarray would use {new!r}"
+            )
+
+
+def _same_times(one: str, other: str, calendar: str) -> bool:
+    """Whether two units of time are equal: xarray leaves out a time of midnight where it is given units, and writes it
+    where it chooses them itself."""
+
+    def times(units: str) -> Any:
+        steps = xr.Variable("step", [0, 1], {"units": units, "calendar": calendar})
+        return conventions.decode_cf_variable("step", steps).values
+
+    if " since " not in one or " since " not in other:
+        return False
+    return bool((times(one) == times(other)).all())
+
+
+def _check_coordinates(
+    dataset: Any, encoded: Mapping[Any, Any], old: Any, spans: Spans, append_dim: Any, allow_overlap: bool
+) -> None:
+    """Whether coordinates are the file's where they are not appended: values would lie at other places. They are compared as
+    they would be read from the file, so that its type and its packing make no difference."""
+    for name, variable in dataset.variables.items():
+        is_index = variable.dims == (name,)
+        if not set(variable.dims) & set(spans):
+            there = old.variables[name]
+        elif is_index and append_dim is None:
+            there = old.variables[name].isel({name: spans[name]})
+        elif is_index and not allow_overlap:
+            _check_order(name, _read(name, encoded[name]), _plain(old.variables[name].values))
+            continue
+        else:
+            continue
+        new = _read(name, encoded[name])
+        values = _plain(there.values)
+        if append_dim is None and is_index and name in spans:
+            # Elements that were never written get their coordinates with their values.
+            unset = np.asarray(xr.Variable(there.dims, values).isnull())
+            new, values = new[~unset], values[~unset]
+        if xr.Variable("i", new.ravel()).equals(xr.Variable("i", values.ravel())):
+            continue
+        if name in dataset.coords and variable.ndim:
+            raise ValueError(
+                f"coordinate {name!r} is {_shown(new)}, in the file {_shown(values)}: values would be written to other places "
+                f"than the dataset says; select the file's coordinates first (`reindex`, `sortby`), or drop {name!r} if it is wrong"
+            )
+        warn(f"{name!r} differs from the file's, which is not changed because it has no dimension that is written")
+
+
+def _check_order(name: Any, new: Any, there: Any) -> None:
+    """Whether a coordinate goes on where the file's ends: no value twice, and no earlier one if the file's are in order."""
+    again = "; if that is intended, `allow_overlap=True` appends it"
+    if not there.size or not new.size:
+        return
+    if there.dtype.kind in "iufMm" or (there.dtype.kind == "O" and not isinstance(there[0], str | bytes)):
+        rises = bool((there[1:] > there[:-1]).all())
+        falls = not rises and bool((there[1:] < there[:-1]).all())
+        if rises or falls:
+            behind = ~(new > there[-1] if rises else new < there[-1])
+            if behind.any():
+                first = new[np.argmax(behind)]
+                raise ValueError(f"{name!r}: {first} does not follow {there[-1]}, with which the file ends{again}")
+            return
+    known = set(there.tolist())
+    for value, shown in zip(new.tolist(), new, strict=True):
+        if value in known:
+            raise ValueError(f"{name!r}: the file has {shown} already{again}")
+
+
+def _read(name: Any, encoded: Any) -> Any:
+    """Encoded values as they will be read."""
+    attrs = {k: v.decode() if isinstance(v, bytes) else v for k, v in encoded.attrs.items()}
+    plain = xr.Variable(encoded.dims, encoded.data, attrs, encoded.encoding)
+    return _plain(conventions.decode_cf_variable(name, plain).values)
+
+
+def _plain(values: Any) -> Any:
+    """Values with text as Python has it, whatever the file's type of text."""
+    values = np.asarray(values)
+    return np.char.decode(values, "utf-8", "replace") if values.dtype.kind == "S" else values
+
+
+def _shown(values: Any) -> str:
+    """The ends of an array."""
+    flat = np.ravel(values)
+    return str(flat[0]) if flat.size == 1 else f"{flat[0]} … {flat[-1]}" if flat.size else "empty"

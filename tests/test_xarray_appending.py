@@ -1,0 +1,275 @@
+"""Values that ``ncforge.to_netcdf`` must not write: they would be read back as others, or at other places."""
+
+from __future__ import annotations
+
+import warnings
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import ncforge
+from peers import open_netcdf4
+
+xr = pytest.importorskip("xarray")
+dask = pytest.importorskip("dask")
+
+DAY = np.timedelta64(86_400, "s")
+PACKED = {"dtype": "i2", "scale_factor": 0.001, "add_offset": 280.0, "_FillValue": -32768}
+
+
+def day(first: int = 0, days: int = 2, base: float = 280.0) -> Any:
+    """Days of a packed and a plain variable on a small grid."""
+    shape = (days, 4, 6)
+    values = base + np.arange(np.prod(shape)).reshape(shape) / 100
+    ds = xr.Dataset(
+        {
+            "t2m": (("time", "lat", "lon"), values, {"units": "K"}),
+            "rain": (("time", "lat", "lon"), (values - base).astype("f4")),
+            "mask": (("lat", "lon"), np.ones((4, 6), "i1")),
+        },
+        coords={
+            "time": np.datetime64("2001-01-01", "ns") + (first + np.arange(days)) * DAY,
+            "lat": np.linspace(-30, 30, 4),
+            "lon": np.arange(0.0, 360, 60),
+            "area": (("lat", "lon"), np.full((4, 6), 2.0)),
+            "height": 2.0,
+        },
+    )
+    ds["t2m"].encoding = dict(PACKED)
+    ds["time"].encoding = {"units": "days since 2000-01-01", "dtype": "i4"}
+    ds["lat"].encoding = ds["lon"].encoding = {"dtype": "f4"}
+    return ds
+
+
+def made(path: Path) -> Path:
+    ncforge.to_netcdf(day(), path, append_dim="time")
+    return path
+
+
+def back(path: Path, **how: Any) -> Any:
+    with xr.open_dataset(path, engine="netcdf4", **how) as ds:
+        return ds.load()
+
+
+def refused(path: Path, ds: Any, match: str, **how: Any) -> None:
+    """The call fails, and the file is unchanged."""
+    before = path.read_bytes() if path.exists() else None
+    with pytest.raises(ValueError, match=match):
+        ncforge.to_netcdf(ds, path, **(how or {"append_dim": "time"}))
+    assert (path.read_bytes() if path.exists() else None) == before
+    assert [p.name for p in path.parent.iterdir()] == ([path.name] if before else [])
+
+
+@pytest.mark.parametrize("lazy", [False, True])
+def test_values_that_do_not_fit_the_packing(tmp_path: Path, lazy: bool) -> None:
+    path = made(tmp_path / "a.nc")
+    wrong = day(2)
+    wrong["t2m"][1, 2, 3] = 313.0
+    place = r"`t2m`: 313.0 at \[1, 2, 3\] does not fit int16 \(-32768 to 32767\).* from 247.232 to 312.767"
+    if lazy:
+        wrong = wrong.chunk(time=1, lat=2)
+    refused(path, wrong, place)
+    assert back(path).sizes["time"] == 2
+    refused(path, wrong.assign_coords(time=day()["time"]).drop_vars("mask"), place, region={"time": slice(0, 2)})
+    # A new file, with the encoding of the dataset and of the call; what was there survives.
+    wrong["t2m"].encoding = dict(PACKED)
+    refused(path, wrong, place, mode="w")
+    wrong["t2m"].encoding = {}
+    refused(path, wrong, place, encoding={"t2m": PACKED})
+    (tmp_path / "a.nc").unlink()
+    refused(path, wrong, place, encoding={"t2m": PACKED})
+
+
+def test_the_largest_and_the_smallest_that_fit(tmp_path: Path) -> None:
+    path = made(tmp_path / "a.nc")
+    ends = day(2)
+    ends["t2m"][0, 0] = 280 + 32.767
+    ends["t2m"][1, 0] = 280 - 32.767
+    ends["t2m"][1, 1, 1] = np.nan
+    ncforge.to_netcdf(ends, path, append_dim="time")
+    with open_netcdf4(path) as nc:
+        nc.set_auto_mask(False)
+        nc.set_auto_scale(False)
+        assert nc["t2m"][2:].max() == 32767 and (nc["t2m"][3, 0] == -32767).all() and nc["t2m"][3, 1, 1] == -32768
+    xr.testing.assert_allclose(back(path), xr.concat([day(), ends], "time", data_vars="minimal"), atol=6e-4)
+
+
+@pytest.mark.parametrize(
+    ("values", "encoding", "match"),
+    [
+        (np.array([1, 70_000]), {"dtype": "i2"}, r"70000 at \[1\] does not fit int16"),
+        (np.array([1, -1]), {"dtype": "u1"}, r"-1 at \[1\] does not fit uint8"),
+        (np.array([1.0, 255.6]), {"dtype": "u1"}, r"255.6 at \[1\]"),
+        (np.array([1.0, np.inf]), {"dtype": "i4", "_FillValue": -1}, r"inf at \[1\]"),
+        (np.array([1.0, 2.0**63]), {"dtype": "i8"}, r"9.22.*e\+18 at \[1\]"),
+        (np.array([1.0, 300.0]), {"dtype": "i1", "_Unsigned": "true", "_FillValue": np.int8(-1)}, r"300.0 at \[1\]"),
+        (np.array([1.0, np.nan]), {"dtype": "i2", "scale_factor": 0.1}, r"nan at \[1\].*needs a _FillValue"),
+    ],
+)
+def test_integers_of_an_encoding(tmp_path: Path, values: Any, encoding: Any, match: str) -> None:
+    refused(tmp_path / "i.nc", xr.Dataset({"v": ("x", values)}), f"`v`: {match}", encoding={"v": encoding})
+
+
+def test_integers_that_fit(tmp_path: Path) -> None:
+    values = {"a": [0.0, 254.0], "b": [-128.4, 127.4], "c": [0, 2**63 - 1], "d": [True, False], "e": [np.nan, 3.0]}
+    ds = xr.Dataset({name: ("x", np.array(v)) for name, v in values.items()})
+    encoding: dict[str, Any] = {
+        "a": {"dtype": "i1", "_Unsigned": "true", "_FillValue": np.int8(-1)},
+        "b": {"dtype": "i1", "_FillValue": 0},
+        "c": {"dtype": "u8"},
+        "d": {"dtype": "i1"},
+        "e": {"dtype": "i2", "_FillValue": -1},
+    }
+    ncforge.to_netcdf(ds, tmp_path / "i.nc", encoding=encoding)
+    found = back(tmp_path / "i.nc")
+    for name, v in values.items():
+        assert np.array_equal(found[name].values, np.around(np.array(v)), equal_nan=name == "e"), name
+
+
+def test_coordinates_of_other_places(tmp_path: Path) -> None:
+    path = made(tmp_path / "a.nc")
+    new = day(2)
+    for wrong, name in (
+        (new.isel(lat=slice(None, None, -1)), "lat"),
+        (new.assign_coords(lat=new["lat"] + 1), "lat"),
+        (new.roll(lon=3, roll_coords=True), "lon"),
+        (new.assign_coords(area=new["area"] * 2), "area"),
+        (new.isel(lon=slice(0, 5)), "lon"),
+    ):
+        refused(path, wrong, f"'{name}'")
+        there = wrong.assign_coords(time=day()["time"]).drop_vars("mask")
+        refused(path, there, f"'{name}'", region={"time": slice(0, 2)})
+    # Coordinates along the region, too.
+    refused(path, new.drop_vars("mask"), "coordinate 'time'", region={"time": slice(0, 2)})
+    for name, other in (("mask", new["mask"] * 0), ("height", xr.Variable((), 10.0))):
+        with pytest.warns(UserWarning, match=f"'{name}' differs") as caught:
+            ncforge.to_netcdf(day(caught_at(path)).assign({name: other}), path, append_dim="time")
+        assert [w.filename for w in caught if "differs" in str(w.message)] == [__file__]
+    found = back(path)
+    assert (found["mask"] == 1).all() and found["height"] == 2
+
+
+def caught_at(path: Path) -> int:
+    """The next day of a file."""
+    return int(back(path).sizes["time"])
+
+
+@pytest.mark.parametrize("fmt", ["NETCDF4", "NETCDF3_64BIT"])
+def test_coordinates_are_compared_as_the_file_stores_them(tmp_path: Path, fmt: str) -> None:
+    def named(first: int) -> Any:
+        ds = day(first)
+        # No float32, no short decimal; text; times that are no index of what is appended; packed.
+        return ds.assign_coords(
+            lat=np.array([-0.1, 0.1, 0.2, 0.3]) + 1 / 3,
+            name=("lat", ["a", "bb", "", "dddd"]),
+            start=("lon", np.datetime64("2001-01-01", "ns") + np.arange(6) * DAY),
+            level=("lon", np.arange(6) / 10, {}, {"dtype": "i2", "scale_factor": 0.1, "_FillValue": -1}),
+        )
+
+    path = tmp_path / "a.nc"
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        for first in (0, 2, 4):
+            ncforge.to_netcdf(named(first), path, append_dim="time", format=fmt)
+    assert back(path).sizes["time"] == 6
+    refused(path, named(6).assign_coords(name=("lat", ["a", "b", "", "dddd"])), "'name'")
+    refused(path, named(6).assign_coords(start=("lon", named(6)["start"].values + DAY)), "'start'")
+
+
+def test_a_region_whose_coordinates_were_never_written(tmp_path: Path) -> None:
+    path = tmp_path / "a.nc"
+    with open_netcdf4(path, "w") as nc:
+        nc.createDimension("x", 4)
+        nc.createVariable("x", "f8", ("x",), fill_value=np.nan)
+        nc.createVariable("v", "f8", ("x",), fill_value=np.nan)
+    whole = xr.Dataset({"v": ("x", np.arange(4.0))}, {"x": [1.0, 2.0, 3.0, 4.0]})
+    for part in (slice(0, 2), slice(2, 4)):
+        ncforge.to_netcdf(whole.isel(x=part), path, region={"x": part})
+    xr.testing.assert_identical(back(path), whole)
+
+
+def test_variables_that_are_missing(tmp_path: Path) -> None:
+    path = made(tmp_path / "a.nc")
+    refused(path, day(2).drop_vars("rain"), "lacks 'rain'")
+    refused(path, day(2).drop_vars(["rain", "time"]), "lacks .*'time'|lacks 'time'")
+    # Those without the dimension need not be there.
+    ncforge.to_netcdf(day(2).drop_vars(["mask", "lat", "height"]), path, append_dim="time")
+    xr.testing.assert_allclose(back(path), xr.concat([day(), day(2)], "time", data_vars="minimal"), atol=6e-4)
+
+
+def test_times_that_the_file_has(tmp_path: Path) -> None:
+    path = made(tmp_path / "a.nc")
+    ncforge.to_netcdf(day(2), path, append_dim="time")
+    for first in (2, 3, -5):
+        refused(path, day(first), "'time': 200.*does not follow 2001-01-04")
+    ncforge.to_netcdf(day(3, 1), path, append_dim="time", allow_overlap=True)
+    assert [str(t)[:10] for t in back(path)["time"].values[-2:]] == ["2001-01-04", "2001-01-04"]
+    # Not in order any more: only what is there already.
+    refused(path, day(1, 1), "the file has 2001-01-02")
+    ncforge.to_netcdf(day(-5, 1), path, append_dim="time")
+
+
+@pytest.mark.parametrize("values", [["a", "b"], [30.0, 20.0]], ids=["text", "falling"])
+def test_other_coordinates_that_the_file_has(tmp_path: Path, values: Any) -> None:
+    path = tmp_path / "a.nc"
+    ds = xr.Dataset({"v": ("m", [1.0, 2.0])}, {"m": values})
+    ncforge.to_netcdf(ds, path, append_dim="m")
+    refused(path, ds.isel(m=[1]), "'m'", append_dim="m")
+    later = ds.isel(m=[0]).assign_coords(m=[10.0] if values[0] == 30 else ["c"])
+    ncforge.to_netcdf(later, path, append_dim="m")
+    assert list(back(path)["v"]) == [1, 2, 1]
+
+
+def test_units_that_the_file_cannot_have_are_one_error(tmp_path: Path) -> None:
+    path = made(tmp_path / "a.nc")
+    noon = day(2).assign_coords(time=day(2)["time"] + np.timedelta64(1, "h"))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        refused(path, noon, "'time' cannot be expressed in 'days since 2000-01-01'")
+
+
+def test_a_codec_of_the_call_precedes_that_of_a_source(tmp_path: Path) -> None:
+    source, path = tmp_path / "source.nc", tmp_path / "new.nc"
+    values = xr.Dataset({"v": (("y", "x"), np.arange(4000.0).reshape(50, 80)), "w": ("x", np.arange(80.0))})
+    values.to_netcdf(
+        source,
+        engine="netcdf4",
+        encoding={"v": {"zlib": True, "complevel": 1, "fletcher32": True, "chunksizes": (10, 80)}, "w": {"zlib": True}},
+    )
+    with xr.open_dataset(source, engine="netcdf4") as ds:
+        ncforge.to_netcdf(ds, path, codec="zstd", level=7, encoding={"w": {"zlib": True, "complevel": 2}})
+        with ncforge.Dataset(path) as nc:
+            assert nc["v"].filters()["zstd"] and not nc["v"].filters()["zlib"] and nc["v"].filters()["complevel"] == 7
+            assert nc["v"].filters()["fletcher32"] and nc["v"].chunking() == [10, 80]
+        ncforge.to_netcdf(ds, path, codec="zlib", level=9, encoding={"w": {"zlib": True, "complevel": 2}})
+        with open_netcdf4(path) as nc:
+            assert nc["v"].filters()["complevel"] == 9 and nc["w"].filters()["complevel"] == 2
+        ncforge.to_netcdf(ds, path, codec="none")
+        with open_netcdf4(path) as nc:
+            assert not any(nc[v].filters()[k] for v in "vw" for k in ("zlib", "shuffle"))
+        ncforge.to_netcdf(ds, path)
+        with open_netcdf4(path) as nc:
+            assert nc["v"].filters()["complevel"] == 1
+    xr.testing.assert_identical(back(path), values)
+
+
+@pytest.mark.parametrize(
+    ("wrong", "match"),
+    [
+        ({"chunks": {"tim": 3}}, "no dimension 'tim'.*did you mean `time`"),
+        ({"chunks": {"t2m": (2, 9, 9)}}, "'t2m' is a variable.*chunksizes"),
+        ({"chunks": {"time": 0}}, "length of 'time' is a number from 1, not 0"),
+        ({"chunks": {"time": "all"}}, "not 'all'"),
+        ({"chunks": "time/2"}, "chunks is 'auto' or lengths"),
+        ({"codec": "zlib", "level": 12}, "levels 0 to 9, not 12"),
+        ({"codec": "zlib", "level": -3}, "levels 0 to 9, not -3"),
+        ({"codec": "zstd", "level": 23}, "levels 1 to 22"),
+        ({"codec": "zlip"}, "did you mean `zlib`"),
+        ({"append_dim": "tim"}, "did you mean `time`"),
+        ({"encoding": {"t2m": {"zlib": True, "complevel": 12}}}, "complevel of zlib is 0 to 9, not 12"),
+    ],
+)
+def test_arguments_that_make_no_sense(tmp_path: Path, wrong: Any, match: str) -> None:
+    refused(tmp_path / "a.nc", day(), match, **wrong)
