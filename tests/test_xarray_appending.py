@@ -273,3 +273,10 @@ def test_a_codec_of_the_call_precedes_that_of_a_source(tmp_path: Path) -> None:
 )
 def test_arguments_that_make_no_sense(tmp_path: Path, wrong: Any, match: str) -> None:
     refused(tmp_path / "a.nc", day(), match, **wrong)
+
+
+def test_an_open_dataset_replaces_its_own_file(tmp_path: Path) -> None:
+    path = made(tmp_path / "a.nc")
+    with xr.open_dataset(path, engine="ncforge") as ds:
+        ncforge.to_netcdf(ds, path, codec="zlib")
+    xr.testing.assert_allclose(back(path), day(), atol=6e-4)

@@ -13,6 +13,7 @@ from ncforge._alignment import alignment
 from ncforge._contents import Contents
 from ncforge._core import File, write_whole
 from ncforge._group import Group
+from ncforge._missing import suggesting
 from ncforge._remote import alone, is_url
 from ncforge._values import Types
 from ncforge.errors import (
@@ -76,6 +77,7 @@ class Dataset(Group):
 
     __slots__ = ("_handle", "_is_new", "_on_disk", "_persist", "_process")
 
+    @suggesting("Dataset")
     def __init__(
         self,
         filename: str | bytes | os.PathLike[str],
@@ -267,7 +269,8 @@ class Dataset(Group):
     def __del__(self) -> None:
         # A dataset without references is closed, so that a script without `close` loses nothing, as with
         # netCDF4-python. (Variables and groups refer to their dataset.) One that could not be opened has no `_core`.
-        if hasattr(self, "_core"):
+        # When the interpreter ends, modules are emptied before the last objects go; datasets that were written are closed then.
+        if hasattr(self, "_core") and globals().get("os") is not None:
             self._ended()
 
     def _ended(self) -> None:

@@ -19,6 +19,10 @@ class NcforgeError(Exception):
 class IoError(NcforgeError, OSError):
     """The operating system refused a request."""
 
+    def __str__(self) -> str:
+        # Python would add the path, which the message has.
+        return super().__str__() if self.errno is None else f"[Errno {self.errno}] {self.strerror}"
+
 
 class MissingFileError(IoError, FileNotFoundError):
     """There is no such file."""
@@ -159,4 +163,4 @@ def build(name: str, message: str, errno: int | None, path: str | None) -> Ncfor
         errno_codes.EPERM: AccessError,
         errno_codes.ETIMEDOUT: TimeOutError,
     }
-    return by_code.get(errno, IoError)(errno, message, path)
+    return by_code.get(errno, IoError)(errno, message.replace(f" (os error {errno})", ""), path)

@@ -16,6 +16,8 @@ from typing import TYPE_CHECKING, Any
 from xarray import register_dataarray_accessor, register_dataset_accessor, register_datatree_accessor
 from xarray.backends import BackendEntrypoint
 
+from ncforge._missing import suggesting
+
 if TYPE_CHECKING:
     from xarray import Dataset, DataTree
 
@@ -264,30 +266,38 @@ def open_mfdataset(
         raise ValueError(f"engine is 'ncforge' here, not {engine!r}: `xr.open_mfdataset` has others")
     joining = {"compat": compat, "data_vars": data_vars, "coords": coords, "join": join, "combine_attrs": combine_attrs}
     combining = {key: value for key, value in joining.items() if value is not _UNSET}
-    from ncforge._xarray.mfdataset import expanded, open_mfdataset
+    from ncforge._missing import check_options
+    from ncforge._warnings import relayed
+    from ncforge._xarray.mfdataset import expanded, known_options, open_mfdataset
 
+    check_options("open_mfdataset", kwargs, known_options(NcforgeBackendEntrypoint.open_dataset))
     paths = expanded(paths, kwargs.get("storage_options"))
     if preprocess is None:
-        found = open_mfdataset(paths, chunks or {}, combine, concat_dim, combining, attrs_file, kwargs)
+        found: Dataset | None = relayed(
+            open_mfdataset, paths, chunks or {}, combine, concat_dim, combining, attrs_file, kwargs
+        )
         if found is not None:
             return found
     from xarray import open_mfdataset as one_by_one
 
-    return one_by_one(
+    opened: Dataset = relayed(
+        one_by_one,
         paths,
         chunks=chunks,
         concat_dim=concat_dim,
         preprocess=preprocess,
         engine="ncforge",
-        combine=combine,  # type: ignore[arg-type]
+        combine=combine,
         parallel=parallel,
         attrs_file=attrs_file,
-        errors=errors,  # type: ignore[arg-type]
+        errors=errors,
         **combining,
         **kwargs,
     )
+    return opened
 
 
+@suggesting("to_netcdf")
 def to_netcdf(
     data: Any,
     path: Any = None,

@@ -11,16 +11,23 @@ from __future__ import annotations
 
 import glob
 import os
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from functools import partial
 from typing import Any
 
 import xarray as xr
 
 from ncforge._core import glob_urls
+from ncforge._missing import arguments_of
 from ncforge._remote import Access, access, is_url
 from ncforge._xarray.joining import FEWEST, Joined, Unlike, opened
 from ncforge._xarray.kinds import Seen, compare, runs_of
+
+
+def known_options(engine: Callable[..., Any]) -> set[str]:
+    """The arguments that ``open_mfdataset`` passes to ``open_dataset``, and its own."""
+    # Those of xarray's functions, and of the engine's method.
+    return {name for of in (xr.open_mfdataset, xr.open_dataset, engine) for name in arguments_of(of)}
 
 
 def open_mfdataset(
