@@ -56,10 +56,11 @@ GIVEN = {
         "Path('folder').mkdir(exist_ok=True)\n"
     ),
     "docs/xarray.md": (
-        "import ncforge, xarray as xr\n"
+        "import ncforge, numpy as np, xarray as xr\n"
         "ds = xr.open_dataset('sst.nc', engine='ncforge')\n"
         "tree = xr.DataTree.from_dict({'/': ds})\n"
-        "january, february = ds.isel(time=slice(0, 31)), ds.isel(time=slice(0, 28))\n"
+        "january, february = ds.isel(time=slice(0, 31)), ds.isel(time=slice(31, 59))\n"
+        "january = january.assign_coords(time=january.time + np.timedelta64(366, 'D'))\n"
     ),
 }
 

@@ -39,12 +39,16 @@ def arguments_of(function: Callable[..., Any]) -> tuple[str, ...]:
     return code.co_varnames[code.co_posonlyargcount : code.co_argcount + code.co_kwonlyargcount]
 
 
-def check_options(name: str, given: Iterable[str], known: Iterable[str]) -> None:
-    """``TypeError`` for arguments that a function does not have, with the name that was meant."""
+def check_options(name: str, given: Iterable[str], known: Iterable[str], strict: bool = True) -> None:
+    """``TypeError`` for arguments that a function does not have, with the name that was meant; if not ``strict``, only for
+    those that are like one that it has."""
     known = [k for k in known if not k.startswith("_") and k != "self"]
     for key in given:
-        if key not in known:
-            raise TypeError(f"{name}() got an unexpected keyword argument {key!r}{hint(key, known)}")
+        if key in known:
+            continue
+        like = hint(key, known)
+        if strict or like:
+            raise TypeError(f"{name}() got an unexpected keyword argument {key!r}{like}")
 
 
 def suggesting(name: str) -> Callable[[F], F]:

@@ -270,7 +270,8 @@ def open_mfdataset(
     from ncforge._warnings import relayed
     from ncforge._xarray.mfdataset import expanded, known_options, open_mfdataset
 
-    check_options("open_mfdataset", kwargs, known_options(NcforgeBackendEntrypoint.open_dataset))
+    # Others are refused by xarray.
+    check_options("open_mfdataset", kwargs, known_options(NcforgeBackendEntrypoint.open_dataset), strict=False)
     paths = expanded(paths, kwargs.get("storage_options"))
     if preprocess is None:
         found: Dataset | None = relayed(

@@ -144,6 +144,11 @@ impl Cut<'_> {
     /// let axes = [Axis::new("time", 12, Role::Time).unlimited()];
     /// let cut = Cut { axes: &axes, element: 8, filters: &[], sampled: None, before: None };
     /// assert_eq!(cut.choose(&choosing)?.unwrap().chunks, [1024]);
+    /// // Of maps that may be written one at a time, none is in a chunk with the next one.
+    /// let [time, y, x] = [("time", 0, Role::Time), ("y", 180, Role::Y), ("x", 240, Role::X)]
+    ///     .map(|(name, len, role)| Axis::new(name, len, role));
+    /// let maps = [time.unlimited(), y, x];
+    /// assert_eq!(Cut { axes: &maps, element: 4, ..cut }.choose(&choosing)?.unwrap().chunks[0], 1);
     /// # Ok::<(), ncforge::Error>(())
     /// ```
     ///
