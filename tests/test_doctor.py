@@ -251,6 +251,71 @@ def test_the_text_is_folded_and_narrow(tmp_path: Path) -> None:
     assert "NC101" not in after
 
 
+def test_files_that_are_alike_share_their_lines(tmp_path: Path) -> None:
+    """A folder of daily files: one list of findings, and one command for all."""
+    field(tmp_path / "day_0.nc", **z((1, NY, NX)))
+    names = [f"day_{i}.nc" for i in range(15)]
+    for name in names[1:]:
+        shutil.copy(tmp_path / "day_0.nc", tmp_path / name)
+    text = doctor(*names, "--fail-on", "never", code=0, cwd=tmp_path).stdout
+    assert text.count("NC101") == 1 and text.startswith("15 files, each netCDF-4") and "and 3 more" in text
+    assert len(text.splitlines()) < 40, text
+    (command,) = [line.strip() for line in text.splitlines() if "ncforge copy" in line]
+    env = {**os.environ, "PATH": f"{Path(binary()).parent}:{os.environ['PATH']}"}
+    subprocess.run(["sh", "-e", "-c", command], cwd=tmp_path, env=env, check=True, capture_output=True)
+    for i in range(15):
+        with netCDF4.Dataset(tmp_path / f"day_{i}-fixed.nc") as d:
+            assert d["tas"].chunking() != [1, NY, NX]
+
+
+def test_both_times_and_calls_for_the_curious(tmp_path: Path) -> None:
+    """A gain is two times and their ratio; calls of netCDF-C come with -v."""
+    path = tmp_path / "maps.nc"
+    field(path, **z((1, NY, NX)))
+    text = doctor(path, code=0).stdout
+    assert re.search(r"It takes [\d.]+ [mµ]?s; with chunks of [\dx ]+ [\d.]+ [mµ]?s", " ".join(text.split())), text
+    for word in ("nc_set_var_chunk_cache", "slots", "preemption", "cliff"):
+        assert word not in text, text
+    assert "nc_set_var_chunk_cache" in doctor("-v", path, code=0).stdout
+
+
+def test_python_says_what_the_command_says(tmp_path: Path) -> None:
+    """The same text, and the same cache of netCDF-C."""
+    ncforge = pytest.importorskip("ncforge")
+    path = tmp_path / "maps.nc"
+    field(path, **z((1, NY, NX)))
+    found = ncforge.doctor(path)
+    assert found.reader_cache == one("--fail-on", "never", path)["reader_cache"]
+    assert found.reader_cache["name"] == "netCDF-C 4.9.3 and later"
+    times = re.compile(r"[\d.,]+ ?(?:ns|µs|ms|s|×|times)\b|[\d.]+×")
+    lines = [re.sub(r"\s+", " ", times.sub("", t)) for t in (str(found), doctor(path, code=0).stdout)]
+    assert str(found).count("ncforge copy") == lines[1].count("ncforge copy")
+    assert {w for w in lines[0].split() if w.startswith("NC")} == {w for w in lines[1].split() if w.startswith("NC")}
+
+
+def test_metadata_have_one_size(tmp_path: Path) -> None:
+    """`info --storage` counts what doctor counts."""
+    path = tmp_path / "scattered.nc"
+    CASES["NC402"][0](path)
+    (found,) = [f for f in findings(path) if f["code"] == "NC402"]
+    info = subprocess.run([binary(), "info", "--storage", str(path)], capture_output=True, text=True, check=True).stdout
+    (size,) = re.findall(r"metadata ([\d.]+ \S+)\)", info)
+    assert found["message"].startswith(f"{size} of metadata"), (size, found["message"])
+    assert found["severity"] == "info", "on a local disk, requests take no time"
+
+
+def test_little_that_could_be_saved_is_not_reported(tmp_path: Path) -> None:
+    """A small file without compression, and few chunks of fill values."""
+    small = tmp_path / "little.nc"
+    field(small, (64, NY, NX), unlimited=False, values=np.zeros((64, NY, NX), "f4"))
+    assert "NC303" not in codes(small)
+    values = smooth(64, NY, NX, noise=3.0)
+    values[-1] = netCDF4.default_fillvals["f4"]
+    few = tmp_path / "few.nc"
+    field(few, (64, NY, NX), values=values, **z((1, NY, NX)))
+    assert "NC304" not in codes(few)
+
+
 def test_little_is_read(tmp_path: Path) -> None:
     """A file of a thousand variables: metadata and a few chunks."""
     path = tmp_path / "wide.nc"

@@ -60,7 +60,7 @@ def test_doctor_is_the_commands(slow: Path, run: Run) -> None:
     assert any("ncforge copy" in c and "--chunks" in c for c in first.commands)
     assert first.netcdf_c_cache is not None and first.netcdf_c_cache.size > 0
     assert found.format == "netCDF-4" and found.worst == "info" and found.raw["findings"]
-    assert "NC101 info tas: time is chunked by 1" in str(found)
+    assert "NC101 info    time is chunked by 1" in str(found)
 
     assert not ncforge.doctor(slow, ignore="NC").findings
     assert {f.code for f in ncforge.doctor(slow, select=["NC101"]).findings} == {"NC101"}
@@ -84,6 +84,10 @@ def test_doctor_of_many_files(slow: Path, tmp_path: Path) -> None:
     assert failed.file.endswith("none.nc") and isinstance(failed.error, FileNotFoundError)
     assert calls == [("doctor", i, 3) for i in (1, 2, 3)]
     assert not found.across
+    twin = tmp_path / "twin.nc"
+    twin.write_bytes(slow.read_bytes())
+    text = str(ncforge.doctor([slow, twin]))
+    assert text.count("NC101") == 1 and f"the same in: {twin}" in text
     both = ncforge.doctor([slow, other], across=True)
     assert "NC501" in {f.code for f in both.across} and set(both.across[0].files) <= {str(slow), str(other)}
     assert both.worst == "warning"

@@ -110,6 +110,8 @@ class Diagnosis:
     reader_cache: dict[str, Any] = field(default_factory=dict)
     """The cache of netCDF-C that chunks were compared with."""
     notes: list[str] = field(default_factory=list)
+    text: str = field(default="", repr=False)
+    """The findings as the command prints them; ``str()`` gives this."""
     raw: dict[str, Any] = field(default_factory=dict, repr=False)
     """The document that the command prints with ``--json``."""
     _request: dict[str, Any] = field(default_factory=dict, repr=False, compare=False)
@@ -123,8 +125,7 @@ class Diagnosis:
         return max((f.severity for f in self.findings), key=_ORDER.index, default=None)
 
     def __str__(self) -> str:
-        found = f"{len(self.findings)} finding{'' if len(self.findings) == 1 else 's'}"
-        return "\n".join([f"{self.file}: {self.format}, {found}", *map(str, self.findings), *self.notes])
+        return self.text
 
     def plot(self, ax: Axes | None = None) -> Axes:
         """Draws the findings by rule and variable (needs matplotlib)."""
@@ -178,7 +179,14 @@ class Diagnoses:
 
     def __str__(self) -> str:
         failed = [f"{f.file}: {f.error}" for f in self.failures]
-        return "\n\n".join([*map(str, self.files), *map(str, self.across), *failed])
+        alike: dict[object, list[Diagnosis]] = {}
+        for d in self.files:
+            alike.setdefault(_findings_of(d), []).append(d)
+        texts = []
+        for first, *others in alike.values():
+            same = [f"  the same in: {', '.join(d.file for d in others)}"] if others else []
+            texts.append("\n".join([str(first), *same]))
+        return "\n\n".join([*texts, *map(str, self.across), *failed])
 
     def plot(self, ax: Axes | None = None) -> Axes:
         """Draws the findings by rule and variable, over all files (needs matplotlib)."""
@@ -194,6 +202,13 @@ class Diagnoses:
             parts.append(f"<details><summary>{escape(title)}</summary>{body}</details>")
         texts = [*map(str, self.across), *(f"{f.file}: {f.error}" for f in self.failures)]
         return "<div>" + "".join(parts) + "".join(map(_as_text, texts)) + "</div>"
+
+
+def _findings_of(d: Diagnosis) -> object:
+    """What files with the same findings have in common: all but figures and their names."""
+    stem = os.path.splitext(os.path.basename(d.file))[0]
+    found = [(f.code, f.severity, f.variable, *(c.replace(stem, "") for c in f.commands)) for f in d.findings]
+    return d.format, d.variables, d.passes, tuple(found)
 
 
 def _as_text(text: str) -> str:
@@ -223,7 +238,9 @@ def _finding(raw: dict[str, Any]) -> Finding:
 
 def _diagnosis(text: str, request: dict[str, Any]) -> Diagnosis:
     raw = json.loads(text)
-    own = {"findings": [_finding(f) for f in raw["findings"]], "raw": raw}
+    # Not a part of the command's document.
+    printed = raw.pop("text").rstrip()
+    own = {"text": printed, "findings": [_finding(f) for f in raw["findings"]], "raw": raw}
     return only(Diagnosis, {**raw, **own, "_request": request, "_seen": identity(raw["file"])})
 
 

@@ -164,7 +164,9 @@ pub(crate) fn of_io(e: &std::io::Error) -> &'static str {
         ErrorKind::NotFound => {
             "check the name; a relative path begins in the folder from which the command runs, a URL names its bucket and object"
         }
-        ErrorKind::PermissionDenied => "`ls -l` tells who may; or choose a place that you may write to",
+        ErrorKind::PermissionDenied => {
+            "ask the owner of the file or folder for permission (`ls -l` shows who that is)"
+        }
         ErrorKind::StorageFull | ErrorKind::QuotaExceeded => {
             "make room there, or name an output on another disk"
         }

@@ -116,9 +116,14 @@ impl Printer {
         }
     }
 
+    /// Whether details were asked for.
+    pub(crate) fn is_verbose(&self) -> bool {
+        self.verbose > 0 && !self.quiet
+    }
+
     /// A message for the curious: only with `-v`.
     pub(crate) fn detail(&self, text: impl Display) {
-        if self.verbose > 0 && !self.quiet {
+        if self.is_verbose() {
             self.err(format_args!("{}", self.dim(text)));
         }
     }

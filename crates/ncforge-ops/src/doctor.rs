@@ -60,6 +60,7 @@ mod rule;
 mod rules;
 mod sample;
 mod shapes;
+mod text;
 mod virtual_stores;
 
 use std::path::Path;
@@ -69,21 +70,22 @@ use serde::Serialize;
 
 use crate::choosing::check_dimensions;
 use crate::tune::{Access, Machine};
-use crate::words::{bytes, count};
+use crate::words::{bytes, many};
 use ncforge::store::{self, RecordedStore};
 use ncforge::{Dataset, Engine, Result};
 
 use self::facts::Facts;
 
 pub use crate::profile::Profile;
-pub use crate::tune::CacheAdvice;
+pub use crate::tune::{CacheAdvice, Slower};
 pub use anatomy::{Anatomy, Read, Run, StoredChunk, Use, VariableAnatomy, anatomy};
-pub use finding::{Finding, Folded, Group, Slower, fold};
+pub use finding::{Finding, Folded, Group, fold};
 pub use fix::Fix;
 pub use report::json;
 pub use request::DoctorRequest;
 pub use rule::{Rule, Severity, When};
 pub use rules::{Codes, rules};
+pub use text::{Plain, Style, text, text_across, text_rules};
 
 /// Bytes of a file that are read, at most.
 pub const MOST_READ: u64 = 128 << 20;
@@ -105,11 +107,10 @@ impl ReaderCache {
     /// The cache in words.
     fn says(&self) -> String {
         format!(
-            "{} keeps {} ({} slots, preemption {})",
+            "{} holds {} of decoded chunks for each variable, {} at most",
             self.name,
             bytes(self.size),
-            count(self.slots),
-            self.preemption
+            many(self.slots, "chunk"),
         )
     }
 }

@@ -44,6 +44,7 @@ pub mod geometric;
 pub mod keep;
 pub mod pattern;
 pub mod search;
+mod slower;
 
 pub use crate::rates::{Calibration, Machine, StorageKind};
 pub use axes::{Axis, Role, Roles, axes_along, axes_of};
@@ -52,3 +53,4 @@ pub use coding::Coding;
 pub use cost::{Cost, Grid, touched};
 pub use keep::{CacheAdvice, Row};
 pub use pattern::{Access, Extent, Kind, Pattern};
+pub use slower::Slower;

@@ -27,12 +27,14 @@ fn options(request: &DoctorRequest) -> Result<DoctorOptions> {
     Ok(request.options(cache))
 }
 
-/// Looks at one file; the report as JSON.
+/// Looks at one file; the report as JSON, with the text that the command prints.
 #[pyfunction]
 pub(crate) fn doctor(py: Python<'_>, path: PathBuf, request: Asked<DoctorRequest>) -> PyResult<String> {
     outside(py, || {
         let report = examining::examine(&path, &options(&request.0)?, &request.0.engine.engine()?)?;
-        to_json(&examining::json(&report))
+        let mut document = examining::json(&report);
+        document["text"] = examining::text(std::slice::from_ref(&report), &examining::Plain).into();
+        to_json(&document)
     })
 }
 

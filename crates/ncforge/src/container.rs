@@ -36,6 +36,10 @@ pub trait Container: Send + Sync + Debug {
     fn metadata_bytes(&self) -> Option<u64> {
         None
     }
+    /// The same with the chunk indexes that were read so far: once all are listed, all that is no value.
+    fn metadata_and_indexes(&self) -> Option<u64> {
+        self.metadata_bytes()
+    }
 }
 
 /// A dataset that is being written or updated.

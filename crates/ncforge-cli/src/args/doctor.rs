@@ -41,7 +41,7 @@ pub(crate) struct DoctorArgs {
     /// Check somebody's requirements, and nothing else; a verdict for each file
     #[arg(long, value_parser = word::<Profile>())]
     pub(crate) profile: Option<Profile>,
-    /// The netCDF-C library whose default cache counts, by its path; `netcdf-c` is the system's [default: the installed one, else that of 4.9.3 and later]
+    /// The netCDF-C library whose default cache counts, by its path; `netcdf-c` is the system's [default: that of 4.9.3 and later]
     #[arg(long, value_name = "PATH")]
     pub(crate) library: Option<PathBuf>,
     /// Do not look at values

@@ -44,7 +44,7 @@ pub(crate) struct GlobalArgs {
     /// Say more about what is done (twice: still more)
     #[arg(short, long, action = ArgAction::Count)]
     pub(crate) verbose: u8,
-    /// Say nothing but errors
+    /// Say nothing but results and errors
     #[arg(short, long)]
     pub(crate) quiet: bool,
     /// Worker threads [default: NCFORGE_THREADS, else what the machine or the job allows]

@@ -1,12 +1,13 @@
 //! `ncforge doctor`
 
-mod text;
+mod style;
 
 use std::path::PathBuf;
 
-use ncforge_bench::driver::{LibnetcdfDriver, netcdf_c};
+use ncforge_bench::driver::netcdf_c;
 use ncforge_ops::doctor::{
-    Finding, ReaderCache, Report, Severity, anatomy, examine, examine_across, json, rules,
+    Finding, ReaderCache, Report, Severity, anatomy, examine, examine_across, json, rules, text, text_across,
+    text_rules,
 };
 use ncforge_ops::progress::Progress;
 use serde_json::{Value, json as object};
@@ -81,24 +82,19 @@ pub(crate) fn run(args: &DoctorArgs, cx: &Context<'_>) -> Result {
 }
 
 fn print(args: &DoctorArgs, reports: &[Report], across: &[Finding], cx: &Context<'_>) {
-    for (i, report) in reports.iter().enumerate() {
-        if i > 0 && report.passes.is_none() {
-            cx.printer.line("");
-        }
-        text::report(report, cx.printer);
-    }
+    cx.printer.data(&text(reports, cx.printer));
     if args.across {
         cx.printer.line("");
-        text::across(across, reports.len(), cx.printer);
+        cx.printer.data(&text_across(across, reports.len(), cx.printer));
     }
 }
 
-/// The default cache of the netCDF-C that is there.
+/// The default cache of the library that was named; else that of current netCDF-C, as Python's `ncforge.doctor` assumes: programs
+/// bring their own copy (the wheels of netCDF4-python do), which need not be the system's.
 fn cache(args: &DoctorArgs) -> Result<ReaderCache> {
     let library = match &args.library {
         Some(path) => Some(netcdf_c(path)?),
-        None if args.profile.is_some() => None,
-        None => LibnetcdfDriver::find(),
+        None => None,
     };
     let known = library.and_then(|l| l.default_cache());
     Ok(known.map_or_else(ReaderCache::default, |c| ReaderCache {
@@ -119,7 +115,7 @@ fn list_rules(args: &DoctorArgs, cx: &Context<'_>) -> Result {
         })
         .collect();
     if document::put("doctor-rules", &object!({ "rules": list }), &args.written, cx.printer)? {
-        text::rules(cx.printer);
+        cx.printer.data(&text_rules(cx.printer));
     }
     Ok(Exit::Ok)
 }

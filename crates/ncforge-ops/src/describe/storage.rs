@@ -51,7 +51,7 @@ pub struct FileStorage {
     pub logical_bytes: u64,
     /// Bytes of the values of all variables in the file (saturating).
     pub stored_bytes: u64,
-    /// Bytes of metadata, where the format can tell.
+    /// Bytes of metadata, chunk indexes included, where the format can tell.
     pub metadata_bytes: Option<u64>,
     /// The variables, in the order of the schema.
     pub vars: Vec<VarStorage>,
@@ -90,7 +90,9 @@ pub fn storage(container: &dyn Container) -> FileStorage {
         file_bytes: zipped.as_ref().map_or_else(|| container.store().len(), |p| p.file_bytes),
         logical_bytes: sum(|v| v.logical_bytes),
         stored_bytes: sum(|v| v.stored_bytes.unwrap_or(0)),
-        metadata_bytes: zipped.as_ref().map_or_else(|| container.metadata_bytes(), |p| Some(p.index_bytes)),
+        metadata_bytes: zipped
+            .as_ref()
+            .map_or_else(|| container.metadata_and_indexes(), |p| Some(p.index_bytes)),
         vars,
         notes,
         zipped,

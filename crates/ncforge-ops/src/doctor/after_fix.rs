@@ -5,10 +5,10 @@
 
 use super::DoctorOptions;
 use super::facts::{Facts, VarFacts};
-use super::finding::{Finding, Slower};
+use super::finding::Finding;
 use super::fix::Fix;
 use super::rule::Severity;
-use crate::tune::{Coding, Grid, Pattern};
+use crate::tune::{Coding, Grid, Pattern, Slower};
 use ncforge::model::Filter;
 use ncforge::raw::Place;
 
@@ -27,8 +27,13 @@ pub(super) fn weigh(facts: &Facts, options: &DoctorOptions, findings: &mut [Find
     let mut seen: Vec<usize> = Vec::new();
     for i in 0..findings.len() {
         let at = findings[i].var.as_deref().and_then(place);
-        let seconds = at.map_or(of_all, |v| slowest[v]);
         let f = &mut findings[i];
+        // Places of metadata cost a request each, and no read of values.
+        let seconds = match f.rule.code {
+            "NC402" => f.weight * options.machine.request,
+            _ => at.map_or(of_all, |v| slowest[v]),
+        };
+        f.cost = seconds;
         if f.severity == Severity::Warning && seconds < MOMENT {
             f.severity = Severity::Info;
         }

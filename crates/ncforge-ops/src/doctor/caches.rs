@@ -78,7 +78,7 @@ fn too_large(
         return false;
     }
     let message = format!(
-        "a chunk of {} does not fit the cache: {}; each of the {} {} inside one decodes all of it again",
+        "a chunk of {} does not fit the cache. {}; each of the {} {} inside one decodes all of it again",
         bytes(each),
         cache.says(),
         count(v.sharing(prediction)),
@@ -109,10 +109,10 @@ fn cliff(x: &Examined<'_>, v: &VarFacts, shared: &[&Prediction], out: &mut Vec<F
         }
         let why = match row.bytes > cache.size {
             true => bytes(row.bytes),
-            false => format!("one slot each of {}", count(cache.slots)),
+            false => format!("more than {}", many(cache.slots, "chunk")),
         };
         let message = format!(
-            "neighbouring {} share {}, {why}: {}, so each of the {} decodes them all again (a cliff of {}); with \
+            "neighbouring {} share {}, {why}. {}, so each of the {} decodes them all again ({} the work); with \
              chunks of {} they share {}",
             plural(prediction),
             many(row.chunks, "chunk"),

@@ -59,8 +59,14 @@ const SHUFFLE_GAIN: f64 = 0.05;
 const LEVEL_GAIN: f64 = 0.03;
 /// … from this level on.
 const HIGH: u32 = 5;
-/// Values that compress to this part are worth it.
+/// Values that compress to this part are worth it …
 const HALF: f64 = 0.5;
+/// … where so many bytes are saved: a smaller file is read in one request, and in a moment, whatever its size.
+const WORTH_SAVING: u64 = 1 << 20;
+/// Fill values are worth a copy where they take this part of the bytes that are stored, …
+const FILL_PART: f64 = 0.01;
+/// … or this part of the chunks that a read decodes.
+const FILL_CHUNKS: f64 = 0.25;
 
 pub(super) fn check(x: &Examined<'_>, out: &mut Vec<Finding>) {
     for v in &x.facts.vars {
@@ -121,7 +127,8 @@ fn worth_compressing(v: &VarFacts) -> Option<f64> {
         return None;
     }
     let s = v.sample.as_ref().filter(|s| s.raw > 0)?;
-    Some(s.shuffled as f64 / s.raw as f64).filter(|&part| part <= HALF)
+    Some(s.shuffled as f64 / s.raw as f64)
+        .filter(|&part| part <= HALF && v.bytes as f64 * (1.0 - part) >= WORTH_SAVING as f64)
 }
 
 /// Shuffle and deflate 1, and the checksum if there is one.
@@ -210,6 +217,10 @@ fn fill_only(v: &VarFacts, out: &mut Vec<Finding>) {
     }
     // Unless filters make chunks unequal, those that were looked at stand for all.
     let (each, n, _) = &index.smallest;
+    let few_bytes = (each.saturating_mul(*n) as f64) < FILL_PART * index.bytes as f64;
+    if few_bytes && (*n as f64) < FILL_CHUNKS * index.chunks as f64 {
+        return;
+    }
     let message = match *n < index.chunks {
         true => format!(
             "{} of {} have {}, the least of all, and {empty} of {looked} that were looked at hold nothing but the fill \

@@ -76,6 +76,8 @@ pub(super) struct Sample {
 pub(super) struct Index {
     /// Chunks stored.
     pub(super) chunks: u64,
+    /// Their stored bytes.
+    pub(super) bytes: u64,
     /// Nodes of the index, and where they lie.
     pub(super) nodes: Vec<(u64, u64)>,
     /// Chunks for which filters were skipped.
@@ -216,6 +218,7 @@ impl Facts {
         let small: Vec<_> = list.iter().filter(|c| c.1.len == least).collect();
         Ok(Some(Index {
             chunks: list.len() as u64,
+            bytes: list.iter().map(|c| c.1.len).fold(0, u64::saturating_add),
             masked: list.iter().filter(|c| c.1.mask != 0).count() as u64,
             nodes,
             first: list.iter().map(|c| c.1.offset).min(),

@@ -1,44 +1,10 @@
 //! What was found: one finding a variable, and findings that are alike put together.
 
-use serde::Serialize;
+use std::cmp::Reverse;
 
 use super::fix::Fix;
 use super::rule::{Rule, Severity};
-use crate::tune::CacheAdvice;
-use crate::words::seconds;
-
-/// A read that a copy makes slower.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Slower {
-    /// The read.
-    pub read: String,
-    /// Seconds that it takes now, …
-    pub now: f64,
-    /// … and then.
-    pub then: f64,
-}
-
-impl Slower {
-    /// Several of them in a sentence; `None` for none.
-    pub fn words(list: &[Slower]) -> Option<String> {
-        let one = |s: &Slower| {
-            format!(
-                "{} ({} times, {} instead of {})",
-                s.read,
-                ratio(s.then / s.now),
-                seconds(s.then),
-                seconds(s.now)
-            )
-        };
-        let all: Vec<String> = list.iter().map(one).collect();
-        (!all.is_empty()).then(|| format!("that takes longer: {}", all.join(", ")))
-    }
-}
-
-/// Rounded up: a read is slower by no more than what is reported.
-fn ratio(x: f64) -> String {
-    if x < 10.0 { format!("{:.1}", (x * 10.0).ceil() / 10.0) } else { format!("{:.0}", x.ceil()) }
-}
+use crate::tune::{CacheAdvice, Slower};
 
 /// One thing that was found.
 #[derive(Clone, Debug)]
@@ -53,6 +19,8 @@ pub struct Finding {
     pub weight: f64,
     /// How bad it is here: as the rule says, but a remark where every usual read takes a moment only.
     pub severity: Severity,
+    /// Seconds that the read which gains most takes longer than it must.
+    pub cost: f64,
     /// What fixes it; `None` where no copy can.
     pub fix: Option<Fix>,
     /// Reads that take longer after that.
@@ -71,6 +39,7 @@ impl Finding {
             message,
             weight: 0.0,
             severity: rule.severity,
+            cost: 0.0,
             fix: None,
             slower: Vec::new(),
             cache: None,
@@ -114,10 +83,13 @@ impl Group {
     pub fn severity(&self) -> Severity {
         self.findings.iter().map(|f| f.worst.severity).max().unwrap_or(Severity::Info)
     }
+
+    fn cost(&self) -> f64 {
+        self.findings.iter().map(|f| f.worst.cost).fold(0.0, f64::max)
+    }
 }
 
-/// Puts variables together of which the same rules speak, in the order in which they first appear; the file's own
-/// findings come first.
+/// Puts variables together of which the same rules speak; what is worst, and then what costs most, comes first.
 pub fn fold(findings: &[Finding]) -> Vec<Group> {
     let mut vars: Vec<Option<&str>> = Vec::new();
     for f in findings {
@@ -127,7 +99,7 @@ pub fn fold(findings: &[Finding]) -> Vec<Group> {
     }
     let of = |var: Option<&str>| -> Vec<&Finding> {
         let mut list: Vec<&Finding> = findings.iter().filter(|f| f.var.as_deref() == var).collect();
-        list.sort_by_key(|f| (std::cmp::Reverse(f.severity), f.rule.code));
+        list.sort_by_key(|f| (Reverse(f.severity), f.rule.code));
         list
     };
     type Codes = Vec<(&'static str, Severity)>;
@@ -139,8 +111,7 @@ pub fn fold(findings: &[Finding]) -> Vec<Group> {
             None => groups.push((codes, vec![var])),
         }
     }
-    groups.sort_by_key(|(_, vars)| vars[0].is_some());
-    groups
+    let mut groups: Vec<Group> = groups
         .into_iter()
         .map(|(codes, vars)| {
             let lists: Vec<Vec<&Finding>> = vars.iter().map(|v| of(*v)).collect();
@@ -163,5 +134,7 @@ pub fn fold(findings: &[Finding]) -> Vec<Group> {
                 vars: vars.into_iter().flatten().map(str::to_owned).collect(),
             }
         })
-        .collect()
+        .collect();
+    groups.sort_by(|a, b| b.severity().cmp(&a.severity()).then(b.cost().total_cmp(&a.cost())));
+    groups
 }

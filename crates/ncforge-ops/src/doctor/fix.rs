@@ -81,6 +81,9 @@ impl Fix {
                 self.filters.push((var.clone(), text.clone()));
             }
         }
+        // In one order, whichever of several findings came first.
+        self.chunks.sort();
+        self.filters.sort();
         if self.vars.is_empty() {
             self.vars.clone_from(&other.vars);
         }
@@ -103,7 +106,12 @@ impl Fix {
     /// );
     /// ```
     pub fn command(&self, input: &str) -> String {
-        let mut out = format!("ncforge copy {} {}", name_word(input), name_word(&fixed(input)));
+        format!("ncforge copy {} {}{}", name_word(input), name_word(&fixed(input)), self.options_text())
+    }
+
+    /// What follows the names of the files in the command, with a space before it.
+    pub(super) fn options_text(&self) -> String {
+        let mut out = String::new();
         for option in &self.options {
             out.push(' ');
             out.push_str(option);
@@ -138,6 +146,28 @@ impl Fix {
         }
         out
     }
+}
+
+/// The commands for several files: a loop of the shell, if the names can be derived from each other in it.
+pub(super) fn loop_over(fix: &Fix, files: &[&str]) -> Vec<String> {
+    let ending = |file: &str| Path::new(file).extension().map(|e| e.to_string_lossy().into_owned());
+    let Some(end) = files.first().and_then(|f| ending(f)) else { return each(fix, files) };
+    let derived = |file: &&str| {
+        ending(file).as_ref() == Some(&end) && ncforge::store::remote::url_of(Path::new(file)).is_none()
+    };
+    if quoted(&end) != end || !files.iter().all(derived) {
+        return each(fix, files);
+    }
+    let names: Vec<String> = files.iter().map(|f| name_word(f)).collect();
+    vec![format!(
+        "for f in {}; do ncforge copy \"$f\" \"${{f%.{end}}}-fixed.{end}\"{}; done",
+        names.join(" "),
+        fix.options_text()
+    )]
+}
+
+fn each(fix: &Fix, files: &[&str]) -> Vec<String> {
+    files.iter().map(|file| fix.command(file)).collect()
 }
 
 /// A file's name as a word that is no option.

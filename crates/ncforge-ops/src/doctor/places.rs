@@ -139,7 +139,7 @@ fn scattered(x: &Examined<'_>, out: &mut Vec<Finding>) {
     }
     let message = format!(
         "{} of metadata lie in {} spread over {}: {} to open the file and find all chunks; in front they would be one",
-        bytes(total),
+        bytes(x.facts.dataset.container().metadata_and_indexes().unwrap_or(total)),
         many(places as u64, "place"),
         bytes(end),
         many(places as u64, "request"),
@@ -194,7 +194,7 @@ fn unlimited(x: &Examined<'_>, out: &mut Vec<Finding>) {
         let message = match (users.len() as u64, dim.len) {
             (0, _) => format!("the unlimited dimension `{}` is used by no variable", dim.name),
             (n, 0) => format!(
-                "the unlimited dimension `{}` has no element: {} {} nothing",
+                "the unlimited dimension `{}` has no element, so {} {} nothing",
                 dim.name,
                 many(n, "variable"),
                 if n == 1 { "holds" } else { "hold" }

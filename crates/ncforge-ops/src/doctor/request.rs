@@ -45,7 +45,7 @@ pub struct DoctorRequest {
     pub storage: Option<StorageKind>,
     /// Check these requirements, and nothing else. Default: none.
     pub profile: Option<Profile>,
-    /// The netCDF-C library whose default cache counts. Default: the front's.
+    /// The netCDF-C library whose default cache counts. Default: that of 4.9.3 and later.
     #[serde(deserialize_with = "path")]
     pub library: Option<PathBuf>,
     /// Whether values are looked at. Default: yes.

@@ -9,7 +9,7 @@ use super::fix::Fix;
 use super::rule::{Rule, Severity, When, rule};
 use super::{Examined, ReaderCache};
 use crate::tune::{CacheAdvice, Prediction, Role};
-use crate::words::{bytes, count, many, shape, times};
+use crate::words::{bytes, count, many, seconds, shape, times};
 
 pub(super) const RULES: &[Rule] = &[
     Rule {
@@ -34,7 +34,7 @@ pub(super) const RULES: &[Rule] = &[
         name: "chunks-too-small",
         severity: Severity::Warning,
         when: When::Always,
-        about: "Chunks are so small that a reader's cache runs out of slots before it is full, and every chunk \
+        about: "Chunks are so small that a reader's cache reaches its number of chunks before its size, and every chunk \
                 costs more than its values.",
         mended_by: "copy --chunks",
     },
@@ -138,7 +138,12 @@ fn sentence(prediction: &Prediction) -> String {
 
 fn better(v: &VarFacts, prediction: &Prediction) -> String {
     let chunks = v.choice.as_ref().map(|c| shape(&c.chunks)).unwrap_or_default();
-    format!("; chunks of {chunks} would be {} faster", times(gain(prediction)))
+    format!(
+        ". It takes {}; with chunks of {chunks} {} ({} faster)",
+        seconds(prediction.before.unwrap_or_default().seconds),
+        seconds(prediction.chosen.seconds),
+        times(gain(prediction))
+    )
 }
 
 fn advice(v: &VarFacts, prediction: &Prediction) -> CacheAdvice {
@@ -196,11 +201,11 @@ fn too_small(x: &Examined<'_>, v: &VarFacts, out: &mut Vec<Finding>) {
     }
     let cache = x.cache;
     let message = format!(
-        "{} of {} each; {} of {}'s cache are full with {} of its {}; chunks of {} would hold {} each",
+        "{} of {} each. The cache of {} holds {} at most, {} of these, where {} are allowed; chunks of {} would hold {} each",
         many(n, "chunk"),
         bytes(each),
-        many(cache.slots, "slot"),
         cache.name,
+        many(cache.slots, "chunk"),
         bytes(cache.slots.saturating_mul(each)),
         bytes(cache.size),
         shape(&choice.chunks),
@@ -217,7 +222,7 @@ fn too_small(x: &Examined<'_>, v: &VarFacts, out: &mut Vec<Finding>) {
 fn too_large(v: &VarFacts, cache: &ReaderCache, out: &mut Vec<Finding>) {
     let each = v.chunk_bytes();
     let Some(choice) = &v.choice else { return };
-    // One larger than all of the cache is the cliff, NC201.
+    // One larger than all of the cache is NC201.
     let few = each > cache.size / 4 && each <= cache.size;
     if !v.is_filtered() || !(few || each > LARGE_CHUNK && each <= cache.size) || choice.bytes >= each {
         return;
@@ -226,7 +231,7 @@ fn too_large(v: &VarFacts, cache: &ReaderCache, out: &mut Vec<Finding>) {
         return;
     }
     let message = format!(
-        "chunks of {}: one value costs decoding {}, and {} holds {} of them",
+        "chunks of {}: one value costs decoding {}. {}, so {} of them",
         named(v),
         bytes(each),
         cache.says(),

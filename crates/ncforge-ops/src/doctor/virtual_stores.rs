@@ -83,10 +83,15 @@ fn type_of(facts: &Facts, v: &VarFacts) -> Option<String> {
     let schema = facts.schema();
     match facts.var(v).dtype {
         DType::Atomic(_) => None,
-        DType::String => Some("strings of variable length".into()),
+        DType::String => {
+            Some("the values are strings of variable length, which are no ranges of bytes of the file".into())
+        }
         DType::User(t) => match &schema.user_type(t).kind {
             UserKind::Enum { .. } => None,
-            _ => Some(format!("the type `{}`", schema.user_type(t).name)),
+            _ => Some(format!(
+                "the values have the type `{}`, which Zarr does not have",
+                schema.user_type(t).name
+            )),
         },
     }
 }

@@ -197,4 +197,8 @@ impl Container for Netcdf4File {
     fn metadata_bytes(&self) -> Option<u64> {
         Some(self.metadata)
     }
+
+    fn metadata_and_indexes(&self) -> Option<u64> {
+        Some(self.file.source.metadata_bytes())
+    }
 }
