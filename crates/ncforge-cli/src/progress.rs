@@ -32,6 +32,11 @@ const JSON_EVERY: Duration = Duration::from_millis(500);
 /// What a bar looks like (in 80 columns, with what is worked on where there is room), and what stands there before anything can
 /// be counted.
 const BAR: &str = "{prefix} [{bar:16}] {percent:>3} %  {bytes}/{total_bytes}  {binary_bytes_per_sec}  {eta} left  {wide_msg}";
+/// The same before a rate means something.
+const EARLY: &str = "{prefix} [{bar:16}] {percent:>3} %  {bytes}/{total_bytes}  {elapsed}  {wide_msg}";
+/// A rate, and the time that it promises, mean something after so many seconds, and this part of the work.
+const SETTLED: f64 = 2.0;
+const SETTLED_PART: f64 = 0.01;
 const CLOCK: &str = "{prefix}  {elapsed}  {wide_msg}";
 
 /// Shows progress in one of the ways of `--progress`, until it is dropped or [finished](Reporter::finish).
@@ -59,6 +64,8 @@ struct State {
     /// Unknown until the work says it.
     total: Option<u64>,
     since: Instant,
+    /// Whether the bar shows a rate.
+    settled: bool,
     spoke: bool,
     finished: bool,
 }
@@ -76,6 +83,7 @@ impl Reporter {
             item: String::new(),
             total: None,
             since: Instant::now(),
+            settled: false,
             spoke: false,
             finished: false,
         };
@@ -166,7 +174,12 @@ impl Shared {
                     bar.set_draw_target(ProgressDrawTarget::stderr());
                 }
                 if state.total.is_some() {
-                    bar.set_position(self.done.load(Ordering::Relaxed));
+                    let done = self.done.load(Ordering::Relaxed);
+                    bar.set_position(done);
+                    if !state.settled && settled(&state, done) {
+                        state.settled = true;
+                        bar.set_style(style(BAR));
+                    }
                     pause = BAR_EVERY;
                 } else {
                     bar.tick();
@@ -184,8 +197,8 @@ impl Shared {
         let seconds = s.since.elapsed().as_secs_f64();
         let rate = if seconds > 0.0 { done as f64 / seconds } else { 0.0 };
         let total = s.total.unwrap_or(0);
-        // Of less than a hundredth, the rate says little.
-        let left = (rate > 0.0 && done >= total / 100).then(|| total.saturating_sub(done) as f64 / rate);
+        let left = (rate > 0.0 && (settled(s, done) || done >= total))
+            .then(|| total.saturating_sub(done) as f64 / rate);
         match self.kind {
             ProgressKind::Plain => to_stderr(format_args!("ncforge: {}\n", plain(s, done, rate, left))),
             ProgressKind::Json => to_stderr(format_args!(
@@ -211,13 +224,19 @@ fn style(template: &str) -> ProgressStyle {
         .progress_chars("=> ")
 }
 
+/// Whether enough is done for a rate.
+fn settled(s: &State, done: u64) -> bool {
+    let part = done as f64 / s.total.unwrap_or(0).max(1) as f64;
+    s.since.elapsed().as_secs_f64() >= SETTLED && part >= SETTLED_PART
+}
+
 fn plain(s: &State, done: u64, rate: f64, left: Option<f64>) -> String {
     let total = s.total.unwrap_or(0);
     let percent = if total > 0 { 100 * u128::from(done) / u128::from(total) } else { 100 };
     let mut text = format!("{} {percent} %", s.stage);
-    text += &format!(", {} of {}, {}/s", bytes(done), bytes(total), bytes(rate as u64));
+    text += &format!(", {} of {}", bytes(done), bytes(total));
     if let Some(left) = left {
-        text += &format!(", {left:.0} s left");
+        text += &format!(", {}/s, {left:.0} s left", bytes(rate as u64));
     }
     if !s.item.is_empty() {
         text += &format!(" ({})", s.item);
@@ -230,7 +249,7 @@ impl Progress for Reporter {
         self.shared.done.store(0, Ordering::Relaxed);
         let mut state = self.shared.state();
         if let Some(bar) = &self.shared.bar {
-            bar.set_style(style(BAR));
+            bar.set_style(style(EARLY));
             bar.set_prefix(stage.to_owned());
             bar.set_length(total);
             bar.reset();
@@ -238,6 +257,7 @@ impl Progress for Reporter {
         stage.clone_into(&mut state.stage);
         state.total = Some(total);
         state.since = Instant::now();
+        state.settled = false;
         if self.shared.kind == ProgressKind::Json {
             state.spoke = true;
             self.shared.tell(&state);
@@ -273,9 +293,12 @@ mod tests {
             item: "sst".into(),
             total: Some(4 << 20),
             since: Instant::now(),
+            settled: false,
             spoke: false,
             finished: false,
         };
+        assert!(!settled(&state, 1 << 20), "nothing is known in the first moment");
+        assert_eq!(plain(&state, 1 << 20, 0.0, None), "copy 25 %, 1.00 MiB of 4.00 MiB (sst)");
         let text = plain(&state, 1 << 20, f64::from(1 << 20), Some(3.0));
         assert_eq!(text, "copy 25 %, 1.00 MiB of 4.00 MiB, 1.00 MiB/s, 3 s left (sst)");
     }

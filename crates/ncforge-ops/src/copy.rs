@@ -43,6 +43,7 @@ mod parts;
 mod plan;
 mod planned;
 mod quantized;
+mod reads;
 mod request;
 mod run;
 mod schema;
@@ -79,6 +80,7 @@ pub use parts::{CodecName, CodingRequest, RunRequest};
 pub use plan::plan;
 pub(crate) use plan::plan_of;
 pub use planned::{Plan, Totals, VarPlan};
+pub use reads::ChosenChunks;
 pub use request::{ChunkChoice, CopyRequest};
 pub use spec::{ChunkSpec, FilterSpec, VarChunks};
 
@@ -113,6 +115,8 @@ pub struct CopyReport {
     pub was_complete: bool,
     /// Seconds that it took.
     pub seconds: f64,
+    /// Chunks that were chosen, and reads that take longer with them.
+    pub chosen: Vec<ChosenChunks>,
     /// What a person should know: objects that were left out.
     pub notes: Vec<String>,
 }
@@ -269,6 +273,7 @@ fn report_of(plan: &Plan, output: &Path, identity: &Identity) -> CopyReport {
         resumed_steps: 0,
         was_complete: false,
         seconds: 0.0,
+        chosen: plan.variables.iter().filter_map(|v| v.reads.clone()).collect(),
         notes: plan.notes.clone(),
     }
 }

@@ -126,6 +126,17 @@ pub fn of_filters(filters: &[Filter]) -> CodecRates {
     CodecRates { encode_bytes_per_second: encode, decode_bytes_per_second: decode }
 }
 
+/// Whether a thread may encode a few megabytes a second only, depending on the values: the high levels, whose search has no
+/// usual rate.
+pub(crate) fn may_encode_slowly(filters: &[Filter]) -> bool {
+    let level = |f: &Filter| f.params.first().map_or(0, |&level| level.cast_signed());
+    filters.iter().any(|f| match f.id {
+        DEFLATE => level(f) >= 7,
+        ZSTD => level(f) >= 10,
+        _ => false,
+    })
+}
+
 /// Seconds in which one thread decodes a byte of values and moves it.
 pub(crate) fn decode_seconds_per_byte(filters: &[Filter]) -> f64 {
     1.0 / MEMORY_BYTES_PER_SECOND + 1.0 / of_filters(filters).decode_bytes_per_second

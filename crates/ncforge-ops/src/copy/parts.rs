@@ -28,7 +28,7 @@ pub enum CodecName {
 words!(CodecName:
     (CodecName::Keep, "keep", [], "What the input has"),
     (CodecName::None, "none", [], "No compression"),
-    (CodecName::Deflate, "deflate", ["zlib"], "zlib: read by every netCDF-4 reader"),
+    (CodecName::Deflate, "deflate", ["zlib"], "Also called zlib: read by every netCDF-4 reader"),
     (CodecName::Zstd, "zstd", [], "Zstandard: faster; needs a plugin in other readers"),
     (CodecName::Auto, "auto", [],
         "For each variable what a sample of its values says: none, or deflate with or without shuffle"),

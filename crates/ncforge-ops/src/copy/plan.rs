@@ -19,6 +19,7 @@ use self::wording::{describe_place, describe_storage};
 use super::options::CopyOptions;
 use super::planned::{HEAP_ELEMENT, Memory, Plan, Rounding, Route, Totals, VarPlan, VarWork};
 use super::quantized;
+use super::reads::ChosenChunks;
 use super::schema::{Moved, Translation, translate};
 use super::storage::{Chosen, Decided, decide};
 use crate::boxes::{Side, Walk, choose, price};
@@ -32,6 +33,8 @@ use ncforge::{Dataset, Engine, Result};
 
 /// Boxes of this size keep every thread busy and memory warm; larger ones are taken only where they save work.
 const COMFORTABLE: u64 = 64 << 20;
+/// Boxes of this size where encoding may take long: what is done of a box is lost when a copy is stopped.
+const SLOWLY_ENCODED: u64 = 16 << 20;
 /// Chunks of a box in which they are moved as they are: each is listed, and chunks may be as small as an element.
 const MOST_CHUNKS: u64 = 1 << 16;
 /// Elements of a heap type in one batch.
@@ -92,6 +95,15 @@ pub(crate) fn plan_with(
         };
         let (w, mut report, seconds) = job.plan()?;
         report.choice = choices.remove(&report.name);
+        if let Some(choice) = &report.choice {
+            let filters = match &schema.var(w.moved.to).storage {
+                Storage::Chunked { filters, .. } => filters.as_slice(),
+                _ => &[],
+            };
+            let machine = &options.choosing.machine;
+            let reads = ChosenChunks::of(&report.name, choice, source, w.moved.from, filters, machine)?;
+            report.reads = Some(reads);
+        }
         report.codec = codecs.remove(&report.name);
         totals.add(&report, seconds);
         work.push(w);
@@ -177,7 +189,13 @@ impl Planner<'_> {
             }
             Route::Boxes | Route::Spill(_) => match self.var_group() {
                 Some(group) => price(&shape, element, &sides, &group.lens),
-                None => self.boxes(&shape, element, &sides, &align),
+                None => {
+                    let slow = match &var.storage {
+                        Storage::Chunked { filters, .. } => rates::may_encode_slowly(filters),
+                        _ => false,
+                    };
+                    self.boxes(&shape, element, &sides, &align, slow)
+                }
             },
         };
         if route == Route::Boxes
@@ -240,8 +258,11 @@ impl Planner<'_> {
         self.source.var_group(self.moved.from).filter(|_| stays)
     }
 
-    fn boxes(&self, shape: &[u64], element: u64, sides: &[Side], align: &[u64]) -> Walk {
-        let budget = self.memory.boxes;
+    fn boxes(&self, shape: &[u64], element: u64, sides: &[Side], align: &[u64], slow: bool) -> Walk {
+        let budget = match slow {
+            true => self.memory.boxes.min(SLOWLY_ENCODED),
+            false => self.memory.boxes,
+        };
         let modest = choose(shape, element, sides, align, budget.min(COMFORTABLE));
         if budget <= COMFORTABLE {
             return modest;
@@ -323,7 +344,7 @@ impl Planner<'_> {
             shape: shape.to_vec(),
             values_bytes: values,
             source: describe_place(&layout.place),
-            target: describe_storage(&var.storage),
+            target: describe_storage(&var.storage, work.quantize.as_ref().map(|r| r.how)),
             route: match work.route {
                 Route::Nothing => "nothing",
                 Route::Fill => "fill",
@@ -341,6 +362,7 @@ impl Planner<'_> {
             spilled,
             memory: work.largest_box(),
             choice: None,
+            reads: None,
             codec: None,
         };
         Ok((report, seconds))

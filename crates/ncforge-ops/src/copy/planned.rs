@@ -3,6 +3,7 @@
 use serde::Serialize;
 
 use super::identity::hash_of;
+use super::reads::ChosenChunks;
 use super::schema::Moved;
 use super::storage::Chosen;
 use crate::boxes::Walk;
@@ -124,6 +125,8 @@ pub struct VarPlan {
     pub memory: u64,
     /// Why the output has these chunks, where they were chosen.
     pub choice: Option<Choice>,
+    /// What these do to the usual reads.
+    pub reads: Option<ChosenChunks>,
     /// Why it has this codec, where that was chosen.
     pub codec: Option<CodecChoice>,
 }

@@ -5,8 +5,10 @@ mod records;
 mod resumed;
 mod var_group;
 
+use std::cell::Cell;
 use std::ops::Range;
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
 use self::resumed::Resumed;
@@ -74,6 +76,7 @@ pub(crate) fn run(task: Task<'_>, output: &mut OutputFile, done: Vec<Step>) -> R
         last: Instant::now(),
         pending: Vec::new(),
         writing: false,
+        counted: Cell::new(0),
         task,
     };
     run.writer.skip_fill(run.task.plan.skip_fill);
@@ -131,6 +134,8 @@ struct Run<'a> {
     pending: Vec<(usize, u64)>,
     /// Whether the writer has begun with the current box.
     writing: bool,
+    /// Bytes of the current box that progress has heard of.
+    counted: Cell<u64>,
 }
 
 impl Run<'_> {
@@ -234,7 +239,7 @@ impl Run<'_> {
         for b in walked {
             let slab = work.walk.box_at(b);
             let looked = written.is_some();
-            self.unless_stopped(|run| match run.task.elsewhere {
+            self.unless_stopped(slab.len().saturating_mul(work.element), |run| match run.task.elsewhere {
                 Some(e) if elsewhere::is_encoded_elsewhere(run.task.plan, work) => run.place_encoded(i, b, e),
                 _ => run.box_of(work, b, &slab, spill.as_ref(), looked),
             })?;
@@ -244,13 +249,24 @@ impl Run<'_> {
         self.writer.flush()
     }
 
-    /// Does a part of the work, unless somebody wants it to end, then or meanwhile.
-    fn unless_stopped(&mut self, part: impl FnOnce(&mut Self) -> Result<()>) -> Result<()> {
+    /// Does a part of the work, of so many bytes of values, unless somebody wants it to end, then or meanwhile. Progress hears of
+    /// each chunk that is encoded; chunks may come from an earlier part, so that no more than this one's bytes are counted.
+    fn unless_stopped(&mut self, bytes: u64, part: impl FnOnce(&mut Self) -> Result<()>) -> Result<()> {
         let progress = self.task.progress;
+        self.counted.set(0);
+        let placed = self.writer.placed();
+        let before = placed.load(Ordering::Relaxed);
+        let counted = Cell::new(0u64);
+        let stop = || {
+            let now = placed.load(Ordering::Relaxed).saturating_sub(before).min(bytes);
+            progress.advance(now.saturating_sub(counted.replace(now)));
+            progress.stop()
+        };
         if progress.stop() {
             return Err(self.stopped());
         }
-        let result = with_stop(&|| progress.stop(), || part(self));
+        let result = with_stop(&stop, || part(self));
+        self.counted.set(counted.get());
         result.map_err(|e| match e {
             Error::Interrupted(_) => self.stopped(),
             e => e,
@@ -268,7 +284,8 @@ impl Run<'_> {
                 self.checkpoint()?;
             }
         }
-        self.task.progress.advance(work.walk.box_at(b).len().saturating_mul(work.element));
+        let bytes = work.walk.box_at(b).len().saturating_mul(work.element);
+        self.task.progress.advance(bytes.saturating_sub(self.counted.take()));
         Ok(())
     }
 

@@ -221,6 +221,8 @@ fn reasons(problem: &Problem<'_>, chunks: &[u64], bytes: u64, predictions: &[Pre
         .zip(chunks)
         .map(|(a, c)| match a.given {
             Some(_) => format!("{}={c} (given)", a.name),
+            // A dimension that can grow may get longer chunks than it is.
+            None if *c > a.len => format!("{}={c} ({} so far)", a.name, a.len),
             None => format!("{}={c} of {}", a.name, a.len),
         })
         .collect();

@@ -36,9 +36,7 @@ fn enough(memory: u64) -> Result<u64> {
         true => Ok(memory),
         false => Err(Error::bad_option(
             "memory",
-            format!(
-                "a memory budget of {memory} bytes is too small: it must be {MIN_MEMORY} bytes (1M) at least"
-            ),
+            format!("a memory budget of {memory} B is too small: it must be {MIN_MEMORY} B (1M) at least"),
         )),
     }
 }

@@ -8,6 +8,8 @@ mod shared;
 mod tail;
 
 use std::collections::BTreeSet;
+use std::sync::Arc;
+use std::sync::atomic::AtomicU64;
 
 use super::policy::WRITE_GAP;
 use super::{Engine, axes, boxes};
@@ -48,6 +50,8 @@ pub struct Writer {
     skip_fill: bool,
     /// Others write to the same file at the same time: nothing but the values in question may be touched.
     shared: bool,
+    /// Bytes of values of the chunks that were encoded and placed.
+    placed: Arc<AtomicU64>,
 }
 
 impl Drop for Writer {
@@ -70,6 +74,7 @@ impl Writer {
             growing: BTreeSet::new(),
             skip_fill: false,
             shared: false,
+            placed: Arc::default(),
         }
     }
 
@@ -100,6 +105,12 @@ impl Writer {
     /// and what is not there reads as just that value.
     pub fn skip_fill(&mut self, skip: bool) {
         self.skip_fill = skip;
+    }
+
+    /// Counts the bytes of values of chunks that are encoded and placed, chunk by chunk: it grows while a write of many chunks is
+    /// under way, so that whoever is asked [whether to stop](crate::raw::with_stop) can see how far it is.
+    pub fn placed(&self) -> Arc<AtomicU64> {
+        Arc::clone(&self.placed)
     }
 
     /// The engine that does the work.
@@ -290,13 +301,13 @@ impl Writer {
         Err(Error::NoSuchId { kind: "variable", id: var.0 })
     }
 
-    fn layout(&self, var: VarId) -> Result<std::sync::Arc<VarLayout>> {
+    fn layout(&self, var: VarId) -> Result<Arc<VarLayout>> {
         self.container.layout(var)
     }
 
     /// The layout of a variable that values can be written to. Asked before anything changes: a filter that cannot be
     /// applied would be met when chunks are encoded, among values of other calls and other variables.
-    fn writable(&self, var: VarId) -> Result<std::sync::Arc<VarLayout>> {
+    fn writable(&self, var: VarId) -> Result<Arc<VarLayout>> {
         let layout = self.layout(self.known(var)?)?;
         let unsupported = |what: String| Error::Unsupported {
             path: format!("{}: {}", self.container.store().name(), layout.name),

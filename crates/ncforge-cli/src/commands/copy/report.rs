@@ -1,6 +1,6 @@
 //! What a copy did, or would do, for people and as JSON.
 
-use ncforge_ops::copy::{CopyReport, Plan};
+use ncforge_ops::copy::{ChosenChunks, CopyReport, Plan};
 use ncforge_ops::words::{bytes, many};
 
 use crate::args::WrittenArgs;
@@ -35,7 +35,25 @@ pub(super) fn done(r: &CopyReport, written: &WrittenArgs, printer: &Printer) -> 
     );
     text += &ending(r);
     printer.note(text);
+    for line in chosen(&r.chosen) {
+        printer.note(line);
+    }
     Ok(())
+}
+
+/// Lines about chunks that were chosen: variables that differ in their names only share one.
+fn chosen(list: &[ChosenChunks]) -> Vec<String> {
+    let mut kinds: Vec<(Vec<&str>, &ChosenChunks)> = Vec::new();
+    for one in list {
+        match kinds.iter_mut().find(|(_, c)| c.chunks == one.chunks && c.slower == one.slower) {
+            Some((names, _)) => names.push(&one.variable),
+            None => kinds.push((vec![&one.variable], one)),
+        }
+    }
+    let words = |(names, c): (Vec<&str>, &ChosenChunks)| {
+        ChosenChunks { variable: names.join(", "), ..c.clone() }.words()
+    };
+    kinds.into_iter().map(words).collect()
 }
 
 /// What else is to be said of a copy that is done.
@@ -98,6 +116,9 @@ pub(crate) fn print_plan(p: &Plan, printer: &Printer) {
                 }
             }
         }
+    }
+    for line in chosen(&p.variables.iter().filter_map(|v| v.reads.clone()).collect::<Vec<_>>()) {
+        printer.line(line);
     }
     let t = &p.totals;
     printer.line(format_args!(

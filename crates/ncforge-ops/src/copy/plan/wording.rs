@@ -1,5 +1,6 @@
 //! How variables are stored, in a few words.
 
+use ncforge::codec::quantize::Quantize;
 use ncforge::codec::{filter_name, filters};
 use ncforge::model::{Filter, Storage};
 use ncforge::raw::Place;
@@ -16,12 +17,17 @@ pub(super) fn describe_place(p: &Place) -> String {
     }
 }
 
-/// How one of the output will be stored.
-pub(super) fn describe_storage(s: &Storage) -> String {
-    match s {
+/// How one of the output will be stored, and rounded before that.
+pub(super) fn describe_storage(s: &Storage, rounded: Option<Quantize>) -> String {
+    let stored = match s {
         Storage::Contiguous => "contiguous".into(),
         Storage::Compact => "compact".into(),
         Storage::Chunked { chunks, filters } => describe_chunks(chunks, filters),
+    };
+    match rounded {
+        None => stored,
+        Some(Quantize::BitRound(n)) => format!("{stored}, rounded to {n} bits"),
+        Some(how) => format!("{stored}, rounded to {} digits", how.kept()),
     }
 }
 

@@ -85,7 +85,7 @@ impl Run<'_> {
         let mut first = 0;
         while first < records.count {
             let end = (first + each * most).min(records.count);
-            self.unless_stopped(|run| run.records_between(records, first..end, each))?;
+            self.unless_stopped(0, |run| run.records_between(records, first..end, each))?;
             for &i in &records.work {
                 let walk = &plan.work[i].walk;
                 let ends = |b: u64| walk.box_at(b).end(0) <= end;

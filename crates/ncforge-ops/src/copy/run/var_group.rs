@@ -14,7 +14,7 @@ impl Run<'_> {
             if todo.is_empty() {
                 continue;
             }
-            self.unless_stopped(|run| run.boxes_of(&todo, &walk.box_at(b)))?;
+            self.unless_stopped(0, |run| run.boxes_of(&todo, &walk.box_at(b)))?;
             todo.into_iter().try_for_each(|i| self.done(i, b))?;
         }
         self.writer.flush()

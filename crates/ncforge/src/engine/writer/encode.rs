@@ -1,6 +1,7 @@
 //! Whole chunks to encoded bytes to their place, in order.
 
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 
 use super::super::chunked;
 use super::super::policy::PENDING_CHUNKS;
@@ -136,6 +137,7 @@ impl Writer {
         encode: impl Fn(usize) -> Result<Encoded<'a>> + Sync,
     ) -> Result<()> {
         let container = &mut self.container;
+        let count = &self.placed;
         let store = container.store().clone();
         let schema = container.schema();
         let names: Vec<String> = schema.var_ids().map(|v| schema.var_path(v)).collect();
@@ -151,6 +153,7 @@ impl Writer {
             window,
             |i| encode(i).map_err(|e| explain(e, i)),
             |i, encoded| {
+                count.fetch_add(bytes_each, Ordering::Relaxed);
                 if matches!(encoded, Encoded::LeftOut) {
                     return Ok(());
                 }
