@@ -9,6 +9,8 @@ import re
 import subprocess
 from pathlib import Path
 
+import netCDF4
+import numpy as np
 import pytest
 
 from bench_common import ONCE
@@ -34,6 +36,31 @@ def test_the_card_tells_the_machine_and_pages_do_not_tell_whose(run: Run, tmp_pa
     assert codecs in shown and str(tmp_path) not in shown
     if card["filesystem"]["device"].startswith("/"):
         assert card["filesystem"]["device"] not in shown
+
+
+def test_a_copy_and_reads_of_it_are_reported_in_sentences(
+    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("NCFORGE_MACHINE", "/nonexistent")
+    maps, series = tmp_path / "maps.nc", tmp_path / "series.nc"
+    with netCDF4.Dataset(maps, "w") as d:
+        for name, n in (("time", 730), ("lat", 64), ("lon", 128)):
+            d.createDimension(name, n)
+        v = d.createVariable("tas", "f4", ("time", "lat", "lon"), zlib=True, complevel=1, chunksizes=(1, 64, 128))
+        v[:] = np.random.default_rng(1).normal(size=(730, 64, 128)).round(1)
+    said = run("copy", str(maps), str(series), "--for", "series").stderr
+    with netCDF4.Dataset(series) as d:
+        chunks = " x ".join(map(str, d["tas"].chunking()))
+    assert f"tas: chunks of {chunks}; that takes longer: map (" in said
+    plan = run("copy", str(maps), str(tmp_path / "none.nc"), "--keep-digits", "3", "--dry-run").stdout
+    assert "rounded to 3 digits" in plan
+    text = run("bench", "access", str(maps), str(series), "--repetitions", "3").stdout
+    for word in ("chance", "far out", "as-is", "by ncforge", "processor:"):
+        assert word not in text, text
+    compared = r"^series: (\[2\] series.nc is [\d.,]+× (faster|slower) than \[1\] maps.nc|no difference that could be measured .*)$"
+    assert re.search(compared, text, re.MULTILINE), text
+    details = run("-v", "bench", "access", str(maps), str(series), "--repetitions", "3").stdout
+    assert "95 % intervals" in details and "processor:" in details
 
 
 def test_saved_results_are_compared(run: Run, tmp_path: Path) -> None:

@@ -17,4 +17,4 @@ pub use compare::{Change, Comparison, compare};
 pub use html::results_page;
 pub use markdown::results_markdown;
 pub use scaled::over_ranks;
-pub use text::{results_table, results_words};
+pub use text::{results_brief, results_table, results_words};

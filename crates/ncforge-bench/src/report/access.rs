@@ -1,5 +1,7 @@
 //! The workload `access` in the terms that all workloads share.
 
+use ncforge_ops::words::times;
+
 use super::bytes;
 use crate::cache::CacheState;
 use crate::result::{Measurement, Row, Section, View};
@@ -51,6 +53,7 @@ pub fn access_section(report: &AccessReport) -> Section {
     let files = report.files.iter().enumerate();
     section.notes.extend(files.map(|(i, file)| format!("[{}] {}", i + 1, describe(file))));
     section.notes.push(circumstances(report));
+    section.notes.extend(intervals(report));
     if report.files.len() > 1 && report.options.patterns.len() > 1 {
         section.views.push(View::Heat {
             title: "what each read costs from each storage".into(),
@@ -117,16 +120,51 @@ fn words(report: &AccessReport) -> Vec<String> {
         let Some((ratio, interval)) = first.and_then(|f| ratio_of_medians(&other.seconds, &f.seconds)) else {
             continue;
         };
-        let sure = interval.map_or_else(String::new, |(l, h)| {
-            let chance = if l <= 1.0 && h >= 1.0 { ", which may be chance" } else { "" };
-            format!(" [{l:.2}, {h:.2}]{chance}")
+        let (read, name) = (other.pattern.name(), case(report, other.file));
+        // Where the interval holds 1, chance explains the difference.
+        out.push(match interval {
+            Some((low, high)) if low <= 1.0 && high >= 1.0 => {
+                format!("{read}: no difference that could be measured between {name} and {}", case(report, 0))
+            }
+            _ => format!("{read}: {name} is {} than {}", faster_or_slower(ratio), case(report, 0)),
         });
-        out.push(format!(
-            "{}: {} takes {ratio:.2}×{sure} the time of {}",
-            other.pattern.name(),
-            case(report, other.file),
-            case(report, 0)
-        ));
     }
     out
+}
+
+/// How a time compares with another, of which it is the `ratio`: `23× faster`, `1,344× slower`.
+fn faster_or_slower(ratio: f64) -> String {
+    match ratio {
+        r if r <= 0.0 => "faster".to_owned(),
+        r if r < 1.0 => format!("{} faster", times(1.0 / r)),
+        r => format!("{} slower", times(r)),
+    }
+}
+
+/// The 95 % intervals of the ratios, for those who want to see them.
+fn intervals(report: &AccessReport) -> Option<String> {
+    let mut list = Vec::new();
+    for other in report.rows.iter().filter(|r| r.file > 0) {
+        let first = report.rows.iter().find(|r| r.file == 0 && r.pattern == other.pattern)?;
+        let (ratio, interval) = ratio_of_medians(&other.seconds, &first.seconds)?;
+        let (low, high) = interval?;
+        list.push(format!(
+            "[{}] {} {ratio:.3} ({low:.3} to {high:.3})",
+            other.file + 1,
+            other.pattern.name()
+        ));
+    }
+    (!list.is_empty()).then(|| format!("times as parts of those of [1], 95 % intervals: {}", list.join(", ")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ratios_are_words() {
+        assert_eq!(faster_or_slower(1.0 / 23.2), "23× faster");
+        assert_eq!(faster_or_slower(1343.69), "1,344× slower");
+        assert_eq!(faster_or_slower(0.0), "faster");
+    }
 }

@@ -106,6 +106,21 @@ pub(crate) fn phase(section: &Section, label: &str) -> Table {
     Table::of(&head, &rows)
 }
 
+/// The same in a few columns.
+pub(crate) fn brief(section: &Section, label: &str) -> Table {
+    let rows: Vec<Vec<String>> = (section.labelled(label).into_iter())
+        .filter_map(|row| {
+            let rate = row.rate().map_or_else(String::new, |rate| format!("{}/s", bytes_of(rate)));
+            let values = match row.measurements.iter().any(|m| m.right == Some(false)) {
+                true => "differ".to_owned(),
+                false => String::new(),
+            };
+            Some(vec![row.case.clone(), seconds(row.summary()?.median), rate, values])
+        })
+        .collect();
+    Table::of(&["case", "#median", "#rate", "values"], &rows)
+}
+
 fn cells(row: &Row) -> Option<Vec<String>> {
     let s = row.summary()?;
     let counted = row.counted();

@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use super::table::{machine, phase, published};
+use super::table::{brief, machine, phase, published};
 use crate::result::{Results, Section};
 
 /// Tables, what was found, notes, the machine.
@@ -18,6 +18,25 @@ use crate::result::{Results, Section};
 /// ```
 pub fn results_table(results: &Results) -> String {
     text(results, true)
+}
+
+/// The medians and what was found, without notes and the machine: for those who want the answer only.
+pub fn results_brief(results: &Results) -> String {
+    let mut out = String::new();
+    for section in &results.sections {
+        let _ = writeln!(out, "{}", section.title);
+        for label in section.labels() {
+            let _ = write!(out, "\n{label}:\n{}", brief(section, &label).text());
+        }
+        out.push('\n');
+        for text in &section.words {
+            let _ = writeln!(out, "{text}");
+        }
+    }
+    for doubt in results.doubts() {
+        let _ = writeln!(out, "{doubt}");
+    }
+    out
 }
 
 /// The same without the tables of single rows.

@@ -21,7 +21,7 @@ use std::path::{Path, PathBuf};
 
 use ncforge_bench::driver::{Driver, NcforgeDriver};
 use ncforge_bench::report::access::access_section;
-use ncforge_bench::report::results_table;
+use ncforge_bench::report::{results_brief, results_table};
 use ncforge_bench::result::Results;
 use ncforge_bench::workload::access::{AccessOptions, Pattern, run as run_access};
 use ncforge_ops::tune::Machine;
@@ -65,7 +65,8 @@ fn access(args: &AccessArgs, cx: &Context<'_>) -> Result {
     steps.finish();
     let results = Results::of(vec![access_section(&report)]);
     let results = with_card(results, args.files.first().map(PathBuf::as_path), &[]);
-    output::put(&args.output, results, &results_table, cx)?;
+    let table = if cx.printer.is_verbose() { results_table } else { results_brief };
+    output::put(&args.output, results, &table, cx)?;
     let differ = report.rows.iter().any(|row| row.same_values == Some(false));
     Ok(if differ { Exit::Differences } else { Exit::Ok })
 }
