@@ -165,7 +165,7 @@ impl Source for Dataset {
             return Ok(None);
         }
         raw_chunks::read(&**store, stored, self.engine().fetch_memory(), |number, chunk| {
-            chunks[number] = chunk
+            chunks[number] = chunk;
         })?;
         Ok(Some(chunks))
     }

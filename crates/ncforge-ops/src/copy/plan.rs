@@ -33,8 +33,6 @@ use ncforge::{Dataset, Engine, Result};
 
 /// Boxes of this size keep every thread busy and memory warm; larger ones are taken only where they save work.
 const COMFORTABLE: u64 = 64 << 20;
-/// Boxes of this size where encoding may take long: what is done of a box is lost when a copy is stopped.
-const SLOWLY_ENCODED: u64 = 16 << 20;
 /// Chunks of a box in which they are moved as they are: each is listed, and chunks may be as small as an element.
 const MOST_CHUNKS: u64 = 1 << 16;
 /// Elements of a heap type in one batch.
@@ -259,12 +257,10 @@ impl Planner<'_> {
     }
 
     fn boxes(&self, shape: &[u64], element: u64, sides: &[Side], align: &[u64], slow: bool) -> Walk {
-        let budget = match slow {
-            true => self.memory.boxes.min(SLOWLY_ENCODED),
-            false => self.memory.boxes,
-        };
+        let budget = self.memory.boxes;
         let modest = choose(shape, element, sides, align, budget.min(COMFORTABLE));
-        if budget <= COMFORTABLE {
+        // Where encoding takes long, much would be lost with a large box when the copy is stopped.
+        if slow || budget <= COMFORTABLE {
             return modest;
         }
         let large = choose(shape, element, sides, align, budget);

@@ -1,5 +1,6 @@
 //! What must be the same in files that are joined.
 
+use std::cmp::Ordering;
 use super::gather::{FileArrays, FileVar, Inputs};
 use crate::words::shape;
 use ncforge::model::Schema;
@@ -64,7 +65,7 @@ pub(super) fn check_order(names: &[String], files: &[FileArrays], along: &str) -
     let ends = |file: &FileArrays| file.vars.iter().find(|v| v.path == along).and_then(|v| v.ends);
     let known: Vec<(&String, (f64, f64))> =
         names.iter().zip(files).filter_map(|(name, file)| Some((name, ends(file)?))).collect();
-    let differs = |(a, b): (f64, f64)| (a < b || a > b).then_some(a < b);
+    let differs = |(a, b): (f64, f64)| a.partial_cmp(&b).filter(|o| o.is_ne()).map(Ordering::is_lt);
     // Files of one step each have a direction only among each other.
     let within = known.iter().find_map(|(_, ends)| differs(*ends));
     let between = || known.windows(2).find_map(|w| differs((w[0].1.1, w[1].1.0)));

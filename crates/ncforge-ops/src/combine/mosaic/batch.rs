@@ -118,7 +118,7 @@ impl Mosaic {
         }
         let store = open.container().store();
         raw_chunks::read(&**store, stored, open.engine().fetch_memory(), |number, chunk| {
-            out.push((number, chunk))
+            out.push((number, chunk));
         })?;
         Ok(out)
     }
