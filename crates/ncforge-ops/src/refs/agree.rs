@@ -1,6 +1,7 @@
 //! What must be the same in files that are joined.
 
 use std::cmp::Ordering;
+
 use super::gather::{FileArrays, FileVar, Inputs};
 use crate::words::shape;
 use ncforge::model::Schema;
