@@ -111,10 +111,7 @@ pub(crate) fn brief(section: &Section, label: &str) -> Table {
     let rows: Vec<Vec<String>> = (section.labelled(label).into_iter())
         .filter_map(|row| {
             let rate = row.rate().map_or_else(String::new, |rate| format!("{}/s", bytes_of(rate)));
-            let values = match row.measurements.iter().any(|m| m.right == Some(false)) {
-                true => "differ".to_owned(),
-                false => String::new(),
-            };
+            let values = row.right().map_or("", |right| if right { "right" } else { "WRONG" }).to_owned();
             Some(vec![row.case.clone(), seconds(row.summary()?.median), rate, values])
         })
         .collect();
