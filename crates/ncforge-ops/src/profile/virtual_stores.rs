@@ -152,7 +152,7 @@ mod tests {
             chunk
         };
         assert_eq!(resized([23, 4, 360], 1), [1, 64, 360]);
-        assert_eq!(resized([23, 90, 180], 73), [73, 45, 90]);
+        assert_eq!(resized([23, 90, 180], 73), [73, 90, 90]);
         assert_eq!(resized([23, 180, 360], 1), [1, 180, 360]);
         assert_eq!(resized([23, 1, 1], 365), [365, 1, 1]);
     }
