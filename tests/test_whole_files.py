@@ -130,6 +130,9 @@ def test_bench_access(slow: Path, tmp_path: Path) -> None:
     assert [(r.pattern, r.file) for r in report.rows] == [("map", 0), ("map", 1), ("series", 0), ("series", 1)]
     for row in report.rows:
         assert row.same_values and len(row.seconds) == 2 and 0 < row.summary.min <= row.summary.median
+    lines = str(report).splitlines()
+    assert lines[:2] == [f"[1] {slow}", f"[2] {other}"]
+    assert [line.split(":")[0] for line in lines[2:]] == ["map", "series"] and lines[2].count(" ms") == 2
     with pytest.raises(ValueError, match="diagonal"):
         bench.access(slow, patterns=["diagonal"])
 

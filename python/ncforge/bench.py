@@ -76,7 +76,7 @@ class AccessRow:
 
 @dataclass(frozen=True)
 class AccessReport:
-    """Reads of files, timed."""
+    """Reads of files, timed. ``str()`` has a line for each file, and the median times of each pattern."""
 
     files: list[AccessFile]
     rows: list[AccessRow]
@@ -84,6 +84,18 @@ class AccessReport:
     environment: dict[str, Any] = field(repr=False)
     """The machine and the versions with which the numbers were measured."""
     raw: dict[str, Any] = field(default_factory=dict, repr=False)
+
+    def __str__(self) -> str:
+        lines = [f"[{n}] {file.path}" for n, file in enumerate(self.files, 1)]
+        for pattern in dict.fromkeys(row.pattern for row in self.rows):
+            times = (
+                f"[{row.file + 1}] {1e3 * row.summary.median:.3g} ms"
+                + (", other values" if row.same_values is False else "")
+                for row in self.rows
+                if row.pattern == pattern
+            )
+            lines.append(f"{pattern}: " + "; ".join(times))
+        return "\n".join(lines)
 
     def plot(self, ax: Axes | None = None) -> Axes:
         """Draws the median time of every pattern on every file (needs matplotlib)."""
