@@ -102,13 +102,13 @@ def _close(closers: list[Any]) -> None:
 
 
 def expanded(paths: Any, storage_options: Any) -> Any:
-    """A pattern of URLs as a list of URLs, which xarray does not make of it; all else as it is."""
-    if is_url(paths) and any(wildcard in paths for wildcard in "*?["):
-        found = _urls(paths, access(storage_options))
-        if not found:
-            raise OSError(f"no files to open: nothing matches {paths!r}")
-        return found
-    return paths
+    """A URL, or a pattern of URLs, as the list that xarray wants; all else as it is."""
+    if not is_url(paths):
+        return paths
+    found = _urls(paths, access(storage_options))
+    if not found:
+        raise OSError(f"no files to open: nothing matches {paths!r}")
+    return found
 
 
 def _urls(pattern: str, how: Access) -> list[str]:
