@@ -30,6 +30,7 @@ __all__ = [
     "look_at",
     "main",
     "make_file",
+    "nearest",
     "plan_combine",
     "plan_copy",
     "reference_arrays",
