@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import gc
 import os
 import signal
 import threading
@@ -306,6 +307,8 @@ def _idle(client: Any) -> None:
     """Waits until the scheduler has forgotten all tasks. Where the next work has the same keys, and Dask's optimisation makes
     other tasks of them, it fails (seen with xarray's own `open_mfdataset` as well, and distributed 2026.8)."""
     while client.run_on_scheduler(lambda dask_scheduler: len(dask_scheduler.tasks)):
+        # Futures in cycles of references hold their tasks.
+        gc.collect()
         time.sleep(0.01)
 
 

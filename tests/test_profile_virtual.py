@@ -114,6 +114,10 @@ def test_chunks_for_object_stores_divide_time(tmp_path: Path, run: Run) -> None:
             assert 365 % file["tas"].chunking()[0] == 0
     ncforge.references(out, inline=0)
     assert not findings(run, *out)
+    # Lengths that the user chose stay, but for that along time.
+    run("copy", paths[0], tmp_path / "own.nc", "--profile", "virtual", "--chunks", "time/23,lat/4,lon/30")
+    with netCDF4.Dataset(tmp_path / "own.nc") as own:
+        assert own["tas"].chunking()[1:] == [4, 30] and 365 % own["tas"].chunking()[0] == 0
 
 
 def test_contiguous_variables_of_other_lengths(tmp_path: Path, run: Run) -> None:

@@ -27,12 +27,8 @@ def _codec(compression: str | None, level: int, blosc_shuffle: int) -> int | tup
     match compression:
         case None:
             return None
-        case "zlib" | "zstd" | "bzip2" if level == 0:
-            return None
-        case "zlib" | "zstd":
-            return level
-        case "bzip2":
-            return level
+        case "zlib" | "zstd" | "bzip2":
+            return level or None
         case "szip":
             raise UnsupportedError("ncforge reads szip and does not write it: use zlib or zstd")
         case _ if compression in _BLOSC:

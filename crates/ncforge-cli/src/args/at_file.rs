@@ -9,10 +9,12 @@
 //! They take the place of the word, so that whoever sees the command line later (a saved result, the ranks that are started) sees all of
 //! them.
 
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 
 use argfile::{PREFIX, expand_args_from, parse_fromfile};
+use clap::{Args, Command};
 
+use super::GlobalArgs;
 use crate::exit::{Exit, Failure, Result};
 
 /// The command line with the arguments of files that it names; words of `ncforge run` are another program's.
@@ -28,18 +30,25 @@ pub(crate) fn expanded(argv: Vec<OsString>) -> Result<Vec<OsString>, Failure> {
     })
 }
 
-/// Options of every command whose value is a word of its own.
-const WITH_VALUE: [&str; 6] = ["-j", "--threads", "--memory", "--progress", "--color", "--storage-option"];
+/// Whether a word is an option of every command whose value is the next word.
+fn has_value(word: &OsStr) -> bool {
+    let options = GlobalArgs::augment_args(Command::new("ncforge"));
+    options.get_arguments().filter(|a| a.get_action().takes_values()).any(|a| {
+        a.get_short().is_some_and(|name| word == format!("-{name}").as_str())
+            || a.get_long().is_some_and(|name| word == format!("--{name}").as_str())
+    })
+}
 
 /// The command's name, behind options.
 fn command(argv: &[OsString]) -> Option<&OsString> {
     let mut words = argv.iter().skip(1);
     loop {
         let word = words.next()?;
-        if WITH_VALUE.iter().any(|option| word == option) {
-            words.next();
-        } else if !word.as_encoded_bytes().starts_with(b"-") {
+        if !word.as_encoded_bytes().starts_with(b"-") {
             return Some(word);
+        }
+        if has_value(word) {
+            words.next();
         }
     }
 }

@@ -89,7 +89,7 @@ pub(crate) fn decide(
     if options.profile == Some(Profile::Virtual) {
         let axes: Vec<Vec<Axis>> = schema.var_ids().map(|v| decider.roles.axes_of(schema, v)).collect();
         let joins = |v: VarId, d: usize| axes[v.0][d].role == Role::Time || axes[v.0][d].unlimited;
-        virtual_stores::apply(schema, joins);
+        virtual_stores::apply(schema, joins, matches!(options.chunks, Chunks::Spec(_)));
     }
     Ok(Decided { notes: Vec::new(), choices: decider.choices, codecs: decider.coders.found })
 }

@@ -236,11 +236,17 @@ fn an_interrupted_copy_resumes_to_the_same_bytes() {
             s.vars.push(Variable::new("late", Atomic::Double, vec![DimId(1), DimId(2)]));
         }
         make(&folder.path("a.nc"), &s, &e);
+        // Chunks are counted one by one, so that a copy with some stops within a box: what is done of that is lost, and of those
+        // before since the last checkpoint. Without chunks it stops between boxes, and loses nothing.
+        let (checkpoint, one_box) = match target {
+            Format::Netcdf4 => (std::time::Duration::ZERO, 600_000),
+            _ => (CopyOptions::default().checkpoint, 400_000),
+        };
         let options = |resume| CopyOptions {
             format: Some(target),
             resume,
             history: Some("first".into()),
-            checkpoint: std::time::Duration::ZERO,
+            checkpoint,
             ..netcdf4(chunks, Codec::Deflate)
         };
         copy(&folder.path("a.nc"), &folder.path("whole.nc"), &options(false), &e, &Silent).unwrap();
@@ -252,8 +258,7 @@ fn an_interrupted_copy_resumes_to_the_same_bytes() {
             assert!(!out.exists());
             let later = CopyOptions { history: Some("second".into()), ..options(true) };
             let r = copy(&folder.path("a.nc"), &out, &later, &e, &Silent).unwrap();
-            // A box holds half a MiB at most.
-            assert!(stop < 700_000 || r.resumed_steps > 0, "{stop}");
+            assert!(stop < one_box || r.resumed_steps > 0, "{stop}");
             assert_eq!(
                 std::fs::read(&out).unwrap(),
                 std::fs::read(folder.path("whole.nc")).unwrap(),

@@ -85,8 +85,9 @@ pub(crate) fn common_divisor(lens: impl IntoIterator<Item = u64>) -> u64 {
     lens.into_iter().fold(0, gcd)
 }
 
-/// Changes the storage of the output's variables. `joins` says along which dimensions files follow each other.
-pub(crate) fn apply(schema: &mut Schema, joins: impl Fn(VarId, usize) -> bool) {
+/// Changes the storage of the output's variables. `joins` says along which dimensions files follow each other; `chosen`, whether the
+/// other lengths of chunks are the user's, and stay.
+pub(crate) fn apply(schema: &mut Schema, joins: impl Fn(VarId, usize) -> bool, chosen: bool) {
     for v in schema.var_ids().collect::<Vec<_>>() {
         let shape = schema.shape(v);
         let element = schema.fixed_size(schema.var(v).dtype);
@@ -96,7 +97,10 @@ pub(crate) fn apply(schema: &mut Schema, joins: impl Fn(VarId, usize) -> bool) {
                 continue;
             }
             let near = divisor(shape[d], chunks[d]);
-            resize(chunks, &shape, d, near);
+            match chosen {
+                true => chunks[d] = near,
+                false => resize(chunks, &shape, d, near),
+            }
             let bytes = chunks.iter().fold(element.unwrap_or(16) as u64, |b, &c| b.saturating_mul(c));
             if bytes > MAX_CHUNK {
                 chunks[d] = divisor(shape[d], 1);

@@ -33,6 +33,8 @@ pub(crate) struct Conflicts {
 /// An attribute that differs.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Unlike {
+    /// The attribute's name.
+    pub(crate) name: String,
     /// "global attribute `title`", "attribute `tas:long_name`".
     pub(crate) what: String,
     /// Its value in the first file; `None` where it has no such attribute.
@@ -43,13 +45,14 @@ pub(crate) struct Unlike {
 
 impl Unlike {
     fn new(
+        name: &str,
         what: String,
         (first, a): (&Schema, Option<&Attribute>),
         (other, b): (&Schema, Option<&Attribute>),
     ) -> Unlike {
         let shown =
             |schema: &Schema, attr: Option<&Attribute>| attr.map(|a| shortened(&attribute_words(schema, a)));
-        Unlike { what, first: shown(first, a), other: shown(other, b) }
+        Unlike { name: name.to_owned(), what, first: shown(first, a), other: shown(other, b) }
     }
 
     /// An attribute of a variable, and what the other file has.
@@ -60,7 +63,7 @@ impl Unlike {
     ) -> Unlike {
         let path = first.var_path(v);
         let what = format!("attribute `{}:{name}`", path.trim_start_matches('/'));
-        Unlike::new(what, (first, first.var(v).attr(name)), other)
+        Unlike::new(name, what, (first, first.var(v).attr(name)), other)
     }
 
     /// What two files have.
@@ -116,7 +119,7 @@ pub(crate) fn compare_global_attributes(
                 _ => format!("attribute `{path}:{name}`"),
             };
             let find = |list: &[Attribute]| list.iter().find(|x| x.name == name).cloned();
-            found.push(Unlike::new(what, (first, find(a).as_ref()), (tile, find(b).as_ref())));
+            found.push(Unlike::new(name, what, (first, find(a).as_ref()), (tile, find(b).as_ref())));
         }
     }
     found

@@ -51,7 +51,7 @@ pub(super) fn attributes(
         }
     }
     let is_split = !scanned[0].place.axes.is_empty();
-    let of_place = |unlike: &Unlike| is_split && unlike.what.ends_with(":domain_decomposition`");
+    let of_place = |unlike: &Unlike| is_split && unlike.name == "domain_decomposition";
     let global = scanned.iter().enumerate().flat_map(|(i, one)| one.global.iter().map(move |a| (0, i, a)));
     let of_vars = all.iter().flat_map(|(with, tile, c)| c.others.iter().map(|a| (*with, *tile, a)));
     let mut found: BTreeMap<&str, Group<'_>> = BTreeMap::new();
