@@ -43,6 +43,7 @@ OPS = {
     "choosing": {"sampling", "source", "tune"},
     "compare": {"boxes", "progress", "source", "written"},
     "zip": {"progress"},
+    "verify": {"boxes", "compare", "progress", "source", "written", "zip"},
     "refs": {"alike", "profile", "progress"},
     "copy": {
         "boxes", "choosing", "compare", "profile", "progress", "sampling", "source", "tune", "written",

@@ -179,6 +179,8 @@ def test_holes_after_appending(tmp_path: Path) -> None:
     [main] = [m for m in plan["mosaics"] if m["dims"] == ["y", "x"]]
     assert main["hole_points"] == 12 * 16
     assert main["holes"] == [[[12, 16], [12, 16]]]
-    done = ncforge("combine", *mosaic.paths[2:], "-o", out, "--append")
+    error = ncforge("combine", *[mosaic.paths[2]] * 2, "-o", out, "--append", "--holes", "error", code=4).stderr
+    assert "192 points of (y, x) are in no tile, nor in the output that exists: 12..24 x 16..32" in error
+    done = ncforge("combine", *mosaic.paths[2:], "-o", out, "--append", "--holes", "error")
     assert "in no tile" not in done.stderr
     tl.check(out, whole, mosaic)

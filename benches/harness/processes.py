@@ -7,12 +7,16 @@ import os
 import shutil
 import subprocess
 import sys
+import time
 from pathlib import Path
 from typing import Any
 
 from harness.model import Fields
 
 BENCHES = Path(__file__).resolve().parent.parent
+
+# Threads of NumPy's OpenBLAS spin for 75 ms after the import: with two processors, all who measure would have one of them only.
+SPIN = 0.1
 
 
 class WorkerError(Exception):
@@ -82,6 +86,8 @@ class Workers:
             # An installed package has its bytecode. That of a package that is installed in place is written when it is first imported.
             env["PYTHONDONTWRITEBYTECODE"] = ""
             self._running[key] = Worker(backend, self._argv(backend), env)
+            if fresh:
+                time.sleep(SPIN)
         return self._running[key]
 
     def available(self, backend: str, tool: str | None = None) -> bool:

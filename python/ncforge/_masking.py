@@ -15,6 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ncforge._unpack import Plan, plan_of
+from ncforge._values import is_masked_array
 from ncforge.errors import InvalidError
 
 DEFAULT_FILL: dict[str, Any] = {
@@ -213,7 +214,7 @@ class Rules:
 
     def take(self, data: Any, how: Switches) -> Any:
         """Converts values of a program to stored ones."""
-        if isinstance(data, np.ma.MaskedArray):
+        if is_masked_array(data):
             return self._filled(data, how)
         return self._packed(np.asarray(data), how) if how.scale else data
 

@@ -61,6 +61,10 @@ class ChunkChoice:
     raw: dict[str, Any] = field(default_factory=dict, repr=False)
     """All that the command's ``--json`` has."""
 
+    def __str__(self) -> str:
+        shape = "no chunks" if self.chunks is None else " x ".join(map(str, self.chunks))
+        return "\n  ".join([f"{self.variable}: {shape}", *self.reasons])
+
 
 def split(
     source: Path,

@@ -9,7 +9,7 @@ import numpy as np
 from ncforge._index import select_for_writing
 from ncforge._masking import Switches, default_fill
 from ncforge._text import chars
-from ncforge._values import TypeName, Types, UnfitError, at_place, exact, first_place, naming
+from ncforge._values import TypeName, Types, UnfitError, at_place, exact, first_place, is_masked_array, naming
 
 if TYPE_CHECKING:
     from ncforge.variable import Variable
@@ -27,7 +27,7 @@ def assign(variable: Variable, key: Any, value: Any) -> None:
         elif kind == "S1":
             value = _characters(variable, value, how)
         elif kind != "str" and (
-            isinstance(value, np.ma.MaskedArray) or (how.scale and not isinstance(value, str | bytes))
+            is_masked_array(value) or (how.scale and not isinstance(value, str | bytes))
         ):
             value = variable._rules.take(value, how)
         variable._put(key, value, truncate=True)
@@ -78,7 +78,7 @@ def plain_fill(types: Types, kind: TypeName, name: str, value: Any) -> Any:
 def _characters(variable: Variable, value: Any, how: Switches) -> Any:
     """Values for a variable of characters: text is split into characters if there is an encoding."""
     rules = variable._rules
-    if isinstance(value, np.ma.MaskedArray):
+    if is_masked_array(value):
         if value.dtype.kind != "S":
             value = np.ma.MaskedArray(value.data.astype("S1"), np.ma.getmaskarray(value))
         return rules.take(value, Switches(scale=False))
@@ -111,7 +111,7 @@ def _of_user_type(variable: Variable, value: Any, how: Switches) -> Any:
     info = variable._types.info(variable._kind)
     if info["kind"] != "enum":
         return value
-    if isinstance(value, np.ma.MaskedArray):
+    if is_masked_array(value):
         value = variable._rules.take(value, Switches(scale=False))
     given = np.asarray(value)
     odd = ~np.isin(given, [number for _, number in info["members"]])

@@ -48,12 +48,12 @@ class ZipReport:
 
 @dataclass(frozen=True)
 class Problem:
-    """Damage in a zipped file."""
+    """Something in a file that cannot be read, or is not what its checksum says."""
 
     what: str
     """What, where, and how it is known."""
     image: tuple[int, int] | None = None
-    """Bytes of the unzipped file that cannot be read because of it: from, to."""
+    """Of a zipped file: bytes of the unzipped file that cannot be read because of it: from, to."""
     touches: list[str] = field(default_factory=list)
     """Variables that have values among them, or ``header``."""
 
@@ -63,15 +63,22 @@ class VerifyReport:
     """What verifying found. True when nothing is damaged."""
 
     file: str
-    commit: int
-    """Number of the commit that was read."""
-    blocks: int
-    """Blocks and pages of the index that were read."""
+    commit: int | None
+    """Of a zipped file: number of the commit that was read."""
+    blocks: int | None
+    """Of a zipped file: blocks and pages of the index that were read."""
+    variables: int
+    """Variables whose values were read, all or in part."""
     bytes: int
+    """Bytes that were read: stored ones of a zipped file, values of others."""
     problems: list[Problem] = field(default_factory=list)
 
     def __bool__(self) -> bool:
         return not self.problems
+
+    def __str__(self) -> str:
+        lines = [problem.what for problem in self.problems] or ["all is well"]
+        return "\n".join(f"{self.file}: {line}" for line in lines)
 
 
 def zip(
@@ -160,14 +167,16 @@ def compact(path: Path, *, progress: Progress | bool | None = None, **options: U
 
 
 def verify(path: Path, *, progress: Progress | bool | None = None, **options: Unpack[EngineOptions]) -> VerifyReport:
-    """Reads everything in a zipped file and checks it against its checksums. Damage is no error: the report has it.
+    """Reads everything in a file and checks it against its checksums. Damage is no error: the report has it.
 
+    Every chunk, or block of a zipped file, is decoded. Values without a checksum (of classic files, contiguous variables,
+    chunks without zlib or Fletcher-32) are only shown to be there; :func:`ncforge.compare` checks them against another copy.
     The options are ``threads`` and ``memory``. An example is in :func:`zip`.
 
     Raises
     ------
-    InvalidError
-        If the file is not zipped. Other files are checked by :func:`ncforge.compare`, against another copy of them.
+    NotNetcdfError
+        If the file is not a netCDF file, or its header cannot be read.
     """
     with reporter(progress) as report:
         raw = json.loads(_core.verify(path, given(options), report))

@@ -92,6 +92,14 @@ class CopyReport:
     raw: dict[str, Any] = field(default_factory=dict, repr=False)
     """The document that the command prints with ``--json``."""
 
+    def __str__(self) -> str:
+        from ncforge._view import size_words
+
+        sizes = f"{size_words(self.input_bytes)} {self.source_format} -> {size_words(self.output_bytes)} {self.format}"
+        verified = ", verified" if self.verified else ""
+        first = f"{self.input} -> {self.output}: {sizes}, {self.variables} variables, {self.seconds:.3g} s{verified}"
+        return "\n".join([first, *(f"note: {note}" for note in self.notes)])
+
 
 @dataclass(frozen=True)
 class CopyPlan:
@@ -121,6 +129,9 @@ class Largest:
     index: list[int]
     """The first of the elements with this difference."""
 
+    def __str__(self) -> str:
+        return f"{self.by:.4g} at {self.index}"
+
 
 @dataclass(frozen=True)
 class Difference:
@@ -139,10 +150,22 @@ class Difference:
     largest_relative: Largest | None = None
     """The largest difference relative to the larger number."""
 
+    def __str__(self) -> str:
+        text = f"{self.path}: {self.what}"
+        if self.index is not None:
+            text += f", first at {self.index}"
+        if self.left is not None or self.right is not None:
+            text += ": " + " | ".join("nothing" if side is None else side for side in (self.left, self.right))
+        if self.largest_absolute is not None:
+            text += f"; largest difference {self.largest_absolute}"
+        if self.largest_relative is not None:
+            text += f", relative {self.largest_relative}"
+        return text
+
 
 @dataclass(frozen=True)
 class Comparison:
-    """The result of a comparison. True if the files are the same."""
+    """The result of a comparison. True if the files are the same; ``str()`` has a line for each difference."""
 
     differences: list[Difference]
     notes: list[str]
@@ -159,6 +182,10 @@ class Comparison:
 
     def __bool__(self) -> bool:
         return self.same
+
+    def __str__(self) -> str:
+        lines = [*map(str, self.differences), *(f"note: {note}" for note in self.notes)]
+        return "\n".join(["the same" if self.same else f"{len(self.differences)} differences", *lines])
 
 
 @dataclass(frozen=True)

@@ -54,9 +54,9 @@ use self::mosaic::{Mosaic, build, pictures};
 pub use left_out::KeptTile;
 pub use mosaic::Picture;
 pub use options::{CombineOptions, Differing, Holes, TileChunks};
-pub use request::{CombineRequest, SchemeName};
+pub use request::CombineRequest;
 pub(crate) use scheme::RENAMED;
-pub use scheme::{GenericScheme, Placement, Position, SchemeChoice};
+pub use scheme::{GenericScheme, Placement, Position, SchemeChoice, SchemeName};
 
 /// Part of the budget for descriptions of tiles: one in so many.
 const DESCRIPTIONS: u64 = 4;

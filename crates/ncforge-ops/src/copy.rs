@@ -75,7 +75,7 @@ pub use elsewhere::{Elsewhere, EncodedChunks, Encoder, GroupId};
 pub(crate) use engine::engine_below;
 pub use history::history_line;
 pub(crate) use lasting::Lasting;
-pub use options::{Chunks, Codec, CopyOptions, Names};
+pub use options::{Chunks, Codec, CopyOptions, Names, Switches};
 pub use parts::{CodecName, CodingRequest, RunRequest};
 pub use plan::plan;
 pub(crate) use plan::plan_of;

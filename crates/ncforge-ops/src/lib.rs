@@ -11,7 +11,8 @@
 //! * [`doctor`] – what is slow in a file, for whom, by how much, and the command that fixes it;
 //! * [`tune`] – how an array is cut into chunks, from how it will be read and how fast the machine is;
 //! * [`split`] – a whole file into tiles;
-//! * [`zip`] – classic files into compressed blocks and back, compacting and verifying those;
+//! * [`zip`] – classic files into compressed blocks and back, compacting those;
+//! * [`verify`] – every stored value of a file read, and what cannot be;
 //! * [`profile`] – requirements on the layout of files that others publish;
 //! * [`progress`] – how long work tells what it has done, and hears that it shall stop;
 //! * [`refs`] – references to the chunks of files, for readers of Zarr;
@@ -38,6 +39,7 @@ mod source;
 pub mod split;
 pub mod traffic;
 pub mod tune;
+pub mod verify;
 pub mod words;
 mod written;
 pub mod zip;

@@ -1,7 +1,7 @@
 //! Zipping: a classic file into compressed blocks that are read and written in place, and back.
 //!
 //! [`zip`] and [`unzip`] are each other's inverse to the byte. [`compact`] gives back space that updates left
-//! behind, [`verify`] reads and checks everything. For *using* a zipped file nothing of this is needed: a
+//! behind, [`verify`](crate::verify) reads and checks everything. For *using* a zipped file nothing of this is needed: a
 //! [`Dataset`] opens one like any other.
 //!
 //! ```
@@ -21,7 +21,6 @@
 //! ```
 
 mod request;
-mod verify;
 
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -36,7 +35,6 @@ use ncforge::store::{self, BlockStore, FileStore, OutputFile, OutputOptions, Rea
 use ncforge::{Buffer, Dataset, Engine, Error, Result};
 
 pub use request::{UnzipRequest, ZipCodec, ZipRequest};
-pub use verify::{Problem, VerifyReport, verify};
 
 /// Bytes of the image that are moved at a time.
 const WINDOW: u64 = 16 << 20;
@@ -68,7 +66,7 @@ pub struct ZipReport {
 }
 
 /// The zipped file at a path, open for reading.
-fn zipped_store(path: &Path, engine: &Engine) -> Result<ZippedStore> {
+pub(crate) fn zipped_store(path: &Path, engine: &Engine) -> Result<ZippedStore> {
     let file = store::open(path)?;
     // A dataset tells what is wrong with files of other kinds; it opens nothing but headers.
     let data = Dataset::open_with(path, engine)?;
@@ -96,7 +94,7 @@ fn replacing(overwrite: bool) -> OutputOptions {
     OutputOptions { overwrite, ..OutputOptions::default() }
 }
 
-fn go_on(progress: &dyn Progress, what: &str) -> Result<()> {
+pub(crate) fn go_on(progress: &dyn Progress, what: &str) -> Result<()> {
     if progress.stop() { Err(Error::Interrupted(format!("{what}; nothing was written"))) } else { Ok(()) }
 }
 

@@ -139,7 +139,7 @@ pub(crate) fn compact(
     reporting(py, progress, |progress| to_json(&zipping::compact(&path, &request.0.engine()?, progress)?))
 }
 
-/// Reads everything in a zipped file and checks it; what was found, as JSON.
+/// Reads everything in a file and checks it; what was found, as JSON.
 #[pyfunction]
 pub(crate) fn verify(
     py: Python<'_>,
@@ -147,7 +147,9 @@ pub(crate) fn verify(
     request: Asked<EngineRequest>,
     progress: Option<Py<PyAny>>,
 ) -> PyResult<String> {
-    reporting(py, progress, |progress| to_json(&zipping::verify(&path, &request.0.engine()?, progress)?))
+    reporting(py, progress, |progress| {
+        to_json(&ncforge_ops::verify::verify(&path, &request.0.engine()?, progress)?)
+    })
 }
 
 /// Chunk shapes that suit a file's variables, as JSON.

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use clap::Args;
-use ncforge_ops::copy::{CodingRequest, CopyRequest};
+use ncforge_ops::copy::{CodingRequest, CopyRequest, Switches};
 use ncforge_ops::doctor::Profile;
 use ncforge_ops::request::{EndianChoice, RequestError, value};
 
@@ -111,13 +111,16 @@ impl CopyArgs {
             chunks: self.chunks.as_deref().map(|text| value("chunks", text)).transpose()?,
             choosing: self.choosing.request()?,
             coding: CodingRequest { shuffle, ..self.coding.request(self.format.choice()) },
-            fletcher32: self.fletcher32,
+            switches: Switches {
+                fletcher32: self.fletcher32,
+                skip_fill: self.skip_fill,
+                fix_unlimited: self.fix_unlimited,
+                ..Switches::default()
+            },
             filters: self.filters.iter().map(|text| value("filters", text)).collect::<Result<_, _>>()?,
             keep_digits: self.keep_digits,
             keep_bits: self.keep_bits,
             endian: self.endian,
-            skip_fill: self.skip_fill,
-            fix_unlimited: self.fix_unlimited,
             profile: self.profile,
             run: self.run.request(&self.only, &self.written, history),
             ..CopyRequest::default()

@@ -53,8 +53,8 @@ Example:
 
 const VERIFY_AFTER: &str = "\
 Examples:
-  ncforge verify station.ncz
-  ncforge verify archive/*.ncz || echo damaged";
+  ncforge verify sst.nc station.ncz
+  ncforge verify archive/*.nc || echo damaged";
 
 /// Unzip a zipped file.
 ///
@@ -89,14 +89,15 @@ pub(crate) struct CompactArgs {
     pub(crate) global: GlobalArgs,
 }
 
-/// Read everything in zipped files and check it against its checksums.
+/// Read everything in files, and check it against its checksums.
 ///
-/// Damage is reported with the variables that it touches; everything else stays readable. Exit code 3 if anything is damaged.
-/// Other netCDF files are checked by `ncforge compare`, against another copy of them.
+/// Decodes every chunk, or zipped block, and reports what cannot be read, with the variables concerned; everything else stays
+/// readable. Exit code 3 if anything is damaged. Values without a checksum (classic files, contiguous variables, chunks without
+/// zlib or Fletcher-32) are only shown to be there: `ncforge compare` checks them against another copy of the file.
 #[derive(Args, Debug)]
 #[command(after_long_help = VERIFY_AFTER)]
 pub(crate) struct VerifyArgs {
-    /// Zipped files
+    /// Files, or URLs
     #[arg(required = true, value_name = "FILE")]
     pub(crate) files: Vec<PathBuf>,
     #[command(flatten)]

@@ -1,8 +1,8 @@
 //! `ncforge verify`
 
 use ncforge_ops::progress::Progress;
-use ncforge_ops::words::{count, many};
-use ncforge_ops::zip::{VerifyReport, verify};
+use ncforge_ops::verify::{VerifyReport, verify};
+use ncforge_ops::words::{bytes, count, many};
 use serde_json::json;
 
 use super::Context;
@@ -48,12 +48,17 @@ fn tell(report: &VerifyReport, printer: &Printer) {
     for p in &report.problems {
         let touches = match p.touches.as_slice() {
             [] if p.image.is_some() => " (no values)".to_owned(),
+            // Those of other files name their variable.
+            _ if report.commit.is_none() => String::new(),
             [] => String::new(),
             names => format!(" (touches {})", names.join(", ")),
         };
         printer.line(format_args!("{}{touches}", p.what));
     }
-    let what = format!("{} blocks and pages, commit {}", count(report.blocks), report.commit);
+    let what = match (report.blocks, report.commit) {
+        (Some(blocks), Some(commit)) => format!("{} blocks and pages, commit {commit}", count(blocks)),
+        _ => format!("{}, {} of values", many(report.variables, "variable"), bytes(report.bytes)),
+    };
     match report.problems.len() as u64 {
         0 => printer.note(format_args!("{}: all is well: {what}", report.file)),
         n => printer.note(format_args!("{}: {}: {what}", report.file, many(n, "problem"))),

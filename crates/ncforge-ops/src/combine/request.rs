@@ -7,40 +7,10 @@ use std::str::FromStr;
 use serde::{Deserialize, Serialize};
 
 use super::options::{CombineOptions, Differing, Holes, TileChunks};
-use super::scheme::{GenericScheme, Placement, SchemeChoice};
+use super::scheme::{GenericScheme, Placement, SchemeChoice, SchemeName};
 use crate::copy::{ChunkSpec, CodingRequest, CopyOptions, RunRequest};
 use crate::request::{BadValue, RequestError, Size, Times, list, path, text_of, words};
 use ncforge::{Engine, Result as NcResult};
-
-/// Schemes of tiles, by name.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum SchemeName {
-    /// The one that recognises the tiles.
-    #[default]
-    Auto,
-    /// NEMO.
-    Nemo,
-    /// FMS.
-    Fms,
-    /// ROMS.
-    Roms,
-    /// WRF.
-    Wrf,
-    /// MITgcm.
-    Mitgcm,
-    /// As `place` says.
-    Generic,
-}
-
-words!(SchemeName:
-    (SchemeName::Auto, "auto", [], "The one that recognises the tiles"),
-    (SchemeName::Nemo, "nemo", ["xios", "ioipsl"], "NEMO, XIOS, IOIPSL: attributes DOMAIN_*"),
-    (SchemeName::Fms, "fms", ["mom"], "FMS (MOM, AM4, FV3, SHiELD): domain_decomposition"),
-    (SchemeName::Roms, "roms", ["croco"], "ROMS, CROCO: partition"),
-    (SchemeName::Wrf, "wrf", [], "WRF, one file a process: *_PATCH_*"),
-    (SchemeName::Mitgcm, "mitgcm", [], "MITgcm, package MNC: tile_number"),
-    (SchemeName::Generic, "generic", [], "As --place says"),
-);
 
 words!(Holes:
     (Holes::Fill, "fill", [], "_FillValue, else missing_value, else the type's fill value"),
@@ -168,12 +138,6 @@ impl CombineRequest {
             });
         }
         Ok(match self.scheme {
-            SchemeName::Auto => SchemeChoice::Auto,
-            SchemeName::Nemo => SchemeChoice::Nemo,
-            SchemeName::Fms => SchemeChoice::Fms,
-            SchemeName::Roms => SchemeChoice::Roms,
-            SchemeName::Wrf => SchemeChoice::Wrf,
-            SchemeName::Mitgcm => SchemeChoice::Mitgcm,
             SchemeName::Generic if self.place.is_empty() => {
                 return Err(RequestError::Lacks {
                     option: "scheme",
@@ -195,6 +159,7 @@ impl CombineRequest {
                     pattern: self.names.clone(),
                 })
             }
+            name => SchemeChoice::Named(name),
         })
     }
 

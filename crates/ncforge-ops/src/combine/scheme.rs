@@ -13,53 +13,84 @@ mod nemo;
 mod roms;
 mod wrf;
 
+use crate::request::{Words, words};
 use ncforge::Result;
 
 pub(crate) use convention::{AxisPlace, Header, Place, Scheme, Span, may_differ};
 pub use generic::{GenericScheme, Placement, Position};
 pub(crate) use names::RENAMED;
 
-/// Which scheme the tiles follow.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub enum SchemeChoice {
-    /// The one that recognises the first tile.
+/// Schemes of tiles, by name. A new one is a variant, a line in each of the two lists below, and a module.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum SchemeName {
+    /// The one that recognises the tiles.
     #[default]
     Auto,
-    /// NEMO, XIOS, IOIPSL: global attributes `DOMAIN_*`.
+    /// NEMO.
     Nemo,
-    /// FMS (MOM, AM4, FV3, SHiELD): `domain_decomposition` of coordinate variables.
+    /// FMS.
     Fms,
-    /// ROMS, CROCO: global attribute `partition`.
+    /// ROMS.
     Roms,
-    /// WRF with one file a process: global attributes `*_PATCH_*`.
+    /// WRF.
     Wrf,
-    /// MITgcm's MNC package: global attribute `tile_number`.
+    /// MITgcm.
     Mitgcm,
+    /// As `place` says.
+    Generic,
+}
+
+words!(SchemeName:
+    (SchemeName::Auto, "auto", [], "The one that recognises the tiles"),
+    (SchemeName::Nemo, "nemo", ["xios", "ioipsl"], "NEMO, XIOS, IOIPSL: attributes DOMAIN_*"),
+    (SchemeName::Fms, "fms", ["mom"], "FMS (MOM, AM4, FV3, SHiELD): domain_decomposition"),
+    (SchemeName::Roms, "roms", ["croco"], "ROMS, CROCO: partition"),
+    (SchemeName::Wrf, "wrf", [], "WRF, one file a process: *_PATCH_*"),
+    (SchemeName::Mitgcm, "mitgcm", [], "MITgcm, package MNC: tile_number"),
+    (SchemeName::Generic, "generic", [], "As --place says"),
+);
+
+type Make = fn() -> Box<dyn Scheme>;
+
+/// The schemes that can be recognised, in the order in which that is tried.
+const KNOWN: [(SchemeName, Make); 5] = [
+    (SchemeName::Nemo, || Box::new(nemo::Nemo)),
+    (SchemeName::Fms, || Box::new(fms::Fms)),
+    (SchemeName::Roms, || Box::new(roms::Roms)),
+    (SchemeName::Wrf, || Box::new(wrf::Wrf)),
+    (SchemeName::Mitgcm, || Box::new(mitgcm::Mitgcm)),
+];
+
+/// Which scheme the tiles follow.
+#[derive(Clone, Debug, PartialEq)]
+pub enum SchemeChoice {
+    /// A known one; the one that recognises the first tile, if the name is not of a known one.
+    Named(SchemeName),
     /// As the user says.
     Generic(GenericScheme),
 }
 
+impl Default for SchemeChoice {
+    fn default() -> Self {
+        SchemeChoice::Named(SchemeName::Auto)
+    }
+}
+
 /// The scheme that was asked for, or that recognises the tile.
 pub(crate) fn find(choice: &SchemeChoice, tile: &Header<'_>) -> Result<Box<dyn Scheme>> {
-    let all: [fn() -> Box<dyn Scheme>; 5] = [
-        || Box::new(nemo::Nemo),
-        || Box::new(fms::Fms),
-        || Box::new(roms::Roms),
-        || Box::new(wrf::Wrf),
-        || Box::new(mitgcm::Mitgcm),
-    ];
-    let asked: Box<dyn Scheme> = match choice {
-        SchemeChoice::Auto => {
-            let found = all.iter().map(|make| make()).find(|s| s.detect(tile));
-            return found.ok_or_else(|| tile.has_no_scheme());
-        }
-        SchemeChoice::Nemo => Box::new(nemo::Nemo),
-        SchemeChoice::Fms => Box::new(fms::Fms),
-        SchemeChoice::Roms => Box::new(roms::Roms),
-        SchemeChoice::Wrf => Box::new(wrf::Wrf),
-        SchemeChoice::Mitgcm => Box::new(mitgcm::Mitgcm),
+    let name = match choice {
         SchemeChoice::Generic(spec) => return Ok(Box::new(spec.clone())),
+        SchemeChoice::Named(name) => name,
     };
+    let Some((_, make)) = KNOWN.iter().find(|(known, _)| known == name) else {
+        let found = KNOWN.iter().map(|(_, make)| make()).find(|s| s.detect(tile));
+        return found.ok_or_else(|| {
+            let about = |name| SchemeName::WORDS.iter().find(|w| w.value == name).map_or("", |w| w.about);
+            let marks: Vec<&str> = KNOWN.iter().map(|&(name, _)| about(name)).collect();
+            tile.has_no_scheme(&marks.join("; "))
+        });
+    };
+    let asked = make();
     match asked.detect(tile) {
         true => Ok(asked),
         false => Err(tile.wrong(format!("is no tile of the scheme {}", asked.name()))),

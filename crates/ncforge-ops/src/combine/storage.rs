@@ -55,7 +55,7 @@ pub(crate) fn decide(
 }
 
 fn wants_codec(copy: &CopyOptions) -> bool {
-    matches!(copy.codec, Codec::Deflate | Codec::Zstd | Codec::Auto { .. }) || copy.fletcher32
+    matches!(copy.codec, Codec::Deflate | Codec::Zstd | Codec::Auto { .. }) || copy.switches.fletcher32
 }
 
 /// The tiles' own format, or of the classic ones the first that can hold the whole.

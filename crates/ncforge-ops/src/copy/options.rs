@@ -3,6 +3,8 @@
 use std::path::Path;
 use std::time::Duration;
 
+use serde::{Deserialize, Serialize};
+
 use super::spec::{ChunkSpec, FilterSpec};
 use crate::choosing::Choosing;
 use crate::profile::Profile;
@@ -62,6 +64,20 @@ impl Names {
     }
 }
 
+/// Options of a copy that are on or off, as users and the library give them: all off by default.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Switches {
+    /// Whether every chunk gets a checksum, besides those that have one in the source and are copied with their filters.
+    pub fletcher32: bool,
+    /// Whether chunks that hold nothing but the fill value are left out; they read the same.
+    pub skip_fill: bool,
+    /// Whether unlimited dimensions become fixed ones of their length.
+    pub fix_unlimited: bool,
+    /// Where only some variables are copied: whether dimensions that nothing uses come along.
+    pub all_dimensions: bool,
+}
+
 /// What a copy is asked to do. The default is a copy that changes nothing.
 #[derive(Clone, Debug)]
 pub struct CopyOptions {
@@ -81,29 +97,23 @@ pub struct CopyOptions {
     /// Whether bytes are shuffled before compression. `None`: yes where the elements are larger than a byte, and
     /// with [`Codec::Keep`] as in the source.
     pub shuffle: Option<bool>,
-    /// Whether every chunk gets a checksum (besides those that have one in the source and are kept).
-    pub fletcher32: bool,
+    /// What is only on or off.
+    pub switches: Switches,
     /// Filters of single variables; they win over the codec.
     pub filters: Vec<FilterSpec>,
     /// A variable of fixed shape with fewer bytes is not chunked, unless its source is and chunks are kept.
     pub min_chunked: u64,
     /// Only these variables, and the dimensions and types that they use. `None`: all.
     pub only: Option<Names>,
-    /// With `only`: keep all dimensions all the same.
-    pub all_dimensions: bool,
     /// Values of these variables only; the others are defined and read as fill. `None`: all.
     pub values_of: Option<Names>,
     /// Byte order of all numbers in netCDF-4 output. `None`: the source's.
     pub endian: Option<Endian>,
-    /// Whether chunks that hold nothing but the fill value are left out of the output. They read the same.
-    pub skip_fill: bool,
     /// How values of float and double lose bits, so that they compress better. Coordinates, their bounds, and
     /// variables that were quantized before keep all of theirs. `None`: no value changes.
     pub quantize: Option<Quantize>,
     /// Requirements that the output's layout shall meet; where they say nothing, the other options count.
     pub profile: Option<Profile>,
-    /// Whether unlimited dimensions become fixed ones of their current length.
-    pub unlimited_to_fixed: bool,
     /// A line to put in front of the global attribute `history`. `None`: the attribute is left alone.
     pub history: Option<String>,
     /// Whether an existing output may be replaced (at the end, in one step).
@@ -191,18 +201,15 @@ impl Default for CopyOptions {
             codec: Codec::Keep,
             level: None,
             shuffle: None,
-            fletcher32: false,
+            switches: Switches::default(),
             filters: Vec::new(),
             min_chunked: 8 << 10,
             only: None,
-            all_dimensions: false,
             values_of: None,
             endian: None,
-            skip_fill: false,
             quantize: None,
             profile: None,
             chunked_format: false,
-            unlimited_to_fixed: false,
             history: None,
             overwrite: false,
             resume: false,

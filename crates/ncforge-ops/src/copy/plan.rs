@@ -87,7 +87,7 @@ pub(crate) fn plan_with(
             moved,
             memory,
             threads,
-            skip_fill: options.skip_fill,
+            skip_fill: options.switches.skip_fill,
             quantize,
             all_filters: options.profile == Some(Profile::Virtual),
         };
@@ -118,7 +118,7 @@ pub(crate) fn plan_with(
         notes,
         schema,
         work,
-        skip_fill: options.skip_fill,
+        skip_fill: options.switches.skip_fill,
         chosen,
     })
 }

@@ -5,7 +5,7 @@ use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
-use super::options::{Chunks, CopyOptions, Names};
+use super::options::{Chunks, CopyOptions, Names, Switches};
 use super::parts::{CodingRequest, RunRequest};
 use super::spec::{ChunkSpec, FilterSpec};
 use crate::choosing::{ChoosingRequest, Reads};
@@ -81,8 +81,9 @@ pub struct CopyRequest {
     /// Format and compression.
     #[serde(flatten)]
     pub coding: CodingRequest,
-    /// Whether every chunk gets a checksum. Default: those that have one in the input and are copied with their filters.
-    pub fletcher32: bool,
+    /// What is only on or off.
+    #[serde(flatten)]
+    pub switches: Switches,
     /// Filters of single variables, as `nccopy -F` takes them: `tas|pr,shuffle|deflate,1`, `v,none`. They win over the codec.
     #[serde(deserialize_with = "list")]
     pub filters: Vec<FilterSpec>,
@@ -93,17 +94,11 @@ pub struct CopyRequest {
     pub keep_bits: Option<u32>,
     /// Byte order of numbers in netCDF-4 output. Default: `keep`.
     pub endian: EndianChoice,
-    /// Whether chunks that hold nothing but the fill value are left out; they read the same. Default: no.
-    pub skip_fill: bool,
-    /// Whether unlimited dimensions become fixed ones of their length. Default: no.
-    pub fix_unlimited: bool,
     /// Requirements that the layout of the output meets. Default: none.
     pub profile: Option<Profile>,
     /// Only the variables in these groups, and in the groups below, by path; with `vars` those, too. Default: all.
     #[serde(deserialize_with = "list_or_none")]
     pub groups: Option<Vec<String>>,
-    /// With `vars` or `groups`: whether dimensions that nothing uses come along. Default: no.
-    pub all_dimensions: bool,
     /// Values of these variables only; the others are defined, and read as their fill value. Default: all.
     #[serde(deserialize_with = "list_or_none")]
     pub values_of: Option<Vec<String>>,
@@ -147,17 +142,14 @@ impl CopyRequest {
             chunked_format: chunks == Chunks::Auto && self.choosing.storage == Some(StorageKind::Object),
             chunks,
             choosing: choosing.choosing(true),
-            fletcher32: self.fletcher32,
+            switches: self.switches,
             filters: self.filters.clone(),
             min_chunked: self.min_chunked.map_or(options.min_chunked, |size| size.0),
             only,
-            all_dimensions: self.all_dimensions,
             values_of: self.values_of.clone().map(|vars| Names { vars, groups: Vec::new() }),
             endian: self.endian.0,
-            skip_fill: self.skip_fill,
             quantize: self.quantize()?,
             profile: self.profile,
-            unlimited_to_fixed: self.fix_unlimited,
             header_room: self.header_space.map(|size| size.0),
             ..options
         })

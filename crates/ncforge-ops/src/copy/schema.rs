@@ -49,7 +49,7 @@ pub(crate) fn translate(source: &Schema, path: &str, options: &CopyOptions) -> R
     let mut schema = keep.apply(source);
     let format = format_of(source, &schema, options)?;
     schema.format = format;
-    if options.unlimited_to_fixed {
+    if options.switches.fix_unlimited {
         // A dimension without a record yet stays unlimited: length 0 means just that in every netCDF format.
         schema.dims.iter_mut().filter(|d| d.len > 0).for_each(|d| d.unlimited = false);
     }
@@ -162,7 +162,7 @@ impl Keep {
             keep.dtype(s, var.dtype);
             var.attrs.iter().for_each(|a| keep.dtype(s, a.dtype));
         }
-        if options.all_dimensions {
+        if options.switches.all_dimensions {
             (0..s.dims.len()).for_each(|d| keep.dim(s, DimId(d)));
         }
         for g in keep.groups.clone() {

@@ -106,7 +106,7 @@ fn classic_has_none(schema: &Schema, options: &CopyOptions) -> Result<Vec<String
     {
         wishes.push("compression");
     }
-    if options.fletcher32 {
+    if options.switches.fletcher32 {
         wishes.push("checksums");
     }
     if wishes.is_empty() {
@@ -435,7 +435,7 @@ fn filters_of(schema: &Schema, v: VarId, options: &CopyOptions, method: Method) 
         Codec::Deflate => compressed(filters::deflate(options.level.unwrap_or(USUAL_DEFLATE_LEVEL))),
         Codec::Zstd => compressed(filters::zstd(options.level.map_or(USUAL_ZSTD_LEVEL, u32::cast_signed))),
     };
-    if options.fletcher32 && !list.iter().any(|f| f.id == FLETCHER32) {
+    if options.switches.fletcher32 && !list.iter().any(|f| f.id == FLETCHER32) {
         // Last: the checksum is of the bytes in the file, and is checked before they are inflated.
         list.push(filters::fletcher32());
     }

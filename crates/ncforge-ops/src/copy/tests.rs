@@ -439,11 +439,8 @@ fn what_was_chosen_outlives_an_interruption() {
             let stopped = copy(&a, &b, &begun, &e, &StopAt(Counter::default(), stop));
             assert!(matches!(stopped, Err(Error::Interrupted(_))), "{stop}: {stopped:?}");
             copy(&a, &b, &resumed, &e, &Silent).unwrap();
-            assert_eq!(
-                std::fs::read(&b).unwrap(),
-                std::fs::read(folder.path("whole.nc")).unwrap(),
-                "{first:?} {stop}"
-            );
+            let whole = std::fs::read(folder.path("whole.nc")).unwrap();
+            assert_eq!(std::fs::read(&b).unwrap(), whole, "{first:?} {stop}");
             std::fs::remove_file(&b).unwrap();
         }
         assert_same(&a, &folder.path("whole.nc"), &e);
@@ -474,13 +471,9 @@ fn damage_is_found_by_verifying() {
     let plan = plan(&source, &netcdf4("auto", Codec::None), &e).unwrap();
     let mut claim = OutputFile::create(&folder.path("b.nc"), false).unwrap();
     let memory = Memory::of(8 << 20);
-    let header = Header {
-        journal: VERSION,
-        source: Identity::of(&folder.path("a.nc")).unwrap(),
-        plan: 0,
-        history: None,
-        chosen: Default::default(),
-    };
+    let of_source = Identity::of(&folder.path("a.nc")).unwrap();
+    let chosen = Default::default();
+    let header = Header { journal: VERSION, source: of_source, plan: 0, history: None, chosen };
     let task = run::Task {
         source: &source,
         plan: &plan,

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use ncforge::{Atomic, Engine, EngineOptions, Format, Hyperslab};
-use ncforge_ops::combine::{CombineOptions, SchemeChoice, TileChunks, combine};
+use ncforge_ops::combine::{CombineOptions, SchemeChoice, SchemeName, TileChunks, combine};
 use ncforge_ops::copy::{ChunkSpec, Codec, CopyOptions};
 use ncforge_ops::progress::Silent;
 
@@ -42,7 +42,7 @@ impl Job<'_> {
         };
         let options = CombineOptions {
             // The tiles have their position in two conventions.
-            scheme: SchemeChoice::Nemo,
+            scheme: SchemeChoice::Named(SchemeName::Nemo),
             chunks,
             copy: CopyOptions {
                 format: Some(if deflate { Format::Netcdf4 } else { Format::Cdf2 }),

@@ -154,11 +154,13 @@ impl std::str::FromStr for DriverAsk {
 
     /// `ncforge`, `raw`, `mpi-io`, `netcdf-c` (also `libnetcdf`), `hdf5` (also `h5`), or the path of a library of netCDF-C or of HDF5.
     fn from_str(text: &str) -> Result<Self, String> {
+        if let Some(name) = system(text) {
+            return Ok(DriverAsk::Library(name.into()));
+        }
         match text {
             "ncforge" => Ok(DriverAsk::Ncforge),
             "raw" => Ok(DriverAsk::Raw),
             "mpi-io" => Ok(DriverAsk::MpiIo),
-            name if system(name).is_some() => Ok(DriverAsk::Library(system(name).unwrap_or(name).into())),
             path if path.contains('/') || path.contains(".so") => Ok(DriverAsk::Library(path.into())),
             other => {
                 let meant = did_you_mean(other, &["ncforge", "raw", "mpi-io", "netcdf-c", "hdf5"]);

@@ -6,7 +6,7 @@ use ncforge::codec::filters::{self, FLETCHER32};
 use ncforge::model::{Filter, GroupId, Storage, VarId};
 use ncforge::{Format, Schema};
 use ncforge_ops::copy::{
-    ChunkChoice, ChunkSpec, CodingRequest, CopyRequest, FilterSpec, RunRequest, VarChunks,
+    ChunkChoice, ChunkSpec, CodingRequest, CopyRequest, FilterSpec, RunRequest, Switches, VarChunks,
 };
 use ncforge_ops::request::{FormatChoice, Size, Words};
 
@@ -18,7 +18,7 @@ use crate::exit::{Failure, Result};
 pub(super) fn translate(args: &NccopyArgs, source: &Schema) -> Result<CopyRequest> {
     let mut request = CopyRequest {
         coding: CodingRequest { format: FormatChoice(format(args, source)?), ..CodingRequest::default() },
-        fix_unlimited: args.fixed,
+        switches: Switches { fix_unlimited: args.fixed, ..Switches::default() },
         run: RunRequest {
             overwrite: true,
             verify: args.verify,
@@ -172,7 +172,7 @@ fn choose_objects(args: &NccopyArgs, source: &Schema, request: &mut CopyRequest)
     }
     if !args.only_vars.is_empty() {
         request.run.vars = Some(variables(source, &args.only_vars)?);
-        request.all_dimensions = true;
+        request.switches.all_dimensions = true;
     }
     if !args.data_groups.is_empty() {
         request.values_of = Some(variables_of_groups(source, &args.data_groups)?);

@@ -100,8 +100,8 @@ pub(crate) fn build(
         engine: engine.clone(),
         var_groups: Vec::new(),
     };
-    check_holes(&mosaic, options)?;
     mosaic.holes = holes::holes(&mosaic)?;
+    check_holes(&mosaic, options)?;
     mosaic.layouts = chunks::layouts(&mosaic, &head, &scanned)?;
     if mosaic.existing.is_none() {
         coords::patch(&mut mosaic, options)?;
@@ -279,13 +279,11 @@ fn patterns(
 
 /// An error where holes are not allowed, or mean files that were not given.
 fn check_holes(mosaic: &Mosaic, options: &CombineOptions) -> Result<()> {
-    if mosaic.existing.is_some() {
-        return Ok(());
-    }
-    let Some(p) = mosaic.patterns.iter().find(|p| p.hole_elements > 0) else { return Ok(()) };
+    let mut patterns = mosaic.patterns.iter().zip(&mosaic.holes);
+    let Some((p, holes)) = patterns.find(|(_, holes)| holes.points > 0) else { return Ok(()) };
     let names: Vec<&str> = p.dims.iter().map(|d| mosaic.schema.dim(*d).name.as_str()).collect();
-    let places: Vec<String> = p
-        .holes
+    let places: Vec<String> = holes
+        .boxes
         .iter()
         .take(MOST_NAMES)
         .map(|h| {
@@ -295,17 +293,19 @@ fn check_holes(mosaic: &Mosaic, options: &CombineOptions) -> Result<()> {
         })
         .collect();
     let what = format!(
-        "{} of ({}) {} in no tile: {}{}",
-        many(p.hole_elements, "point"),
+        "{} of ({}) {} in no tile{}: {}{}",
+        many(holes.points, "point"),
         names.join(", "),
-        if p.hole_elements == 1 { "is" } else { "are" },
+        if holes.points == 1 { "is" } else { "are" },
+        if mosaic.existing.is_some() { ", nor in the output that exists" } else { "" },
         places.join("; "),
-        if p.holes.len() > MOST_NAMES { " and more" } else { "" }
+        if holes.boxes.len() > MOST_NAMES { " and more" } else { "" }
     );
     if options.holes == Holes::Error {
         return Err(Error::TilesUnless { what, unless: TileOption::HolesFill });
     }
-    if !options.allow_missing && !mosaic.scheme.leaves_out_tiles() {
+    // Tiles that are put into a file come one by one.
+    if mosaic.existing.is_none() && !options.allow_missing && !mosaic.scheme.leaves_out_tiles() {
         return Err(Error::TilesUnless {
             what: format!(
                 "{what}. {} writes every tile: some are missing",

@@ -103,14 +103,13 @@ impl Header<'_> {
         Error::Tiles(format!("`{}` {}", self.path.display(), what.as_ref()))
     }
 
-    /// The error for a tile that no scheme recognises.
-    pub(super) fn has_no_scheme(&self) -> Error {
+    /// The error for a tile that no scheme recognises; `marks` are what they look for.
+    pub(super) fn has_no_scheme(&self, marks: &str) -> Error {
         match self.mesh() {
             Some(what) => Error::Unsupported { path: self.path.display().to_string(), what: what.to_owned() },
-            None => self.wrong(
-                "does not say which part of a whole it is: it has none of the attributes DOMAIN_* (NEMO, XIOS), \
-                 domain_decomposition (FMS), partition (ROMS), *_PATCH_* (WRF), tile_number (MITgcm)",
-            ),
+            None => self.wrong(format!(
+                "does not say which part of a whole it is by attributes that are known ({marks})"
+            )),
         }
     }
 

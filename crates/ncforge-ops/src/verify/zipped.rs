@@ -3,45 +3,16 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use serde::Serialize;
-
-use super::{go_on, zipped_store};
+use super::report::{Problem, VerifyReport};
 use crate::progress::Progress;
+use crate::zip::{go_on, zipped_store};
 use ncforge::model::VarId;
 use ncforge::raw::{Container, Place, classic};
 use ncforge::store::zipped::Reach;
 use ncforge::{Engine, Result};
 
-/// What is wrong with a zipped file.
-#[derive(Clone, Debug, Serialize)]
-pub struct Problem {
-    /// What, where, and how it is known.
-    pub what: String,
-    /// Bytes of the image that cannot be read because of it: from, to.
-    pub image: Option<(u64, u64)>,
-    /// If not all of these: how many bytes at the beginning of every so many.
-    pub every: Option<(u64, u64)>,
-    /// Variables that have values among them, or `header`.
-    pub touches: Vec<String>,
-}
-
-/// What verifying found.
-#[derive(Clone, Debug, Serialize)]
-pub struct VerifyReport {
-    /// The file.
-    pub file: String,
-    /// Number of the commit that was looked at.
-    pub commit: u64,
-    /// Blocks and pages of the index read.
-    pub blocks: u64,
-    /// Bytes read and checked.
-    pub bytes: u64,
-    /// What is wrong; nothing if all is well.
-    pub problems: Vec<Problem>,
-}
-
 /// Reads the index and every block of a zipped file and checks them.
-pub fn verify(path: &Path, engine: &Engine, progress: &dyn Progress) -> Result<VerifyReport> {
+pub(super) fn verify(path: &Path, engine: &Engine, progress: &dyn Progress) -> Result<VerifyReport> {
     let zipped = Arc::new(zipped_store(path, engine)?);
     // A damaged index is found below; the count is for the bar.
     progress.begin("verify", zipped.survey().map_or(zipped.backing().len(), |s| s.total.stored));
@@ -64,7 +35,9 @@ pub fn verify(path: &Path, engine: &Engine, progress: &dyn Progress) -> Result<V
             every: d.image.and_then(|r| r.every),
         })
         .collect();
-    Ok(VerifyReport { file: path.display().to_string(), commit, blocks, bytes, problems })
+    let variables = container.schema().vars.len() as u64;
+    let file = path.display().to_string();
+    Ok(VerifyReport { file, commit: Some(commit), blocks: Some(blocks), variables, bytes, problems })
 }
 
 /// What has bytes in a range of the image.
