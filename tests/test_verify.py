@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import h5py
 import netCDF4
 import numpy as np
 import pytest
-from conftest import DATA, Run
 
 import ncforge
+from conftest import DATA, Run
 
-FILTERS = {
+FILTERS: dict[str, dict[str, Any]] = {
     "zlib": {"compression": "zlib"},
     "fletcher32": {"fletcher32": True},
     "shuffle-zlib-fletcher32": {"compression": "zlib", "shuffle": True, "fletcher32": True},
