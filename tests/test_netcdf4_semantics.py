@@ -309,6 +309,26 @@ def test_files_in_memory(tmp_path: Path) -> None:
     assert [p.name for p in tmp_path.iterdir()] == ["kept.nc"]
 
 
+@pytest.mark.parametrize("mode", ["r+", "a", "as"])
+def test_memory_is_no_way_to_a_file_on_disk(tmp_path: Path, mode: str) -> None:
+    path = tmp_path / "v.nc"
+    write(path, "NETCDF4", "i4", {}, [1, 2])
+    kept = path.read_bytes()
+    for persist in (False, True):
+        with pytest.raises(OSError, match="copy the file"):
+            ncforge.Dataset(path, mode, diskless=True, persist=persist)
+    for memory in (kept, bytearray(kept), 1024):
+        for module in (netCDF4, ncforge) if mode != "as" else (ncforge,):
+            with pytest.raises(ValueError, match="'r' or 'w'"):
+                module.Dataset(path, mode, memory=memory)
+    assert path.read_bytes() == kept
+    if mode != "r+":
+        for module in (netCDF4, ncforge):
+            with module.Dataset(tmp_path / "new.nc", mode, diskless=True) as ds:
+                ds.createDimension("x", 2)
+            assert not (tmp_path / "new.nc").exists()
+
+
 def test_layout_and_its_drawing(tmp_path: Path) -> None:
     path = tmp_path / "layout.nc"
     with ncforge.Dataset(path, "w") as ds:
