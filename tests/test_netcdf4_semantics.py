@@ -183,6 +183,69 @@ def test_writing_with_lists_and_past_the_end(tmp_path: Path, fmt: Any, suffix: s
     assert np.array_equal(stored[0], stored[1])
 
 
+ONE: list[tuple[str, str, Any, Any]] = [
+    ("i4", "tx", slice(None), np.full((1, 3), 7)),
+    ("i4", "tx", ..., np.full((1, 3), 7)),
+    ("i4", "tx", slice(2, None), np.full((1, 3), 7)),
+    ("i4", "tx", slice(None, None, 2), np.full((1, 3), 7)),
+    ("i4", "tx", (slice(None), 0), [7]),
+    ("i4", "tx", (slice(None), [0, 2]), np.full((1, 2), 7)),
+    ("i4", "xt", (0, slice(None)), [7]),
+    ("i4", "xt", slice(None), [[7], [8], [9]]),
+    ("i4", "xt", ([0, 2], slice(None)), [[7], [8]]),
+    ("f4", "t", slice(None), [7]),
+    ("f4", "t", slice(None), np.ma.masked_all(1)),
+    ("S1", "t", slice(None), np.array([b"z"])),
+    (str, "t", slice(None), np.array(["z"], object)),  # type: ignore[list-item]
+    # Single values are written to all.
+    ("i4", "tx", slice(None), 7),
+    ("i4", "tx", (slice(1, None), 0), np.int32(7)),
+    ("f4", "t", slice(None), np.ma.masked),
+    ("f4", "t", slice(None), np.array(7.5)),
+    ("i4", "t", slice(4, None), 7),
+    ("i4", "xt", slice(None), 7),
+    ("S1", "t", slice(None), "z"),
+    ("S1", "t", slice(None), b"z"),
+    # Not of unlimited dimensions.
+    ("i4", "xy", (slice(None), [0, 2]), np.full((1, 2), 7)),
+    ("i4", "tx", slice(0, 3), np.full((1, 3), 7)),
+]
+
+
+@pytest.mark.parametrize("records", [4, 0])
+@pytest.mark.parametrize(("kind", "dims", "key", "value"), ONE, ids=range(len(ONE)))
+def test_data_of_one_record_are_written_to_one_record(
+    tmp_path: Path, kind: Any, dims: str, key: Any, value: Any, records: int
+) -> None:
+    stored = []
+    for module in (netCDF4, ncforge):
+        path = tmp_path / f"{module.__name__}.nc"
+        with module.Dataset(path, "w") as ds:
+            for name, length in (("t", None), ("x", 3), ("y", 3)):
+                ds.createDimension(name, length)
+            v = ds.createVariable("v", kind, tuple(dims))
+            shape = [records if name == "t" else 3 for name in dims]
+            v[tuple(slice(0, n) for n in shape)] = np.arange(np.prod(shape)).reshape(shape).astype(kind).astype(v.dtype)
+            v[key] = value
+        with netCDF4.Dataset(path) as nc:
+            nc["v"].set_auto_mask(False)
+            stored.append(nc["v"][...].tolist())
+    assert stored[1] == stored[0]
+
+
+@pytest.mark.parametrize("key", [slice(None), ..., (slice(None), slice(0, 3)), slice(4, None)])
+def test_values_for_no_records_are_an_error(tmp_path: Path, key: Any) -> None:
+    with ncforge.Dataset(tmp_path / "v.nc", "w") as ds:
+        ds.createDimension("t", None)
+        ds.createDimension("x", 3)
+        v = ds.createVariable("v", "i4", ("t", "x"))
+        with pytest.raises(IndexError, match=r"`v`.*how many records"):
+            v[key] = [7, 8, 9]
+        v[key] = np.zeros((0, 3))
+        v[:] = 7
+        assert v.shape == (0, 3)
+
+
 @pytest.mark.parametrize(
     "options",
     [

@@ -261,13 +261,14 @@ def exact(values: Any, dtype: np.dtype[Any], truncate: bool = False) -> np.ndarr
     if dtype.kind == "S" and isinstance(values, str):
         values = values.encode()
     if dtype.kind == "S" and isinstance(values, bytes):
-        return np.frombuffer(values, "S1")
+        # One character is a single value: it has no dimension along which records could be counted.
+        return np.frombuffer(values, "S1").reshape(() if len(values) == 1 else -1)
     array = np.asarray(values)
     if array.dtype == dtype:
-        return np.ascontiguousarray(array)
+        return np.asarray(array, order="C")
     if dtype.names is not None:
         # Text is written into arrays of characters as text: NumPy would put the whole text into each character.
-        return np.ascontiguousarray(array.astype(text_view(dtype))).view(dtype)
+        return np.asarray(array.astype(text_view(dtype)), order="C").view(dtype)
     if dtype.kind == "S" and array.dtype.kind == "U":
         return np.char.encode(array, "utf-8").astype(dtype)
     if dtype.kind not in "iu" or array.dtype.kind not in "iufb" or np.can_cast(array.dtype, dtype):
@@ -283,13 +284,13 @@ def exact(values: Any, dtype: np.dtype[Any], truncate: bool = False) -> np.ndarr
         raise UnfitError(
             f"{at_place(array[place], place)} does not fit {dtype} ({limits.min} to {limits.max}) unchanged"
         )
-    return np.ascontiguousarray(out)
+    return np.asarray(out, order="C")
 
 
 def _converted(array: np.ndarray, dtype: np.dtype[Any]) -> np.ndarray:
     """The values converted by NumPy, or an error that names the first one that it cannot convert."""
     try:
-        return np.ascontiguousarray(array.astype(dtype))
+        return np.asarray(array.astype(dtype), order="C")
     except (ValueError, TypeError, OverflowError) as e:
         for at, value in np.ndenumerate(array):
             try:

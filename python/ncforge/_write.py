@@ -26,9 +26,7 @@ def assign(variable: Variable, key: Any, value: Any) -> None:
             value = _of_user_type(variable, value, how)
         elif kind == "S1":
             value = _characters(variable, value, how)
-        elif kind != "str" and (
-            is_masked_array(value) or (how.scale and not isinstance(value, str | bytes))
-        ):
+        elif kind != "str" and (is_masked_array(value) or (how.scale and not isinstance(value, str | bytes))):
             value = variable._rules.take(value, how)
         variable._put(key, value, truncate=True)
 
@@ -46,7 +44,7 @@ def put(variable: Variable, key: Any, value: Any, truncate: bool) -> None:
             continue
         # A text for a row of characters, for example: leading axes of length 1 are ignored.
         while data.ndim > len(shape) and data.shape[0] == 1:
-            data = data[0]
+            data = data.reshape(data.shape[1:])
         try:
             full = np.broadcast_to(data, shape)
         except ValueError:
