@@ -246,6 +246,48 @@ def test_values_for_no_records_are_an_error(tmp_path: Path, key: Any) -> None:
         assert v.shape == (0, 3)
 
 
+PAIR = np.dtype([("a", "i4"), ("b", "f8")])
+NESTED = np.dtype([("p", PAIR), ("q", "f4", (2,)), ("t", "S3")])
+
+
+@pytest.mark.parametrize(
+    ("dtype", "key", "value"),
+    [
+        (PAIR, 0, (1, 2.5)),
+        (PAIR, slice(0, 2), (1, 2.5)),
+        (PAIR, slice(None), [(1, 2.5), (3, 4.5), (5, 6.5)]),
+        (PAIR, slice(0, 2), np.array([(1, 2.5), (3, 4.5)], PAIR)),
+        (PAIR, 1, np.array((1, 2.5), PAIR)[()]),
+        (PAIR, 1, np.array((1, 2.5), PAIR)),
+        (PAIR, slice(None), [np.array((n, 2.5), PAIR)[()] for n in range(3)]),
+        (PAIR, 0, 5),
+        (PAIR, slice(0, 2), [5, 6]),
+        (PAIR, 0, np.array((1, 2.5), [("a", "f4"), ("b", "f4")])),
+        (NESTED, 2, ((1, 2.5), (3, 4), b"abc")),
+        (NESTED, slice(None), [((n, 2.5), (3, 4), b"ab") for n in range(3)]),
+    ],
+)
+def test_tuples_are_structures(tmp_path: Path, dtype: np.dtype[Any], key: Any, value: Any) -> None:
+    stored = []
+    for module in (netCDF4, ncforge):
+        path = tmp_path / f"{module.__name__}.nc"
+        with module.Dataset(path, "w") as ds:
+            ds.createDimension("x", 3)
+            if dtype is NESTED:
+                ds.createCompoundType(PAIR, "pair")
+            v = ds.createVariable("v", ds.createCompoundType(dtype, "kind"), ("x",))
+            v[:] = np.zeros(3, dtype)
+            # netCDF4-python needs arrays for types with text.
+            v[key] = np.array(value, dtype) if dtype is NESTED and module is netCDF4 else value
+        with netCDF4.Dataset(path) as nc:
+            stored.append(nc["v"][:].tolist())
+    assert repr(stored[1]) == repr(stored[0])
+    with ncforge.Dataset(tmp_path / "ncforge.nc", "r+") as ds:
+        for wrong in ((1,), (1, 2, 3, 4), [(1, "x")], (2**40, 1)):
+            with pytest.raises(ValueError, match="`v`"):
+                ds["v"][0] = wrong
+
+
 @pytest.mark.parametrize(
     "options",
     [

@@ -263,12 +263,11 @@ def exact(values: Any, dtype: np.dtype[Any], truncate: bool = False) -> np.ndarr
     if dtype.kind == "S" and isinstance(values, bytes):
         # One character is a single value: it has no dimension along which records could be counted.
         return np.frombuffer(values, "S1").reshape(() if len(values) == 1 else -1)
-    array = np.asarray(values)
+    array = _structures(values, dtype) if dtype.names is not None else np.asarray(values)
     if array.dtype == dtype:
         return np.asarray(array, order="C")
     if dtype.names is not None:
-        # Text is written into arrays of characters as text: NumPy would put the whole text into each character.
-        return np.asarray(array.astype(text_view(dtype)), order="C").view(dtype)
+        return np.asarray(array, order="C").view(dtype)
     if dtype.kind == "S" and array.dtype.kind == "U":
         return np.char.encode(array, "utf-8").astype(dtype)
     if dtype.kind not in "iu" or array.dtype.kind not in "iufb" or np.can_cast(array.dtype, dtype):
@@ -285,6 +284,18 @@ def exact(values: Any, dtype: np.dtype[Any], truncate: bool = False) -> np.ndarr
             f"{at_place(array[place], place)} does not fit {dtype} ({limits.min} to {limits.max}) unchanged"
         )
     return np.asarray(out, order="C")
+
+
+def _structures(values: Any, dtype: np.dtype[Any]) -> np.ndarray:
+    """Structures of this type, with text in the form of :func:`text_view`. A tuple is one structure, as in NumPy."""
+    if isinstance(values, np.ndarray | np.generic) and values.dtype == dtype:
+        return np.asarray(values)
+    # Text is written into arrays of characters as text: NumPy would put the whole text into each character.
+    view = text_view(dtype)
+    try:
+        return values.astype(view) if isinstance(values, np.ndarray | np.generic) else np.array(values, view)
+    except (ValueError, TypeError, OverflowError) as e:
+        raise UnfitError(f"{values!r:.200} cannot be converted to {view}: {e}") from e
 
 
 def _converted(array: np.ndarray, dtype: np.dtype[Any]) -> np.ndarray:
