@@ -26,7 +26,7 @@ def assign(variable: Variable, key: Any, value: Any) -> None:
             value = _of_user_type(variable, value, how)
         elif kind == "S1":
             value = _characters(variable, value, how)
-        elif kind != "str" and (is_masked_array(value) or (how.scale and not isinstance(value, str | bytes))):
+        elif kind != "str" and not isinstance(value, str | bytes):
             value = variable._rules.take(value, how)
         variable._put(key, value, truncate=True)
 
