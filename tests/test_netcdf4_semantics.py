@@ -204,6 +204,8 @@ ONE: list[tuple[str, str, Any, Any]] = [
     ("f4", "t", slice(None), np.array(7.5)),
     ("i4", "t", slice(4, None), 7),
     ("i4", "xt", slice(None), 7),
+    ("i4", "tu", slice(None), 7),
+    ("i4", "tu", (slice(None), slice(0, 1)), 7),
     ("S1", "t", slice(None), "z"),
     ("S1", "t", slice(None), b"z"),
     # Not of unlimited dimensions.
@@ -221,10 +223,10 @@ def test_data_of_one_record_are_written_to_one_record(
     for module in (netCDF4, ncforge):
         path = tmp_path / f"{module.__name__}.nc"
         with module.Dataset(path, "w") as ds:
-            for name, length in (("t", None), ("x", 3), ("y", 3)):
+            for name, length in (("t", None), ("u", None), ("x", 3), ("y", 3)):
                 ds.createDimension(name, length)
             v = ds.createVariable("v", kind, tuple(dims))
-            shape = [records if name == "t" else 3 for name in dims]
+            shape = [records if name in "tu" else 3 for name in dims]
             v[tuple(slice(0, n) for n in shape)] = np.arange(np.prod(shape)).reshape(shape).astype(kind).astype(v.dtype)
             v[key] = value
         with netCDF4.Dataset(path) as nc:

@@ -193,7 +193,8 @@ class Types:
             base = None if self.is_heap(info["base"]) else self.dtype(info["base"])
             # In lists, tuples are structures: they are converted when the type is known.
             if base is not None and (base.names is None or isinstance(row, np.ndarray)):
-                row = np.asarray(unmasked(row), base if len(row) == 0 else None)
+                row = np.asarray(unmasked(row))
+                row = row if row.size else row.astype(base)
                 if row.ndim > 1:
                     raise UnfitError(f"a row of `{info['name']}` has one dimension, not {row.ndim}")
             return self.plain(info["base"], row)

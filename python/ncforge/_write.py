@@ -151,4 +151,4 @@ def _is_row(value: Any) -> bool:
     """Whether this is one ragged row, not several: a one-dimensional array or list of plain numbers or text."""
     if isinstance(value, np.ndarray):
         return bool(value.dtype != np.dtype("O"))
-    return not any(isinstance(v, list | tuple | np.ndarray) for v in value)
+    return np.isscalar(value) or not any(isinstance(v, list | tuple | np.ndarray) for v in value)
