@@ -183,6 +183,113 @@ def test_writing_with_lists_and_past_the_end(tmp_path: Path, fmt: Any, suffix: s
     assert np.array_equal(stored[0], stored[1])
 
 
+ONE: list[tuple[str, str, Any, Any]] = [
+    ("i4", "tx", slice(None), np.full((1, 3), 7)),
+    ("i4", "tx", ..., np.full((1, 3), 7)),
+    ("i4", "tx", slice(2, None), np.full((1, 3), 7)),
+    ("i4", "tx", slice(None, None, 2), np.full((1, 3), 7)),
+    ("i4", "tx", (slice(None), 0), [7]),
+    ("i4", "tx", (slice(None), [0, 2]), np.full((1, 2), 7)),
+    ("i4", "xt", (0, slice(None)), [7]),
+    ("i4", "xt", slice(None), [[7], [8], [9]]),
+    ("i4", "xt", ([0, 2], slice(None)), [[7], [8]]),
+    ("f4", "t", slice(None), [7]),
+    ("f4", "t", slice(None), np.ma.masked_all(1)),
+    ("S1", "t", slice(None), np.array([b"z"])),
+    (str, "t", slice(None), np.array(["z"], object)),  # type: ignore[list-item]
+    # Single values are written to all.
+    ("i4", "tx", slice(None), 7),
+    ("i4", "tx", (slice(1, None), 0), np.int32(7)),
+    ("f4", "t", slice(None), np.ma.masked),
+    ("f4", "t", slice(None), np.array(7.5)),
+    ("i4", "t", slice(4, None), 7),
+    ("i4", "xt", slice(None), 7),
+    ("i4", "tu", slice(None), 7),
+    ("i4", "tu", (slice(None), slice(0, 1)), 7),
+    ("S1", "t", slice(None), "z"),
+    ("S1", "t", slice(None), b"z"),
+    # Not of unlimited dimensions.
+    ("i4", "xy", (slice(None), [0, 2]), np.full((1, 2), 7)),
+    ("i4", "tx", slice(0, 3), np.full((1, 3), 7)),
+]
+
+
+@pytest.mark.parametrize("records", [4, 0])
+@pytest.mark.parametrize(("kind", "dims", "key", "value"), ONE, ids=range(len(ONE)))
+def test_data_of_one_record_are_written_to_one_record(
+    tmp_path: Path, kind: Any, dims: str, key: Any, value: Any, records: int
+) -> None:
+    stored = []
+    for module in (netCDF4, ncforge):
+        path = tmp_path / f"{module.__name__}.nc"
+        with module.Dataset(path, "w") as ds:
+            for name, length in (("t", None), ("u", None), ("x", 3), ("y", 3)):
+                ds.createDimension(name, length)
+            v = ds.createVariable("v", kind, tuple(dims))
+            shape = [records if name in "tu" else 3 for name in dims]
+            v[tuple(slice(0, n) for n in shape)] = np.arange(np.prod(shape)).reshape(shape).astype(kind).astype(v.dtype)
+            v[key] = value
+        with netCDF4.Dataset(path) as nc:
+            nc["v"].set_auto_mask(False)
+            stored.append(nc["v"][...].tolist())
+    assert stored[1] == stored[0]
+
+
+@pytest.mark.parametrize("key", [slice(None), ..., (slice(None), slice(0, 3)), slice(4, None)])
+def test_values_for_no_records_are_an_error(tmp_path: Path, key: Any) -> None:
+    with ncforge.Dataset(tmp_path / "v.nc", "w") as ds:
+        ds.createDimension("t", None)
+        ds.createDimension("x", 3)
+        v = ds.createVariable("v", "i4", ("t", "x"))
+        with pytest.raises(IndexError, match=r"`v`.*how many records"):
+            v[key] = [7, 8, 9]
+        v[key] = np.zeros((0, 3))
+        v[:] = 7
+        assert v.shape == (0, 3)
+
+
+PAIR = np.dtype([("a", "i4"), ("b", "f8")])
+NESTED = np.dtype([("p", PAIR), ("q", "f4", (2,)), ("t", "S3")])
+
+
+@pytest.mark.parametrize(
+    ("dtype", "key", "value"),
+    [
+        (PAIR, 0, (1, 2.5)),
+        (PAIR, slice(0, 2), (1, 2.5)),
+        (PAIR, slice(None), [(1, 2.5), (3, 4.5), (5, 6.5)]),
+        (PAIR, slice(0, 2), np.array([(1, 2.5), (3, 4.5)], PAIR)),
+        (PAIR, 1, np.array((1, 2.5), PAIR)[()]),
+        (PAIR, 1, np.array((1, 2.5), PAIR)),
+        (PAIR, slice(None), [np.array((n, 2.5), PAIR)[()] for n in range(3)]),
+        (PAIR, 0, 5),
+        (PAIR, slice(0, 2), [5, 6]),
+        (PAIR, 0, np.array((1, 2.5), [("a", "f4"), ("b", "f4")])),
+        (NESTED, 2, ((1, 2.5), (3, 4), b"abc")),
+        (NESTED, slice(None), [((n, 2.5), (3, 4), b"ab") for n in range(3)]),
+    ],
+)
+def test_tuples_are_structures(tmp_path: Path, dtype: np.dtype[Any], key: Any, value: Any) -> None:
+    stored = []
+    for module in (netCDF4, ncforge):
+        path = tmp_path / f"{module.__name__}.nc"
+        with module.Dataset(path, "w") as ds:
+            ds.createDimension("x", 3)
+            if dtype is NESTED:
+                ds.createCompoundType(PAIR, "pair")
+            v = ds.createVariable("v", ds.createCompoundType(dtype, "kind"), ("x",))
+            v[:] = np.zeros(3, dtype)
+            # netCDF4-python needs arrays for types with text.
+            v[key] = np.array(value, dtype) if dtype is NESTED and module is netCDF4 else value
+        with netCDF4.Dataset(path) as nc:
+            stored.append(nc["v"][:].tolist())
+    assert repr(stored[1]) == repr(stored[0])
+    with ncforge.Dataset(tmp_path / "ncforge.nc", "r+") as ds:
+        for wrong in ((1,), (1, 2, 3, 4), [(1, "x")], (2**40, 1)):
+            with pytest.raises(ValueError, match="`v`"):
+                ds["v"][0] = wrong
+
+
 @pytest.mark.parametrize(
     "options",
     [
@@ -307,6 +414,26 @@ def test_files_in_memory(tmp_path: Path) -> None:
     del ds
     assert list(netCDF4.Dataset(path).dimensions) == ["y"]
     assert [p.name for p in tmp_path.iterdir()] == ["kept.nc"]
+
+
+@pytest.mark.parametrize("mode", ["r+", "a", "as"])
+def test_memory_is_no_way_to_a_file_on_disk(tmp_path: Path, mode: str) -> None:
+    path = tmp_path / "v.nc"
+    write(path, "NETCDF4", "i4", {}, [1, 2])
+    kept = path.read_bytes()
+    for persist in (False, True):
+        with pytest.raises(OSError, match="copy the file"):
+            ncforge.Dataset(path, mode, diskless=True, persist=persist)
+    for memory in (kept, bytearray(kept), 1024):
+        for module in (netCDF4, ncforge) if mode != "as" else (ncforge,):
+            with pytest.raises(ValueError, match="'r' or 'w'"):
+                module.Dataset(path, mode, memory=memory)
+    assert path.read_bytes() == kept
+    if mode != "r+":
+        for module in (netCDF4, ncforge):
+            with module.Dataset(tmp_path / "new.nc", mode, diskless=True) as ds:
+                ds.createDimension("x", 2)
+            assert not (tmp_path / "new.nc").exists()
 
 
 def test_layout_and_its_drawing(tmp_path: Path) -> None:

@@ -110,7 +110,8 @@ def select_for_writing(
     """The selections of ``variable[key] = data``: on unlimited dimensions they may pass the end. With each, the part of
     the data to write there (``None``: all), and the shape of all data.
 
-    An open slice (``:``, ``n:``) on an unlimited dimension takes its length from the data.
+    An open slice (``:``, ``n:``) on an unlimited dimension takes its length from the data, as in netCDF4-python: data of one
+    record are written to the first one only. A single value is written to all.
     """
     items = expand(key, shape, name, unlimited)
     if not any(isinstance(item, np.ndarray) for item in items):
@@ -119,7 +120,8 @@ def select_for_writing(
         return
     # Every list as runs of evenly spaced positions: a hyperslab for every combination of them.
     whole = [item if isinstance(item, slice | int) else slice(0, len(item)) for item in items]
-    frame = _select(whole, shape, [True] * len(shape), data_shape, name)
+    longer = [grows or isinstance(item, np.ndarray) for item, grows in zip(items, unlimited, strict=True)]
+    frame = _select(whole, shape, longer, data_shape, name)
     runs: list[list[tuple[Item, slice]]] = []
     for d, item in enumerate(items):
         if isinstance(item, np.ndarray):
@@ -168,6 +170,9 @@ def _select(
         grows = unlimited[d]
         if isinstance(item, slice):
             start, count, step = _range(item, shape[d], grows, lengths.get(d), name)
+            if grows and item.stop is None and count == 0 and data_shape is not None:
+                makes_one = start == 0 and all(unlimited[r] for r in remaining if r >= d)
+                count = _first_record(d, makes_one, d in lengths, data_shape, name)
         else:
             start, count, step = _position(item, shape[d], grows, d, name), 1, 1
         out.flipped.append(step < 0)
@@ -179,6 +184,19 @@ def _select(
         out.stride.append(abs(step))
         out.squeezed.append(not isinstance(item, slice))
     return out
+
+
+def _first_record(axis: int, makes_one: bool, is_given: bool, data_shape: tuple[int, ...], name: str) -> int:
+    """How many records an open slice without any gets from data that do not have its dimension: as in netCDF4-python, a
+    single value makes the first one along the last dimensions. An error where values would be written nowhere."""
+    if is_given or 0 in data_shape:
+        return 0
+    if not data_shape:
+        return 1 if makes_one else 0
+    raise SelectionError(
+        f"`{name}`: the open slice of dimension {axis} is empty, and data of shape {data_shape} do not say how many records "
+        "to write: give the slice an end, or the data a length for this dimension"
+    )
 
 
 def expand(key: Any, shape: tuple[int, ...], name: str, unlimited: list[bool] | None = None) -> list[Item]:
@@ -250,9 +268,7 @@ def _range(item: slice, length: int, grows: bool, data: int | None, name: str) -
     if start < 0:
         start = max(start + length, 0)
     if item.stop is None:
-        if data is not None and data != 1:
-            return start, data, step
-        return start, max(len(range(start, length, step)), 1 if data == 1 else 0), step
+        return start, len(range(start, length, step)) if data is None else data, step
     stop = operator.index(item.stop)
     if stop < 0:
         stop += length

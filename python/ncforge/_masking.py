@@ -216,20 +216,21 @@ class Rules:
         """Converts values of a program to stored ones."""
         if is_masked_array(data):
             return self._filled(data, how)
-        return self._packed(np.asarray(data), how) if how.scale else data
+        data = self._rounded(data)
+        return self._packed(np.asarray(data)) if how.scale else data
 
     def _filled(self, data: Any, how: Switches) -> Any:
         mask = np.ma.getmaskarray(data)
-        plain = np.asarray(data.data)
+        plain = np.asarray(self._rounded(data.data))
         if not mask.any():
-            return self._packed(plain, how) if how.scale else plain
+            return self._packed(plain) if how.scale else plain
         fill: Any = self.missing.reshape(-1)[0] if self.missing is not None else self.fill
         if fill is None:
             fill = self.default if self.default is not None else data.fill_value
         # Masked values are arbitrary, and it may be impossible to pack them.
         plain = plain.copy()
         plain[mask] = plain.dtype.type(self._any()) if plain.dtype.kind in "iuf" else plain.dtype.type()
-        packed = np.array(self._packed(plain, how) if how.scale else plain)
+        packed = np.array(self._packed(plain) if how.scale else plain)
         if packed.dtype != self.dtype and self.dtype.kind in "iuf" and packed.dtype.kind in "iufb":
             # For example masked floats for an integer variable: the fill value must not be converted to a float.
             from ncforge._values import exact
@@ -256,7 +257,15 @@ class Rules:
                 packed[outside & (data == one)] = one
         return packed
 
-    def _packed(self, data: npt.NDArray[Any], how: Switches) -> npt.NDArray[Any]:
+    def _rounded(self, data: Any) -> Any:
+        """Values rounded to ``least_significant_digit``: those of the program, before they are packed, and also where that
+        is switched off, as in netCDF4-python."""
+        if self.digits is None:
+            return data
+        data, digits = np.asarray(data), int(self.digits)
+        return quantized(data, digits) if data.dtype.kind == "f" or (data.dtype.kind in "iu" and digits < 0) else data
+
+    def _packed(self, data: npt.NDArray[Any]) -> npt.NDArray[Any]:
         if self.scales and data.dtype.kind in "iufb":
             out: Any = data
             if self.offset is not None:
@@ -272,8 +281,6 @@ class Rules:
                 from ncforge._values import exact
 
                 data = exact(data, kind, truncate=True).view(self.dtype)
-        if self.digits is not None and data.dtype.kind == "f":
-            data = quantized(data, int(self.digits))
         return data
 
 

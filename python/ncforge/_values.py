@@ -175,7 +175,7 @@ class Types:
         """Values for the extension module: bytes for fixed-size types, else a list."""
         if not self.is_heap(name):
             return exact(values, self.dtype(name)).tobytes()
-        return [self.plain_item(name, v) for v in _flat(values)]
+        return [self.plain_item(name, v) for v in _flat(unmasked(values))]
 
     def plain_item(self, name: TypeName, value: Any) -> Any:
         """One value."""
@@ -183,15 +183,20 @@ class Types:
             if isinstance(value, bytes):
                 return value
             # An element of an array of objects that was never assigned.
-            return "" if value is None else str(value).encode("utf-8", "surrogateescape")
+            return b"" if value is None else str(unmasked(value)).encode("utf-8", "surrogateescape")
         if not self.is_heap(name):
             return exact(value, self.dtype(name)).tobytes()
         assert isinstance(name, int)
         info = self.info(name)
         if info["kind"] == "vlen":
             row: Any = [] if value is None else value
-            if not self.is_heap(info["base"]):
-                row = np.atleast_1d(np.asarray(row, self.dtype(info["base"]) if len(row) == 0 else None))
+            base = None if self.is_heap(info["base"]) else self.dtype(info["base"])
+            # In lists, tuples are structures: they are converted when the type is known.
+            if base is not None and (base.names is None or isinstance(row, np.ndarray)):
+                row = np.asarray(unmasked(row))
+                row = row if row.size else row.astype(base)
+                if row.ndim > 1:
+                    raise UnfitError(f"a row of `{info['name']}` has one dimension, not {row.ndim}")
             return self.plain(info["base"], row)
         items: list[Any] = []
         for part, (_, _, t, shape) in zip(value, info["fields"], strict=True):
@@ -249,25 +254,39 @@ def is_masked_array(value: Any) -> TypeGuard[np.ma.MaskedArray[Any, Any]]:
     return "numpy.ma" in sys.modules and isinstance(value, np.ma.MaskedArray)
 
 
+def unmasked(values: Any) -> Any:
+    """The values without their mask; an error if it hides some."""
+    if not is_masked_array(values):
+        return values
+    if np.ma.is_masked(values):
+        where = at_place("a masked value", first_place(np.ma.getmaskarray(values)))
+        raise UnfitError(f"{where}: fill masked values before writing (`.filled(value)`)")
+    return values.data
+
+
 def exact(values: Any, dtype: np.dtype[Any], truncate: bool = False) -> np.ndarray:
     """The values converted to this type. A conversion to integers that would change a value is an error; with ``truncate``,
     fractions are removed, as in NumPy.
     """
-    if is_masked_array(values):
-        if np.ma.is_masked(values):
-            where = at_place("a masked value", first_place(np.ma.getmaskarray(values)))
-            raise UnfitError(f"{where}: fill masked values before writing (`.filled(value)`)")
-        values = values.data
+    values = unmasked(values)
     if dtype.kind == "S" and isinstance(values, str):
         values = values.encode()
     if dtype.kind == "S" and isinstance(values, bytes):
-        return np.frombuffer(values, "S1")
-    array = np.asarray(values)
+        # One character is a single value: it has no dimension along which records could be counted.
+        return np.frombuffer(values, "S1").reshape(() if len(values) == 1 else -1)
+    array = _structures(values, dtype) if dtype.names is not None else np.asarray(values)
     if array.dtype == dtype:
-        return np.ascontiguousarray(array)
+        return np.asarray(array, order="C")
     if dtype.names is not None:
-        # Text is written into arrays of characters as text: NumPy would put the whole text into each character.
-        return np.ascontiguousarray(array.astype(text_view(dtype))).view(dtype)
+        return np.asarray(array, order="C").view(dtype)
+    if array.dtype.kind == "c" and dtype.kind in "iuf":
+        odd = array.imag != 0
+        if np.any(odd):
+            place = first_place(odd)
+            raise UnfitError(
+                f"{at_place(array[place], place)} is complex, {dtype} is not: write `.real`, or a complex variable"
+            )
+        array = array.real
     if dtype.kind == "S" and array.dtype.kind == "U":
         return np.char.encode(array, "utf-8").astype(dtype)
     if dtype.kind not in "iu" or array.dtype.kind not in "iufb" or np.can_cast(array.dtype, dtype):
@@ -283,13 +302,25 @@ def exact(values: Any, dtype: np.dtype[Any], truncate: bool = False) -> np.ndarr
         raise UnfitError(
             f"{at_place(array[place], place)} does not fit {dtype} ({limits.min} to {limits.max}) unchanged"
         )
-    return np.ascontiguousarray(out)
+    return np.asarray(out, order="C")
+
+
+def _structures(values: Any, dtype: np.dtype[Any]) -> np.ndarray:
+    """Structures of this type, with text in the form of :func:`text_view`. A tuple is one structure, as in NumPy."""
+    if isinstance(values, np.ndarray | np.generic) and values.dtype == dtype:
+        return np.asarray(values)
+    # Text is written into arrays of characters as text: NumPy would put the whole text into each character.
+    view = text_view(dtype)
+    try:
+        return values.astype(view) if isinstance(values, np.ndarray | np.generic) else np.array(values, view)
+    except (ValueError, TypeError, OverflowError) as e:
+        raise UnfitError(f"{values!r:.200} cannot be converted to {view}: {e}") from e
 
 
 def _converted(array: np.ndarray, dtype: np.dtype[Any]) -> np.ndarray:
     """The values converted by NumPy, or an error that names the first one that it cannot convert."""
     try:
-        return np.ascontiguousarray(array.astype(dtype))
+        return np.asarray(array.astype(dtype), order="C")
     except (ValueError, TypeError, OverflowError) as e:
         for at, value in np.ndenumerate(array):
             try:

@@ -9,7 +9,7 @@ import numpy as np
 from ncforge._index import select_for_writing
 from ncforge._masking import Switches, default_fill
 from ncforge._text import chars
-from ncforge._values import TypeName, Types, UnfitError, at_place, exact, first_place, is_masked_array, naming
+from ncforge._values import TypeName, Types, UnfitError, at_place, exact, first_place, is_masked_array, naming, unmasked
 
 if TYPE_CHECKING:
     from ncforge.variable import Variable
@@ -26,7 +26,7 @@ def assign(variable: Variable, key: Any, value: Any) -> None:
             value = _of_user_type(variable, value, how)
         elif kind == "S1":
             value = _characters(variable, value, how)
-        elif kind != "str" and (is_masked_array(value) or (how.scale and not isinstance(value, str | bytes))):
+        elif kind != "str" and not isinstance(value, str | bytes):
             value = variable._rules.take(value, how)
         variable._put(key, value, truncate=True)
 
@@ -44,7 +44,7 @@ def put(variable: Variable, key: Any, value: Any, truncate: bool) -> None:
             continue
         # A text for a row of characters, for example: leading axes of length 1 are ignored.
         while data.ndim > len(shape) and data.shape[0] == 1:
-            data = data[0]
+            data = data.reshape(data.shape[1:])
         try:
             full = np.broadcast_to(data, shape)
         except ValueError:
@@ -94,17 +94,7 @@ def _of_user_type(variable: Variable, value: Any, how: Switches) -> Any:
     """Values for a variable of a user-defined type: rows are packed, and values of an enum are checked."""
     base = variable._row_type()
     if base is not None:
-        if how.scale and variable._rules.scales:
-            is_one = not (isinstance(value, np.ndarray) and value.dtype == np.dtype("O"))
-            packed = [
-                exact(variable._rules.take(v, how), base, truncate=True) for v in ([value] if is_one else value.flat)
-            ]
-            if is_one:
-                return packed[0]
-            out = np.empty(len(packed), object)
-            out[:] = packed
-            return out.reshape(value.shape)
-        return value
+        return _rows(variable, value, base, how)
     assert isinstance(variable._kind, int)
     info = variable._types.info(variable._kind)
     if info["kind"] != "enum":
@@ -119,13 +109,33 @@ def _of_user_type(variable: Variable, value: Any, how: Switches) -> Any:
     return value
 
 
+def _rows(variable: Variable, value: Any, base: np.dtype[Any], how: Switches) -> Any:
+    """Ragged rows with masked elements filled, and packed if the attributes say so."""
+    rows = _objects(variable._types, variable._kind, value)
+    packs = how.scale and variable._rules.scales
+    if not packs and not any(is_masked_array(row) for row in rows.flat):
+        return rows
+    out = np.empty(rows.shape, object)
+    for at, row in np.ndenumerate(rows):
+        out[at] = row if row is None else exact(variable._rules.take(row, how), base, truncate=True)
+    return out
+
+
 def _objects(types: Types, kind: TypeName, value: Any) -> np.ndarray:
     """The values of a heap type as an array, without splitting a string or a single ragged row."""
     dtype = types.dtype(kind)
+    if is_masked_array(value) and (value.dtype == dtype or kind == "str"):
+        value = unmasked(value)
     if isinstance(value, np.ndarray) and (value.dtype == dtype or kind == "str"):
         return value.astype(dtype, copy=False)
     is_rows = dtype == np.dtype("O") and kind != "str"
-    if isinstance(value, str | bytes | tuple) or (is_rows and _is_row(value)):
+    if is_rows and isinstance(value, np.ndarray) and value.ndim > 1:
+        # Each row along the last dimension is one element.
+        out = np.empty(value.shape[:-1], dtype)
+        for at in np.ndindex(out.shape):
+            out[at] = value[at]
+        return out
+    if isinstance(value, str | bytes) or (_is_row(value) if is_rows else isinstance(value, tuple)):
         out = np.empty((), dtype)
         out[()] = value
         return out
@@ -141,4 +151,4 @@ def _is_row(value: Any) -> bool:
     """Whether this is one ragged row, not several: a one-dimensional array or list of plain numbers or text."""
     if isinstance(value, np.ndarray):
         return bool(value.dtype != np.dtype("O"))
-    return not any(isinstance(v, list | tuple | np.ndarray) for v in value)
+    return np.isscalar(value) or not any(isinstance(v, list | tuple | np.ndarray) for v in value)

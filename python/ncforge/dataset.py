@@ -44,6 +44,7 @@ class Dataset(Group):
         "NETCDF3_64BIT_DATA".
     diskless
         A new file is created in memory, and discarded when it is closed; with ``persist`` it is written to disk then.
+        An existing file cannot be updated in memory: "r+" and "a" are errors then.
     memory
         The bytes of a file, to be read; for a new file any number: it is created in memory, and ``close`` returns its bytes.
     keepweakref, comm, info
@@ -110,8 +111,16 @@ class Dataset(Group):
         remote = store is not None or is_url(path)
         if remote and plain != "r":
             raise UnsupportedError(f"`{path}` can be read, not changed: write a local file and copy it to the URL")
+        if memory is not None and plain in ("r+", "a"):
+            raise InvalidError(
+                f"`{path}`: `memory` goes with mode 'r' or 'w'; to update bytes, write them to a file and open it"
+            )
         if plain == "a" and not os.path.exists(path):
             plain = "w"
+        if diskless and plain in ("r+", "a"):
+            raise UnsupportedError(
+                f"`{path}` cannot be updated in memory (`diskless`): copy the file, and open the copy with mode {mode!r}"
+            )
         self._handle: Any = None
         self._persist = path if diskless and persist else None
         self._is_new = plain in ("w", "x")

@@ -1,0 +1,149 @@
+"""What ``variable[key] = values`` stores, against netCDF4-python: rounded, masked and complex values, rows and strings."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import h5py
+import netCDF4
+import numpy as np
+import pytest
+
+import ncforge
+
+VALUES: list[Any] = [
+    [123.456, 1.26, 77.03],
+    [123, 1, 77],
+    np.array([123.456, 1.26, 77.03], "f4"),
+    np.ma.masked_array([123.456, 1.26, 77.03], [False, True, False]),
+]
+
+
+@pytest.mark.parametrize("kind", ["f4", "f8", "i2"])
+@pytest.mark.parametrize("digits", [1, -1])
+@pytest.mark.parametrize("attrs", [{}, {"scale_factor": 0.01}, {"scale_factor": 10.0, "add_offset": 3.3}])
+@pytest.mark.parametrize("scale", [True, False])
+@pytest.mark.filterwarnings("ignore:invalid value encountered in cast")
+def test_values_are_rounded_before_they_are_packed(
+    tmp_path: Path, kind: Any, digits: int, attrs: dict[str, float], scale: bool
+) -> None:
+    # With a mask and without scaling, netCDF4-python stores what the mask hides.
+    values = VALUES if scale else VALUES[:-1]
+    stored = []
+    for module in (netCDF4, ncforge):
+        path = tmp_path / f"{module.__name__}.nc"
+        with module.Dataset(path, "w") as ds:
+            ds.createDimension("n", len(values))
+            ds.createDimension("x", 3)
+            v = ds.createVariable("v", kind, ("n", "x"), least_significant_digit=digits)
+            v.setncatts(attrs)
+            v.set_auto_scale(scale)
+            for n, value in enumerate(values):
+                v[n] = value
+        with netCDF4.Dataset(path) as nc:
+            nc["v"].set_auto_maskandscale(False)
+            stored.append(nc["v"][:].tolist())
+    assert stored[1] == stored[0]
+
+
+@pytest.mark.parametrize(
+    "attrs",
+    [{}, {"missing_value": np.int32(-9)}, {"scale_factor": 2.0, "add_offset": 1.0}],
+)
+def test_masked_elements_of_rows_are_filled(tmp_path: Path, attrs: dict[str, Any]) -> None:
+    rows = [np.ma.masked_equal(np.array(r, "i4"), n) for r, n in (([1, 2, 3], 2), ([5, 7], 0), ([9], 9))]
+    stored = []
+    for module in (netCDF4, ncforge):
+        path = tmp_path / f"{module.__name__}.nc"
+        with module.Dataset(path, "w") as ds:
+            ds.createDimension("x", 4)
+            v = ds.createVariable("v", ds.createVLType("i4", "rows"), ("x",))
+            v.setncatts(attrs)
+            for n, row in enumerate(rows):
+                v[n] = row
+            v[3] = np.ma.masked
+            if not attrs:
+                v[3] = np.array(11, "i4")
+        with netCDF4.Dataset(path) as nc:
+            nc["v"].set_auto_maskandscale(False)
+            stored.append([row.tolist() for row in nc["v"][:]])
+    assert stored[1] == stored[0]
+    with ncforge.Dataset(tmp_path / "ncforge.nc", "r+") as ds:
+        whole = np.empty(4, object)
+        whole[:3] = rows
+        for several in (whole[:3], rows, tuple(rows)):
+            ds["v"][:3] = np.array([0])
+            ds["v"][:3] = several
+            assert [row.tolist() for row in ds["v"].read()[:3]] == stored[0][:3]
+        with pytest.raises(ValueError, match=r"`v`: a masked value at \[1\]"):
+            ds["v"][:] = np.ma.masked_array(whole, np.arange(4) == 1)
+        for n in range(4):
+            assert ds["v"].read(n).tolist() == stored[0][n]
+
+
+@pytest.mark.filterwarnings("ignore:.*unsupported VLEN")
+def test_a_row_has_one_dimension(tmp_path: Path) -> None:
+    path = tmp_path / "v.nc"
+    pair = np.dtype([("a", "i4"), ("b", "f8")])
+    with ncforge.Dataset(path, "w") as ds:
+        ds.createDimension("x", 2)
+        rows = ds.createVLType("i4", "rows")
+        v = ds.createVariable("v", rows, ("x",))
+        w = ds.createVariable("w", rows, ("x", "x"))
+        pairs = ds.createVariable("p", ds.createVLType(ds.createCompoundType(pair, "pair"), "pairs"), ("x",))
+        # netCDF4-python does not write several rows at once.
+        v[:] = np.array([[1, 2], [3, 4]])
+        w[:] = np.arange(12).reshape(2, 2, 3)
+        w[0] = np.array([[7], [8]])
+        v[0] = 5
+        v[0] = np.array([1, 2])
+        pairs[:] = [[(1, 2.5)], [(3, 4.5), (5, 6.5)]]
+        for wrong in (np.array([[5, 6], [7, 8]]), [[[5, 6], [7, 8]]]):
+            with pytest.raises(ValueError, match="`v`"):
+                v[0] = wrong
+    with netCDF4.Dataset(path) as nc:
+        assert [row.tolist() for row in nc["v"][:]] == [[1, 2], [3, 4]]
+        assert [[row.tolist() for row in rows] for rows in nc["w"][:]] == [[[7], [8]], [[6, 7, 8], [9, 10, 11]]]
+    with h5py.File(path) as file:
+        assert [row.tolist() for row in file["p"][:]] == [[(1, 2.5)], [(3, 4.5), (5, 6.5)]]
+
+
+def test_masked_strings_and_complex_numbers_are_refused(tmp_path: Path) -> None:
+    text = np.array(["a", "b", "c"], object)
+    hidden = np.empty(3, object)
+    hidden[:] = ["a", np.ma.masked, "c"]
+    for module in (netCDF4, ncforge):
+        path = tmp_path / f"{module.__name__}.nc"
+        with module.Dataset(path, "w") as ds:
+            ds.createDimension("x", 3)
+            v = ds.createVariable("v", str, ("x",))
+            v[:] = text
+            for masked in (
+                np.ma.masked_array(text, text == "b"),
+                np.ma.masked_array(text.astype(str), text == "b"),
+                hidden,
+            ):
+                with pytest.raises((TypeError, ValueError)):
+                    v[:] = masked
+            n = ds.createVariable("n", "f4", ("x",))
+            i = ds.createVariable("i", "i4", ("x",))
+            n[:], i[:] = 1, 1
+            for number in (n, i):
+                with pytest.raises((TypeError, ValueError)):
+                    number[:] = 1 + 2j
+                number[:] = np.array([2 + 0j, 3, 4]).real
+        with netCDF4.Dataset(path) as nc:
+            assert (nc["v"][:].tolist(), nc["n"][:].tolist(), nc["i"][:].tolist()) == (
+                ["a", "b", "c"],
+                [2, 3, 4],
+                [2, 3, 4],
+            )
+    with ncforge.Dataset(tmp_path / "ncforge.nc", "r+") as ds:
+        with pytest.raises(ValueError, match=r"`n`: .* at \[1\] is complex"):
+            ds["n"][:] = np.array([1, 1 + 2j, 1])
+        ds["n"][:] = np.array([5 + 0j, 6, 7])
+        ds["v"][:] = np.ma.masked_array(["d", "e", "f"])
+        ds["v"][:2] = np.array(["x", None], object)
+    with netCDF4.Dataset(tmp_path / "ncforge.nc") as nc:
+        assert (nc["v"][:].tolist(), nc["n"][:].tolist()) == (["x", "", "f"], [5, 6, 7])
