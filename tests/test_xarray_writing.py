@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import io
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -228,6 +230,85 @@ def test_a_failure_leaves_nothing_and_the_old_file(tmp_path: Path) -> None:
     with pytest.raises(RuntimeError, match="no values today"):
         ncforge.to_netcdf(xr.Dataset({"v": (("a", "b"), bad)}), path)
     assert path.read_bytes() == before
+    assert [p.name for p in tmp_path.iterdir()] == ["f.nc"]
+
+
+LATER = """
+import sys
+import dask.array
+import numpy as np
+import xarray as xr
+import ncforge.xarray
+
+def fails(block):
+    raise RuntimeError("no values today")
+
+ncforge.xarray.register_writer()
+lazy = dask.array.map_blocks(fails, dask.array.zeros((4, 4), chunks=2), dtype="f8", meta=np.zeros((0, 0)))
+ds = xr.Dataset({"v": (("a", "b"), lazy)})
+kept = []
+for path in sys.argv[1:]:
+    own = ncforge.to_netcdf if "own" in path else lambda ds, path, **how: ds.to_netcdf(path, engine="ncforge", **how)
+    later = own(ds, path, compute=False)
+    if "failed" in path:
+        try:
+            later.compute()
+        except RuntimeError as error:
+            print(error)
+    if "kept" in path:
+        kept.append(later)
+    del later
+"""
+
+
+def test_what_was_not_computed_replaces_nothing(tmp_path: Path) -> None:
+    paths = [
+        tmp_path / f"{whose}-{how}.nc" for whose in ("own", "xr") for how in ("failed", "failed-kept", "kept", "x")
+    ]
+    for path in paths:
+        dataset(days=2).to_netcdf(path, engine="netcdf4")
+    before = [path.read_bytes() for path in paths]
+    ran = subprocess.run(
+        [sys.executable, "-c", LATER, *map(str, paths)], cwd=tmp_path, capture_output=True, text=True, timeout=60
+    )
+    assert ran.returncode == 0, ran.stderr
+    assert ran.stdout.count("no values today") == 4
+    assert [path.read_bytes() for path in paths] == before
+    assert sorted(tmp_path.iterdir()) == sorted(paths)
+
+
+def test_errors_in_the_writer_of_xarray_leave_the_old_file(tmp_path: Path) -> None:
+    import dask.array
+
+    import ncforge.xarray
+
+    ncforge.xarray.register_writer()
+    path = tmp_path / "f.nc"
+    dataset().to_netcdf(path, engine="netcdf4")
+    before = path.read_bytes()
+
+    def fails(block: Any) -> Any:
+        raise RuntimeError("no values today")
+
+    bad = dask.array.map_blocks(fails, dask.array.zeros((4, 4), chunks=2), dtype="f8", meta=np.zeros((0, 0)))
+    big = xr.Dataset({"ok": ("a", np.arange(4)), "v": ("a", np.full(4, 1e9))})
+    wrong = xr.Dataset({"ok": ("a", np.arange(4)), "v": ("a", np.array([object()] * 4, object))})
+    for ds, how in (
+        (xr.Dataset({"v": (("a", "b"), bad)}), {}),
+        (big, {"encoding": {"v": {"dtype": "i2", "_FillValue": -1}}}),
+        (wrong, {}),
+        (xr.DataTree.from_dict({"/": dataset(), "/a": wrong}), {}),
+    ):
+        for group in ({}, {} if isinstance(ds, xr.DataTree) else {"group": "g"}):
+            with pytest.raises((RuntimeError, ValueError, TypeError)):
+                ds.to_netcdf(path, engine="ncforge", **how, **group)
+            assert path.read_bytes() == before
+    # An exception that is being handled is not one of writing.
+    try:
+        raise KeyError("no file of today")
+    except KeyError:
+        dataset().isel(time=slice(0, 2)).to_netcdf(path, engine="ncforge")
+    assert back(path).sizes["time"] == 2
     assert [p.name for p in tmp_path.iterdir()] == ["f.nc"]
 
 
