@@ -280,3 +280,48 @@ def test_an_open_dataset_replaces_its_own_file(tmp_path: Path) -> None:
     with xr.open_dataset(path, engine="ncforge") as ds:
         ncforge.to_netcdf(ds, path, codec="zlib")
     xr.testing.assert_allclose(back(path), day(), atol=6e-4)
+
+
+def text_in(path: Path) -> list[str]:
+    with open_netcdf4(path) as nc:
+        nc.set_auto_chartostring(False)
+        values = np.ma.getdata(nc["name"][:])
+        chars = values.dtype.kind == "S"
+        return [b"".join(row).rstrip(b"\0").decode() for row in values] if chars else values.tolist()
+
+
+@pytest.mark.parametrize("kind", [object, "U"])
+def test_text_longer_than_that_of_the_file(tmp_path: Path, kind: Any) -> None:
+    path = tmp_path / "s.nc"
+    first = xr.Dataset({"name": ("t", np.array(["a", "bcd"], kind))})
+    longer = xr.Dataset({"name": ("t", np.array(["quite long"], kind))})
+    ncforge.to_netcdf(first, path, unlimited_dims=["t"])
+    ncforge.to_netcdf(longer, path, append_dim="t")
+    ncforge.to_netcdf(longer, path, region={"t": slice(0, 1)})
+    missing = xr.Dataset({"name": ("t", np.array([None, "é" * 9], object))})
+    ncforge.to_netcdf(missing, path, append_dim="t")
+    ncforge.to_netcdf(missing.isel(t=slice(0, 1)), path, append_dim="t")
+    assert text_in(path) == ["quite long", "bcd", "quite long", "", "é" * 9, ""]
+    # A new file, with the encoding that xarray gave to text from a file.
+    for fmt in ("NETCDF4", "NETCDF3_64BIT"):
+        longer["name"].encoding = {"dtype": np.dtype("U3")}
+        ncforge.to_netcdf(longer, path, format=fmt)
+        assert text_in(path) == ["quite long"]
+
+
+@pytest.mark.parametrize("fmt", ["NETCDF3_64BIT", "NETCDF4_CLASSIC", "NETCDF4"])
+@pytest.mark.parametrize("lazy", [False, True])
+def test_text_shorter_than_that_of_the_file(tmp_path: Path, fmt: str, lazy: bool) -> None:
+    # Characters: the end of the old text goes.
+    path = tmp_path / "c.nc"
+    ncforge.to_netcdf(
+        xr.Dataset({"name": ("t", np.array(["abcdef", "ghijkl"], "S6"))}), path, format=fmt, unlimited_dims=["t"]
+    )
+    short = xr.Dataset({"name": ("t", np.array(["xy"], "S2"))})
+    short = short.chunk() if lazy else short
+    ncforge.to_netcdf(short, path, region={"t": slice(1, 2)})
+    ncforge.to_netcdf(short, path, append_dim="t")
+    assert text_in(path) == ["abcdef", "xy", "xy"]
+    with open_netcdf4(path) as nc:
+        nc.set_auto_chartostring(False)
+        assert np.ma.getdata(nc["name"][1:]).tolist() == [[b"x", b"y", b"", b"", b"", b""]] * 2

@@ -69,8 +69,21 @@ def add(
             width = made.shape[-1]
             if source.shape[-1] > width:
                 raise ValueError(f"{name!r}: text of {source.shape[-1]} bytes, the file has space for {width}")
-            place = (*place, slice(0, source.shape[-1]))
+            source = _padded(source, width)
+            place = (*place, slice(0, width))
         writes.add(source, Target(made, writes.wrote), place)
+
+
+def _padded(source: Any, width: int) -> Any:
+    """Characters with NUL up to a width, so that nothing of longer text remains behind them."""
+    if source.shape[-1] == width:
+        return source
+    if hasattr(source, "dask"):
+        chunks = (*source.chunks[:-1], (width,))
+        return source.rechunk({-1: -1}).map_blocks(_padded, width, dtype=source.dtype, chunks=chunks)
+    padded = np.zeros((*source.shape[:-1], width), source.dtype)
+    padded[..., : source.shape[-1]] = source
+    return padded
 
 
 def _spans(dataset: Any, old: Any, store: WritingStore, append_dim: Any, region: Any) -> Spans:

@@ -17,6 +17,23 @@ _PACKING = ("scale_factor", "add_offset")
 _MISSING = ("_FillValue", "missing_value")
 
 
+def uncut(variable: Variable) -> Variable:
+    """The variable, without the length of text in its encoding. xarray takes it from the longest text that a file had, and would
+    cut longer text to it; netCDF has no such type."""
+    wanted = variable.encoding.get("dtype")
+    if wanted is None or wanted is str or np.dtype(wanted).kind != "U":
+        return variable
+    encoding = {key: value for key, value in variable.encoding.items() if key != "dtype"}
+    data: Any = variable._data
+    lazy = hasattr(data, "dask")
+    if variable.dtype.kind == "O" and not lazy:
+        # Missing text is empty, as xarray writes it.
+        data = np.where(np.asarray(variable.isnull()), "", variable.values).astype(str)
+    elif variable.dtype.kind in "iufbcS" or not variable.size:
+        data = variable.data.astype(str)
+    return Variable(variable.dims, data, variable.attrs, encoding, fastpath=True)
+
+
 def fitting(variable: Variable, name: Any) -> Variable:
     """The variable, with values that fit the integers of its encoding; others are an error. Values in memory are checked
     now, blocks of Dask arrays when they are computed.
