@@ -325,3 +325,47 @@ def test_text_shorter_than_that_of_the_file(tmp_path: Path, fmt: str, lazy: bool
     with open_netcdf4(path) as nc:
         nc.set_auto_chartostring(False)
         assert np.ma.getdata(nc["name"][1:]).tolist() == [[b"x", b"y", b"", b"", b"", b""]] * 2
+
+
+HOURS = {"dtype": "i2", "units": "hours since 2000-01-01"}
+SECONDS = {"dtype": "i4", "units": "seconds since 1900-01-01"}
+STEPS = {"dtype": "i2", "units": "seconds"}
+
+
+@pytest.mark.parametrize(
+    ("value", "encoding", "match"),
+    [
+        ("2000-01-03", SECONDS, r"2000-01-03.* at \[1\] does not fit int32 .* 'seconds since 1900-01-01'"),
+        ("2010-01-01", HOURS, r"2010-01-01.* does not fit int16"),
+        ("NaT", HOURS, r"NaT at \[1\] does not fit int16: a missing value needs a _FillValue"),
+        (np.timedelta64(10**6, "s"), STEPS, r"1000000 seconds at \[1\] does not fit int16"),
+        (np.timedelta64("NaT"), STEPS, r"NaT at \[1\]"),
+        (10, {"dtype": "i2", "units": "seconds since 2000-01-01", "calendar": "noleap"}, r"2000-01-11 .* at \[1\]"),
+    ],
+)
+@pytest.mark.parametrize("lazy", [False, True])
+def test_times_that_do_not_fit(tmp_path: Path, value: Any, encoding: Any, match: str, lazy: bool) -> None:
+    first: Any
+    if isinstance(value, int):
+        days = xr.date_range("2000-01-01", periods=value + 1, calendar="noleap", use_cftime=True).values
+        first, wrong = days[:1], days[[0, -1]]
+    elif isinstance(value, str):
+        first = np.array(["1955-01-01" if encoding is SECONDS else "2000-01-02"], "M8[ns]")
+        wrong = np.append(first, np.datetime64(value, "ns"))
+    else:
+        first = np.array([5], "m8[s]")
+        wrong = np.append(first, value.astype("m8[s]"))
+    path = tmp_path / "t.nc"
+    ds = xr.Dataset({"b": ("t", wrong)})
+    ds = ds.chunk() if lazy else ds
+    refused(path, ds, f"`b`: {match}", encoding={"b": encoding})
+    ncforge.to_netcdf(xr.Dataset({"b": ("t", first)}), path, unlimited_dims=["t"], encoding={"b": encoding})
+    refused(path, ds, f"`b`: {match}", append_dim="t")
+
+
+def test_missing_times_that_have_a_value(tmp_path: Path) -> None:
+    times = np.array(["2000-01-03", "NaT"], "M8[ns]")
+    for encoding in ({"dtype": "i8"}, {"dtype": "i2", "_FillValue": -1}):
+        given = {"b": {"units": "days since 2000-01-01", **encoding}}
+        ncforge.to_netcdf(xr.Dataset({"b": ("t", times)}), tmp_path / "t.nc", encoding=given)
+        assert np.array_equal(back(tmp_path / "t.nc")["b"].values, times, equal_nan=True)

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import math
+import warnings
 from typing import Any
 
 import numpy as np
+from xarray.coding.times import CFDatetimeCoder, CFTimedeltaCoder
 from xarray.coding.variables import CFScaleOffsetCoder
+from xarray.core.common import contains_cftime_datetimes
 from xarray.core.variable import Variable
 
 from ncforge._values import at_place, first_place
@@ -15,6 +19,7 @@ from ncforge.errors import InvalidError
 
 _PACKING = ("scale_factor", "add_offset")
 _MISSING = ("_FillValue", "missing_value")
+_TIME = ("units", "calendar")
 
 
 def uncut(variable: Variable) -> Variable:
@@ -41,7 +46,8 @@ def fitting(variable: Variable, name: Any) -> Variable:
     kind = _integers(variable)
     if kind is None:
         return variable
-    how = {key: variable.encoding[key] for key in (*_PACKING, *_MISSING) if variable.encoding.get(key) is not None}
+    keys = (*_PACKING, *_MISSING, *(() if variable.dtype.kind in "iufb" else _TIME))
+    how = {key: variable.encoding[key] for key in keys if variable.encoding.get(key) is not None}
     if variable.dtype.kind in "iub" and not set(how) & set(_PACKING) and np.can_cast(variable.dtype, kind):
         return variable
     check = functools.partial(_checked, name=name, kind=kind, how=how)
@@ -56,12 +62,12 @@ def fitting(variable: Variable, name: Any) -> Variable:
 
 
 def _integers(variable: Variable) -> np.dtype[Any] | None:
-    """The type of integers that numbers are stored as; ``None`` if they are not."""
+    """The type of integers that numbers or times are stored as; ``None`` if they are not."""
     wanted = variable.encoding.get("dtype")
-    if wanted is None or wanted is str or variable.dtype.kind not in "iufb":
+    if wanted is None or wanted is str or variable.dtype.kind not in "iufbmMO":
         return None
     kind: np.dtype[Any] = np.dtype(wanted)
-    if kind.kind not in "iu":
+    if kind.kind not in "iu" or (variable.dtype.kind == "O" and not contains_cftime_datetimes(variable)):
         return None
     unsigned = variable.encoding.get("_Unsigned", variable.attrs.get("_Unsigned"))
     if unsigned is None:
@@ -75,10 +81,13 @@ def _checked(values: Any, name: Any, kind: np.dtype[Any], how: dict[str, Any], b
     numbers = np.asarray(values)
     if numbers.size == 0:
         return values
-    packed = _packed(numbers, how)
+    is_time = numbers.dtype.kind not in "iufb"
+    packed = _packed(_of_times(numbers, how, lazy=block_info is not None) if is_time else numbers, how)
     limits = np.iinfo(kind)
     ends = _whole(np.fmin.reduce(packed, axis=None)), _whole(np.fmax.reduce(packed, axis=None))
-    missing = packed.dtype.kind == "f" and not set(how) & set(_MISSING) and bool(np.isnan(packed).any())
+    # xarray stores and reads a missing time as the smallest 64-bit integer.
+    marked = set(how) & set(_MISSING) or (is_time and kind == np.dtype("i8") and not set(how) & set(_PACKING))
+    missing = packed.dtype.kind == "f" and not marked and bool(np.isnan(packed).any())
     if not missing and all(math.isnan(end) or limits.min <= end <= limits.max for end in ends):
         return values
     with np.errstate(invalid="ignore"):
@@ -97,12 +106,29 @@ def _checked(values: Any, name: Any, kind: np.dtype[Any], how: dict[str, Any], b
         raise InvalidError(
             f"`{name}`: {at_place(value, place)} does not fit {kind}: a missing value needs a _FillValue, and none is given"
         )
-    more = ""
+    more = f" in the units {how['units']!r}" if is_time and "units" in how else ""
     if set(how) & set(_PACKING):
         factor, offset = float(how.get("scale_factor", 1)), float(how.get("add_offset", 0))
         low, high = sorted((limits.min * factor + offset, limits.max * factor + offset))
-        more = f" after scale_factor and add_offset: only values from {low:.6g} to {high:.6g} do"
+        more += f" after scale_factor and add_offset: only values from {low:.6g} to {high:.6g} do"
     raise InvalidError(f"`{name}`: {at_place(value, place)} does not fit {kind} ({limits.min} to {limits.max}){more}")
+
+
+def _of_times(times: np.ndarray[Any, Any], how: dict[str, Any], lazy: bool) -> np.ndarray[Any, Any]:
+    """Times as the numbers that xarray stores, in floats; missing ones are NaN."""
+    encoding = {key: how[key] for key in _TIME if key in how}
+    coder = CFTimedeltaCoder() if times.dtype.kind == "m" else CFDatetimeCoder()
+    dims = tuple(f"d{i}" for i in range(times.ndim))
+    wanted = np.dtype("f8" if set(how) & set(_PACKING) else "i8")
+    # xarray warns again where it encodes. (Filters of warnings are not those of one thread.)
+    with contextlib.nullcontext() if lazy else warnings.catch_warnings():
+        if not lazy:
+            warnings.simplefilter("ignore")
+        numbers = np.asarray(coder.encode(Variable(dims, times, {}, {**encoding, "dtype": wanted})).data)
+    found: np.ndarray[Any, Any] = numbers.astype("f8")
+    if numbers.dtype.kind == "i":
+        found[numbers == np.iinfo("i8").min] = np.nan
+    return found
 
 
 def _whole(value: Any) -> float | int:
