@@ -216,6 +216,18 @@ def test_trees_arrays_and_memory(tmp_path: Path) -> None:
     assert file.getvalue() == bytes(view)
 
 
+def test_a_tree_in_a_group(tmp_path: Path) -> None:
+    path = tmp_path / "g.nc"
+    dataset().to_netcdf(path, engine="netcdf4")
+    tree = xr.DataTree.from_dict({"/": dataset(3)[["t2m"]], "/deep/er": dataset(3)[["t2m"]] + 1})
+    ncforge.to_netcdf(tree, path, mode="a", group="g/h", encoding={"/deep/er": {"t2m": {"zlib": True}}})
+    xr.testing.assert_allclose(back(path), dataset(), atol=1e-9)
+    for group, ds in (("g/h", tree), ("g/h/deep/er", tree["deep/er"])):
+        with xr.open_dataset(path, engine="netcdf4", group=group) as found:
+            assert np.array_equal(found["t2m"].values, ds["t2m"].values)
+            assert bool(found["t2m"].encoding["zlib"]) == ("deep" in group)
+
+
 def test_a_failure_leaves_nothing_and_the_old_file(tmp_path: Path) -> None:
     import dask.array
 
