@@ -369,3 +369,46 @@ def test_missing_times_that_have_a_value(tmp_path: Path) -> None:
         given = {"b": {"units": "days since 2000-01-01", **encoding}}
         ncforge.to_netcdf(xr.Dataset({"b": ("t", times)}), tmp_path / "t.nc", encoding=given)
         assert np.array_equal(back(tmp_path / "t.nc")["b"].values, times, equal_nan=True)
+
+
+def refused_values(path: Path, values: Any, match: str) -> None:
+    ds = xr.Dataset({"b": ("t", np.asarray(values))})
+    refused(path, ds, match, append_dim="t")
+    refused(path, ds.chunk(t=1), match, append_dim="t")
+    refused(path, ds.isel(t=slice(0, 1)), match, region={"t": slice(0, 1)})
+
+
+def test_numbers_where_the_file_has_true_and_false(tmp_path: Path) -> None:
+    path = tmp_path / "b.nc"
+    ncforge.to_netcdf(xr.Dataset({"b": ("t", [True, False])}), path, unlimited_dims=["t"])
+    for wrong in ([5, 0], [0.5, np.nan]):
+        refused_values(path, wrong, "'b' is (int|float)64, in the file true or false; use `astype")
+    ncforge.to_netcdf(xr.Dataset({"b": ("t", [False, True])}), path, append_dim="t")
+    assert back(path)["b"].values.tolist() == [True, False, False, True]
+
+
+def test_times_where_the_file_has_numbers(tmp_path: Path) -> None:
+    path = tmp_path / "n.nc"
+    with open_netcdf4(path, "w") as nc:
+        nc.createDimension("t", None)
+        nc.createVariable("b", "f8", ("t",))[:] = [1, 2]
+    days = xr.date_range("2000-01-01", periods=2, calendar="noleap", use_cftime=True).values
+    for wrong in (np.array(["2000-01-01"], "M8[ns]"), np.array([5], "m8[s]"), days):
+        refused_values(path, wrong, "'b' has times, in the file numbers without units")
+
+
+def test_values_that_are_not_in_the_enum(tmp_path: Path) -> None:
+    path = tmp_path / "e.nc"
+    with open_netcdf4(path, "w") as nc:
+        nc.createDimension("t", None)
+        kind = nc.createEnumType("u1", "sky", {"clear": 0, "cloudy": 3})
+        nc.createVariable("b", kind, ("t",))[:] = [0, 3]
+    refused_values(path, [7, 0], r"`b`: 7 at \[0\] is not in the enum, which has 0 \(clear\), 3 \(cloudy\)")
+    # 255 is read where nothing was written.
+    ncforge.to_netcdf(xr.Dataset({"b": ("t", np.array([3, 255], "u1"))}), path, append_dim="t")
+    with xr.open_dataset(path, engine="ncforge") as ds:
+        ds = ds.load()
+    assert ds["b"].values.tolist() == [0, 3, 3, 255]
+    ds["b"][0] = 7
+    path.unlink()
+    refused(path, ds, "`b`: 7 at", mode="w")

@@ -14,6 +14,7 @@ from xarray.coding.variables import CFScaleOffsetCoder
 from xarray.core.common import contains_cftime_datetimes
 from xarray.core.variable import Variable
 
+from ncforge._masking import default_fill
 from ncforge._values import at_place, first_place
 from ncforge.errors import InvalidError
 
@@ -48,7 +49,8 @@ def fitting(variable: Variable, name: Any) -> Variable:
         return variable
     keys = (*_PACKING, *_MISSING, *(() if variable.dtype.kind in "iufb" else _TIME))
     how = {key: variable.encoding[key] for key in keys if variable.encoding.get(key) is not None}
-    if variable.dtype.kind in "iub" and not set(how) & set(_PACKING) and np.can_cast(variable.dtype, kind):
+    plain = not set(how) & set(_PACKING) and not _members(kind)
+    if variable.dtype.kind in "iub" and plain and np.can_cast(variable.dtype, kind):
         return variable
     check = functools.partial(_checked, name=name, kind=kind, how=how)
     source: Any = variable._data
@@ -89,6 +91,7 @@ def _checked(values: Any, name: Any, kind: np.dtype[Any], how: dict[str, Any], b
     marked = set(how) & set(_MISSING) or (is_time and kind == np.dtype("i8") and not set(how) & set(_PACKING))
     missing = packed.dtype.kind == "f" and not marked and bool(np.isnan(packed).any())
     if not missing and all(math.isnan(end) or limits.min <= end <= limits.max for end in ends):
+        _check_members(name, packed, kind, how, block_info)
         return values
     with np.errstate(invalid="ignore"):
         rounded = np.around(packed) if packed.dtype.kind == "f" else packed
@@ -100,8 +103,7 @@ def _checked(values: Any, name: Any, kind: np.dtype[Any], how: dict[str, Any], b
         )
     place = first_place(odd)
     value = numbers[place]
-    if block_info is not None:
-        place = tuple(i + start for i, (start, _) in zip(place, block_info[0]["array-location"], strict=True))
+    place = _in_all(place, block_info)
     if missing:
         raise InvalidError(
             f"`{name}`: {at_place(value, place)} does not fit {kind}: a missing value needs a _FillValue, and none is given"
@@ -112,6 +114,35 @@ def _checked(values: Any, name: Any, kind: np.dtype[Any], how: dict[str, Any], b
         low, high = sorted((limits.min * factor + offset, limits.max * factor + offset))
         more += f" after scale_factor and add_offset: only values from {low:.6g} to {high:.6g} do"
     raise InvalidError(f"`{name}`: {at_place(value, place)} does not fit {kind} ({limits.min} to {limits.max}){more}")
+
+
+def _in_all(place: tuple[int, ...], block_info: Any) -> tuple[int, ...]:
+    """A place in the whole array, from that in a block of it."""
+    if block_info is None:
+        return place
+    return tuple(i + start for i, (start, _) in zip(place, block_info[0]["array-location"], strict=True))
+
+
+def _check_members(
+    name: Any, packed: np.ndarray[Any, Any], kind: np.dtype[Any], how: dict[str, Any], block_info: Any
+) -> None:
+    """Whether numbers are members of an enum, or values of elements that are missing or were never written."""
+    members = _members(kind)
+    if not members:
+        return
+    others = [how[key] for key in _MISSING if key in how] + [default_fill(kind)]
+    odd = ~np.isin(packed, [*members.values(), *others]) & (packed == packed)
+    if odd.any():
+        place = first_place(odd)
+        known = ", ".join(f"{value} ({member})" for member, value in members.items())
+        what = at_place(packed[place], _in_all(place, block_info))
+        raise InvalidError(f"`{name}`: {what} is not in the enum, which has {known}")
+
+
+def _members(kind: np.dtype[Any]) -> dict[str, int]:
+    """The names and values of an enum; none for other types."""
+    found: Any = kind.metadata
+    return found.get("enum", {}) if found else {}
 
 
 def _of_times(times: np.ndarray[Any, Any], how: dict[str, Any], lazy: bool) -> np.ndarray[Any, Any]:
