@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 import ncforge
+from peers import open_netcdf4
 
 xr = pytest.importorskip("xarray")
 pytest.importorskip("dask")
@@ -214,6 +215,22 @@ def test_trees_arrays_and_memory(tmp_path: Path) -> None:
     file = io.BytesIO()
     ncforge.to_netcdf(dataset(), file)
     assert file.getvalue() == bytes(view)
+
+
+@pytest.mark.filterwarnings("ignore:saving variable v with floating point")
+@pytest.mark.parametrize("factor", [np.int16(2), 2, np.float32(2), np.array(2)])
+@pytest.mark.parametrize("dtype", ["f4", "f8", "i4", "i8"])
+def test_packing_by_integers(tmp_path: Path, factor: Any, dtype: str) -> None:
+    values = 2 * np.arange(6).astype(dtype)
+    for more in ({}, {"_FillValue": -1}, {"add_offset": np.int16(-2)}):
+        for ds in (xr.Dataset({"v": ("x", values)}), xr.Dataset({"v": ("x", values)}).chunk(x=3)):
+            encoding = {"v": {"dtype": "i2", "scale_factor": factor, **more}}
+            ncforge.to_netcdf(ds, tmp_path / "p.nc", encoding=encoding)
+            with open_netcdf4(tmp_path / "p.nc") as nc:
+                assert nc["v"][:].tolist() == [n + ("add_offset" in more) for n in range(6)]
+                assert nc["v"].scale_factor.dtype == np.asarray(factor).dtype
+                nc.set_auto_maskandscale(True)
+                assert np.array_equal(nc["v"][:], values)
 
 
 def test_a_tree_in_a_group(tmp_path: Path) -> None:

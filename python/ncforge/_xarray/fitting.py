@@ -23,6 +23,23 @@ _MISSING = ("_FillValue", "missing_value")
 _TIME = ("units", "calendar")
 
 
+def divisible(variable: Variable) -> Variable:
+    """The variable, as floats with a factor and an offset as floats if it has a factor: xarray cannot divide integers."""
+    if variable.encoding.get("scale_factor") is None:
+        return variable
+    # Without a fill value, xarray makes floats itself.
+    filled = any(variable.encoding.get(key) is not None for key in _MISSING)
+    data: Any = variable.data.astype("f8") if filled and variable.dtype.kind in "iub" else variable._data
+    encoding = {**variable.encoding, **{key: float(value) for key, value in whole_packing(variable).items()}}
+    return Variable(variable.dims, data, variable.attrs, encoding, fastpath=True)
+
+
+def whole_packing(variable: Variable) -> dict[str, Any]:
+    """The factor and the offset of an encoding that are integers."""
+    given = {key: variable.encoding[key] for key in _PACKING if variable.encoding.get(key) is not None}
+    return {key: value for key, value in given.items() if np.asarray(value).dtype.kind in "iu"}
+
+
 def uncut(variable: Variable) -> Variable:
     """The variable, without the length of text in its encoding. xarray takes it from the longest text that a file had, and would
     cut longer text to it; netCDF has no such type."""

@@ -20,7 +20,7 @@ from ncforge._core import File
 from ncforge._handle import WritingHandle
 from ncforge._xarray.choosing import Choosing
 from ncforge._xarray.encoding import arguments, datatype, root
-from ncforge._xarray.fitting import fitting, uncut
+from ncforge._xarray.fitting import divisible, fitting, uncut, whole_packing
 from ncforge._xarray.store import NcforgeDataStore, OpenFile
 from ncforge.dataset import Dataset, Group
 from ncforge.errors import InvalidError, UnsupportedError
@@ -166,7 +166,12 @@ class WritingStore(WritableCFDataStore):
 
     def encode(self, variables: Any, attributes: Any) -> tuple[Any, Any]:
         """Variables and attributes as they are stored. Values that do not fit the integers of an encoding are an error."""
-        encoded: tuple[Any, Any] = super().encode({n: fitting(uncut(v), n) for n, v in variables.items()}, attributes)
+        ready = {n: fitting(divisible(uncut(v)), n) for n, v in variables.items()}
+        encoded: tuple[Any, Any] = super().encode(ready, attributes)
+        for name, variable in variables.items():
+            for key, value in whole_packing(variable).items():
+                # As it was given.
+                encoded[0][name].attrs[key] = value
         return encoded
 
     def encode_variable(self, variable: Variable, name: Hashable | None = None) -> Variable:
