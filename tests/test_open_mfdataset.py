@@ -10,6 +10,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import netCDF4
 import numpy as np
 import pytest
 import xarray as xr
@@ -184,6 +185,33 @@ def test_bounds(tmp_path: Path, each: bool) -> None:
     paths = save(tmp_path, change, unlimited_dims=["time"])
     check(paths, joined=not each)
     check(paths, joined=not each, **NESTED)
+
+
+@pytest.mark.filterwarnings("ignore:Can.t decode floating point")
+@pytest.mark.parametrize("bounds", ["f8", "f4", "i2", "own"])
+def test_bounds_of_times_that_are_floats(tmp_path: Path, bounds: str) -> None:
+    # As models of CMIP write them: the bounds have no units of their own.
+    paths = []
+    for i in range(4):
+        paths.append(tmp_path / f"{i}.nc")
+        with netCDF4.Dataset(paths[-1], "w") as nc:
+            nc.createDimension("time", None)
+            nc.createDimension("bnds", 2)
+            time = nc.createVariable("time", "f8", ("time",))
+            time.setncatts({"units": "days since 1850-01-01", "calendar": "standard", "bounds": "time_bnds"})
+            time[:] = 51_000.3 + 3 * i + np.arange(3) / 24
+            ends = nc.createVariable("time_bnds", "f8" if bounds == "own" else bounds, ("time", "bnds"), fill_value=-9)
+            if bounds == "own":
+                ends.units = "days since 1850-01-02"
+            if bounds == "i2":
+                ends.setncatts({"scale_factor": 0.125, "add_offset": 51_000.0})
+            ends[:] = time[:][:, None] + np.array([-0.5, 0.5]) / 24
+            if i == 2:
+                ends[1, 1] = np.ma.masked
+            nc.createVariable("v", "f4", ("time",))[:] = i
+    for options in ({}, NESTED, {**NESTED, "decode_times": False}, {"mask_and_scale": False}, {"chunks": {"time": 2}}):
+        check(paths, **options)
+    check(paths, joined=False, decode_times=xr.coders.CFDatetimeCoder(time_unit="us"))
 
 
 def test_order_is_that_of_coordinates(tmp_path: Path) -> None:

@@ -280,3 +280,135 @@ def test_an_open_dataset_replaces_its_own_file(tmp_path: Path) -> None:
     with xr.open_dataset(path, engine="ncforge") as ds:
         ncforge.to_netcdf(ds, path, codec="zlib")
     xr.testing.assert_allclose(back(path), day(), atol=6e-4)
+
+
+def text_in(path: Path) -> list[str]:
+    with open_netcdf4(path) as nc:
+        nc.set_auto_chartostring(False)
+        values = np.ma.getdata(nc["name"][:])
+        chars = values.dtype.kind == "S"
+        return [b"".join(row).rstrip(b"\0").decode() for row in values] if chars else values.tolist()
+
+
+@pytest.mark.parametrize("kind", [object, "U"])
+def test_text_longer_than_that_of_the_file(tmp_path: Path, kind: Any) -> None:
+    path = tmp_path / "s.nc"
+    first = xr.Dataset({"name": ("t", np.array(["a", "bcd"], kind))})
+    longer = xr.Dataset({"name": ("t", np.array(["quite long"], kind))})
+    ncforge.to_netcdf(first, path, unlimited_dims=["t"])
+    ncforge.to_netcdf(longer, path, append_dim="t")
+    ncforge.to_netcdf(longer, path, region={"t": slice(0, 1)})
+    missing = xr.Dataset({"name": ("t", np.array([None, "é" * 9], object))})
+    ncforge.to_netcdf(missing, path, append_dim="t")
+    ncforge.to_netcdf(missing.isel(t=slice(0, 1)), path, append_dim="t")
+    assert text_in(path) == ["quite long", "bcd", "quite long", "", "é" * 9, ""]
+    # A new file, with the encoding that xarray gave to text from a file.
+    for fmt in ("NETCDF4", "NETCDF3_64BIT"):
+        longer["name"].encoding = {"dtype": np.dtype("U3")}
+        ncforge.to_netcdf(longer, path, format=fmt)
+        assert text_in(path) == ["quite long"]
+
+
+@pytest.mark.parametrize("fmt", ["NETCDF3_64BIT", "NETCDF4_CLASSIC", "NETCDF4"])
+@pytest.mark.parametrize("lazy", [False, True])
+def test_text_shorter_than_that_of_the_file(tmp_path: Path, fmt: str, lazy: bool) -> None:
+    # Characters: the end of the old text goes.
+    path = tmp_path / "c.nc"
+    ncforge.to_netcdf(
+        xr.Dataset({"name": ("t", np.array(["abcdef", "ghijkl"], "S6"))}), path, format=fmt, unlimited_dims=["t"]
+    )
+    short = xr.Dataset({"name": ("t", np.array(["xy"], "S2"))})
+    short = short.chunk() if lazy else short
+    ncforge.to_netcdf(short, path, region={"t": slice(1, 2)})
+    ncforge.to_netcdf(short, path, append_dim="t")
+    assert text_in(path) == ["abcdef", "xy", "xy"]
+    with open_netcdf4(path) as nc:
+        nc.set_auto_chartostring(False)
+        assert np.ma.getdata(nc["name"][1:]).tolist() == [[b"x", b"y", b"", b"", b"", b""]] * 2
+
+
+HOURS = {"dtype": "i2", "units": "hours since 2000-01-01"}
+SECONDS = {"dtype": "i4", "units": "seconds since 1900-01-01"}
+STEPS = {"dtype": "i2", "units": "seconds"}
+
+
+@pytest.mark.parametrize(
+    ("value", "encoding", "match"),
+    [
+        ("2000-01-03", SECONDS, r"2000-01-03.* at \[1\] does not fit int32 .* 'seconds since 1900-01-01'"),
+        ("2010-01-01", HOURS, r"2010-01-01.* does not fit int16"),
+        ("NaT", HOURS, r"NaT at \[1\] does not fit int16: a missing value needs a _FillValue"),
+        (np.timedelta64(10**6, "s"), STEPS, r"1000000 seconds at \[1\] does not fit int16"),
+        (np.timedelta64("NaT"), STEPS, r"NaT at \[1\]"),
+        (10, {"dtype": "i2", "units": "seconds since 2000-01-01", "calendar": "noleap"}, r"2000-01-11 .* at \[1\]"),
+    ],
+)
+@pytest.mark.parametrize("lazy", [False, True])
+def test_times_that_do_not_fit(tmp_path: Path, value: Any, encoding: Any, match: str, lazy: bool) -> None:
+    first: Any
+    if isinstance(value, int):
+        days = xr.date_range("2000-01-01", periods=value + 1, calendar="noleap", use_cftime=True).values
+        first, wrong = days[:1], days[[0, -1]]
+    elif isinstance(value, str):
+        first = np.array(["1955-01-01" if encoding is SECONDS else "2000-01-02"], "M8[ns]")
+        wrong = np.append(first, np.datetime64(value, "ns"))
+    else:
+        first = np.array([5], "m8[s]")
+        wrong = np.append(first, value.astype("m8[s]"))
+    path = tmp_path / "t.nc"
+    ds = xr.Dataset({"b": ("t", wrong)})
+    ds = ds.chunk() if lazy else ds
+    refused(path, ds, f"`b`: {match}", encoding={"b": encoding})
+    ncforge.to_netcdf(xr.Dataset({"b": ("t", first)}), path, unlimited_dims=["t"], encoding={"b": encoding})
+    refused(path, ds, f"`b`: {match}", append_dim="t")
+
+
+def test_missing_times_that_have_a_value(tmp_path: Path) -> None:
+    times = np.array(["2000-01-03", "NaT"], "M8[ns]")
+    for encoding in ({"dtype": "i8"}, {"dtype": "i2", "_FillValue": -1}):
+        given = {"b": {"units": "days since 2000-01-01", **encoding}}
+        ncforge.to_netcdf(xr.Dataset({"b": ("t", times)}), tmp_path / "t.nc", encoding=given)
+        assert np.array_equal(back(tmp_path / "t.nc")["b"].values, times, equal_nan=True)
+
+
+def refused_values(path: Path, values: Any, match: str) -> None:
+    ds = xr.Dataset({"b": ("t", np.asarray(values))})
+    refused(path, ds, match, append_dim="t")
+    refused(path, ds.chunk(t=1), match, append_dim="t")
+    refused(path, ds.isel(t=slice(0, 1)), match, region={"t": slice(0, 1)})
+
+
+def test_numbers_where_the_file_has_true_and_false(tmp_path: Path) -> None:
+    path = tmp_path / "b.nc"
+    ncforge.to_netcdf(xr.Dataset({"b": ("t", [True, False])}), path, unlimited_dims=["t"])
+    for wrong in ([5, 0], [0.5, np.nan]):
+        refused_values(path, wrong, "'b' is (int|float)64, in the file true or false; use `astype")
+    ncforge.to_netcdf(xr.Dataset({"b": ("t", [False, True])}), path, append_dim="t")
+    assert back(path)["b"].values.tolist() == [True, False, False, True]
+
+
+def test_times_where_the_file_has_numbers(tmp_path: Path) -> None:
+    path = tmp_path / "n.nc"
+    with open_netcdf4(path, "w") as nc:
+        nc.createDimension("t", None)
+        nc.createVariable("b", "f8", ("t",))[:] = [1, 2]
+    days = xr.date_range("2000-01-01", periods=2, calendar="noleap", use_cftime=True).values
+    for wrong in (np.array(["2000-01-01"], "M8[ns]"), np.array([5], "m8[s]"), days):
+        refused_values(path, wrong, "'b' has times, in the file numbers without units")
+
+
+def test_values_that_are_not_in_the_enum(tmp_path: Path) -> None:
+    path = tmp_path / "e.nc"
+    with open_netcdf4(path, "w") as nc:
+        nc.createDimension("t", None)
+        kind = nc.createEnumType("u1", "sky", {"clear": 0, "cloudy": 3})
+        nc.createVariable("b", kind, ("t",))[:] = [0, 3]
+    refused_values(path, [7, 0], r"`b`: 7 at \[0\] is not in the enum, which has 0 \(clear\), 3 \(cloudy\)")
+    # 255 is read where nothing was written.
+    ncforge.to_netcdf(xr.Dataset({"b": ("t", np.array([3, 255], "u1"))}), path, append_dim="t")
+    with xr.open_dataset(path, engine="ncforge") as ds:
+        ds = ds.load()
+    assert ds["b"].values.tolist() == [0, 3, 3, 255]
+    ds["b"][0] = 7
+    path.unlink()
+    refused(path, ds, "`b`: 7 at", mode="w")

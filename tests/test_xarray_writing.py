@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import io
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +12,7 @@ import numpy as np
 import pytest
 
 import ncforge
+from peers import open_netcdf4
 
 xr = pytest.importorskip("xarray")
 pytest.importorskip("dask")
@@ -214,6 +217,34 @@ def test_trees_arrays_and_memory(tmp_path: Path) -> None:
     assert file.getvalue() == bytes(view)
 
 
+@pytest.mark.filterwarnings("ignore:saving variable v with floating point")
+@pytest.mark.parametrize("factor", [np.int16(2), 2, np.float32(2), np.array(2)])
+@pytest.mark.parametrize("dtype", ["f4", "f8", "i4", "i8"])
+def test_packing_by_integers(tmp_path: Path, factor: Any, dtype: str) -> None:
+    values = 2 * np.arange(6).astype(dtype)
+    for more in ({}, {"_FillValue": -1}, {"add_offset": np.int16(-2)}):
+        for ds in (xr.Dataset({"v": ("x", values)}), xr.Dataset({"v": ("x", values)}).chunk(x=3)):
+            encoding = {"v": {"dtype": "i2", "scale_factor": factor, **more}}
+            ncforge.to_netcdf(ds, tmp_path / "p.nc", encoding=encoding)
+            with open_netcdf4(tmp_path / "p.nc") as nc:
+                assert nc["v"][:].tolist() == [n + ("add_offset" in more) for n in range(6)]
+                assert nc["v"].scale_factor.dtype == np.asarray(factor).dtype
+                nc.set_auto_maskandscale(True)
+                assert np.array_equal(nc["v"][:], values)
+
+
+def test_a_tree_in_a_group(tmp_path: Path) -> None:
+    path = tmp_path / "g.nc"
+    dataset().to_netcdf(path, engine="netcdf4")
+    tree = xr.DataTree.from_dict({"/": dataset(3)[["t2m"]], "/deep/er": dataset(3)[["t2m"]] + 1})
+    ncforge.to_netcdf(tree, path, mode="a", group="g/h", encoding={"/deep/er": {"t2m": {"zlib": True}}})
+    xr.testing.assert_allclose(back(path), dataset(), atol=1e-9)
+    for group, ds in (("g/h", tree), ("g/h/deep/er", tree["deep/er"])):
+        with xr.open_dataset(path, engine="netcdf4", group=group) as found:
+            assert np.array_equal(found["t2m"].values, ds["t2m"].values)
+            assert bool(found["t2m"].encoding["zlib"]) == ("deep" in group)
+
+
 def test_a_failure_leaves_nothing_and_the_old_file(tmp_path: Path) -> None:
     import dask.array
 
@@ -228,6 +259,85 @@ def test_a_failure_leaves_nothing_and_the_old_file(tmp_path: Path) -> None:
     with pytest.raises(RuntimeError, match="no values today"):
         ncforge.to_netcdf(xr.Dataset({"v": (("a", "b"), bad)}), path)
     assert path.read_bytes() == before
+    assert [p.name for p in tmp_path.iterdir()] == ["f.nc"]
+
+
+LATER = """
+import sys
+import dask.array
+import numpy as np
+import xarray as xr
+import ncforge.xarray
+
+def fails(block):
+    raise RuntimeError("no values today")
+
+ncforge.xarray.register_writer()
+lazy = dask.array.map_blocks(fails, dask.array.zeros((4, 4), chunks=2), dtype="f8", meta=np.zeros((0, 0)))
+ds = xr.Dataset({"v": (("a", "b"), lazy)})
+kept = []
+for path in sys.argv[1:]:
+    own = ncforge.to_netcdf if "own" in path else lambda ds, path, **how: ds.to_netcdf(path, engine="ncforge", **how)
+    later = own(ds, path, compute=False)
+    if "failed" in path:
+        try:
+            later.compute()
+        except RuntimeError as error:
+            print(error)
+    if "kept" in path:
+        kept.append(later)
+    del later
+"""
+
+
+def test_what_was_not_computed_replaces_nothing(tmp_path: Path) -> None:
+    paths = [
+        tmp_path / f"{whose}-{how}.nc" for whose in ("own", "xr") for how in ("failed", "failed-kept", "kept", "x")
+    ]
+    for path in paths:
+        dataset(days=2).to_netcdf(path, engine="netcdf4")
+    before = [path.read_bytes() for path in paths]
+    ran = subprocess.run(
+        [sys.executable, "-c", LATER, *map(str, paths)], cwd=tmp_path, capture_output=True, text=True, timeout=60
+    )
+    assert ran.returncode == 0, ran.stderr
+    assert ran.stdout.count("no values today") == 4
+    assert [path.read_bytes() for path in paths] == before
+    assert sorted(tmp_path.iterdir()) == sorted(paths)
+
+
+def test_errors_in_the_writer_of_xarray_leave_the_old_file(tmp_path: Path) -> None:
+    import dask.array
+
+    import ncforge.xarray
+
+    ncforge.xarray.register_writer()
+    path = tmp_path / "f.nc"
+    dataset().to_netcdf(path, engine="netcdf4")
+    before = path.read_bytes()
+
+    def fails(block: Any) -> Any:
+        raise RuntimeError("no values today")
+
+    bad = dask.array.map_blocks(fails, dask.array.zeros((4, 4), chunks=2), dtype="f8", meta=np.zeros((0, 0)))
+    big = xr.Dataset({"ok": ("a", np.arange(4)), "v": ("a", np.full(4, 1e9))})
+    wrong = xr.Dataset({"ok": ("a", np.arange(4)), "v": ("a", np.array([object()] * 4, object))})
+    for ds, how in (
+        (xr.Dataset({"v": (("a", "b"), bad)}), {}),
+        (big, {"encoding": {"v": {"dtype": "i2", "_FillValue": -1}}}),
+        (wrong, {}),
+        (xr.DataTree.from_dict({"/": dataset(), "/a": wrong}), {}),
+    ):
+        for group in ({}, {} if isinstance(ds, xr.DataTree) else {"group": "g"}):
+            with pytest.raises((RuntimeError, ValueError, TypeError)):
+                ds.to_netcdf(path, engine="ncforge", **how, **group)
+            assert path.read_bytes() == before
+    # An exception that is being handled is not one of writing.
+    try:
+        raise KeyError("no file of today")
+    except KeyError:
+        dataset().isel(time=slice(0, 2)).to_netcdf(path, engine="ncforge")
+    assert back(path).sizes["time"] == 2
     assert [p.name for p in tmp_path.iterdir()] == ["f.nc"]
 
 

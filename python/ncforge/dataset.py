@@ -76,7 +76,7 @@ class Dataset(Group):
     without a lock: threads and processes may read in parallel, also while one of them writes.
     """
 
-    __slots__ = ("_handle", "_is_new", "_on_disk", "_persist", "_process")
+    __slots__ = ("_discards", "_handle", "_is_new", "_on_disk", "_persist", "_process")
 
     @suggesting("Dataset")
     def __init__(
@@ -122,6 +122,7 @@ class Dataset(Group):
                 f"`{path}` cannot be updated in memory (`diskless`): copy the file, and open the copy with mode {mode!r}"
             )
         self._handle: Any = None
+        self._discards = False
         self._persist = path if diskless and persist else None
         self._is_new = plain in ("w", "x")
         in_memory = (
@@ -160,6 +161,7 @@ class Dataset(Group):
         """The dataset of a file that is already open."""
         new = cls.__new__(cls)
         new._persist, new._is_new, new._process, new._handle = None, False, os.getpid(), None
+        new._discards = False
         new._on_disk = core.identity() is not None
         new._fill(core, Types(core), Contents(core), None, 0, "/")
         return new
@@ -284,8 +286,17 @@ class Dataset(Group):
 
     def _ended(self) -> None:
         """Closes the file if the program did not. A file inherited by a forked process belongs to its parent."""
-        if self._process == os.getpid():
+        if self._process != os.getpid():
+            return
+        if self._discards:
+            self._abandon()
+        else:
             self._finished()
+
+    def _abandon(self) -> None:
+        """Closes the file without completing it: the state before remains, or that of the last sync."""
+        self._contents.forget()
+        self._core.abandon()
 
     def __enter__(self) -> Dataset:
         return self
@@ -296,9 +307,8 @@ class Dataset(Group):
         # `sys.exit()` is a regular end.
         failed = kind is not None and not (isinstance(error, SystemExit) and error.code in (None, 0))
         if failed and self._is_new:
-            # A partial file is discarded: the state before remains, or that of the last sync.
-            self._contents.forget()
-            self._core.abandon()
+            # A partial file is discarded.
+            self._abandon()
         else:
             self.close()
 

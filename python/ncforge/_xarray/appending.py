@@ -7,12 +7,13 @@ file stores them, and every variable that grows gets values.
 from __future__ import annotations
 
 import warnings
-from collections.abc import Hashable, Mapping
+from collections.abc import Hashable, Iterable, Mapping
 from typing import Any
 
 import numpy as np
 import xarray as xr
 from xarray import conventions
+from xarray.core.common import contains_cftime_datetimes
 
 from ncforge._missing import hint
 from ncforge._warnings import warn
@@ -50,6 +51,7 @@ def add(
         places = _places(dataset, old, spans, region)
         if append_dim is not None:
             _check_complete(dataset, store, append_dim)
+        _check_meanings(dataset, old, store, places)
         dataset = dataset.copy()
         for name, variable in dataset.variables.items():
             stored = old.variables[name].encoding
@@ -69,8 +71,21 @@ def add(
             width = made.shape[-1]
             if source.shape[-1] > width:
                 raise ValueError(f"{name!r}: text of {source.shape[-1]} bytes, the file has space for {width}")
-            place = (*place, slice(0, source.shape[-1]))
+            source = _padded(source, width)
+            place = (*place, slice(0, width))
         writes.add(source, Target(made, writes.wrote), place)
+
+
+def _padded(source: Any, width: int) -> Any:
+    """Characters with NUL up to a width, so that nothing of longer text remains behind them."""
+    if source.shape[-1] == width:
+        return source
+    if hasattr(source, "dask"):
+        chunks = (*source.chunks[:-1], (width,))
+        return source.rechunk({-1: -1}).map_blocks(_padded, width, dtype=source.dtype, chunks=chunks)
+    padded = np.zeros((*source.shape[:-1], width), source.dtype)
+    padded[..., : source.shape[-1]] = source
+    return padded
 
 
 def _spans(dataset: Any, old: Any, store: WritingStore, append_dim: Any, region: Any) -> Spans:
@@ -128,6 +143,19 @@ def _check_complete(dataset: Any, store: WritingStore, append_dim: Any) -> None:
             f"the dataset lacks {', '.join(map(repr, lacking))}, which the file has along {append_dim!r}: its new values would be "
             "missing; add it to the dataset, with missing values if there are no others"
         )
+
+
+def _check_meanings(dataset: Any, old: Any, store: WritingStore, names: Iterable[Any]) -> None:
+    """Whether the file's variables say what values are: numbers would become true or false, and times become numbers."""
+    for name in names:
+        variable = dataset.variables[name]
+        if old.variables[name].dtype.kind == "b" and variable.dtype.kind != "b":
+            raise ValueError(
+                f"{name!r} is {variable.dtype}, in the file true or false; use `astype(bool)` if that is meant"
+            )
+        is_time = variable.dtype.kind in "mM" or contains_cftime_datetimes(variable)
+        if is_time and "units" not in store.ds.variables[name].ncattrs():
+            raise ValueError(f"{name!r} has times, in the file numbers without units; set its attribute `units` first")
 
 
 def _check_units(name: Any, variable: Any, made: Any, encoding: Mapping[str, Any]) -> None:

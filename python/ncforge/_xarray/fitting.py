@@ -2,19 +2,59 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import math
+import warnings
 from typing import Any
 
 import numpy as np
+from xarray.coding.times import CFDatetimeCoder, CFTimedeltaCoder
 from xarray.coding.variables import CFScaleOffsetCoder
+from xarray.core.common import contains_cftime_datetimes
 from xarray.core.variable import Variable
 
+from ncforge._masking import default_fill
 from ncforge._values import at_place, first_place
 from ncforge.errors import InvalidError
 
 _PACKING = ("scale_factor", "add_offset")
 _MISSING = ("_FillValue", "missing_value")
+_TIME = ("units", "calendar")
+
+
+def divisible(variable: Variable) -> Variable:
+    """The variable, as floats with a factor and an offset as floats if it has a factor: xarray cannot divide integers."""
+    if variable.encoding.get("scale_factor") is None:
+        return variable
+    # Without a fill value, xarray makes floats itself.
+    filled = any(variable.encoding.get(key) is not None for key in _MISSING)
+    data: Any = variable.data.astype("f8") if filled and variable.dtype.kind in "iub" else variable._data
+    encoding = {**variable.encoding, **{key: float(value) for key, value in whole_packing(variable).items()}}
+    return Variable(variable.dims, data, variable.attrs, encoding, fastpath=True)
+
+
+def whole_packing(variable: Variable) -> dict[str, Any]:
+    """The factor and the offset of an encoding that are integers."""
+    given = {key: variable.encoding[key] for key in _PACKING if variable.encoding.get(key) is not None}
+    return {key: value for key, value in given.items() if np.asarray(value).dtype.kind in "iu"}
+
+
+def uncut(variable: Variable) -> Variable:
+    """The variable, without the length of text in its encoding. xarray takes it from the longest text that a file had, and would
+    cut longer text to it; netCDF has no such type."""
+    wanted = variable.encoding.get("dtype")
+    if wanted is None or wanted is str or np.dtype(wanted).kind != "U":
+        return variable
+    encoding = {key: value for key, value in variable.encoding.items() if key != "dtype"}
+    data: Any = variable._data
+    lazy = hasattr(data, "dask")
+    if variable.dtype.kind == "O" and not lazy:
+        # Missing text is empty, as xarray writes it.
+        data = np.where(np.asarray(variable.isnull()), "", variable.values).astype(str)
+    elif variable.dtype.kind in "iufbcS" or not variable.size:
+        data = variable.data.astype(str)
+    return Variable(variable.dims, data, variable.attrs, encoding, fastpath=True)
 
 
 def fitting(variable: Variable, name: Any) -> Variable:
@@ -24,8 +64,10 @@ def fitting(variable: Variable, name: Any) -> Variable:
     kind = _integers(variable)
     if kind is None:
         return variable
-    how = {key: variable.encoding[key] for key in (*_PACKING, *_MISSING) if variable.encoding.get(key) is not None}
-    if variable.dtype.kind in "iub" and not set(how) & set(_PACKING) and np.can_cast(variable.dtype, kind):
+    keys = (*_PACKING, *_MISSING, *(() if variable.dtype.kind in "iufb" else _TIME))
+    how = {key: variable.encoding[key] for key in keys if variable.encoding.get(key) is not None}
+    plain = not set(how) & set(_PACKING) and not _members(kind)
+    if variable.dtype.kind in "iub" and plain and np.can_cast(variable.dtype, kind):
         return variable
     check = functools.partial(_checked, name=name, kind=kind, how=how)
     source: Any = variable._data
@@ -39,12 +81,12 @@ def fitting(variable: Variable, name: Any) -> Variable:
 
 
 def _integers(variable: Variable) -> np.dtype[Any] | None:
-    """The type of integers that numbers are stored as; ``None`` if they are not."""
+    """The type of integers that numbers or times are stored as; ``None`` if they are not."""
     wanted = variable.encoding.get("dtype")
-    if wanted is None or wanted is str or variable.dtype.kind not in "iufb":
+    if wanted is None or wanted is str or variable.dtype.kind not in "iufbmMO":
         return None
     kind: np.dtype[Any] = np.dtype(wanted)
-    if kind.kind not in "iu":
+    if kind.kind not in "iu" or (variable.dtype.kind == "O" and not contains_cftime_datetimes(variable)):
         return None
     unsigned = variable.encoding.get("_Unsigned", variable.attrs.get("_Unsigned"))
     if unsigned is None:
@@ -58,11 +100,15 @@ def _checked(values: Any, name: Any, kind: np.dtype[Any], how: dict[str, Any], b
     numbers = np.asarray(values)
     if numbers.size == 0:
         return values
-    packed = _packed(numbers, how)
+    is_time = numbers.dtype.kind not in "iufb"
+    packed = _packed(_of_times(numbers, how, lazy=block_info is not None) if is_time else numbers, how)
     limits = np.iinfo(kind)
     ends = _whole(np.fmin.reduce(packed, axis=None)), _whole(np.fmax.reduce(packed, axis=None))
-    missing = packed.dtype.kind == "f" and not set(how) & set(_MISSING) and bool(np.isnan(packed).any())
+    # xarray stores and reads a missing time as the smallest 64-bit integer.
+    marked = set(how) & set(_MISSING) or (is_time and kind == np.dtype("i8") and not set(how) & set(_PACKING))
+    missing = packed.dtype.kind == "f" and not marked and bool(np.isnan(packed).any())
     if not missing and all(math.isnan(end) or limits.min <= end <= limits.max for end in ends):
+        _check_members(name, packed, kind, how, block_info)
         return values
     with np.errstate(invalid="ignore"):
         rounded = np.around(packed) if packed.dtype.kind == "f" else packed
@@ -74,18 +120,63 @@ def _checked(values: Any, name: Any, kind: np.dtype[Any], how: dict[str, Any], b
         )
     place = first_place(odd)
     value = numbers[place]
-    if block_info is not None:
-        place = tuple(i + start for i, (start, _) in zip(place, block_info[0]["array-location"], strict=True))
+    place = _in_all(place, block_info)
     if missing:
         raise InvalidError(
             f"`{name}`: {at_place(value, place)} does not fit {kind}: a missing value needs a _FillValue, and none is given"
         )
-    more = ""
+    more = f" in the units {how['units']!r}" if is_time and "units" in how else ""
     if set(how) & set(_PACKING):
         factor, offset = float(how.get("scale_factor", 1)), float(how.get("add_offset", 0))
         low, high = sorted((limits.min * factor + offset, limits.max * factor + offset))
-        more = f" after scale_factor and add_offset: only values from {low:.6g} to {high:.6g} do"
+        more += f" after scale_factor and add_offset: only values from {low:.6g} to {high:.6g} do"
     raise InvalidError(f"`{name}`: {at_place(value, place)} does not fit {kind} ({limits.min} to {limits.max}){more}")
+
+
+def _in_all(place: tuple[int, ...], block_info: Any) -> tuple[int, ...]:
+    """A place in the whole array, from that in a block of it."""
+    if block_info is None:
+        return place
+    return tuple(i + start for i, (start, _) in zip(place, block_info[0]["array-location"], strict=True))
+
+
+def _check_members(
+    name: Any, packed: np.ndarray[Any, Any], kind: np.dtype[Any], how: dict[str, Any], block_info: Any
+) -> None:
+    """Whether numbers are members of an enum, or values of elements that are missing or were never written."""
+    members = _members(kind)
+    if not members:
+        return
+    others = [how[key] for key in _MISSING if key in how] + [default_fill(kind)]
+    odd = ~np.isin(packed, [*members.values(), *others]) & (packed == packed)
+    if odd.any():
+        place = first_place(odd)
+        known = ", ".join(f"{value} ({member})" for member, value in members.items())
+        what = at_place(packed[place], _in_all(place, block_info))
+        raise InvalidError(f"`{name}`: {what} is not in the enum, which has {known}")
+
+
+def _members(kind: np.dtype[Any]) -> dict[str, int]:
+    """The names and values of an enum; none for other types."""
+    found: Any = kind.metadata
+    return found.get("enum", {}) if found else {}
+
+
+def _of_times(times: np.ndarray[Any, Any], how: dict[str, Any], lazy: bool) -> np.ndarray[Any, Any]:
+    """Times as the numbers that xarray stores, in floats; missing ones are NaN."""
+    encoding = {key: how[key] for key in _TIME if key in how}
+    coder = CFTimedeltaCoder() if times.dtype.kind == "m" else CFDatetimeCoder()
+    dims = tuple(f"d{i}" for i in range(times.ndim))
+    wanted = np.dtype("f8" if set(how) & set(_PACKING) else "i8")
+    # xarray warns again where it encodes. (Filters of warnings are not those of one thread.)
+    with contextlib.nullcontext() if lazy else warnings.catch_warnings():
+        if not lazy:
+            warnings.simplefilter("ignore")
+        numbers = np.asarray(coder.encode(Variable(dims, times, {}, {**encoding, "dtype": wanted})).data)
+    found: np.ndarray[Any, Any] = numbers.astype("f8")
+    if numbers.dtype.kind == "i":
+        found[numbers == np.iinfo("i8").min] = np.nan
+    return found
 
 
 def _whole(value: Any) -> float | int:

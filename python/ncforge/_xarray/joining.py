@@ -95,7 +95,7 @@ class Joined:
         rest = run[1:]
         files = ManyFiles([one.handle for one in rest], [one.lens[self._number] for one in rest])
         made = {name: _concatenated([parts[i] for i in order[1:]]) for name, parts in ready.items()}
-        store = ManyStore(OpenFile(rest[0].handle), group, files, self.dim, made)
+        store = ManyStore(OpenFile(rest[0].handle), group, files, self.dim, made, self._bounds)
         self.datasets = [first, self._chunked(store, self._chunks(run, first, opening))]
 
     def _chunked(self, store: ManyStore, chunks: dict[Any, Any]) -> xr.Dataset:
@@ -167,6 +167,7 @@ class Joined:
         """The coordinate of the dimension in each file. Times that have different units in each file, or that are not
         integers, are decoded file by file, as in xarray.
         """
+        self._bounds: dict[str, dict[str, Any]] = {}
         if self._axis is None:
             return {}
         template = self._store.get_variables()[self.dim]
@@ -193,12 +194,21 @@ class Joined:
             found.append(conventions.decode_cf_variable(self.dim, made, **decode).load())
         if len({v.dtype for v in found}) != 1 or found[0].dtype.kind == "O":
             raise Unlike
-        if self._apart and any(
-            self.dim in v.dims and _is_bounds_of(name, template.attrs)
-            for name, v in self._store.get_variables().items()
-        ):
-            raise Unlike
+        self._decode_bounds(template, found[0])
         return {self.dim: found}
+
+    def _decode_bounds(self, template: Variable, decoded: Variable) -> None:
+        """Bounds of times that were decoded here get their units, which xarray takes from the times."""
+        names = [
+            name
+            for name, v in self._store.get_variables().items()
+            if self.dim in v.dims and _is_bounds_of(name, template.attrs)
+        ]
+        if names and (self._apart or self._options.get("decode_times") not in (None, True, False)):
+            raise Unlike
+        if decoded.dtype.kind == "M":
+            units = {key: template.attrs[key] for key in ("units", "calendar") if key in template.attrs}
+            self._bounds = {name: units for name in names if name == template.attrs.get("bounds")}
 
     def _decoding(self, name: str) -> dict[str, Any]:
         """Options of ``decode_cf_variable``, from those of ``open_dataset``."""

@@ -163,7 +163,7 @@ class ManyArray(BackendArray):
 class ManyStore(NcforgeDataStore):
     """A group that continues from file to file along one dimension."""
 
-    __slots__ = ("_dim", "_files", "_ready")
+    __slots__ = ("_bounds", "_dim", "_files", "_ready")
 
     def __init__(
         self,
@@ -172,12 +172,15 @@ class ManyStore(NcforgeDataStore):
         files: ManyFiles,
         dim: str,
         ready: dict[str, Variable],
+        bounds: dict[str, dict[str, Any]] | None = None,
     ) -> None:
-        """``file`` describes all of them; ``ready`` are variables that were made elsewhere."""
+        """``file`` describes all of them; ``ready`` are variables that were made elsewhere; ``bounds`` are attributes of bounds of
+        these, where they have none of their own."""
         super().__init__(file, group)
         self._files = files
         self._dim = dim
         self._ready = ready
+        self._bounds = bounds or {}
 
     def __dask_tokenize__(self) -> Any:
         from dask.base import normalize_token
@@ -197,7 +200,7 @@ class ManyStore(NcforgeDataStore):
         array = ManyArray(self._files, one.dims.index(self._dim), one.array)
         # The chunks of a file do not define where the next file begins.
         encoding = {key: value for key, value in one.encoding.items() if key != "preferred_chunks"}
-        return Stored(one.dims, array, one.attrs, encoding)
+        return Stored(one.dims, array, {**self._bounds.get(name, {}), **one.attrs}, encoding)
 
     def get_dimensions(self) -> Any:
         """Names and lengths of the dimensions that it defines."""

@@ -85,14 +85,14 @@ def to_netcdf(
         auto_complex=auto_complex,
     )
     try:
+        below = store if group is None else store.get_child_store(group)
         if isinstance(data, xr.DataTree):
-            _tree(data, store, writes, encoding or {}, unlimited_dims or {}, chunks, write_inherited_coords)
+            _tree(data, below, writes, encoding or {}, unlimited_dims or {}, chunks, write_inherited_coords)
         elif append_dim is not None or region is not None:
             if append_dim is not None and append_dim not in data.dims:
                 raise ValueError(
                     f"append_dim={append_dim!r} is no dimension of the dataset{hint(str(append_dim), map(str, data.dims))}"
                 )
-            below = store if group is None else store.get_child_store(group)
             if mode == "w" or not below.ds.variables:
                 grows = _unlimited(data, unlimited_dims) | {append_dim}
                 _dataset(data, below, writes, encoding or {}, grows, chunks)
@@ -104,7 +104,6 @@ def to_netcdf(
                 _checked(data)
                 add(data, below, writes, target, group, append_dim, region, allow_overlap)
         else:
-            below = store if group is None else store.get_child_store(group)
             _dataset(data, below, writes, encoding or {}, unlimited_dims, chunks)
         later = writes.sync(compute=compute)
     except BaseException:

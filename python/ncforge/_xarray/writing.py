@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Callable, Hashable, Mapping
+from traceback import walk_tb
 from typing import Any
 
 import numpy as np
@@ -18,7 +20,7 @@ from ncforge._core import File
 from ncforge._handle import WritingHandle
 from ncforge._xarray.choosing import Choosing
 from ncforge._xarray.encoding import arguments, datatype, root
-from ncforge._xarray.fitting import fitting
+from ncforge._xarray.fitting import divisible, fitting, uncut, whole_packing
 from ncforge._xarray.store import NcforgeDataStore, OpenFile
 from ncforge.dataset import Dataset, Group
 from ncforge.errors import InvalidError, UnsupportedError
@@ -110,6 +112,8 @@ class WritingStore(WritableCFDataStore):
             closing = _into(target)
         else:
             raise InvalidError("a file object can only be overwritten (mode 'w')")
+        # Completed by `close` alone: a computation that failed, or never ran, has no values to replace a file with.
+        ds._discards = True
         ds._contents.auto_complex = auto_complex is not False
         store = cls(ds, closing, defaults, wrote, choosing)
         return store if group is None else store.get_child_store(group)
@@ -162,7 +166,12 @@ class WritingStore(WritableCFDataStore):
 
     def encode(self, variables: Any, attributes: Any) -> tuple[Any, Any]:
         """Variables and attributes as they are stored. Values that do not fit the integers of an encoding are an error."""
-        encoded: tuple[Any, Any] = super().encode({n: fitting(v, n) for n, v in variables.items()}, attributes)
+        ready = {n: fitting(divisible(uncut(v)), n) for n, v in variables.items()}
+        encoded: tuple[Any, Any] = super().encode(ready, attributes)
+        for name, variable in variables.items():
+            for key, value in whole_packing(variable).items():
+                # As it was given.
+                encoded[0][name].attrs[key] = value
         return encoded
 
     def encode_variable(self, variable: Variable, name: Hashable | None = None) -> Variable:
@@ -225,20 +234,23 @@ class WritingStore(WritableCFDataStore):
         return Target(made, self._wrote), variable.data
 
     def sync(self) -> None:
-        """Syncs all values written so far to disk."""
-        root(self._group).sync()
+        """Nothing: xarray calls this before it computes values later, and only a complete file gets its name."""
 
     def close(self) -> None:
-        """Completes the file."""
+        """Completes the file. It is abandoned instead if an exception is passing through the calling function: xarray closes
+        its stores after errors too."""
         ds = root(self._group)
-        if ds.isopen():
+        error, caller = sys.exc_info()[1], sys._getframe(1)
+        if error is not None and any(frame is caller for frame, _ in walk_tb(error.__traceback__)):
+            self.abandon()
+        elif ds.isopen():
             data = ds.close()
             if self._closing is not None:
                 self._closing(data)
 
     def abandon(self) -> None:
         """Closes the file without completing it: a new file is discarded."""
-        root(self._group)._core.abandon()
+        root(self._group)._abandon()
 
 
 def _into(target: Any) -> Callable[[memoryview | None], object]:
