@@ -275,7 +275,7 @@ def fails(block):
 ncforge.xarray.register_writer()
 lazy = dask.array.map_blocks(fails, dask.array.zeros((4, 4), chunks=2), dtype="f8", meta=np.zeros((0, 0)))
 ds = xr.Dataset({"v": (("a", "b"), lazy)})
-kept = []
+held = []
 for path in sys.argv[1:]:
     own = ncforge.to_netcdf if "own" in path else lambda ds, path, **how: ds.to_netcdf(path, engine="ncforge", **how)
     later = own(ds, path, compute=False)
@@ -284,15 +284,15 @@ for path in sys.argv[1:]:
             later.compute()
         except RuntimeError as error:
             print(error)
-    if "kept" in path:
-        kept.append(later)
+    if "held" in path:
+        held.append(later)
     del later
 """
 
 
 def test_what_was_not_computed_replaces_nothing(tmp_path: Path) -> None:
     paths = [
-        tmp_path / f"{whose}-{how}.nc" for whose in ("own", "xr") for how in ("failed", "failed-kept", "kept", "x")
+        tmp_path / f"{whose}-{how}.nc" for whose in ("own", "xr") for how in ("failed", "failed-held", "held", "x")
     ]
     for path in paths:
         dataset(days=2).to_netcdf(path, engine="netcdf4")

@@ -361,7 +361,7 @@ def to_netcdf(
     append_dim
         Appends along this dimension. The file is created if it does not exist. Variables without the dimension are not
         changed. Errors are: other coordinates than the file's, a variable of the file that the dataset lacks, values that do
-        not fit the file's packing.
+        not fit the file's packing, type or enum, times where the file has numbers without units.
     allow_overlap
         With ``append_dim``, whether values of its coordinate may be in the file already, or before its last one. By default
         that is an error, so that nothing is appended twice.
