@@ -165,27 +165,30 @@ class Difference:
 
 @dataclass(frozen=True)
 class Comparison:
-    """The result of a comparison. True if the files are the same; ``str()`` has a line for each difference."""
+    """The result of a comparison. True if all was compared and is the same; ``str()`` has a line for each difference."""
 
     differences: list[Difference]
     notes: list[str]
     values: int
     """Values compared."""
     differing_values: int
+    not_compared: list[str] = field(default_factory=list)
+    """What could not be read, and why."""
     raw: dict[str, Any] = field(default_factory=dict, repr=False)
     """The document that the command prints with ``--json``."""
 
     @property
     def same(self) -> bool:
-        """Whether nothing differs."""
-        return not self.differences
+        """Whether all was compared, and nothing differs."""
+        return not self.differences and not self.not_compared
 
     def __bool__(self) -> bool:
         return self.same
 
     def __str__(self) -> str:
-        lines = [*map(str, self.differences), *(f"note: {note}" for note in self.notes)]
-        return "\n".join(["the same" if self.same else f"{len(self.differences)} differences", *lines])
+        lines = [f"not compared: {what}" for what in self.not_compared] + [f"note: {note}" for note in self.notes]
+        first = "the same" if self.same else f"{len(self.differences)} differences"
+        return "\n".join([first, *map(str, self.differences), *lines])
 
 
 @dataclass(frozen=True)

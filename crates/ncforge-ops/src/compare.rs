@@ -90,7 +90,14 @@ pub fn compare(
     };
     for (schema, which) in [(a, "first"), (b, "second")] {
         let note = |s: &Skipped| format!("`{}` of the {which} file cannot be compared: {}", s.path, s.why);
-        out.notes.extend(schema.skipped.iter().map(note));
+        out.not_compared.extend(schema.skipped.iter().map(note));
+    }
+    for (data, which) in [(left, "first"), (right, "second")] {
+        let missing = data.container().missing_bytes();
+        if missing > 0 {
+            let what = "its last values are read as zeros";
+            out.not_compared.push(format!("{missing} bytes are missing at the end of the {which} file: {what}"));
+        }
     }
     // Each of several variables may be as large as numbers go.
     let work = pairs.iter().map(|&(v, _)| work_bytes(a, v)).fold(0, u64::saturating_add);

@@ -30,7 +30,9 @@
 //! # Ok::<(), ncforge::Error>(())
 //! ```
 
+pub(crate) mod cf;
 mod coded;
+mod complete;
 mod elsewhere;
 mod engine;
 mod history;
@@ -171,8 +173,9 @@ pub(crate) fn copy_of(
         plan::check_readable(source, work.moved.from)?;
     }
     let mut report = report_of(&plan, output, &identity);
-    if options.resume && is_complete(output, &plan, options.zipped.is_some(), source) {
+    if options.resume && complete::is_complete(output, &plan, options, source, memory, progress)? {
         report.was_complete = true;
+        report.verified = options.verify;
         report.output_bytes = Identity::of(output)?.len();
         report.seconds = begun.elapsed().as_secs_f64();
         return Ok(report);
@@ -276,28 +279,6 @@ fn report_of(plan: &Plan, output: &Path, identity: &Identity) -> CopyReport {
         chosen: plan.variables.iter().filter_map(|v| v.reads.clone()).collect(),
         notes: plan.notes.clone(),
     }
-}
-
-/// Whether an earlier run had brought the output to its end: it is there, it is younger than the source, nothing
-/// is left of the work, and it is described as this copy's output would be.
-fn is_complete(output: &Path, plan: &Plan, zipped: bool, source: &dyn Source) -> bool {
-    let files = source.files();
-    let modified = |p: &Path| p.metadata().and_then(|m| m.modified()).ok();
-    let younger = || {
-        let made = modified(output)?;
-        files.iter().map(|f| modified(f)).try_fold(true, |all, m| Some(all && made >= m?))
-    };
-    if partial_path(output).exists() || younger() != Some(true) {
-        return false;
-    }
-    let own = Identity::of(output).ok();
-    let same_file = files.iter().any(|f| Identity::of(f).ok() == own);
-    !same_file
-        && Dataset::open_with(output, source.engine()).is_ok_and(|d| {
-            d.schema().format == plan.schema.format
-                && d.container().store().blocks().is_some() == zipped
-                && crate::compare::compare_schemas(&plan.schema, d.schema(), false).is_same()
-        })
 }
 
 /// What an interrupted run was, and what it has done.

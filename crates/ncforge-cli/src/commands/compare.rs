@@ -20,16 +20,19 @@ pub(crate) fn run(args: &CompareArgs, cx: &Context<'_>) -> Result {
     progress.finish();
     let found = found?;
     let mut value = serde_json::to_value(&found).expect("a comparison is plain data");
-    value["same"] = found.is_same().into();
+    value["same"] = (found.is_same() && found.not_compared.is_empty()).into();
     if document::put("compare", &value, &args.written, cx.printer)? {
         tell(&found, cx.printer);
     }
-    Ok(if found.is_same() { Exit::Ok } else { Exit::Differences })
+    Ok(if found.is_same() && found.not_compared.is_empty() { Exit::Ok } else { Exit::Differences })
 }
 
 fn tell(found: &Comparison, printer: &Printer) {
     for d in &found.differences {
         printer.line(d);
+    }
+    for what in &found.not_compared {
+        printer.line(format_args!("not compared: {what}"));
     }
     for note in &found.notes {
         printer.detail(format_args!("note: {note}"));
@@ -41,6 +44,9 @@ fn tell(found: &Comparison, printer: &Printer) {
         bytes(found.bytes)
     );
     match found.differences.len() as u64 {
+        0 if !found.not_compared.is_empty() => {
+            printer.note(format_args!("the same as far as it was compared: {compared}"))
+        }
         0 => printer.note(format_args!("the same: {compared}")),
         n => printer.note(format_args!(
             "{}: {compared}, {} differ",

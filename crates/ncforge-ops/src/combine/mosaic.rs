@@ -8,7 +8,6 @@ mod agree;
 mod attrs;
 mod batch;
 mod build;
-mod cf;
 mod chunks;
 mod coords;
 mod dims;

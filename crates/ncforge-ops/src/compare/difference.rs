@@ -140,6 +140,8 @@ pub struct Comparison {
     pub differences: Vec<Difference>,
     /// What was seen and is not a difference.
     pub notes: Vec<String>,
+    /// What could not be compared, and why.
+    pub not_compared: Vec<String>,
     /// Variables whose values were compared.
     pub variables: u64,
     /// Values compared.
@@ -151,7 +153,7 @@ pub struct Comparison {
 }
 
 impl Comparison {
-    /// Whether nothing differs.
+    /// Whether nothing differs, of what could be compared.
     pub fn is_same(&self) -> bool {
         self.differences.is_empty()
     }
@@ -160,6 +162,7 @@ impl Comparison {
     pub(crate) fn absorb(&mut self, other: Comparison) {
         self.differences.extend(other.differences);
         self.notes.extend(other.notes);
+        self.not_compared.extend(other.not_compared);
         self.variables += other.variables;
         self.values = self.values.saturating_add(other.values);
         self.differing_values = self.differing_values.saturating_add(other.differing_values);

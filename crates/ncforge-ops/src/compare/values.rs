@@ -73,7 +73,7 @@ pub(crate) fn compare_values(
     match (unsupported(a, va), unsupported(b, vb)) {
         (None, None) => {}
         (Some(x), Some(_)) => {
-            out.notes.push(format!("the values of `{path}` cannot be read in either file: {x}"));
+            out.not_compared.push(format!("the values of `{path}` cannot be read in either file: {x}"));
             return Ok(out);
         }
         (x, y) => {

@@ -201,7 +201,11 @@ impl Planner<'_> {
         {
             route = Route::Spill(bands);
         }
-        let quantize = self.quantize.map(|how| Rounding { how, fill: self.schema.fill_value(self.moved.to) });
+        let quantize = self.quantize.map(|how| Rounding {
+            how,
+            fill: self.schema.fill_value(self.moved.to),
+            missing: quantized::missing_values(var),
+        });
         let work = VarWork { moved: self.moved, route, walk, element, sparse, quantize };
         let (report, seconds) = self.report(&layout, &shape, &sides, &work)?;
         Ok((work, report, seconds))
@@ -381,5 +385,32 @@ pub(crate) fn check_readable(source: &dyn Source, v: VarId) -> Result<()> {
         let path = format!("{}: {}", source.name(), source.schema().var_path(v));
         return Err(ncforge::Error::Unsupported { path, what: what.clone() });
     }
-    Ok(())
+    check_whole(source, v)
+}
+
+/// An error if the file ends before the values of a classic variable do: they would become zeros in a file that looks whole.
+fn check_whole(source: &dyn Source, v: VarId) -> Result<()> {
+    let (schema, layout) = (source.schema(), source.layout(v)?);
+    let Some(store) = source.store().filter(|_| schema.format.is_classic()) else { return Ok(()) };
+    let size = |shape: &[u64]| shape.iter().fold(layout.element.size as u64, |n, &d| n.saturating_mul(d));
+    let end = match (&layout.place, layout.shape.first()) {
+        _ if layout.shape.contains(&0) => return Ok(()),
+        (Place::Contiguous { offset }, _) => offset.saturating_add(size(&layout.shape)),
+        (Place::Records { begin, stride }, Some(&records)) => {
+            let last = begin.saturating_add(stride.saturating_mul(records - 1));
+            last.saturating_add(size(&layout.shape[1..]))
+        }
+        _ => return Ok(()),
+    };
+    match store.len() {
+        len if len < end => Err(ncforge::Error::corrupt(
+            &source.name(),
+            Some(len),
+            format!(
+                "the file ends here, and the values of `{}` at {end}: they would be copied as zeros",
+                schema.var_path(v)
+            ),
+        )),
+        _ => Ok(()),
+    }
 }

@@ -65,11 +65,13 @@ pub(crate) struct VarWork {
     pub(crate) quantize: Option<Rounding>,
 }
 
-/// A way to lose bits, and the value that keeps its own.
+/// A way to lose bits, and the values that keep their own.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Rounding {
     pub(crate) how: Quantize,
     pub(crate) fill: Vec<u8>,
+    /// Those of `missing_value`, in native order.
+    pub(crate) missing: Vec<Vec<u8>>,
 }
 
 impl VarWork {

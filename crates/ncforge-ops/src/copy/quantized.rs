@@ -3,10 +3,13 @@
 use std::collections::HashSet;
 use std::sync::{Mutex, PoisonError};
 
+use super::cf;
 use super::planned::{Plan, Rounding, VarWork};
 use crate::source::Source;
 use ncforge::codec::quantize::Quantize;
-use ncforge::model::{DType, Schema, VarId, quantization_attribute, quantization_of};
+use ncforge::model::{
+    Atomic, DType, Number, Schema, VarId, Variable, quantization_attribute, quantization_of,
+};
 use ncforge::raw::put_attribute;
 use ncforge::{Buffer, Dataset, Engine, Error, Hyperslab, Result};
 
@@ -19,7 +22,8 @@ const POINTERS: [&str; 5] = ["coordinates", "bounds", "climatology", "grid_mappi
 /// Chooses the variables whose values lose bits, and says so in their attributes and in the notes.
 ///
 /// Coordinates keep theirs (CF conventions 1.11, §8.4: nothing that says where or when something is should lose
-/// precision): variables that have the name of one of their dimensions, and those that other variables point to.
+/// precision): variables that have the name of one of their dimensions, those that other variables point to, those with the
+/// units, standard names or axes of coordinates, and times.
 pub(super) fn mark(schema: &mut Schema, how: Quantize, notes: &mut Vec<String>) -> Result<Vec<VarId>> {
     let coordinates = coordinates(schema);
     let (mut rounded, mut left, mut before, mut exact) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
@@ -69,11 +73,28 @@ fn some(names: &[String]) -> String {
     }
 }
 
+/// The values of `missing_value`, as elements of the variable.
+pub(super) fn missing_values(var: &Variable) -> Vec<Vec<u8>> {
+    let (Some(attr), DType::Atomic(kind)) = (var.attr("missing_value"), var.dtype) else { return Vec::new() };
+    let (DType::Atomic(own), Some(bytes)) = (attr.dtype, attr.values.bytes()) else { return Vec::new() };
+    if own == Atomic::Char {
+        return Vec::new();
+    }
+    let numbers = bytes.chunks_exact(own.size()).map(|b| Number::read_f64(own, b));
+    numbers.map(|x| Number::nearest(kind, x)).collect()
+}
+
 fn coordinates(schema: &Schema) -> HashSet<VarId> {
     let mut found = HashSet::new();
+    let named = cf::named(schema);
     for v in schema.var_ids() {
         let var = schema.var(v);
-        if var.dims.iter().any(|&d| schema.dim(d).name == var.name) {
+        let is_time =
+            var.attr("units").and_then(|a| a.as_text()).is_some_and(|units| units.contains(" since "));
+        if is_time
+            || cf::is_coordinate(schema, v, &named)
+            || var.dims.iter().any(|&d| schema.dim(d).name == var.name)
+        {
             found.insert(v);
         }
         for text in POINTERS.iter().filter_map(|name| var.attr(name)?.as_text()) {
@@ -94,7 +115,20 @@ pub(super) fn round(engine: &Engine, rounding: &Rounding, dtype: DType, bytes: &
     let parts: Vec<Mutex<&mut [u8]>> = bytes.chunks_mut(PART).map(Mutex::new).collect();
     engine.for_each(parts.len(), |i| {
         let mut part = parts[i].lock().unwrap_or_else(PoisonError::into_inner);
+        // Rounded, they would be values like any others.
+        let missing: Vec<(usize, &Vec<u8>)> = (rounding.missing.iter())
+            .flat_map(|value| {
+                let elements = part.chunks_exact(value.len()).enumerate();
+                elements
+                    .filter(|(_, e)| e == value)
+                    .map(|(i, _)| (i * value.len(), value))
+                    .collect::<Vec<_>>()
+            })
+            .collect();
         rounding.how.apply(dtype, &mut part, &rounding.fill);
+        for (at, value) in missing {
+            part[at..at + value.len()].copy_from_slice(value);
+        }
         Ok(())
     })
 }

@@ -2,7 +2,7 @@
 
 use super::planned::{Memory, Plan};
 use super::quantized;
-use crate::compare::{How, compare_schemas, compare_values};
+use crate::compare::{Comparison, How, compare_schemas, compare_values};
 use crate::progress::{Progress, check_stop};
 use crate::source::Source;
 use ncforge::store::OutputFile;
@@ -19,31 +19,47 @@ pub(crate) fn verify(
 ) -> Result<()> {
     let made = Dataset::open_with(output.partial(), engine)
         .map_err(|e| Error::Verify(format!("the output cannot be opened again: {e}")))?;
-    let mut found = compare_schemas(&plan.schema, made.schema(), true);
-    let how = How { tolerance: None, box_bytes: memory.boxes / 2, progress };
     let named = |e| match e {
         Error::Interrupted(_) => {
             Error::Interrupted(format!("`{}` is written, but not verified", output.destination().display()))
         }
         e => e,
     };
+    let found = values(source, plan, &made, true, engine, memory, progress).map_err(named)?;
+    match found.differences.first() {
+        None => Ok(()),
+        Some(d) => Err(Error::Verify(format!("the output differs from the source: {d}"))),
+    }
+}
+
+/// What differs between the source and an output that was made by the plan; `strict`: a `history` that has grown does, too.
+///
+/// # Errors
+/// [`Error::Verify`] where rounded values differ; as reading.
+pub(super) fn values(
+    source: &dyn Source,
+    plan: &Plan,
+    made: &Dataset,
+    strict: bool,
+    engine: &Engine,
+    memory: Memory,
+    progress: &dyn Progress,
+) -> Result<Comparison> {
+    let mut found = compare_schemas(&plan.schema, made.schema(), strict);
+    let how = How { tolerance: None, box_bytes: memory.boxes / 2, progress };
     let values = || plan.work.iter().filter(|w| w.moved.values);
     progress.begin("verify", values().map(super::planned::VarWork::bytes).fold(0, u64::saturating_add));
     for work in values() {
         if !found.is_same() {
             break;
         }
-        check_stop(progress, "verification").map_err(named)?;
+        check_stop(progress, "verification")?;
         progress.item(&plan.schema.var_path(work.moved.to));
         if let Some(rounding) = &work.quantize {
-            quantized::verify(source, plan, work, rounding, &made, engine, memory.boxes / 2)?;
+            quantized::verify(source, plan, work, rounding, made, engine, memory.boxes / 2)?;
             continue;
         }
-        let compared = compare_values(source, work.moved.from, &made, work.moved.to, how).map_err(named)?;
-        found.absorb(compared);
+        found.absorb(compare_values(source, work.moved.from, made, work.moved.to, how)?);
     }
-    match found.differences.first() {
-        None => Ok(()),
-        Some(d) => Err(Error::Verify(format!("the output differs from the source: {d}"))),
-    }
+    Ok(found)
 }

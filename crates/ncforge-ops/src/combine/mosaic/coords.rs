@@ -7,7 +7,8 @@ use std::collections::BTreeMap;
 
 use super::super::options::CombineOptions;
 use super::read::fill_all;
-use super::{From, Mosaic, cf};
+use super::{From, Mosaic};
+use crate::copy::cf;
 use crate::source::Source;
 use crate::words::many;
 use ncforge::model::{Atomic, DType, Number, VarId};

@@ -5,7 +5,17 @@ use std::collections::HashSet;
 use ncforge::model::{Attribute, Schema, VarId};
 
 /// Attributes that name variables which say where values are.
-const NAMING: [&str; 5] = ["coordinates", "bounds", "climatology", "grid_mapping", "cell_measures"];
+const NAMING: [&str; 8] = [
+    "coordinates",
+    "bounds",
+    "climatology",
+    "grid_mapping",
+    "cell_measures",
+    // UGRID's.
+    "node_coordinates",
+    "edge_coordinates",
+    "face_coordinates",
+];
 
 /// Units of latitude and of longitude, and of nothing else (CF, 4.1 and 4.2).
 const UNITS: [&str; 12] = [
@@ -33,7 +43,7 @@ const STANDARD_NAMES: [&str; 6] = [
 ];
 
 /// The names that attributes of any variable, or of the file, give to coordinates.
-pub(super) fn named(schema: &Schema) -> HashSet<String> {
+pub(crate) fn named(schema: &Schema) -> HashSet<String> {
     let attrs = schema.vars.iter().flat_map(|v| &v.attrs).chain(&schema.groups[0].attrs);
     let mut names = HashSet::new();
     for attr in attrs.filter(|a| NAMING.contains(&a.name.as_str())) {
@@ -46,7 +56,7 @@ pub(super) fn named(schema: &Schema) -> HashSet<String> {
 }
 
 /// Whether a variable is a coordinate; `named` are the names that [`named`] gives.
-pub(super) fn is_coordinate(schema: &Schema, v: VarId, named: &HashSet<String>) -> bool {
+pub(crate) fn is_coordinate(schema: &Schema, v: VarId, named: &HashSet<String>) -> bool {
     let var = schema.var(v);
     let text = |name: &str| var.attr(name).and_then(Attribute::as_text);
     let has = |name: &str, known: &[&str]| text(name).is_some_and(|t| known.contains(&t));

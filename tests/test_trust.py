@@ -1,0 +1,97 @@
+"""Files that look whole and are not, values that mean "missing", and outputs of other work: what hostile review found."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import h5py
+import netCDF4
+import numpy as np
+from conftest import Run
+
+
+def series(path: Path, value: float, format: str = "NETCDF4") -> Path:
+    with netCDF4.Dataset(path, "w", format=format) as file:  # type: ignore[arg-type]
+        file.createDimension("x", 1000)
+        for name in "ab":
+            file.createVariable(name, "f4", ("x",))[:] = value
+    return path
+
+
+def test_classic_files_that_were_cut_are_not_copied(tmp_path: Path, run: Run) -> None:
+    """The values behind the end would be zeros in a file that looks whole. Variables that are whole can be copied."""
+    cut = series(tmp_path / "cut.nc", 1.5, "NETCDF3_CLASSIC")
+    os.truncate(cut, cut.stat().st_size - 2000)
+    error = run("copy", cut, tmp_path / "out.nc", "-4", "--verify", code=4).stderr
+    assert "the file ends here, and the values of `b`" in error
+    assert not (tmp_path / "out.nc").exists()
+    assert "2000 bytes are missing at the end of the first file" in run("compare", cut, cut, code=3).stdout
+    run("copy", cut, tmp_path / "out.nc", "--vars", "a")
+    with netCDF4.Dataset(tmp_path / "out.nc") as file:
+        assert (file["a"][:] == 1.5).all()
+
+
+def test_missing_values_stay_missing_when_values_are_rounded(tmp_path: Path, run: Run) -> None:
+    """Those of ``missing_value``, which need not be the fill value; and times and places keep their digits."""
+    source, out = tmp_path / "a.nc", tmp_path / "out.nc"
+    times = 26000 + np.arange(1000) / 24
+    with netCDF4.Dataset(source, "w") as file:
+        file.createDimension("obs", 1000)
+        for name, missing in (("t", -999.9), ("u", 1e20)):
+            values = np.linspace(270, 300, 1000).astype("f4")
+            values[::10] = missing
+            var = file.createVariable(name, "f4", ("obs",))
+            var.missing_value = np.float32(missing) if name == "t" else missing
+            var[:] = values
+        for name, attributes in (
+            ("when", {"units": "days since 1950-01-01"}),
+            ("lat", {"units": "degrees_north"}),
+            ("node", {}),
+        ):
+            var = file.createVariable(name, "f8", ("obs",))
+            var.setncatts(attributes)
+            var[:] = times
+        file.createVariable("mesh", "i4", ()).node_coordinates = "node"
+    run("copy", source, out, "--keep-digits", "3", "--verify")
+    with netCDF4.Dataset(source) as before, netCDF4.Dataset(out) as after:
+        for name in "tu":
+            np.testing.assert_array_equal(np.ma.getmaskarray(after[name][:]), np.ma.getmaskarray(before[name][:]))
+            assert np.ma.getmaskarray(after[name][:]).sum() == 100
+        for name in ("when", "lat", "node"):
+            np.testing.assert_array_equal(after[name][:], times)
+
+
+def test_resuming_does_not_trust_any_output_that_is_there(tmp_path: Path, run: Run) -> None:
+    """Complete is what has the values of this source, stored as they are asked for."""
+    one, two, out = series(tmp_path / "one.nc", 1), series(tmp_path / "two.nc", 2), tmp_path / "out.nc"
+    os.utime(two, (1e9, 1e9))
+    run("copy", one, out, "--no-history")
+    made = out.stat().st_ino
+    run("copy", one, out, "--no-history", "--resume", "--verify")
+    assert out.stat().st_ino == made, "it was complete"
+    run("copy", two, out, "--no-history", "--resume", code=2)
+    with h5py.File(out, "r+") as file:
+        file["b"][500] = 7
+    run("copy", one, out, "--no-history", "--resume", "--verify", code=2)
+    run("copy", two, out, "--no-history", "--resume", "-O")
+    with netCDF4.Dataset(out) as file:
+        assert (file["a"][:] == 2).all() and (file["b"][:] == 2).all()
+    run("copy", two, out, "--no-history", "--resume", "-O", "--chunks", "x/100", "--codec", "deflate")
+    with netCDF4.Dataset(out) as file:
+        assert file["a"].chunking() == [100]
+
+
+def test_what_cannot_be_read_is_not_the_same(tmp_path: Path, run: Run) -> None:
+    """Long doubles, and lines of history that other programs wrote."""
+    paths = [tmp_path / "a.h5", tmp_path / "b.h5"]
+    for path, value in zip(paths, (1, 2), strict=True):
+        with h5py.File(path, "w") as file:
+            file["v"] = np.full(3, value, np.longdouble)
+    assert "not compared: `/v`" in run("compare", *paths, code=3).stdout
+    for path, model in zip(paths, "AB", strict=True):
+        path.unlink()
+        series(path, 1)
+        with netCDF4.Dataset(path, "a") as file:
+            file.history = f"2020-01-01T00:00:00Z: made by model {model}"
+    assert "history" in run("compare", *paths, code=3).stdout
