@@ -22,6 +22,7 @@ mod pattern;
 mod read;
 mod records;
 mod scan;
+mod types;
 mod unlike;
 mod var_group;
 mod whole;

@@ -69,7 +69,8 @@ pub(crate) fn build(
             return Err(Error::Invalid("records cannot be chosen for tiles that are put into a file".into()));
         }
         Some(path) => {
-            let (existing, unlike) = Existing::open(path, &mut schema, &found.kinds, &*scheme, engine)?;
+            let only = options.copy.only.as_ref();
+            let (existing, unlike) = Existing::open(path, &mut schema, &found.kinds, &*scheme, only, engine)?;
             unlike::with_existing(&tiles, path, &unlike, &mut notes, &mut left_out);
             Some(existing)
         }
