@@ -178,3 +178,18 @@ def test_a_later_tile_has_a_variable_with_a_type_of_its_own(tmp_path: Path) -> N
     error = ncforge("combine", *tiles, "-o", tmp_path / "out.nc", code=4).stderr
     assert "`flag`" in error
     assert tiles[1].name in error
+
+
+def test_what_a_later_tile_has_and_cannot_be_read(tmp_path: Path) -> None:
+    """A note, and the tile stays; an error where the first tile has it as a variable."""
+    tiles = _tiles(tmp_path, lambda ds, rank: ds.createVariable("w", "f8", ("x",)) if rank == 0 else None)
+    with h5py.File(tiles[1], "a") as file:
+        file["extra"] = np.array([1.5], "longdouble")
+    done = ncforge("combine", *tiles, "-o", tmp_path / "out.nc", "--delete-tiles")
+    assert "`/extra` of" in done.stderr
+    assert tiles[1].exists()
+    assert not tiles[0].exists()
+    tiles = _tiles(tmp_path / "b", lambda ds, rank: ds.createVariable("w", "f8", ("x",)) if rank == 0 else None)
+    with h5py.File(tiles[1], "a") as file:
+        file["w"] = np.arange(4, dtype="longdouble")
+    assert "`/w`" in ncforge("combine", *tiles, "-o", tmp_path / "b.nc", code=1).stderr

@@ -44,11 +44,7 @@ pub(crate) fn build(
     let mut left_out = LeftOut::default();
     let head_vars = head.schema.vars.len();
     unlike::attributes(&tiles, &mut schema, &scanned, head_vars, options, &mut notes, &mut left_out)?;
-    for (tile, one) in scanned.iter().enumerate() {
-        if let Some(what) = &one.skipped {
-            left_out.add(tile, what);
-        }
-    }
+    notes.extend(unlike::unsupported(&tiles, &schema, &scanned, &mut left_out)?);
     let found = dims::dims(&tiles, &mut schema, &scanned, &maps, options)?;
     notes.extend(found.notes);
     let facts: Vec<Facts> = found
