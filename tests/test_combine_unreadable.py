@@ -193,3 +193,19 @@ def test_what_a_later_tile_has_and_cannot_be_read(tmp_path: Path) -> None:
     with h5py.File(tiles[1], "a") as file:
         file["w"] = np.arange(4, dtype="longdouble")
     assert "`/w`" in ncforge("combine", *tiles, "-o", tmp_path / "b.nc", code=1).stderr
+
+
+def test_coordinates_of_a_cut_file(tmp_path: Path) -> None:
+    def longitudes(ds: netCDF4.Dataset, rank: int) -> None:
+        ds.createVariable("nav_lon", "f4", ("y", "x"))[:] = rank
+
+    one, _ = _tiles(tmp_path, longitudes, "NETCDF3_CLASSIC")
+    coords = tmp_path / "coords.nc"
+    with netCDF4.Dataset(coords, "w", format="NETCDF3_CLASSIC") as ds:
+        ds.createDimension("x", 4)
+        ds.createDimension("y", 4)
+        ds.createVariable("nav_lon", "f4", ("y", "x"))[:] = 7
+    words = [one, "-o", tmp_path / "out.nc", "--allow-missing", "--coords", coords]
+    ncforge("combine", *words)
+    coords.write_bytes(coords.read_bytes()[:-8])
+    assert "8 bytes shorter" in ncforge("combine", *words, "-O", code=4).stderr
