@@ -181,6 +181,21 @@ def test_mppnccombine_appends(tmp_path: Path) -> None:
         assert out.read_bytes() == before
 
 
+def test_mppnccombine_takes_the_tiles_that_are_named(tmp_path: Path) -> None:
+    """One named tile is that tile: another is neither read nor removed. Numbers given by `-n` and `-e` alike."""
+    whole = fms_whole()
+    mosaic = tl.fms(tmp_path, whole, (2, 1), DEFLATED)
+    out = tmp_path / "ocean.nc"
+    one = tl.expected(whole, tl.Mosaic([], mosaic.given[:1]), "temp", np.float32(7)).tobytes()
+    for words in (["-n", 0, "-e", 0, out], ["-r", out, mosaic.paths[0]]):
+        out.unlink(missing_ok=True)
+        ncforge("mppnccombine", "-f", *words)
+        with netCDF4.Dataset(out) as ds:
+            ds.set_auto_mask(False)
+            assert ds["temp"][:].tobytes() == one
+    assert [path.exists() for path in mosaic.paths] == [False, True]
+
+
 def test_appended_records_and_dates(tmp_path: Path) -> None:
     """Tiles with more records than the file lengthen it; tiles of another date are refused."""
     whole = ocean()

@@ -7,6 +7,7 @@ import signal
 import time
 from pathlib import Path
 
+import h5py
 import netCDF4
 import numpy as np
 import pytest
@@ -102,4 +103,42 @@ def test_split_that_is_stopped_leaves_whole_tiles_only(tmp_path: Path) -> None:
     assert [p.name for p in folder.iterdir() if p.name.startswith(".")] == []
     ncforge("split", path, "-o", folder / "p", *words, "-O")
     ncforge("combine", folder / "p", "-o", tmp_path / "back.nc", "--no-history")
+    ncforge("compare", path, tmp_path / "back.nc")
+
+
+def test_split_of_what_cannot_be_read(tmp_path: Path) -> None:
+    """A damaged or cut file is an error; what netCDF has no equivalent for is a note, and so are attributes of tiles."""
+    path = tmp_path / "whole.nc"
+    tl.write(path, wholes()["nemo"], tl.Tile({}, {}), DEFLATED)
+    with netCDF4.Dataset(path, "a") as ds:
+        ds.file_name = "mine"
+    with h5py.File(path, "a") as file:
+        file["weights"] = np.array([1.5], "longdouble")
+        at = h5py.h5o.get_info(file["tmask"].id).addr
+    done = ncforge("split", path, "-o", tmp_path / "p", "--tiles", "2x1")
+    assert "weights" in done.stderr
+    assert "`file_name`" in done.stderr
+    data = bytearray(path.read_bytes())
+    data[at + 20] ^= 0xFF
+    data[at + 24] ^= 0x55
+    path.write_bytes(data)
+    assert "tmask" in ncforge("split", path, "-o", tmp_path / "q", "--tiles", "2x1", code=4).stderr
+    classic = tmp_path / "classic.nc"
+    tl.write(classic, wholes()["nemo"], tl.Tile({}, {}), CLASSIC)
+    classic.write_bytes(classic.read_bytes()[:-100])
+    assert "100 bytes shorter" in ncforge("split", classic, "-o", tmp_path / "q", "--tiles", "2x1", code=4).stderr
+    assert list(tmp_path.glob("q_*")) == []
+
+
+def test_split_of_what_would_be_a_list(tmp_path: Path) -> None:
+    """`combine` puts one copy of each tile of NEMO together where an unlimited dimension is a list: that is not the inverse."""
+    path = tmp_path / "whole.nc"
+    with netCDF4.Dataset(path, "w") as ds:
+        for name, length in (("y", 4), ("x", 6), ("rec", None)):
+            ds.createDimension(name, length)
+        ds.createVariable("v", "f4", ("y", "x"))[:] = 1
+        ds.createVariable("kt", "i4", ("rec",))[:] = [1, 2, 3]
+    assert "`rec`" in ncforge("split", path, "-o", tmp_path / "p", "--tiles", "2x1", code=2).stderr
+    ncforge("split", path, "-o", tmp_path / "p", "--tiles", "2x1", "--scheme", "roms")
+    ncforge("combine", tmp_path / "p.0.nc", "-o", tmp_path / "back.nc", "--no-history")
     ncforge("compare", path, tmp_path / "back.nc")

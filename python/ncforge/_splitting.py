@@ -47,6 +47,8 @@ class SplitReport:
     """The first file."""
     output_bytes: int
     seconds: float
+    notes: list[str] = field(default_factory=list)
+    """What of the file is in no tile, and the like."""
 
 
 @dataclass(frozen=True)

@@ -55,8 +55,8 @@ pub use left_out::KeptTile;
 pub use mosaic::Picture;
 pub use options::{CombineOptions, Differing, Holes, TileChunks};
 pub use request::CombineRequest;
-pub(crate) use scheme::RENAMED;
 pub use scheme::{GenericScheme, Placement, Position, SchemeChoice, SchemeName};
+pub(crate) use scheme::{RENAMED, is_of_tile, lists_of_nemo};
 
 /// Part of the budget for descriptions of tiles: one in so many.
 const DESCRIPTIONS: u64 = 4;

@@ -26,9 +26,10 @@ use std::time::Instant;
 
 use serde::Serialize;
 
+use crate::combine::{is_of_tile, lists_of_nemo};
 use crate::copy::{Lasting, copy_of, engine_below, give_up};
 use crate::progress::{Progress, check_stop};
-use ncforge::model::{Atomic, DType, Number};
+use ncforge::model::{Atomic, DType, DimId, Number};
 use ncforge::{Dataset, Engine, Error, Hyperslab, Result};
 
 use self::describe::{One, describe};
@@ -47,6 +48,8 @@ pub struct SplitReport {
     pub left_out: usize,
     /// The first file.
     pub first: String,
+    /// What a person should know: what of the file is in no tile.
+    pub notes: Vec<String>,
     /// Bytes of all tiles.
     pub output_bytes: u64,
     /// Seconds that it took.
@@ -68,7 +71,9 @@ pub fn split(
     let begun = Instant::now();
     let small = engine_below(engine)?;
     let source = Dataset::open_with(input, &small)?;
+    is_whole(&source)?;
     let families = Families::of(&source, options)?;
+    has_no_list(&source, &families, options)?;
     if options.halo > 0 && options.scheme != TileScheme::Nemo {
         return Err(Error::Invalid("only tiles of NEMO can have a halo".into()));
     }
@@ -82,6 +87,7 @@ pub fn split(
         tiles: total,
         left_out: kept.len() - total,
         first: String::new(),
+        notes: lost(&source, options),
         output_bytes: 0,
         seconds: 0.0,
     };
@@ -101,11 +107,52 @@ pub fn split(
         })?;
         report.output_bytes += done.output_bytes;
         if rank == 0 {
+            report.notes.extend(done.notes);
             report.first = done.output;
         }
     }
     report.seconds = begun.elapsed().as_secs_f64();
     Ok(report)
+}
+
+/// An error if the file was cut: tiles would hold zeros for the values that it lacks.
+fn is_whole(source: &Dataset) -> Result<()> {
+    match source.container().missing_bytes() {
+        0 => Ok(()),
+        missing => {
+            let what = format!("the file is {missing} bytes shorter than its header says: get it again");
+            Err(Error::corrupt(source.path().display().to_string(), None, what))
+        }
+    }
+}
+
+/// An error if tiles of NEMO would have a dimension that `combine` takes for a list, and concatenates.
+fn has_no_list(source: &Dataset, families: &Families, options: &SplitOptions) -> Result<()> {
+    if options.scheme != TileScheme::Nemo {
+        return Ok(());
+    }
+    let schema = source.schema();
+    let split: Vec<DimId> = families.x.members.iter().chain(&families.y.members).map(|m| m.dim).collect();
+    match lists_of_nemo(schema, &split).first() {
+        None => Ok(()),
+        Some(d) => Err(Error::Invalid(format!(
+            "`{0}`: in tiles of NEMO the unlimited dimension `{1}`, which no split variable uses, is a list, of which \
+             `combine` would put one copy of each tile together; make it fixed (`ncforge nccopy -u`), or choose another \
+             scheme",
+            source.path().display(),
+            schema.dim(*d).name
+        ))),
+    }
+}
+
+/// Notes which global attributes of the file give way to those of tiles, and are not in what `combine` makes of them.
+fn lost(source: &Dataset, options: &SplitOptions) -> Vec<String> {
+    let attrs = source.schema().groups[0].attrs.iter();
+    let lost = attrs.filter(|a| is_of_tile(options.scheme.combined_as(), &a.name));
+    lost.map(|a| {
+        format!("the global attribute `{}` is one of tiles in this scheme: `combine` leaves it out", a.name)
+    })
+    .collect()
 }
 
 /// The file of a tile.

@@ -47,5 +47,6 @@ pub(crate) fn run(args: &SplitArgs, cx: &Context<'_>) -> Result {
         bytes(report.output_bytes),
         report.seconds
     ));
+    report.notes.iter().for_each(|note| cx.printer.warn(note));
     Ok(Exit::Ok)
 }

@@ -21,6 +21,7 @@ mod pattern;
 mod read;
 mod records;
 mod scan;
+mod types;
 mod unlike;
 mod var_group;
 mod whole;

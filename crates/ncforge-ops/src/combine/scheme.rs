@@ -19,6 +19,7 @@ use ncforge::Result;
 pub(crate) use convention::{AxisPlace, Header, Place, Scheme, Span, may_differ};
 pub use generic::{GenericScheme, Placement, Position};
 pub(crate) use names::RENAMED;
+pub(crate) use nemo::lists as lists_of_nemo;
 
 /// Schemes of tiles, by name. A new one is a variant, a line in each of the two lists below, and a module.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -74,6 +75,11 @@ impl Default for SchemeChoice {
     fn default() -> Self {
         SchemeChoice::Named(SchemeName::Auto)
     }
+}
+
+/// Whether a global attribute is one of tiles of a scheme, which the output has not.
+pub(crate) fn is_of_tile(scheme: SchemeName, attribute: &str) -> bool {
+    KNOWN.iter().any(|(name, make)| *name == scheme && make().is_of_tile(attribute))
 }
 
 /// The scheme that was asked for, or that recognises the tile.

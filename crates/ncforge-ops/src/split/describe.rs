@@ -49,7 +49,6 @@ pub(super) fn describe(
     path: &Path,
 ) -> Result<Described> {
     let mut schema = source.schema().clone();
-    schema.skipped.clear();
     let mut ranges = ranges(&schema, &families.x, one.at.0, one.tiles.0, one.halo);
     ranges.extend(self::ranges(&schema, &families.y, one.at.1, one.tiles.1, one.halo));
     let mut starts = vec![0; schema.dims.len()];

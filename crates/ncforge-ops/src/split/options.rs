@@ -1,5 +1,6 @@
 //! How a file is split, and how the tiles record their place.
 
+use crate::combine::SchemeName;
 use crate::copy::CopyOptions;
 
 /// How tiles shall tell their place.
@@ -23,6 +24,16 @@ impl TileScheme {
             TileScheme::Roms => Some(["xi_rho", "eta_rho"]),
             TileScheme::Wrf => Some(["west_east", "south_north"]),
             TileScheme::Nemo | TileScheme::Fms => None,
+        }
+    }
+
+    /// The scheme by which the tiles are combined.
+    pub(super) fn combined_as(self) -> SchemeName {
+        match self {
+            TileScheme::Nemo => SchemeName::Nemo,
+            TileScheme::Fms => SchemeName::Fms,
+            TileScheme::Roms => SchemeName::Roms,
+            TileScheme::Wrf => SchemeName::Wrf,
         }
     }
 }

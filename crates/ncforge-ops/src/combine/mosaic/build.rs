@@ -44,11 +44,7 @@ pub(crate) fn build(
     let mut left_out = LeftOut::default();
     let head_vars = head.schema.vars.len();
     unlike::attributes(&tiles, &mut schema, &scanned, head_vars, options, &mut notes, &mut left_out)?;
-    for (tile, one) in scanned.iter().enumerate() {
-        if let Some(what) = &one.skipped {
-            left_out.add(tile, what);
-        }
-    }
+    notes.extend(unlike::unsupported(&tiles, &schema, &scanned, &mut left_out)?);
     let found = dims::dims(&tiles, &mut schema, &scanned, &maps, options)?;
     notes.extend(found.notes);
     let facts: Vec<Facts> = found
@@ -69,7 +65,8 @@ pub(crate) fn build(
             return Err(Error::Invalid("records cannot be chosen for tiles that are put into a file".into()));
         }
         Some(path) => {
-            let (existing, unlike) = Existing::open(path, &mut schema, &found.kinds, &*scheme, engine)?;
+            let only = options.copy.only.as_ref();
+            let (existing, unlike) = Existing::open(path, &mut schema, &found.kinds, &*scheme, only, engine)?;
             unlike::with_existing(&tiles, path, &unlike, &mut notes, &mut left_out);
             Some(existing)
         }

@@ -4,6 +4,7 @@
 //! fills it; else, where the known points of a one-dimensional coordinate are evenly spaced, the others follow.
 
 use std::collections::BTreeMap;
+use std::path::Path;
 
 use super::super::options::CombineOptions;
 use super::read::fill_all;
@@ -12,7 +13,7 @@ use crate::copy::cf;
 use crate::source::Source;
 use crate::words::many;
 use ncforge::model::{Atomic, DType, Number, VarId};
-use ncforge::{Buffer, Dataset, Error, Hyperslab, Result};
+use ncforge::{Buffer, Dataset, Engine, Error, Hyperslab, Result};
 
 /// How far spacings may differ, as a part of the spacing, to be even: coordinates are often floats.
 const EVEN: f64 = 1e-3;
@@ -21,7 +22,7 @@ const MOST_BYTES: u64 = 1 << 30;
 
 /// Finds values for the holes of coordinates, and notes which ones stay filled.
 pub(crate) fn patch(mosaic: &mut Mosaic, options: &CombineOptions) -> Result<()> {
-    let coords = options.coords.as_ref().map(|path| Dataset::open_with(path, &mosaic.engine)).transpose()?;
+    let coords = options.coords.as_ref().map(|path| open_whole(path, &mosaic.engine)).transpose()?;
     let named = cf::named(&mosaic.schema);
     let named_there = coords.as_ref().map(|coords| cf::named(coords.schema())).unwrap_or_default();
     let mut filled: BTreeMap<u64, Vec<String>> = BTreeMap::new();
@@ -33,6 +34,11 @@ pub(crate) fn patch(mosaic: &mut Mosaic, options: &CombineOptions) -> Result<()>
         }
         let name = mosaic.schema.var_path(v).trim_start_matches('/').to_owned();
         let theirs = coords.as_ref().and_then(|c| Some((c, c.schema().find_var(&name)?)));
+        if let Some(c) = &coords
+            && let Some(skipped) = c.schema().find_skipped(&name)
+        {
+            return Err(skipped.error(&c.path().display().to_string()));
+        }
         let is_coordinate = cf::is_coordinate(&mosaic.schema, v, &named)
             || theirs.is_some_and(|(c, theirs)| cf::is_coordinate(c.schema(), theirs, &named_there));
         if !is_coordinate {
@@ -70,6 +76,18 @@ pub(crate) fn patch(mosaic: &mut Mosaic, options: &CombineOptions) -> Result<()>
         ));
     }
     Ok(())
+}
+
+/// Opens the file with coordinates; an error if it was cut: zeros would take the place of its values.
+fn open_whole(path: &Path, engine: &Engine) -> Result<Dataset> {
+    let coords = Dataset::open_with(path, engine)?;
+    match coords.container().missing_bytes() {
+        0 => Ok(coords),
+        missing => {
+            let what = format!("the file with coordinates is {missing} bytes shorter than its header says");
+            Err(Error::corrupt(path.display().to_string(), None, what))
+        }
+    }
 }
 
 /// Whether it is the coordinate variable of a split dimension.

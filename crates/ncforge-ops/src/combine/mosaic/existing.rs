@@ -1,14 +1,17 @@
 //! A file into which tiles are put: what stands in it stays where no tile is.
 //!
 //! The file must be a whole that such tiles make: every variable of it in the tiles too, of the same type, along the
-//! same dimensions, of the same lengths. Only records may be more in one than in the other.
+//! same dimensions, of the same lengths. Only records may be more in one than in the other. The new file replaces it, so
+//! what would not be in that one is an error: what cannot be read, and groups, dimensions and types that the tiles lack.
 
 use std::path::Path;
 
 use super::super::scheme::{Scheme, may_differ};
 use super::attrs::{Unlike, compare_attributes, compare_global_attributes};
 use super::facts::DimKind;
-use ncforge::model::{Format, Schema, Values, VarId};
+use super::types::{attributes_in, same_type, type_in};
+use crate::copy::Names;
+use ncforge::model::{DType, DimId, Format, GroupId, Schema, TypeId, Values, VarId};
 use ncforge::raw::{ChunkGrid, unravel};
 use ncforge::{Buffer, Dataset, Engine, Error, Hyperslab, Result};
 
@@ -27,18 +30,37 @@ impl Existing {
         whole: &mut Schema,
         kinds: &[DimKind],
         scheme: &dyn Scheme,
+        only: Option<&Names>,
         engine: &Engine,
     ) -> Result<(Existing, Vec<Unlike>)> {
         let dataset = Dataset::open_with(path, engine)?;
         let own = dataset.schema();
         let wrong =
             |what: String| Error::Tiles(format!("the tiles do not fit into `{}`: {what}", path.display()));
+        is_readable(&dataset, path)?;
+        if let Some(what) = only_there(own, whole) {
+            return Err(wrong(format!(
+                "they have no {what}: the new file would lack it; combine them into another file"
+            )));
+        }
+        if let Some(foreign) = own.skipped.first() {
+            return Err(wrong(format!(
+                "the new file would lack `{}` of it ({}); combine them into another file",
+                foreign.path, foreign.why
+            )));
+        }
         let mut vars = vec![None; whole.vars.len()];
         for v in own.var_ids() {
             let name = own.var_path(v);
+            if only.is_some_and(|only| !is_chosen(only, own, v)) {
+                return Err(wrong(format!(
+                    "the new file would lack `{name}`, which was not chosen; choose it, or combine them into another \
+                     file"
+                )));
+            }
             let to = whole.find_var(&name).ok_or_else(|| wrong(format!("they have no variable `{name}`")))?;
             let (a, b) = (own.var(v), whole.var(to));
-            if own.type_name(a.dtype) != whole.type_name(b.dtype) || a.dims.len() != b.dims.len() {
+            if !same_type((own, a.dtype), (whole, b.dtype)) || a.dims.len() != b.dims.len() {
                 return Err(wrong(format!("`{name}` is of another type or rank there")));
             }
             for (x, y) in a.dims.clone().iter().zip(b.dims.clone()) {
@@ -65,13 +87,8 @@ impl Existing {
         }
         // What it has besides is not lost.
         unlike.retain(|one| one.other.is_some());
-        // What the file says of itself stays.
-        whole.groups[0].attrs.clone_from(&own.groups[0].attrs);
-        for (v, theirs) in vars.iter().enumerate() {
-            if let Some(theirs) = theirs {
-                whole.vars[v].attrs.clone_from(&own.var(*theirs).attrs);
-            }
-        }
+        take_attributes(own, whole, &vars)
+            .map_err(|attr| wrong(format!("the attribute `{attr}` is of a type that they lack")))?;
         Ok((Existing { dataset, vars }, unlike))
     }
 
@@ -142,4 +159,65 @@ impl Existing {
         }
         Ok(())
     }
+}
+
+/// An error if something of the file cannot be read: the new file would lack it.
+fn is_readable(dataset: &Dataset, path: &Path) -> Result<()> {
+    let name = path.display().to_string();
+    let missing = dataset.container().missing_bytes();
+    if missing > 0 {
+        let what = format!("the file is {missing} bytes shorter than its header says");
+        return Err(Error::corrupt(name, None, what));
+    }
+    if let Some(damaged) = dataset.schema().skipped.iter().find(|s| s.is_damaged()) {
+        return Err(damaged.error(&name));
+    }
+    Ok(())
+}
+
+/// Whether a choice of variables has one of the file.
+fn is_chosen(only: &Names, own: &Schema, v: VarId) -> bool {
+    let path = own.var_path(v);
+    let below = |group: &String| {
+        let group = group.trim_matches('/');
+        path.trim_start_matches('/').strip_prefix(group).is_some_and(|rest| rest.starts_with('/'))
+    };
+    only.vars.iter().any(|name| own.find_var(name) == Some(v)) || only.groups.iter().any(below)
+}
+
+/// The first group, type or dimension of the file that the tiles lack.
+fn only_there(own: &Schema, whole: &Schema) -> Option<String> {
+    let group_of = |g: GroupId| whole.find_group(&own.group_path(g));
+    if let Some(g) = (0..own.groups.len()).map(GroupId).find(|&g| group_of(g).is_none()) {
+        return Some(format!("group `{}`", own.group_path(g)));
+    }
+    if let Some(t) = (0..own.types.len()).map(TypeId).find(|&t| type_in(whole, (own, t)).is_none()) {
+        return Some(format!("type `{}` with these members or fields", own.type_name(DType::User(t))));
+    }
+    let has = |d: DimId| {
+        let own = own.dim(d);
+        group_of(own.group).is_some_and(|g| whole.dims_in(g).any(|w| whole.dim(w).name == own.name))
+    };
+    let other = (0..own.dims.len()).map(DimId).find(|&d| !has(d))?;
+    Some(format!("dimension `{}`", own.dim(other).name))
+}
+
+/// What the file says of itself stays. The error is the name of an attribute whose type the tiles lack.
+fn take_attributes(
+    own: &Schema,
+    whole: &mut Schema,
+    vars: &[Option<VarId>],
+) -> std::result::Result<(), String> {
+    for g in (0..own.groups.len()).map(GroupId) {
+        let attrs = attributes_in(whole, (own, &own.group(g).attrs))?;
+        if let Some(to) = whole.find_group(&own.group_path(g)) {
+            whole.groups[to.0].attrs = attrs;
+        }
+    }
+    for (v, theirs) in vars.iter().enumerate() {
+        if let Some(theirs) = theirs {
+            whole.vars[v].attrs = attributes_in(whole, (own, &own.var(*theirs).attrs))?;
+        }
+    }
+    Ok(())
 }

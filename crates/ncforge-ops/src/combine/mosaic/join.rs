@@ -2,6 +2,7 @@
 
 use super::super::tiles::Tiles;
 use super::scan::{First, Scanned};
+use super::types::{attributes_in, same_type};
 use ncforge::model::{DType, DimId, Schema, VarId};
 use ncforge::{Error, Result};
 
@@ -78,13 +79,12 @@ pub(crate) fn add(whole: &mut Schema, tile: &Schema, wrong: &dyn Fn(String) -> E
         vars.push(match whole.find_var(&path) {
             Some(w) => {
                 let own = whole.var(w);
-                let same_type = match (own.dtype, var.dtype) {
-                    (DType::User(a), DType::User(b)) => whole.types.get(a.0) == tile.types.get(b.0),
-                    (a, b) => a == b,
-                };
-                if !same_type {
+                if !same_type((whole, own.dtype), (tile, var.dtype)) {
                     let (a, b) = (whole.type_name(own.dtype), tile.type_name(var.dtype));
-                    return Err(wrong(format!("`{path}` is of type {b} there and {a} here")));
+                    return Err(wrong(match a == b {
+                        true => format!("`{path}` is of a type {a} that has other members or fields there"),
+                        false => format!("`{path}` is of type {b} there and {a} here"),
+                    }));
                 }
                 if own.dims != placed {
                     return Err(wrong(format!("`{path}` has other dimensions")));
@@ -95,7 +95,11 @@ pub(crate) fn add(whole: &mut Schema, tile: &Schema, wrong: &dyn Fn(String) -> E
                 if matches!(var.dtype, DType::User(_)) {
                     return Err(wrong(format!("only one has `{path}`, which is of a user-defined type")));
                 }
+                let attrs = attributes_in(whole, (tile, &var.attrs)).map_err(|attr| {
+                    wrong(format!("only one has `{path}`, whose attribute `{attr}` is of a type of its own"))
+                })?;
                 whole.vars.push(ncforge::model::Variable {
+                    attrs,
                     dims: placed,
                     group: group_of[var.group.0],
                     ..var.clone()

@@ -5,7 +5,7 @@ use std::sync::OnceLock;
 use super::super::scheme::{Header, Place, Scheme, may_differ};
 use super::super::tiles::{Seen, Tiles};
 use super::attrs::{Conflicts, Unlike, compare_attributes, compare_global_attributes};
-use ncforge::model::{Filter, Schema, VarId};
+use ncforge::model::{Filter, Schema, Skipped, VarId};
 use ncforge::raw::{Element, Place as Stored};
 use ncforge::{Dataset, Engine, Error, Result};
 
@@ -35,7 +35,7 @@ pub(crate) struct Scanned {
     pub(crate) stored_differently: Vec<VarId>,
     pub(crate) bytes: u64,
     /// What of it cannot be read, and is left out.
-    pub(crate) skipped: Option<String>,
+    pub(crate) skipped: Vec<Skipped>,
 }
 
 /// What the first header said: all others are compared with it.
@@ -170,7 +170,7 @@ impl Scan<'_> {
             schema: (!same).then(|| schema.clone()),
             stored_differently,
             bytes: dataset.container().store().len(),
-            skipped: schema.skipped.first().map(|s| format!("`{}`", s.path)),
+            skipped: schema.skipped.clone(),
         }))
     }
 

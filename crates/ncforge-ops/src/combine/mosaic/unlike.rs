@@ -1,7 +1,7 @@
 //! Attributes in which tiles differ from each other, or from the file into which they are put: errors, notes, and which tiles
 //! have something that the output lacks.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use super::super::left_out::LeftOut;
@@ -69,6 +69,35 @@ pub(super) fn attributes(
         format!("{values}; {count} of {} tiles {differ} from the first{taken}", tiles.len())
     }));
     Ok(())
+}
+
+/// Notes what of the tiles cannot be read, and is not in the output; a copy names what the first tile has. An error where
+/// another tile has the same as a variable: its places would pass for holes.
+pub(super) fn unsupported(
+    tiles: &Tiles,
+    whole: &Schema,
+    scanned: &[Scanned],
+    left_out: &mut LeftOut,
+) -> Result<Vec<String>> {
+    let mut noted: BTreeSet<&str> = whole.skipped.iter().map(|s| s.path.as_str()).collect();
+    let mut notes = Vec::new();
+    for (tile, one) in scanned.iter().enumerate() {
+        for object in &one.skipped {
+            if whole.find_var(&object.path).is_some() {
+                return Err(object.error(&tiles.name(tile)));
+            }
+            left_out.add(tile, format!("`{}`", object.path));
+            if noted.insert(&object.path) {
+                notes.push(format!(
+                    "`{}` of `{}` is not copied: {}",
+                    object.path,
+                    tiles.name(tile),
+                    object.why
+                ));
+            }
+        }
+    }
+    Ok(notes)
 }
 
 /// Conflicts of variables that the first tile has not: with the first tile that has them.

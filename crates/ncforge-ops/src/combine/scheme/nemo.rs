@@ -114,7 +114,7 @@ fn dims(tile: &Schema, ids: &[i64], spans: &[i64]) -> Vec<Option<DimId>> {
 
 /// Unlimited dimensions that hold a list: no variable along them is split, and none of them is an axis with
 /// coordinates (as time is).
-fn lists(schema: &Schema, split: &[DimId]) -> Vec<DimId> {
+pub(crate) fn lists(schema: &Schema, split: &[DimId]) -> Vec<DimId> {
     (0..schema.dims.len())
         .map(DimId)
         .filter(|&d| schema.dim(d).unlimited && !split.contains(&d) && coordinate(schema, d).is_none())

@@ -1,0 +1,98 @@
+//! User-defined types of two descriptions, each of which numbers its own.
+
+use ncforge::model::{Attribute, DType, Schema, TypeId, UserKind};
+
+/// Whether the bytes of a value of one type are the same value of the other: names, members, and fields with their offsets.
+pub(super) fn same_type((sa, a): (&Schema, DType), (sb, b): (&Schema, DType)) -> bool {
+    let (DType::User(x), DType::User(y)) = (a, b) else { return a == b };
+    let (Some(x), Some(y)) = (sa.types.get(x.0), sb.types.get(y.0)) else { return false };
+    x.name == y.name
+        && match (&x.kind, &y.kind) {
+            (UserKind::Compound { size: m, fields: f }, UserKind::Compound { size: n, fields: g }) => {
+                m == n
+                    && f.len() == g.len()
+                    && f.iter().zip(g).all(|(f, g)| {
+                        (&f.name, f.offset, &f.shape) == (&g.name, g.offset, &g.shape)
+                            && same_type((sa, f.dtype), (sb, g.dtype))
+                    })
+            }
+            (UserKind::Vlen { base: x }, UserKind::Vlen { base: y }) => same_type((sa, *x), (sb, *y)),
+            // Enums and blobs refer to no other type.
+            (x, y) => x == y,
+        }
+}
+
+/// Whether two attributes of one name say the same.
+pub(super) fn same_attribute((sa, a): (&Schema, &Attribute), (sb, b): (&Schema, &Attribute)) -> bool {
+    a.name == b.name && a.values == b.values && same_type((sa, a.dtype), (sb, b.dtype))
+}
+
+/// The type of `whole` that is the same as one of another description, in the group of the same path.
+pub(super) fn type_in(whole: &Schema, (other, id): (&Schema, TypeId)) -> Option<TypeId> {
+    let own = other.types.get(id.0)?;
+    let group = whole.find_group(&other.group_path(own.group))?;
+    (0..whole.types.len()).map(TypeId).find(|&w| {
+        whole.types[w.0].group == group && same_type((whole, DType::User(w)), (other, DType::User(id)))
+    })
+}
+
+/// Attributes of another description with the numbers that their types have in `whole`; else the name of one whose type
+/// `whole` lacks.
+pub(super) fn attributes_in(
+    whole: &Schema,
+    (other, attrs): (&Schema, &[Attribute]),
+) -> Result<Vec<Attribute>, String> {
+    attrs
+        .iter()
+        .map(|attr| match attr.dtype {
+            DType::User(id) => match type_in(whole, (other, id)) {
+                Some(id) => Ok(Attribute { dtype: DType::User(id), ..attr.clone() }),
+                None => Err(attr.name.clone()),
+            },
+            _ => Ok(attr.clone()),
+        })
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use ncforge::model::{Atomic, Field, Format, UserType, Values};
+
+    /// A compound type with an enum, after `before` other types.
+    fn schema(before: usize, land: i128) -> Schema {
+        let mut s = Schema::new(Format::Netcdf4);
+        let members = vec![("land".into(), land), ("sea".into(), 1 - land)];
+        let mut add = |name: String, kind| s.types.push(UserType { name, group: Schema::ROOT, kind });
+        (0..before).for_each(|i| add(format!("other{i}"), UserKind::Opaque { size: 3 }));
+        add("kind".into(), UserKind::Enum { base: Atomic::Byte, members });
+        let dtype = DType::User(TypeId(before));
+        let fields = vec![Field { name: "k".into(), offset: 0, dtype, shape: vec![] }];
+        add("obs".into(), UserKind::Compound { size: 1, fields });
+        s
+    }
+
+    #[test]
+    fn nested_types_are_compared_by_structure() {
+        let (a, b, swapped) = (schema(0, 0), schema(2, 0), schema(0, 1));
+        let obs = |at| DType::User(TypeId(at));
+        assert!(same_type((&a, obs(1)), (&b, obs(3))));
+        assert!(!same_type((&a, obs(1)), (&swapped, obs(1))));
+        assert!(!same_type((&a, obs(1)), (&b, obs(9))));
+        assert_eq!(type_in(&a, (&b, TypeId(3))), Some(TypeId(1)));
+        assert_eq!(type_in(&a, (&b, TypeId(0))), None);
+    }
+
+    #[test]
+    fn types_of_attributes_are_renumbered() {
+        let (a, b) = (schema(0, 0), schema(2, 0));
+        let attr = |at, name: &str| {
+            let dtype = DType::User(TypeId(at));
+            Attribute { name: name.into(), dtype, values: Values::fixed(&[1]) }
+        };
+        assert_eq!(attributes_in(&a, (&b, &[attr(2, "x")])), Ok(vec![attr(0, "x")]));
+        assert_eq!(attributes_in(&a, (&b, &[attr(0, "x")])), Err("x".into()));
+        assert!(same_attribute((&a, &attr(0, "x")), (&b, &attr(2, "x"))));
+        assert!(!same_attribute((&a, &attr(0, "x")), (&b, &attr(0, "x"))));
+    }
+}
