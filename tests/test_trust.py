@@ -8,12 +8,13 @@ from pathlib import Path
 import h5py
 import netCDF4
 import numpy as np
+
 from conftest import Run
 
 
 def series(path: Path, value: float, format: str = "NETCDF4") -> Path:
     with netCDF4.Dataset(path, "w", format=format) as file:  # type: ignore[arg-type]
-        file.createDimension("x", 1000)
+        file.createDimension("x", 4000)
         for name in "ab":
             file.createVariable(name, "f4", ("x",))[:] = value
     return path
@@ -42,7 +43,7 @@ def test_missing_values_stay_missing_when_values_are_rounded(tmp_path: Path, run
             values = np.linspace(270, 300, 1000).astype("f4")
             values[::10] = missing
             var = file.createVariable(name, "f4", ("obs",))
-            var.missing_value = np.float32(missing) if name == "t" else missing
+            var.missing_value = np.float32(missing)
             var[:] = values
         for name, attributes in (
             ("when", {"units": "days since 1950-01-01"}),
@@ -77,9 +78,9 @@ def test_resuming_does_not_trust_any_output_that_is_there(tmp_path: Path, run: R
     run("copy", two, out, "--no-history", "--resume", "-O")
     with netCDF4.Dataset(out) as file:
         assert (file["a"][:] == 2).all() and (file["b"][:] == 2).all()
-    run("copy", two, out, "--no-history", "--resume", "-O", "--chunks", "x/100", "--codec", "deflate")
+    run("copy", two, out, "--no-history", "--resume", "-O", "--chunks", "x/1000", "--codec", "deflate")
     with netCDF4.Dataset(out) as file:
-        assert file["a"].chunking() == [100]
+        assert file["a"].chunking() == [1000]
 
 
 def test_what_cannot_be_read_is_not_the_same(tmp_path: Path, run: Run) -> None:

@@ -170,7 +170,7 @@ fn hints_fit_what_went_wrong() {
     p.run("copy navy_winds.nc out.nc -4 --filters UWND,snappy")
         .exits(1)
         .says("`UWND`: filter 32003 (snappy)");
-    p.run("verify navy_winds.nc")
+    p.run("compact navy_winds.nc")
         .exits(2)
         .says("is not zipped")
         .says("hint: `ncforge zip` zips classic files");

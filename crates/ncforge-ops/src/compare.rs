@@ -96,7 +96,8 @@ pub fn compare(
         let missing = data.container().missing_bytes();
         if missing > 0 {
             let what = "its last values are read as zeros";
-            out.not_compared.push(format!("{missing} bytes are missing at the end of the {which} file: {what}"));
+            out.not_compared
+                .push(format!("{missing} bytes are missing at the end of the {which} file: {what}"));
         }
     }
     // Each of several variables may be as large as numbers go.
