@@ -13,7 +13,7 @@ import pytest
 
 from combining import ncforge
 
-Change = Callable[[netCDF4.Dataset, int], None]
+Change = Callable[[netCDF4.Dataset, int], object]
 
 
 def _tiles(folder: Path, change: Change | None = None, model: str = "NETCDF4") -> list[Path]:
@@ -22,7 +22,7 @@ def _tiles(folder: Path, change: Change | None = None, model: str = "NETCDF4") -
     for rank in range(2):
         path = folder / str(rank) / f"t_{rank:04d}.nc"
         path.parent.mkdir(parents=True)
-        with netCDF4.Dataset(path, "w", format=model) as ds:
+        with netCDF4.Dataset(path, "w", format=model) as ds:  # type: ignore[arg-type]
             ds.createDimension("x", 4)
             ds.createDimension("y", 2)
             ds.createVariable("v", "f4", ("y", "x"))[:] = rank + 1

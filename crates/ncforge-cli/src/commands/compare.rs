@@ -45,7 +45,7 @@ fn tell(found: &Comparison, printer: &Printer) {
     );
     match found.differences.len() as u64 {
         0 if !found.not_compared.is_empty() => {
-            printer.note(format_args!("the same as far as it was compared: {compared}"))
+            printer.note(format_args!("the same as far as it was compared: {compared}"));
         }
         0 => printer.note(format_args!("the same: {compared}")),
         n => printer.note(format_args!(

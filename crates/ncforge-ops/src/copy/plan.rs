@@ -404,7 +404,7 @@ fn check_whole(source: &dyn Source, v: VarId) -> Result<()> {
     };
     match store.len() {
         len if len < end => Err(ncforge::Error::corrupt(
-            &source.name(),
+            source.name(),
             Some(len),
             format!(
                 "the file ends here, and the values of `{}` at {end}: they would be copied as zeros",
