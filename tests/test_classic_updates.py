@@ -43,3 +43,48 @@ def test_variable_in_place_of_an_attribute(
             np.testing.assert_array_equal(theirs["v"][key], values)
         elif not record:
             np.testing.assert_array_equal(theirs["v"][:], np.full(100, netCDF4.default_fillvals["i2"]))
+
+
+def classic(path: Path, value: int) -> None:
+    with netCDF4.Dataset(path, "w", format="NETCDF3_CLASSIC") as theirs:
+        theirs.createDimension("x", 300)
+        theirs.createVariable("v", "i4", ("x",))[:] = value
+
+
+def first_value_and_attributes(path: Path) -> tuple[int, list[str]]:
+    with netCDF4.Dataset(path) as theirs:
+        return int(theirs["v"][0]), theirs.ncattrs()
+
+
+def test_the_process_changes_its_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The header outgrows its place, so the whole file is replaced; and a new file gets its name."""
+    here, there = tmp_path / "here", tmp_path / "there"
+    for value, folder in enumerate((here, there)):
+        folder.mkdir()
+        classic(folder / "run.nc", value)
+    monkeypatch.chdir(here)
+    changed, new = ncforge.Dataset("run.nc", "a"), ncforge.Dataset("new.nc", "w")
+    new.createDimension("x", 3)
+    new.createVariable("v", "i4", ("x",))[:] = 7
+    monkeypatch.chdir(there)
+    changed.title = "z" * 6000
+    changed.close()
+    new.close()
+    assert first_value_and_attributes(here / "run.nc") == (0, ["title"])
+    assert first_value_and_attributes(there / "run.nc") == (1, [])
+    assert first_value_and_attributes(here / "new.nc") == (7, [])
+    assert sorted(p.name for p in tmp_path.glob("*/*")) == ["new.nc", "run.nc", "run.nc"]
+
+
+def test_another_file_that_took_the_name_is_not_replaced(tmp_path: Path) -> None:
+    path, moved = tmp_path / "run.nc", tmp_path / "old.nc"
+    classic(path, 1)
+    classic(tmp_path / "other.nc", 7)
+    ours = ncforge.Dataset(path, "a")
+    path.rename(moved)
+    (tmp_path / "other.nc").rename(path)
+    ours.title = "z" * 6000
+    with pytest.raises(ncforge.errors.ChangedError, match=r"run\.nc"):
+        ours.close()
+    assert first_value_and_attributes(path) == (7, [])
+    assert first_value_and_attributes(moved) == (1, [])

@@ -73,7 +73,8 @@ class Dataset(Group):
     state before remains: no file, the old one, or the state of the last ``sync``.
 
     One program at a time writes to a file: the second one gets a :class:`ncforge.errors.LockedError`. ncforge reads
-    without a lock: threads and processes may read in parallel, also while one of them writes.
+    without a lock: threads and processes may read in parallel. While another one writes, each opening reads the state of its
+    last ``sync``; a dataset that stays open over the next ``sync`` can give errors or wrong values: open it again.
     """
 
     __slots__ = ("_discards", "_handle", "_is_new", "_on_disk", "_persist", "_process")

@@ -148,8 +148,10 @@ impl Writer {
                         what: "holds elements of fixed size, not strings or ragged rows",
                     });
                 }
-                self.make_room(var, slab)?;
+                self.check_room(var, slab)?;
+                // Before dimensions grow: a value may not fit.
                 let stored = self.container.encode_heap(var, values)?;
+                self.make_room(var, slab)?;
                 self.write_stored(var, slab, &stored)
             }
         }
@@ -313,6 +315,9 @@ impl Writer {
             path: format!("{}: {}", self.container.store().name(), layout.name),
             what,
         };
+        if let Some(what) = self.container.obstacle(var) {
+            return Err(unsupported(what));
+        }
         match &layout.place {
             Place::Unsupported(what) => Err(unsupported(what.clone())),
             Place::Chunked { codecs, .. } => match codecs.not_written() {
@@ -332,8 +337,8 @@ impl Writer {
         self.engine.forget_store(self.container.store());
     }
 
-    /// Checks a selection, and grows unlimited dimensions that it runs past.
-    fn make_room(&mut self, var: VarId, slab: &Hyperslab) -> Result<()> {
+    /// An error where a selection fits into no length that the variable's unlimited dimensions could have.
+    fn check_room(&self, var: VarId, slab: &Hyperslab) -> Result<VarId> {
         let var = self.known(var)?;
         let schema = self.schema();
         let dims = &schema.var(var).dims;
@@ -349,11 +354,17 @@ impl Writer {
         if !is_plain || !dims.iter().enumerate().all(fits) {
             let shape: Vec<u64> = dims.iter().map(most).collect();
             slab.check(&shape, &schema.var_path(var))?;
-            if slab.is_empty() {
-                return Ok(());
-            }
         }
-        for d in 0..dims.len() {
+        Ok(var)
+    }
+
+    /// Checks a selection, and grows unlimited dimensions that it runs past.
+    fn make_room(&mut self, var: VarId, slab: &Hyperslab) -> Result<()> {
+        let var = self.check_room(var, slab)?;
+        if slab.is_empty() {
+            return Ok(());
+        }
+        for d in 0..self.schema().var(var).dims.len() {
             let dim = self.schema().var(var).dims[d];
             let end = slab.end(d);
             if end > self.schema().dim(dim).len {

@@ -51,7 +51,7 @@ impl FileStore {
         Self {
             held: Held::none(&file),
             file,
-            path: path.to_owned(),
+            path: fixed(path),
             renamed: OnceLock::new(),
             name: path.display().to_string(),
             map,
@@ -119,7 +119,7 @@ impl FileStore {
         self.file.metadata().map_or(0, |m| m.len())
     }
 
-    /// Its path.
+    /// Its path, absolute: it goes on meaning the same file when the process changes its folder.
     pub fn path(&self) -> &Path {
         self.renamed.get().unwrap_or(&self.path)
     }
@@ -173,6 +173,11 @@ impl FileStore {
     pub(super) fn near(&self) -> &Near {
         self.near.as_ref().expect("open for reading only")
     }
+}
+
+/// A path that goes on meaning the same file when the process changes its folder. Links in it are not followed.
+pub(super) fn fixed(path: &Path) -> PathBuf {
+    std::path::absolute(path).unwrap_or_else(|_| path.to_owned())
 }
 
 impl ReadStore for FileStore {

@@ -26,6 +26,7 @@ use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use super::file::fixed;
 use super::lock::{Guard, Kind, Locking, busy, is_file_at};
 use super::{FileStore, WriteStore};
 use crate::error::{Error, Result};
@@ -72,6 +73,8 @@ pub struct OutputOptions {
 pub struct OutputFile {
     destination: PathBuf,
     partial: PathBuf,
+    /// The two names with the folder in which they were given: the process may change to another one.
+    fixed: Fixed,
     options: OutputOptions,
     /// Locked against others who make the same file.
     store: Arc<FileStore>,
@@ -86,6 +89,13 @@ pub struct OutputFile {
     process: u32,
     /// What is done of it, for those who note it.
     journal: Option<File>,
+}
+
+/// Absolute names.
+#[derive(Debug)]
+struct Fixed {
+    destination: PathBuf,
+    partial: PathBuf,
 }
 
 impl OutputFile {
@@ -113,9 +123,11 @@ impl OutputFile {
         let partial = partial_path(&destination);
         for _ in 0..MOST_TRIES {
             if let Some((store, was_there)) = take(&partial, &destination, options)? {
+                let fixed = Fixed { destination: fixed(&destination), partial: fixed(&partial) };
                 let this = Self {
                     destination,
                     partial,
+                    fixed,
                     options,
                     store: Arc::new(store),
                     guard,
@@ -127,7 +139,7 @@ impl OutputFile {
                 };
                 if !was_there {
                     // Of a program that ended between two steps.
-                    let _ = std::fs::remove_file(companion_path(&this.destination, "journal"));
+                    let _ = std::fs::remove_file(companion_path(&this.fixed.destination, "journal"));
                 }
                 return Ok(this);
             }
@@ -181,7 +193,7 @@ impl OutputFile {
 
     /// The name of [`OutputFile::journal`].
     pub fn journal_path(&self) -> PathBuf {
-        companion_path(&self.destination, "journal")
+        companion_path(&self.fixed.destination, "journal")
     }
 
     /// Gives the file, which must be complete, its own name. With `durable`, the file and its name are on disk when this
@@ -198,33 +210,35 @@ impl OutputFile {
 
     /// As [`OutputFile::commit`]; the file stays open, and locked.
     pub fn publish(&mut self, durable: bool) -> Result<()> {
-        let replaces = self.options.overwrite && self.destination.exists();
+        let replaces = self.options.overwrite && self.fixed.destination.exists();
         self.take_name(durable || replaces)?;
         if durable {
-            names::sync_parent(&self.destination);
+            names::sync_parent(&self.fixed.destination);
         }
         Ok(())
     }
 
     fn take_name(&mut self, is_synced: bool) -> Result<()> {
         let fail = |op: &str, e| Error::io(op, self.destination.display().to_string(), e);
-        if !is_file_at(self.store.file(), &self.partial) {
+        if !is_file_at(self.store.file(), &self.fixed.partial) {
             self.keep = true;
             return Err(busy(&self.destination.display().to_string()));
         }
-        let old = self.options.overwrite.then(|| std::fs::metadata(&self.destination).ok()).flatten();
+        let old = self.options.overwrite.then(|| std::fs::metadata(&self.fixed.destination).ok()).flatten();
         if is_synced {
             self.store.file().sync_all().map_err(|e| fail("sync", e))?;
         }
         if let Some(old) = &old {
-            if !self.options.replaces_own && self.guard.as_ref().is_none_or(|g| !g.is_of(&self.destination)) {
-                self.guard = Guard::of(&self.destination, self.options.locking)?;
+            if !self.options.replaces_own
+                && self.guard.as_ref().is_none_or(|g| !g.is_of(&self.fixed.destination))
+            {
+                self.guard = Guard::of(&self.fixed.destination, self.options.locking)?;
             }
             names::keep_ownership(old, self.store.file()).map_err(|e| fail("create", e))?;
         }
         let renamed = match self.options.overwrite {
-            true => std::fs::rename(&self.partial, &self.destination),
-            false => names::rename_new(&self.partial, &self.destination),
+            true => std::fs::rename(&self.fixed.partial, &self.fixed.destination),
+            false => names::rename_new(&self.fixed.partial, &self.fixed.destination),
         };
         match renamed {
             Ok(()) => {}
@@ -236,7 +250,7 @@ impl OutputFile {
             Err(e) => return Err(fail("create", e)),
         }
         self.published = true;
-        self.store.renamed(&self.destination);
+        self.store.renamed(&self.fixed.destination);
         self.guard = None;
         self.remove_journal();
         Ok(())
@@ -285,8 +299,8 @@ impl OutputFile {
 impl Drop for OutputFile {
     fn drop(&mut self) {
         let is_left = !self.published && !self.keep && self.process == std::process::id();
-        if is_left && is_file_at(self.store.file(), &self.partial) {
-            let _ = std::fs::remove_file(&self.partial);
+        if is_left && is_file_at(self.store.file(), &self.fixed.partial) {
+            let _ = std::fs::remove_file(&self.fixed.partial);
             let _ = std::fs::remove_file(self.journal_path());
         }
     }

@@ -6,7 +6,7 @@
 use std::fs::File;
 use std::os::fd::AsRawFd;
 
-use super::lock::Locking;
+use super::lock::{Locking, is_file_at};
 use super::output::{OutputFile, OutputOptions};
 use super::{FileStore, ReadStore, WriteStore};
 use crate::error::{Error, Result};
@@ -19,11 +19,18 @@ pub(super) fn replace_file(
 ) -> Result<()> {
     let fail = |op: &str, e| Error::io(op, store.name(), e);
     let target = store.path().canonicalize().map_err(|e| fail("find", e))?;
+    let same_file = || match is_file_at(store.file(), &target) {
+        true => Ok(()),
+        // Another file has its name now, and stays.
+        false => Err(Error::Changed { path: store.name().to_owned() }),
+    };
+    same_file()?;
     // The new file is locked like the old one, before it has its name.
     let locking = store.held().kind().map_or(Locking::Never, |_| Locking::BestEffort);
     let options = OutputOptions { overwrite: true, replaces_own: true, locking, ..OutputOptions::default() };
     let mut replacement = OutputFile::begin(&target, options)?;
     build(&**replacement.store())?;
+    same_file()?;
     replacement.publish(true)?;
     switch_descriptor(store.file(), replacement.store().file())
         .map_err(|e| fail("switch to the new contents of", e))?;

@@ -5,7 +5,7 @@
 //! by its `DIMENSION_LIST` (references to scales), and else by nothing: then dimensions are made up from the
 //! lengths (`phony_dim_0`, …), numbered as netCDF-C numbers them.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use super::scan::{Found, FoundDataset};
 use crate::hdf5::dataspace::{Dataspace, UNLIMITED};
@@ -50,11 +50,16 @@ impl Dims {
     /// Takes in the scales, in the order in which they were found.
     pub(crate) fn new(found: &Found) -> Self {
         let mut dims = Dims::default();
+        let valid = |n: &i64| (0..i64::from(i32::MAX)).contains(n);
+        let scales = found.datasets.iter().filter(|d| d.hints.scale);
+        let stored: HashSet<i64> = scales.filter_map(|d| d.hints.number.filter(valid)).collect();
         for (i, d) in found.datasets.iter().enumerate() {
             let (Dataspace::Simple { dims: lens, max }, true) = (&d.dataset.space, d.hints.scale) else {
                 continue;
             };
-            let number = d.hints.number.filter(|n| (0..i64::from(i32::MAX)).contains(n)).unwrap_or(dims.next);
+            // A scale without a number must not take one that another has: variables refer to it.
+            let free = || (dims.next..).find(|n| !stored.contains(n)).unwrap_or(dims.next);
+            let number = d.hints.number.filter(valid).unwrap_or_else(free);
             dims.next = dims.next.max(number + 1);
             let bare = d.hints.bare;
             let unlimited = max[0] == UNLIMITED;

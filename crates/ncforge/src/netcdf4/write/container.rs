@@ -139,6 +139,13 @@ impl ContainerMut for Netcdf4Writer {
         Ok(())
     }
 
+    fn obstacle(&self, var: VarId) -> Option<String> {
+        let is_short = self.vars.get(var.0)?.found.as_ref()?.is_short;
+        let what = "writing to a variable that has no fill value and is shorter than its unlimited dimension: its missing \
+                    values would become 0";
+        is_short.then(|| what.to_owned())
+    }
+
     fn is_untouched(&self, var: VarId) -> bool {
         self.vars.get(var.0).is_some_and(VarState::is_untouched)
     }

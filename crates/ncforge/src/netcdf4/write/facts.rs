@@ -3,7 +3,7 @@
 use std::collections::{HashMap, HashSet};
 
 use crate::hdf5::emit::Attribute;
-use crate::model::{self, DimId, Schema, TypeId};
+use crate::model::{self, DimId, Schema, TypeId, VarId};
 
 /// Properties of an existing file that are not in the schema. Empty for a new one.
 #[derive(Debug, Default)]
@@ -16,14 +16,29 @@ pub(super) struct FileFacts {
     nameless: HashSet<TypeId>,
     /// Dimensions without a scale, and the names that were invented for them.
     phony: HashMap<DimId, String>,
+    /// Variables whose dimensions the file does not name: they were found by their lengths.
+    unattached: HashSet<VarId>,
     /// The number of variables in the file when it was opened.
     vars: usize,
+    /// The names of its dimensions then.
+    dims: Vec<String>,
 }
 
 impl FileFacts {
-    /// For a file with `vars` variables.
-    pub(super) fn new(vars: usize) -> Self {
-        FileFacts { vars, ..FileFacts::default() }
+    /// For a file that is described so.
+    pub(super) fn new(schema: &Schema) -> Self {
+        let dims = schema.dims.iter().map(|d| d.name.clone()).collect();
+        FileFacts { vars: schema.vars.len(), dims, ..FileFacts::default() }
+    }
+
+    /// Records a variable whose dimensions the file does not name.
+    pub(super) fn insert_unattached(&mut self, id: VarId) {
+        self.unattached.insert(id);
+    }
+
+    /// Whether the file does not name a variable's dimensions.
+    pub(super) fn is_unattached(&self, id: VarId) -> bool {
+        self.unattached.contains(&id)
     }
 
     /// Records the stored form of an attribute.
@@ -63,13 +78,19 @@ impl FileFacts {
     }
 
     /// Dimensions that stay without a scale: those with invented names, unless they were renamed or a new variable
-    /// uses them.
+    /// uses them; or the dimensions changed and a variable that is found by its lengths could get others.
     pub(super) fn phony(&self, schema: &Schema) -> HashSet<DimId> {
         let mut out: HashSet<DimId> =
             self.phony.iter().filter(|(d, name)| schema.dim(**d).name == **name).map(|(d, _)| *d).collect();
         for var in schema.vars.iter().skip(self.vars) {
             for d in &var.dims {
                 out.remove(d);
+            }
+        }
+        let same = schema.dims.iter().map(|d| &d.name).eq(&self.dims);
+        for var in self.unattached.iter().map(|v| schema.var(*v)).filter(|_| !same) {
+            if !var.dims.iter().all(|d| out.contains(d)) {
+                var.dims.iter().for_each(|d| _ = out.remove(d));
             }
         }
         out

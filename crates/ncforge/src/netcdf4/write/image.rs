@@ -135,12 +135,19 @@ impl<'a> Builder<'a> {
     /// For each dimension: the variables that use it, and the position in their dimensions. Scales do not use scales.
     fn references(&self, scales: &Scales, ids: &Ids) -> Vec<Vec<(ObjectId, u32)>> {
         let mut all = vec![Vec::new(); self.schema.dims.len()];
-        for v in self.schema.var_ids().filter(|v| scales.scale_of[v.0].is_none()) {
+        let users = self.schema.var_ids().filter(|v| scales.scale_of[v.0].is_none());
+        for v in users.filter(|v| !self.is_found_by_length(*v, scales)) {
             for (i, d) in self.schema.var(v).dims.iter().enumerate() {
                 all[d.0].push((ids.vars[v.0], i as u32));
             }
         }
         all
+    }
+
+    /// Whether readers find a variable's dimensions by their lengths: the file never named them, and not all of them
+    /// have scales. netCDF-C rejects a list that names only some.
+    fn is_found_by_length(&self, id: VarId, scales: &Scales) -> bool {
+        self.facts.is_unattached(id) && self.schema.var(id).dims.iter().any(|d| scales.phony.contains(d))
     }
 
     fn group(&self, id: GroupId, scales: &Scales, ids: &Ids) -> Result<Object<'a>> {
@@ -212,6 +219,11 @@ impl<'a> Builder<'a> {
     ) -> Result<Object<'a>> {
         let (var, state) = (self.schema.var(id), &self.vars[id.0]);
         let path = self.schema.var_path(id);
+        if let PlaceState::Compact(bytes) = &state.place
+            && bytes.len() as u64 != state.bytes(&self.schema.shape(id))
+        {
+            return Err(Error::Internal(format!("`{path}` has another size than its compact storage")));
+        }
         let mut attrs = Vec::new();
         let named = !var.dims.iter().any(|d| scales.phony.contains(d));
         if !var.dims.is_empty() && named {
@@ -228,6 +240,7 @@ impl<'a> Builder<'a> {
         match scales.scale_of[id.0] {
             Some(dim) => attrs.extend(reference_list(&references[dim.0])),
             None if var.dims.iter().all(|d| scales.phony.contains(d)) => {}
+            None if self.is_found_by_length(id, scales) => {}
             None => {
                 let scale = |d: &DimId| (!scales.phony.contains(d)).then(|| ids.dims[d.0]);
                 attrs.push(dimension_list(&var.dims.iter().map(scale).collect::<Vec<_>>()));
@@ -239,11 +252,14 @@ impl<'a> Builder<'a> {
     fn dataset(&self, id: VarId, state: &VarState) -> Dataset<'a> {
         let var = self.schema.var(id);
         let shape = self.schema.shape(id);
-        let max =
-            var.dims.iter().map(|d| self.schema.dim(*d)).map(|d| if d.unlimited { UNLIMITED } else { d.len });
+        // A dataset may have been made to grow along a dimension that netCDF does not let grow.
+        let most = |i: usize| state.found.as_ref().and_then(|f| f.max.get(i)).copied().unwrap_or(0);
+        let max = var.dims.iter().map(|d| self.schema.dim(*d)).enumerate();
+        let max = max.map(|(i, d)| if d.unlimited { UNLIMITED } else { d.len.max(most(i)) });
+        let dims = state.found.as_ref().filter(|f| f.is_short).map_or(&shape, |f| &f.dims);
         let space = match shape.is_empty() {
             true => Dataspace::Scalar,
-            false => Dataspace::Simple { dims: shape.clone(), max: max.collect() },
+            false => Dataspace::Simple { dims: dims.clone(), max: max.collect() },
         };
         let (layout, filters) = match &state.place {
             PlaceState::Compact(bytes) => (Layout::Compact(bytes.clone()), Vec::new()),

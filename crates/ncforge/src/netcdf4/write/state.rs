@@ -30,6 +30,18 @@ pub(super) struct VarState {
     pub(super) pattern: Vec<u8>,
     /// The location of the bytes.
     pub(super) place: PlaceState,
+    /// Of a variable that the file had when it was opened.
+    pub(super) found: Option<FoundSpace>,
+}
+
+/// The dataspace of a variable when the file was opened.
+#[derive(Clone, Debug)]
+pub(super) struct FoundSpace {
+    pub(super) dims: Vec<u64>,
+    pub(super) max: Vec<u64>,
+    /// Whether it is shorter than an unlimited dimension, and without a fill value: HDF5 reads zeros inside it, netCDF
+    /// missing values beyond its end. So it stays that short.
+    pub(super) is_short: bool,
 }
 
 /// The location of a variable's bytes.
@@ -139,7 +151,7 @@ impl VarState {
             Fill::None => FillValue { alloc_time, write_time: 1, value: FillKind::Default },
             Fill::Default => FillValue { alloc_time, write_time: 2, value: FillKind::User(pattern.clone()) },
         };
-        Ok(VarState { stored, element, fill, pattern, place })
+        Ok(VarState { stored, element, fill, pattern, place, found: None })
     }
 
     /// Bytes of all elements.
@@ -150,6 +162,8 @@ impl VarState {
     /// Whether no data was stored yet.
     pub(super) fn is_untouched(&self) -> bool {
         match &self.place {
+            // Values that another program wrote may be equal to the fill value.
+            PlaceState::Compact(_) if self.found.is_some() => false,
             PlaceState::Compact(bytes) => bytes.chunks(self.pattern.len().max(1)).all(|b| b == self.pattern),
             PlaceState::Contiguous { offset, .. } => offset.is_none(),
             PlaceState::Chunked { table, .. } => table.read().is_empty(),

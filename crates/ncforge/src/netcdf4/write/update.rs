@@ -15,13 +15,14 @@ use super::facts::FileFacts;
 use super::heap::HeapWriter;
 use super::image::{Builder, live_chunks};
 use super::space::{Extent, FileSpace};
-use super::state::{LiveIndex, PlaceState, VarState};
+use super::state::{FoundSpace, LiveIndex, PlaceState, VarState};
 use super::writer::Netcdf4Writer;
 use crate::container::{Container, ContainerMut};
 use crate::error::{Error, Result};
 use crate::hdf5::chunk_index::DatasetChunks;
 use crate::hdf5::emit::ChunkTable;
 use crate::hdf5::file::File;
+use crate::hdf5::fill::FillKind;
 use crate::hdf5::layout::Layout;
 use crate::hdf5::message::kind;
 use crate::layout::{ChunkIndex, Place};
@@ -35,6 +36,8 @@ use crate::store::{ReadStore, WriteStore};
 
 /// Most bytes of metadata that are compared to find out whether this writer wrote them.
 const MOST_COMPARED: u64 = 256 << 20;
+/// The superblock's flags for a file that is open for writing, or for writing while others read.
+const BEING_WRITTEN: u32 = 1 | 4;
 /// Hidden attributes of datasets and of the root that every commit creates again.
 const REMADE: [&[u8]; 6] = [
     b"DIMENSION_LIST",
@@ -44,6 +47,8 @@ const REMADE: [&[u8]; 6] = [
     b"_NCProperties",
     b"_nc3_strict",
 ];
+/// Attributes of a dataset that name its dimensions.
+const NAME_DIMENSIONS: [&[u8]; 2] = [b"DIMENSION_LIST", b"_Netcdf4Coordinates"];
 
 /// Opens a netCDF-4 file for changes: written by ncforge, netCDF-C, h5netcdf or h5py.
 ///
@@ -74,6 +79,11 @@ pub fn open_mut(store: Arc<dyn WriteStore>) -> Result<Box<dyn ContainerMut>> {
         what: format!("changing a file with {what}"),
     };
     let sb = &file.superblock;
+    if sb.version >= 3 && sb.flags & BEING_WRITTEN != 0 {
+        let what = "its superblock says that a program writes to it (HDF5's SWMR mode holds no lock); if none does, \
+                    `h5clear -s` on the file removes this mark";
+        return Err(Error::Locked { path: store.name().to_owned(), what: what.to_owned() });
+    }
     if sb.base != 0 {
         return Err(refuse(format!("a user block of {} bytes before its HDF5 data", sb.base)));
     }
@@ -171,7 +181,7 @@ fn obstacle(file: &File, found: &Found, container: &read::Netcdf4File) -> Result
 fn file_facts(file: &File, found: &Found, container: &read::Netcdf4File) -> Result<FileFacts> {
     let schema = container.schema();
     let objects = container.objects();
-    let mut facts = FileFacts::new(schema.vars.len());
+    let mut facts = FileFacts::new(schema);
     for (i, address) in objects.types.iter().enumerate() {
         if address.is_none() {
             facts.insert_nameless(TypeId(i));
@@ -197,6 +207,9 @@ fn file_facts(file: &File, found: &Found, container: &read::Netcdf4File) -> Resu
             remade.extend([&b"CLASS"[..], b"NAME"]);
         }
         let stored = file.attributes(&file.object(address)?)?;
+        if !scale && !stored.iter().any(|a| NAME_DIMENSIONS.contains(&&*a.name)) {
+            facts.insert_unattached(id);
+        }
         forms::keep(file, &schema.var_path(id), &schema.var(id).attrs, &stored, &remade, &mut facts)?;
     }
     Ok(facts)
@@ -213,6 +226,15 @@ fn state(
     let path = schema.var_path(id);
     let layout = container.layout(id)?;
     let shape = &layout.shape;
+    // With the dimension, it would grow over what follows it in the file.
+    let fixed = matches!(dataset.layout, Layout::Compact(_) | Layout::Contiguous { .. });
+    if let Some(dim) = schema.var(id).dims.iter().map(|d| schema.dim(*d)).find(|d| fixed && d.unlimited) {
+        let name = &dim.name;
+        return Ok(Err(format!(
+            "`{path}`, which is not stored in chunks although its dimension `{name}` is unlimited \
+             (`ncforge copy` makes a file in which it is)"
+        )));
+    }
     let place = match &layout.place {
         Place::Inline(bytes) => PlaceState::Compact(bytes.to_vec()),
         Place::Nowhere => {
@@ -240,12 +262,16 @@ fn state(
         },
         Place::Records { .. } => return Ok(Err(format!("`{path}`: records"))),
     };
+    let is_filled = matches!(dataset.fill.value, FillKind::User(_)) || layout.fill.iter().all(|&b| b == 0);
+    let is_short = *shape != schema.shape(id) && !is_filled;
+    let found = FoundSpace { dims: shape.clone(), max: dataset.space.max().to_vec(), is_short };
     Ok(Ok(VarState {
         stored: dataset.datatype.clone(),
         element: layout.element.clone(),
         fill: dataset.fill.clone(),
         pattern: layout.fill.clone(),
         place,
+        found: Some(found),
     }))
 }
 

@@ -1,0 +1,177 @@
+"""Files of HDF5 programs that ncforge changes in place: nothing else changes in them, or the change is an error."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import h5py
+import netCDF4
+import numpy as np
+import pytest
+
+import ncforge
+
+
+def dimensions(path: Path) -> dict[str, tuple[str, ...]]:
+    with netCDF4.Dataset(path) as theirs:
+        return {name: v.dimensions for name, v in theirs.variables.items()}
+
+
+def set_title(path: Path) -> None:
+    with ncforge.Dataset(path, "a") as ours:
+        ours.title = "x"
+
+
+def compact(file: h5py.File, name: bytes, values: np.ndarray) -> None:
+    """A dataset whose values lie in its header, with zero as its fill value."""
+    properties = h5py.h5p.create(h5py.h5p.DATASET_CREATE)
+    properties.set_layout(h5py.h5d.COMPACT)
+    properties.set_fill_value(np.array(0, "i4"))
+    space = h5py.h5s.create_simple(values.shape)
+    dataset = h5py.h5d.create(file.id, name, h5py.h5t.NATIVE_INT32, space, properties)
+    dataset.write(h5py.h5s.ALL, h5py.h5s.ALL, values)
+
+
+@pytest.mark.parametrize("kind", ["contiguous", "compact"])
+@pytest.mark.parametrize("length", [4, 8])
+def test_a_dataset_that_cannot_grow_with_its_unlimited_scale(tmp_path: Path, kind: str, length: int) -> None:
+    path, copied = tmp_path / "a.nc", tmp_path / "b.nc"
+    with h5py.File(path, "w", track_order=True) as theirs:
+        t = theirs.create_dataset("t", data=np.arange(float(length)), maxshape=(None,), chunks=(2,))
+        t.make_scale("t")
+        if kind == "compact":
+            compact(theirs, b"a", np.arange(4, dtype="i4"))
+        else:
+            theirs["a"] = np.arange(4, dtype="i4")
+        theirs["b"] = np.arange(100, 108, dtype="i4")
+        theirs["a"].dims[0].attach_scale(t)
+    before = path.read_bytes()
+    with pytest.raises(ncforge.errors.UnsupportedError, match=r"a\.nc.*`/?a`.*`t` is unlimited.*ncforge copy"):
+        ncforge.Dataset(path, "a")
+    assert path.read_bytes() == before
+    ncforge.copy(path, copied)
+    with ncforge.Dataset(copied, "a") as ours:
+        ours["t"][length : length + 2] = [8, 9]
+    with netCDF4.Dataset(copied) as theirs:
+        np.testing.assert_array_equal(theirs["a"][:4], np.arange(4))
+        np.testing.assert_array_equal(theirs["b"][:], np.arange(100, 108))
+
+
+def test_a_file_that_hdf5_writes_to_without_a_lock(tmp_path: Path) -> None:
+    path = tmp_path / "a.h5"
+    with h5py.File(path, "w", libver="latest") as theirs:
+        a = theirs.create_dataset("a", data=np.arange(4), maxshape=(None,), chunks=(4,))
+        theirs.flush()
+        theirs.swmr_mode = True
+        code = f"import ncforge\ntry: ncforge.Dataset({str(path)!r}, 'a')\nexcept ncforge.errors.LockedError as e: print(e)"
+        done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+        assert "a.h5" in done.stdout and "h5clear -s" in done.stdout
+        a.resize((8,))
+        a[4:] = 9
+    set_title(path)
+    with h5py.File(path) as theirs:
+        np.testing.assert_array_equal(theirs["a"][:], [0, 1, 2, 3, 9, 9, 9, 9])
+
+
+@pytest.mark.parametrize("more", [False, True])
+def test_one_of_two_dimensions_has_the_length_of_a_scale(tmp_path: Path, more: bool) -> None:
+    path = tmp_path / "a.nc"
+    with h5py.File(path, "w") as theirs:
+        theirs["y"] = np.arange(3.0)
+        theirs["y"].make_scale("y")
+        theirs["data"] = np.arange(3.0)
+        theirs["data"].dims[0].attach_scale(theirs["y"])
+        theirs["plain"] = np.arange(27.0).reshape(3, 9)
+    before = dimensions(path)
+    set_title(path)
+    assert dimensions(path) == before
+    with h5py.File(path) as theirs:
+        assert [len(d) for d in theirs["plain"].dims] == [0, 0]
+        assert [s.name for s in theirs["data"].dims[0].values()] == ["/y"]
+    if more:
+        with ncforge.Dataset(path, "a") as ours:
+            ours.createDimension("a", 3)
+            ours.createVariable("a", "i4", ("a",))[:] = 1
+        after = dimensions(path)
+        assert after.pop("a") == ("a",) and after["plain"][0] == "y" and after["data"] == ("y",)
+    with netCDF4.Dataset(path) as theirs:
+        np.testing.assert_array_equal(theirs["plain"][:], np.arange(27.0).reshape(3, 9))
+
+
+def test_a_scale_without_a_number_takes_none_that_another_has(tmp_path: Path) -> None:
+    path = tmp_path / "a.nc"
+    with netCDF4.Dataset(path, "w") as theirs:
+        g = theirs.createGroup("g")
+        g.createDimension("x", 3)
+        g.createVariable("v", "i4", ("x",))[:] = [1, 2, 3]
+    with h5py.File(path, "r+") as theirs:
+        theirs["y"] = np.arange(3.0)
+        theirs["y"].make_scale("y")
+    with ncforge.Dataset(path, "a") as ours:
+        assert ours["g/v"].dimensions == ("x",)
+        ours.title = "x"
+    with h5py.File(path) as theirs:
+        assert [s.name for s in theirs["g/v"].dims[0].values()] == ["/g/x"]
+
+
+def test_a_late_fill_value_changes_no_values_and_no_type(tmp_path: Path) -> None:
+    path = tmp_path / "a.nc"
+    with h5py.File(path, "w", track_order=True) as theirs:
+        compact(theirs, b"counts", np.zeros(4, "i4"))
+        theirs.create_dataset("u", (3,), "S5")
+    with ncforge.Dataset(path, "a") as ours:
+        with pytest.raises(ncforge.errors.FixedAttributeError, match="counts"):
+            ours["counts"].setncattr("_FillValue", np.int32(-1))
+        with pytest.raises(ncforge.errors.InvalidError, match=r"`/?u`"):
+            ours["u"].setncattr("_FillValue", "q")
+    with h5py.File(path) as theirs:
+        np.testing.assert_array_equal(theirs["counts"][:], np.zeros(4))
+        assert theirs["u"].dtype == np.dtype("S5")
+
+
+def test_a_text_that_does_not_fit_grows_nothing(tmp_path: Path) -> None:
+    path = tmp_path / "a.nc"
+    with h5py.File(path, "w") as theirs:
+        theirs.create_dataset("s", data=np.array([b"ab", b"cd"], "S3"), maxshape=(None,), chunks=(2,))
+    with ncforge.Dataset(path, "a") as ours:
+        with pytest.raises(ncforge.errors.NcforgeError, match=r"toolong|3"):
+            ours["s"][5] = "toolong"
+        assert ours["s"].shape == (2,)
+        with pytest.raises(IndexError):
+            ours["s"][0, 0] = "x"
+    with h5py.File(path) as theirs:
+        assert theirs["s"].shape == (2,)
+
+
+def test_a_variable_without_a_fill_value_stays_shorter_than_its_dimension(tmp_path: Path) -> None:
+    path = tmp_path / "a.nc"
+    with netCDF4.Dataset(path, "w") as theirs:
+        theirs.createDimension("t", None)
+        theirs.createVariable("t", "f8", ("t",))[:] = np.arange(6.0)
+        theirs.createVariable("v", "f4", ("t",), fill_value=False)[0:2] = [1, 2]
+    with ncforge.Dataset(path, "a") as ours:
+        ours.title = "x"
+        ours["t"][6] = 6.0
+        with pytest.raises(ncforge.errors.UnsupportedError, match=r"a\.nc.*v.*would become 0"):
+            ours["v"][4] = 5
+    with netCDF4.Dataset(path) as theirs:
+        assert theirs["v"][:].tolist() == [1, 2, None, None, None, None, None]
+        assert theirs["t"][:].tolist() == list(range(7)) and theirs.title == "x"
+
+
+def test_lengths_that_datasets_may_grow_to_stay(tmp_path: Path) -> None:
+    path = tmp_path / "a.h5"
+    with h5py.File(path, "w", track_order=True) as theirs:
+        theirs.create_dataset("a", data=np.arange(4), maxshape=(100,), chunks=(10,))
+        theirs["x"] = np.arange(5.0)
+        theirs["x"].make_scale("x")
+        d = theirs.create_dataset("d", data=np.arange(5), maxshape=(None,), chunks=(2,))
+        d.dims[0].attach_scale(theirs["x"])
+    set_title(path)
+    with h5py.File(path, "r+") as theirs:
+        assert (theirs["a"].maxshape, theirs["d"].maxshape) == ((100,), (None,))
+        theirs["a"].resize((50,))
+        assert theirs["a"][:5].tolist() == [0, 1, 2, 3, 0]
+    assert dimensions(path)["d"] == ("x",)
