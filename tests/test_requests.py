@@ -204,7 +204,7 @@ def test_zipping(tmp_path: Path) -> None:
     with pytest.raises(ncforge.InvalidError, match="lz4"):
         ncforge.zip(plain, zipped, overwrite=True, codec="lz4", level=3)
     with pytest.raises(ncforge.InvalidError, match="not zipped"):
-        ncforge.verify(plain)
+        ncforge.compact(plain)
 
 
 def test_damage_is_reported(tmp_path: Path) -> None:
