@@ -1,7 +1,6 @@
 //! Changes of the schema: which changes are possible, and their consequences.
 
 use std::collections::HashMap;
-use std::mem::discriminant;
 
 use super::define::check_schema;
 use super::scales::check_links;
@@ -111,19 +110,7 @@ fn take_over(w: &mut Netcdf4Writer, old: &Schema) -> Result<()> {
                 && w.vars[id.0].is_untouched()
         });
         if rebuild {
-            let state = VarState::new(&w.schema, id)?;
-            if let Some(stored) = w.vars.get(id.0).map(|v| &v.stored)
-                && known.is_some()
-                && (stored.size, discriminant(&stored.class))
-                    != (state.stored.size, discriminant(&state.stored.class))
-            {
-                return Err(Error::Invalid(format!(
-                    "redefinition cannot change the fill value or storage of `{}`: another library chose how its type \
-                     is stored",
-                    w.schema.var_path(id)
-                )));
-            }
-            fresh.push((id, state));
+            fresh.push((id, VarState::new(&w.schema, id)?));
         }
     }
     let groups = (0..old.groups.len()).map(GroupId);
