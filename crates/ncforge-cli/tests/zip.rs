@@ -88,6 +88,6 @@ fn usage() {
     p.run("zip a.ncz b.ncz").exits(2).says("zipped already");
     p.run("copy uv300.nc four.nc -4").exits(0);
     p.run("zip four.nc b.ncz").exits(2).says("only classic ones");
-    p.run("verify uv300.nc").exits(2).says("is not zipped");
+    p.run("compact uv300.nc").exits(2).says("is not zipped");
     p.run("compact missing.ncz").exits(4);
 }
