@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -120,9 +121,8 @@ def test_a_late_fill_value_changes_no_values(tmp_path: Path) -> None:
     path = tmp_path / "a.nc"
     with h5py.File(path, "w", track_order=True) as theirs:
         compact(theirs, b"counts", np.zeros(4, "i4"))
-    with ncforge.Dataset(path, "a") as ours:
-        with pytest.raises(ncforge.errors.FixedAttributeError, match="counts"):
-            ours["counts"].setncattr("_FillValue", np.int32(-1))
+    with ncforge.Dataset(path, "a") as ours, pytest.raises(ncforge.errors.FixedAttributeError, match="counts"):
+        ours["counts"].setncattr("_FillValue", np.int32(-1))
     with h5py.File(path) as theirs:
         np.testing.assert_array_equal(theirs["counts"][:], np.zeros(4))
 
@@ -142,19 +142,63 @@ def test_a_text_that_does_not_fit_grows_nothing(tmp_path: Path) -> None:
 
 
 def test_a_variable_without_a_fill_value_stays_shorter_than_its_dimension(tmp_path: Path) -> None:
-    path = tmp_path / "a.nc"
+    """Until it is written to: then it has the values that it has after netCDF4 wrote the same."""
+    path, twin = tmp_path / "a.nc", tmp_path / "twin.nc"
     with netCDF4.Dataset(path, "w") as theirs:
         theirs.createDimension("t", None)
         theirs.createVariable("t", "f8", ("t",))[:] = np.arange(6.0)
-        theirs.createVariable("v", "f4", ("t",), fill_value=False)[0:2] = [1, 2]
+        theirs.createVariable("v", "f4", ("t",), fill_value=False)[0:2] = [1, 0]
+        theirs.createVariable("never", "f4", ("t",), fill_value=False)
     with ncforge.Dataset(path, "a") as ours:
         ours.title = "x"
         ours["t"][6] = 6.0
-        with pytest.raises(ncforge.errors.UnsupportedError, match=r"a\.nc.*v.*would become 0"):
-            ours["v"][4] = 5
     with netCDF4.Dataset(path) as theirs:
-        assert theirs["v"][:].tolist() == [1, 2, None, None, None, None, None]
+        assert theirs["v"][:].tolist() == [1, 0, None, None, None, None, None]
         assert theirs["t"][:].tolist() == list(range(7)) and theirs.title == "x"
+    shutil.copy(path, twin)
+    for open_with, file in ((ncforge.Dataset, path), (netCDF4.Dataset, twin)):
+        with open_with(file, "a") as both:
+            both["v"][4] = 5
+            both["never"][6] = 7
+    with netCDF4.Dataset(path) as got, netCDF4.Dataset(twin) as want:
+        assert got["v"][:].tolist() == want["v"][:].tolist()
+        assert got["t"][:].tolist() == want["t"][:].tolist()
+        assert got["never"][6] == want["never"][6] == 7
+
+
+def test_a_variable_without_a_fill_value_does_not_grow_with_another(tmp_path: Path) -> None:
+    """Of records that were appended to one variable, the other one has missing values, as when netCDF4 appends them."""
+    path, twin = tmp_path / "a.nc", tmp_path / "twin.nc"
+    with netCDF4.Dataset(path, "w") as theirs:
+        theirs.set_fill_off()
+        theirs.createDimension("t", None)
+        theirs.createDimension("x", 3)
+        theirs.createVariable("t", "f8", ("t",))[:] = np.arange(4.0)
+        theirs.createVariable("v", "f4", ("t", "x"), chunksizes=(2, 3))[:] = np.ones((4, 3))
+    shutil.copy(path, twin)
+    for open_with, file in ((ncforge.Dataset, path), (netCDF4.Dataset, twin)):
+        for step in (4, 5):
+            with open_with(file, "a") as both:
+                both["v"][step] = [step, 0, 1]
+    with netCDF4.Dataset(path) as got, netCDF4.Dataset(twin) as want:
+        for name in ("t", "v"):
+            assert got[name][:].tolist() == want[name][:].tolist()
+
+
+def test_zeros_that_nobody_wrote_do_not_become_missing(tmp_path: Path) -> None:
+    path = tmp_path / "a.h5"
+    with h5py.File(path, "w", track_order=True) as theirs:
+        theirs.create_dataset("t", data=np.arange(10.0), maxshape=(None,), chunks=(5,)).make_scale("t")
+        v = theirs.create_dataset("v", (6,), "f4", maxshape=(None,), chunks=(4,))
+        v[0:2] = [1, 2]
+        v.dims[0].attach_scale(theirs["t"])
+    with (
+        ncforge.Dataset(path, "a") as ours,
+        pytest.raises(ncforge.errors.UnsupportedError, match=r"a\.h5.*v.*zeros would become missing"),
+    ):
+        ours["v"][4] = 5
+    with h5py.File(path) as theirs:
+        assert theirs["v"][:].tolist() == [1, 2, 0, 0, 0, 0]
 
 
 def test_lengths_that_datasets_may_grow_to_stay(tmp_path: Path) -> None:

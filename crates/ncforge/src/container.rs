@@ -83,7 +83,7 @@ pub trait ContainerMut: Container {
         let shape = self.schema().shape(var);
         self.will_write(var, &Hyperslab::all(&shape))
     }
-    /// Announces that a region of a contiguous or record variable will be written through the store. Called
+    /// Announces that values of a region will be written: of a contiguous or record variable through the store. Called
     /// once for every write, *before* its first byte: a format that fills unwritten values (classic) records
     /// the region here, and may fill the rest at any time from now on. Space may be allocated only now: call
     /// [`Container::layout`] afterwards.

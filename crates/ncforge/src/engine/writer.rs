@@ -17,7 +17,7 @@ use crate::container::{Container, ContainerMut};
 use crate::error::{Error, Result};
 use crate::layout::{ChunkRecord, Place, VarLayout};
 use crate::model::{DimId, Schema, Values, VarId};
-use crate::select::{Hyperslab, Picks};
+use crate::select::{ChunkGrid, Hyperslab, Picks};
 
 use gather::Gather;
 use tail::Tail;
@@ -173,7 +173,8 @@ impl Writer {
     /// dropped. Its grid coordinates must lie inside the variable's shape.
     pub fn write_chunk_raw(&mut self, var: VarId, at: &[u64], encoded: &[u8], mask: u32) -> Result<()> {
         let var = self.known(var)?;
-        check_chunk(&*self.layout(var)?, &self.schema().shape(var), at)?;
+        let region = check_chunk(&*self.layout(var)?, &self.schema().shape(var), at)?;
+        self.container.will_write(var, &region)?;
         self.flush_tail()?;
         // Keeps the order in which chunks became whole.
         self.flush_pending()?;
@@ -404,6 +405,7 @@ impl Writer {
                     bytes,
                 );
             }
+            self.container.will_write(var, slab)?;
             return self.write_chunks(var, slab, &steps, bytes);
         }
         self.container.will_write(var, slab)?;
@@ -426,8 +428,8 @@ impl Writer {
     }
 }
 
-/// An error unless a variable of this shape has a chunk at these grid coordinates.
-fn check_chunk(layout: &VarLayout, shape: &[u64], at: &[u64]) -> Result<()> {
+/// The elements of a chunk; an error unless a variable of this shape has one at these grid coordinates.
+fn check_chunk(layout: &VarLayout, shape: &[u64], at: &[u64]) -> Result<Hyperslab> {
     let Place::Chunked { chunk, .. } = &layout.place else {
         return Err(Error::not_chunked(&layout.name));
     };
@@ -435,5 +437,6 @@ fn check_chunk(layout: &VarLayout, shape: &[u64], at: &[u64]) -> Result<()> {
     if at.len() != chunk.len() || !at.iter().zip(chunk).zip(shape).all(begins_inside) {
         return Err(Error::Invalid(format!("`{}` has no chunk {at:?}", layout.name)));
     }
-    Ok(())
+    let (start, count) = ChunkGrid::new(shape, chunk).region(at);
+    Ok(Hyperslab::new(&start, &count))
 }

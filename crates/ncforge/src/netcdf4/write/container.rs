@@ -89,6 +89,7 @@ impl ContainerMut for Netcdf4Writer {
 
     fn reserve_chunk(&mut self, var: VarId, at: &[u64], len: u64, mask: u32) -> Result<ChunkRecord> {
         let (table, offset) = self.space_for_chunk(var, at, len)?;
+        self.reach_chunk(var, at);
         let record = ChunkRecord { offset, len, mask };
         table.insert(at, record)?;
         self.dirty = true;
@@ -109,6 +110,7 @@ impl ContainerMut for Netcdf4Writer {
             }
             _ => return self.will_write(var, &Hyperslab::all(&shape)),
         };
+        self.will_write(var, &Hyperslab::all(&shape))?;
         let grid = ChunkGrid::new(&shape, &chunk);
         let ranges: Vec<_> = grid.counts().into_iter().map(|n| 0..n).collect();
         for at in coordinates(&ranges) {
@@ -135,15 +137,15 @@ impl ContainerMut for Netcdf4Writer {
             )));
         }
         table.insert(at, record)?;
+        self.reach_chunk(var, at);
         self.dirty = true;
         Ok(())
     }
 
     fn obstacle(&self, var: VarId) -> Option<String> {
-        let is_short = self.vars.get(var.0)?.found.as_ref()?.is_short;
-        let what = "writing to a variable that has no fill value and is shorter than its unlimited dimension: its missing \
-                    values would become 0";
-        is_short.then(|| what.to_owned())
+        let what = "writing to a variable without a fill value, of which some values were never written, and which is shorter \
+                    than its unlimited dimension: zeros would become missing values";
+        self.vars.get(var.0)?.found.as_ref()?.loses_zeros.then(|| what.to_owned())
     }
 
     fn is_untouched(&self, var: VarId) -> bool {
@@ -152,13 +154,20 @@ impl ContainerMut for Netcdf4Writer {
 
     fn will_write(&mut self, var: VarId, region: &Hyperslab) -> Result<()> {
         self.check(var)?;
+        let state = &mut self.vars[var.0];
+        if region.is_empty() {
+            return Ok(());
+        }
+        if let Some(found) = &mut state.found {
+            found.reach((0..region.rank()).map(|d| region.end(d)));
+        }
+        if !matches!(state.place, PlaceState::Contiguous { .. }) {
+            return Ok(());
+        }
         let shape = self.schema.shape(var);
         region.check(&shape, &self.path(var))?;
         let bytes = self.vars[var.0].bytes(&shape);
         let element = u64::from(self.vars[var.0].stored.size);
-        if region.is_empty() || !matches!(self.vars[var.0].place, PlaceState::Contiguous { .. }) {
-            return Ok(());
-        }
         self.leave_references(var, bytes)?;
         let place = match &self.vars[var.0].place {
             PlaceState::Contiguous { offset, .. } => *offset,

@@ -16,12 +16,8 @@ use crate::layout::ChunkRecord;
 use crate::model::{
     self, Atomic, DType, DimId, Endian, Format, GroupId, Schema, TypeId, Values, VarId, encode_name,
 };
+use crate::netcdf4::read::attrs::is_hidden;
 
-/// Names of attributes that belong to the conventions, on datasets.
-const RESERVED: [&str; 6] =
-    ["CLASS", "NAME", "REFERENCE_LIST", "DIMENSION_LIST", "_Netcdf4Dimid", "_Netcdf4Coordinates"];
-/// The same, on groups.
-const RESERVED_GLOBAL: [&str; 3] = ["_NCProperties", "_nc3_strict", "_Netcdf4Dimid"];
 /// The beginning of the `NAME` of a dimension without a variable.
 const NOT_A_VARIABLE: &str = "This is a netCDF dimension but not a netCDF variable.";
 
@@ -168,7 +164,7 @@ impl<'a> Builder<'a> {
         if root && s.format == Format::Netcdf4Classic {
             attrs.push(int_attribute("_nc3_strict", Dataspace::Scalar, &[1]));
         }
-        self.user_attributes(&s.group(id).attrs, &path, &RESERVED_GLOBAL, &mut attrs)?;
+        self.user_attributes(&s.group(id).attrs, &path, &mut attrs)?;
         attrs.extend_from_slice(self.facts.hidden(&path));
         if let Some(text) = s.provenance.as_deref().filter(|t| root && !t.is_empty()) {
             attrs.push(text_attribute("_NCProperties", text.as_bytes().to_vec()));
@@ -235,7 +231,7 @@ impl<'a> Builder<'a> {
             attrs.extend(scale_attributes(encode_name(&var.name)));
             attrs.push(int_attribute("_Netcdf4Dimid", Dataspace::Scalar, &[dim.0 as i32]));
         }
-        self.user_attributes(&var.attrs, &path, &RESERVED, &mut attrs)?;
+        self.user_attributes(&var.attrs, &path, &mut attrs)?;
         attrs.extend_from_slice(self.facts.hidden(&path));
         match scales.scale_of[id.0] {
             Some(dim) => attrs.extend(reference_list(&references[dim.0])),
@@ -256,7 +252,7 @@ impl<'a> Builder<'a> {
         let most = |i: usize| state.found.as_ref().and_then(|f| f.max.get(i)).copied().unwrap_or(0);
         let max = var.dims.iter().map(|d| self.schema.dim(*d)).enumerate();
         let max = max.map(|(i, d)| if d.unlimited { UNLIMITED } else { d.len.max(most(i)) });
-        let dims = state.found.as_ref().filter(|f| f.is_short).map_or(&shape, |f| &f.dims);
+        let dims = state.found.as_ref().filter(|f| f.stays).map_or(&shape, |f| &f.dims);
         let space = match shape.is_empty() {
             true => Dataspace::Scalar,
             false => Dataspace::Simple { dims: dims.clone(), max: max.collect() },
@@ -279,7 +275,6 @@ impl<'a> Builder<'a> {
         &self,
         attrs: &[model::Attribute],
         owner: &str,
-        reserved: &[&str],
         out: &mut Vec<Attribute>,
     ) -> Result<()> {
         for a in attrs {
@@ -287,7 +282,7 @@ impl<'a> Builder<'a> {
                 format: "netCDF-4",
                 what: format!("attribute `{}` of `{owner}`: {why}", a.name),
             };
-            if reserved.contains(&a.name.as_str()) {
+            if is_hidden(a.name.as_bytes()) {
                 return Err(refuse("the name belongs to the format"));
             }
             let name = encode_name(&a.name);

@@ -37,11 +37,22 @@ pub(super) struct VarState {
 /// The dataspace of a variable when the file was opened.
 #[derive(Clone, Debug)]
 pub(super) struct FoundSpace {
+    /// Its lengths, up to the last value that was written since.
     pub(super) dims: Vec<u64>,
+    /// The lengths that it may get.
     pub(super) max: Vec<u64>,
-    /// Whether it is shorter than an unlimited dimension, and without a fill value: HDF5 reads zeros inside it, netCDF
-    /// missing values beyond its end. So it stays that short.
-    pub(super) is_short: bool,
+    /// Whether it keeps its lengths while its dimensions grow, as it has no fill value: HDF5 reads zeros inside it, and netCDF
+    /// missing values beyond its end.
+    pub(super) stays: bool,
+    /// Whether writing makes missing values of zeros: it was shorter than its dimensions, and not all inside it was written.
+    pub(super) loses_zeros: bool,
+}
+
+impl FoundSpace {
+    /// Makes it as long as what is written, which ends here.
+    pub(super) fn reach(&mut self, ends: impl Iterator<Item = u64>) {
+        self.dims.iter_mut().zip(ends).for_each(|(len, end)| *len = (*len).max(end));
+    }
 }
 
 /// The location of a variable's bytes.

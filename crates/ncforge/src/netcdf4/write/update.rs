@@ -20,7 +20,7 @@ use super::writer::Netcdf4Writer;
 use crate::container::{Container, ContainerMut};
 use crate::error::{Error, Result};
 use crate::hdf5::chunk_index::DatasetChunks;
-use crate::hdf5::emit::ChunkTable;
+use crate::hdf5::emit::{ChunkSource, ChunkTable};
 use crate::hdf5::file::File;
 use crate::hdf5::fill::FillKind;
 use crate::hdf5::layout::Layout;
@@ -262,9 +262,19 @@ fn state(
         },
         Place::Records { .. } => return Ok(Err(format!("`{path}`: records"))),
     };
-    let is_filled = matches!(dataset.fill.value, FillKind::User(_)) || layout.fill.iter().all(|&b| b == 0);
-    let is_short = *shape != schema.shape(id) && !is_filled;
-    let found = FoundSpace { dims: shape.clone(), max: dataset.space.max().to_vec(), is_short };
+    let stays = !matches!(dataset.fill.value, FillKind::User(_))
+        && matches!(layout.place, Place::Chunked { .. } | Place::Nowhere);
+    // Beyond the end of what is shorter, another value is read than inside, and chunks are filled with that.
+    let unwritten = match &place {
+        PlaceState::Chunked { chunk, table, .. } => table.read().count() < ChunkGrid::new(shape, chunk).len(),
+        _ => false,
+    };
+    let loses_zeros = stays
+        && *shape != schema.shape(id)
+        && !shape.contains(&0)
+        && unwritten
+        && layout.fill.iter().any(|&b| b != 0);
+    let found = FoundSpace { dims: shape.clone(), max: dataset.space.max().to_vec(), stays, loses_zeros };
     Ok(Ok(VarState {
         stored: dataset.datatype.clone(),
         element: layout.element.clone(),

@@ -166,6 +166,17 @@ impl Netcdf4Writer {
         Ok((table, offset))
     }
 
+    /// A whole chunk is written to: a variable that keeps its lengths has at least those that the chunk needs.
+    pub(super) fn reach_chunk(&mut self, var: VarId, at: &[u64]) {
+        let lens = self.schema.shape(var);
+        let VarState { place: PlaceState::Chunked { chunk, .. }, found: Some(found), .. } =
+            &mut self.vars[var.0]
+        else {
+            return;
+        };
+        found.reach(at.iter().zip(&*chunk).zip(lens).map(|((i, c), n)| (i + 1).saturating_mul(*c).min(n)));
+    }
+
     pub(super) fn check(&self, var: VarId) -> Result<()> {
         if var.0 < self.vars.len() {
             return Ok(());
