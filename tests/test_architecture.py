@@ -33,6 +33,8 @@ OPS = {
     "progress": set(),
     "boxes": set(),
     "raw_chunks": set(),
+    "intact": set(),
+    "user_types": set(),
     "written": set(),
     "describe": set(),
     "alike": set(),
@@ -41,7 +43,7 @@ OPS = {
     "source": {"raw_chunks"},
     "sampling": {"source", "tune"},
     "choosing": {"sampling", "source", "tune"},
-    "compare": {"boxes", "progress", "source", "written"},
+    "compare": {"boxes", "intact", "progress", "source", "user_types", "written"},
     "zip": {"progress"},
     "verify": {"boxes", "compare", "progress", "source", "written", "zip"},
     "refs": {"alike", "profile", "progress"},
@@ -49,8 +51,8 @@ OPS = {
         "boxes", "choosing", "compare", "profile", "progress", "sampling", "source", "tune", "written",
     },
     "traffic": {"choosing", "copy"},
-    "combine": {"copy", "describe", "raw_chunks", "progress", "source", "tune"},
-    "split": {"combine", "copy", "progress", "source"},
+    "combine": {"copy", "describe", "intact", "raw_chunks", "progress", "source", "tune", "user_types"},
+    "split": {"combine", "copy", "intact", "progress", "source"},
     "doctor": {"choosing", "describe", "profile", "sampling", "tune"},
 }  # fmt: skip
 MODULES = {"ncforge": NCFORGE, "ncforge-ops": OPS}

@@ -96,3 +96,70 @@ def test_what_cannot_be_read_is_not_the_same(tmp_path: Path, run: Run) -> None:
         with netCDF4.Dataset(path, "a") as file:
             file.history = f"2020-01-01T00:00:00Z: made by model {model}"
     assert "history" in run("compare", *paths, code=3).stdout
+
+
+def steps(path: Path, times: list[float], group: str = "", **more: object) -> Path:
+    with netCDF4.Dataset(path, "w") as file:
+        into = file.createGroup(group) if group else file
+        into.createDimension("time", None)
+        into.createVariable("time", "f8", ("time",))[:] = times
+        for name, value in more.items():
+            into.createVariable(name, "i1", ("time",))[:] = 1
+            into[name].flag_meanings = value
+    return path
+
+
+def test_references_are_not_made_to_what_means_something_else(tmp_path: Path, run: Run) -> None:
+    """Files that differ in unwritten values or in flags, that were cut, or are in another order by a coordinate in a group."""
+    out = tmp_path / "refs.json"
+    a, b = tmp_path / "a.nc", tmp_path / "b.nc"
+    run("refs", steps(a, [5, 6], "g"), steps(b, [1, 2], "g"), "-o", out, code=2)
+    run("refs", steps(a, [1, 2], v="land sea"), steps(b, [3, 4], v="sea land"), "-o", out, code=2)
+    for path, fill in ((a, 0), (b, 7)):
+        path.unlink()
+        with h5py.File(path, "w") as file:
+            file["time"] = np.array([0.0, 1.0]) + fill
+            file["time"].make_scale("time")
+            file.create_dataset("u", (2, 20000), "f4", fillvalue=fill, chunks=(2, 20000)).dims[0].attach_scale(
+                file["time"]
+            )
+    assert "never written" in run("refs", a, b, "-o", out, "--along", "time", code=2).stderr
+    assert not out.exists()
+    files = [tmp_path / f"{n}.nc" for n in (1, 2)]
+    for n, path in enumerate(files):
+        with netCDF4.Dataset(path, "w", format="NETCDF3_CLASSIC") as file:
+            file.createDimension("t", None)
+            file.createVariable("t", "f8", ("t",))[:] = [2 * n, 2 * n + 1]
+    os.truncate(files[1], files[1].stat().st_size - 4)
+    assert "`2.nc`: the file is 4 bytes shorter" in run("refs", *files, "-o", out).stderr.replace(f"{tmp_path}/", "")
+
+
+def test_a_dimension_twice_is_left_out_of_references(tmp_path: Path, run: Run) -> None:
+    paths = [steps(tmp_path / f"{n}.nc", [n, n + 0.5]) for n in (1, 2)]
+    for path in paths:
+        with netCDF4.Dataset(path, "a") as file:
+            file.createVariable("cov", "f4", ("time", "time"))[:] = [[1, 2], [3, 4]]
+    done = run("refs", *paths, "-o", tmp_path / "refs.json")
+    assert "`cov`" in done.stderr and "twice" in done.stderr
+    assert "cov/" not in (tmp_path / "refs.json").read_text()
+
+
+def test_attributes_that_netcdf_hides_are_not_written(tmp_path: Path, run: Run) -> None:
+    """They would be in no listing, and not in the next copy."""
+    for name in ("_ARRAY_DIMENSIONS", "_Format", "CLASS"):
+        source = tmp_path / "a.nc"
+        with netCDF4.Dataset(source, "w", format="NETCDF3_CLASSIC") as file:
+            file.setncattr(name, "x")
+        assert name in run("copy", source, tmp_path / "four.nc", "-4", code=1).stderr
+        run("copy", source, tmp_path / "out.nc", "--format", "cdf5", "-O")
+
+
+def test_a_copy_of_other_texts_is_not_complete(tmp_path: Path, run: Run) -> None:
+    out = tmp_path / "out.nc"
+    for n in (1, 2):
+        with netCDF4.Dataset(tmp_path / f"{n}.nc", "w") as file:
+            file.createDimension("x", 3)
+            file.createVariable("s", str, ("x",))[:] = np.array([f"{n}", "b", "c"], dtype=object)
+    run("copy", tmp_path / "2.nc", out, "--no-history", "--resume")
+    run("copy", tmp_path / "2.nc", out, "--no-history", "--resume")
+    run("copy", tmp_path / "1.nc", out, "--no-history", "--resume", code=2)

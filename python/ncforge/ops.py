@@ -187,8 +187,7 @@ class Comparison:
 
     def __str__(self) -> str:
         lines = [f"not compared: {what}" for what in self.not_compared] + [f"note: {note}" for note in self.notes]
-        first = "the same" if self.same else f"{len(self.differences)} differences"
-        return "\n".join([first, *map(str, self.differences), *lines])
+        return "\n".join(["the same"] * self.same + [*map(str, self.differences), *lines])
 
 
 @dataclass(frozen=True)

@@ -9,9 +9,9 @@
 //! one chunk more; edges that coincide cost nothing). The number over all axes is the product, so every candidate
 //! box is priced exactly without walking the grid.
 
-use crate::rates::{BOX_SECONDS, RUN_SECONDS};
+use crate::rates::{BOX_SECONDS, RUN_SECONDS, decode_seconds_per_byte};
 use ncforge::Hyperslab;
-use ncforge::raw::{ChunkGrid, unravel};
+use ncforge::raw::{ChunkGrid, Place, unravel};
 
 /// How one side holds the array.
 #[derive(Clone, Debug, PartialEq)]
@@ -28,6 +28,20 @@ pub(crate) enum Side {
     Runs,
     /// Costs nothing wherever it is cut.
     Free,
+}
+
+impl Side {
+    /// How a source holds an array that lies so.
+    pub(crate) fn of(place: &Place) -> Side {
+        match place {
+            Place::Chunked { chunk, codecs, .. } => Side::Chunks {
+                lens: chunk.clone(),
+                seconds_per_byte: decode_seconds_per_byte(codecs.filters()),
+            },
+            Place::Contiguous { .. } | Place::Records { .. } => Side::Runs,
+            _ => Side::Free,
+        }
+    }
 }
 
 /// How many candidate boxes are priced, at most.

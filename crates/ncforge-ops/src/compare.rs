@@ -16,9 +16,9 @@ mod attrs;
 mod difference;
 mod request;
 mod schema;
-mod types;
 mod values;
 
+use crate::intact::check_undamaged;
 use crate::progress::{Progress, check_stop};
 use ncforge::model::{Schema, Skipped, VarId};
 use ncforge::{Dataset, Error, Result};
@@ -72,14 +72,10 @@ pub fn compare(
 ) -> Result<Comparison> {
     options.check()?;
     let (a, b) = (left.schema(), right.schema());
-    let damaged = |d: &Dataset| match d.schema().skipped.iter().find(|s| s.is_damaged()) {
-        Some(s) => Err(s.error(&d.path().display().to_string())),
-        None => Ok(()),
-    };
     let pairs = match &options.vars {
         None => {
-            damaged(left)?;
-            damaged(right)?;
+            check_undamaged(left)?;
+            check_undamaged(right)?;
             same_paths(a, b)
         }
         Some(names) => named(left, right, names)?,

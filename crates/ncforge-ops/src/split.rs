@@ -28,6 +28,7 @@ use serde::Serialize;
 
 use crate::combine::{is_of_tile, lists_of_nemo};
 use crate::copy::{Lasting, copy_of, engine_below, give_up};
+use crate::intact::check_whole;
 use crate::progress::{Progress, check_stop};
 use ncforge::model::{Atomic, DType, DimId, Number};
 use ncforge::{Dataset, Engine, Error, Hyperslab, Result};
@@ -71,7 +72,7 @@ pub fn split(
     let begun = Instant::now();
     let small = engine_below(engine)?;
     let source = Dataset::open_with(input, &small)?;
-    is_whole(&source)?;
+    check_whole(&source)?;
     let families = Families::of(&source, options)?;
     has_no_list(&source, &families, options)?;
     if options.halo > 0 && options.scheme != TileScheme::Nemo {
@@ -113,17 +114,6 @@ pub fn split(
     }
     report.seconds = begun.elapsed().as_secs_f64();
     Ok(report)
-}
-
-/// An error if the file was cut: tiles would hold zeros for the values that it lacks.
-fn is_whole(source: &Dataset) -> Result<()> {
-    match source.container().missing_bytes() {
-        0 => Ok(()),
-        missing => {
-            let what = format!("the file is {missing} bytes shorter than its header says: get it again");
-            Err(Error::corrupt(source.path().display().to_string(), None, what))
-        }
-    }
 }
 
 /// An error if tiles of NEMO would have a dimension that `combine` takes for a list, and concatenates.

@@ -107,14 +107,12 @@ impl Reading<'_> {
         let schema = data.schema();
         let (shape, size) = (schema.shape(var), schema.fixed_size(schema.var(var).dtype));
         let layout = data.layout(var)?;
-        let (side, unit) = match &layout.place {
-            Place::Chunked { chunk, .. } => {
-                (Side::Chunks { lens: chunk.clone(), seconds_per_byte: 1e-9 }, Some(chunk.clone()))
-            }
-            Place::Unsupported(why) => {
-                return Err(Error::Unsupported { path: schema.var_path(var), what: why.clone() });
-            }
-            _ => (Side::Runs, None),
+        if let Place::Unsupported(why) = &layout.place {
+            return Err(Error::Unsupported { path: schema.var_path(var), what: why.clone() });
+        }
+        let unit = match &layout.place {
+            Place::Chunked { chunk, .. } => Some(chunk.as_slice()),
+            _ => None,
         };
         if shape.contains(&0) || size == Some(0) {
             return Ok(());
@@ -123,7 +121,7 @@ impl Reading<'_> {
             Some(size) => (size as u64, BOX.min(data.engine().memory() / 4)),
             None => (1, HEAP_BATCH),
         };
-        let walk = choose(&shape, element, &[side], &vec![1; shape.len()], budget);
+        let walk = choose(&shape, element, &[Side::of(&layout.place)], &vec![1; shape.len()], budget);
         let boxes: Box<dyn Iterator<Item = u64>> = match written::boxes(data, var, &walk)? {
             Some(boxes) => {
                 self.progress.advance(written::elements_outside(&walk, &boxes).saturating_mul(element));
@@ -135,7 +133,7 @@ impl Reading<'_> {
         for i in boxes {
             check_stop(self.progress, "verifying")?;
             let slab = walk.box_at(i);
-            self.piece(&slab, unit.as_deref(), &mut buffer)?;
+            self.piece(&slab, unit, &mut buffer)?;
             self.progress.advance(self.bytes_of(&slab));
         }
         Ok(())

@@ -20,11 +20,11 @@ pub(crate) fn run(args: &CompareArgs, cx: &Context<'_>) -> Result {
     progress.finish();
     let found = found?;
     let mut value = serde_json::to_value(&found).expect("a comparison is plain data");
-    value["same"] = (found.is_same() && found.not_compared.is_empty()).into();
+    value["same"] = found.is_same().into();
     if document::put("compare", &value, &args.written, cx.printer)? {
         tell(&found, cx.printer);
     }
-    Ok(if found.is_same() && found.not_compared.is_empty() { Exit::Ok } else { Exit::Differences })
+    Ok(if found.is_same() { Exit::Ok } else { Exit::Differences })
 }
 
 fn tell(found: &Comparison, printer: &Printer) {

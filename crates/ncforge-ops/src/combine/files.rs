@@ -25,7 +25,7 @@ pub(crate) struct Found {
     pub(crate) named: Option<PathBuf>,
 }
 
-/// A URL: the objects that match it. Several words, or one that is a file which `alone` says to be a whole set: those files. One pattern with `*`, `?`
+/// A URL: the objects that match it. Several words: those files, each once. One pattern with `*`, `?`
 /// or `[`: what matches it. One file: it and its kin. One name that is no file: the tiles of that base name.
 pub(crate) fn find(words: &[PathBuf]) -> Result<Found> {
     match words {

@@ -3,8 +3,8 @@
 use std::collections::HashMap;
 
 use super::difference::{Comparison, Difference, Kind};
-use super::types::same_type;
 use super::values::element::{Equality, format_element, same_value};
+use crate::user_types::{Offsets, same_type};
 use ncforge::model::{Attribute, DType, Schema, Values};
 
 /// Compares the attributes of two owners; `path` is the owner's (empty for the root group).
@@ -56,7 +56,7 @@ fn compare_one(
     (sb, y): (&Schema, &Attribute),
     out: &mut Comparison,
 ) {
-    if !same_type(sa, x.dtype, sb, y.dtype) {
+    if !same_type((sa, x.dtype), (sb, y.dtype), Offsets::MayDiffer) {
         out.differences.push(
             Difference::new(Kind::Type, path, "types differ")
                 .sides(sa.type_name(x.dtype).to_string(), sb.type_name(y.dtype).to_string()),

@@ -153,9 +153,9 @@ pub struct Comparison {
 }
 
 impl Comparison {
-    /// Whether nothing differs, of what could be compared.
+    /// Whether all was compared, and nothing differs.
     pub fn is_same(&self) -> bool {
-        self.differences.is_empty()
+        self.differences.is_empty() && self.not_compared.is_empty()
     }
 
     /// Everything of `other` added to this.

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use super::attrs::compare_attributes;
 use super::difference::{Comparison, Difference, Kind};
-use super::types::same_type;
+use crate::user_types::{Offsets, same_type};
 use ncforge::model::{DType, GroupId, Schema, TypeId, VarId};
 
 /// Compares everything but values and storage.
@@ -153,7 +153,7 @@ fn compare_type(
     u: TypeId,
     out: &mut Comparison,
 ) {
-    if !same_type(a, DType::User(t), b, DType::User(u)) {
+    if !same_type((a, DType::User(t)), (b, DType::User(u)), Offsets::MayDiffer) {
         let (t, u) = (a.user_type(t), b.user_type(u));
         out.differences.push(
             Difference::new(Kind::Type, join(&t.name), "user-defined types differ")
@@ -165,7 +165,7 @@ fn compare_type(
 fn compare_variable(a: &Schema, v: VarId, b: &Schema, w: VarId, out: &mut Comparison) {
     let path = a.var_path(v);
     let (x, y) = (a.var(v), b.var(w));
-    if !same_type(a, x.dtype, b, y.dtype) {
+    if !same_type((a, x.dtype), (b, y.dtype), Offsets::MayDiffer) {
         out.differences.push(
             Difference::new(Kind::Type, path.clone(), "types differ")
                 .sides(a.type_name(x.dtype).to_string(), b.type_name(y.dtype).to_string()),

@@ -8,11 +8,10 @@ use std::sync::{Mutex, PoisonError};
 
 use self::element::{Equality, Tolerance, format_element, format_value, same_value};
 use super::difference::{Comparison, Difference, Kind, Largest};
-use super::types::same_type;
 use crate::boxes::{Side, Walk, choose};
 use crate::progress::{Progress, check_stop};
-use crate::rates::decode_seconds_per_byte;
 use crate::source::Source;
+use crate::user_types::{Offsets, same_type};
 use crate::written;
 use ncforge::model::{DType, Schema, Values, VarId};
 use ncforge::raw::{Place, native_fill, unravel};
@@ -59,7 +58,11 @@ pub(crate) fn compare_values(
     let path = a.schema().var_path(va);
     let mut out = Comparison::default();
     let (shape, other) = (a.schema().shape(va), b.schema().shape(vb));
-    let types = same_type(a.schema(), a.schema().var(va).dtype, b.schema(), b.schema().var(vb).dtype);
+    let types = same_type(
+        (a.schema(), a.schema().var(va).dtype),
+        (b.schema(), b.schema().var(vb).dtype),
+        Offsets::MayDiffer,
+    );
     if shape != other || !types {
         progress.advance(work_bytes(a.schema(), va));
         if types {
@@ -160,18 +163,6 @@ impl Found {
 }
 
 impl Job<'_> {
-    /// How a file holds the variable.
-    fn side(d: &dyn Source, v: VarId) -> Result<Side> {
-        Ok(match &d.layout(v)?.place {
-            Place::Chunked { chunk, codecs, .. } => Side::Chunks {
-                lens: chunk.clone(),
-                seconds_per_byte: decode_seconds_per_byte(codecs.filters()),
-            },
-            Place::Contiguous { .. } | Place::Records { .. } => Side::Runs,
-            _ => Side::Free,
-        })
-    }
-
     fn walk(&self, size: u64, sides: &[Side], budget: u64) -> Walk {
         let ones = vec![1; self.shape.len()];
         let modest = choose(&self.shape, size, sides, &ones, budget.min(COMFORTABLE));
@@ -224,7 +215,7 @@ impl Job<'_> {
         let (ta, tb) = (sa.var(self.va).dtype, sb.var(self.vb).dtype);
         let equality = Equality::new((sa, ta), (sb, tb), Tolerance::new(self.how.tolerance));
         let (m, n) = equality.sizes();
-        let sides = [Self::side(self.a, self.va)?, Self::side(self.b, self.vb)?];
+        let sides = [Side::of(&self.a.layout(self.va)?.place), Side::of(&self.b.layout(self.vb)?.place)];
         let walk = self.walk(m.max(n) as u64, &sides, self.how.box_bytes);
         let written = self.written(&walk, &equality)?;
         if written.is_none() && self.same_by_sums(&sides, &walk)? == Some(true) {
@@ -277,7 +268,7 @@ impl Job<'_> {
         let mut found = Found::default();
         let (sa, sb) = (self.a.schema(), self.b.schema());
         let (ta, tb) = (sa.var(self.va).dtype, sb.var(self.vb).dtype);
-        let sides = [Self::side(self.a, self.va)?, Self::side(self.b, self.vb)?];
+        let sides = [Side::of(&self.a.layout(self.va)?.place), Side::of(&self.b.layout(self.vb)?.place)];
         let walk = self.walk(1, &sides, HEAP_BATCH);
         for i in 0..walk.len() {
             check_stop(self.how.progress, "comparison")?;

@@ -161,15 +161,7 @@ impl Planner<'_> {
             Storage::Compact => (shape.clone().into_iter().map(|n| n.max(1)).collect(), Side::Free),
             Storage::Contiguous => (vec![1; shape.len()], Side::Runs),
         };
-        let source = match &layout.place {
-            Place::Chunked { chunk, codecs, .. } => Side::Chunks {
-                lens: chunk.clone(),
-                seconds_per_byte: rates::decode_seconds_per_byte(codecs.filters()),
-            },
-            Place::Contiguous { .. } | Place::Records { .. } => Side::Runs,
-            _ => Side::Free,
-        };
-        let sides = [source, target];
+        let sides = [Side::of(&layout.place), target];
         let sparse = self.is_sparse(&layout)?;
         let mut route = self.route(&layout, heap, sparse);
         if self.all_filters && route == Route::Raw && has_masks(&layout)? {

@@ -26,9 +26,10 @@ pub(crate) fn verify(
         e => e,
     };
     let found = values(source, plan, &made, true, engine, memory, progress).map_err(named)?;
-    match found.differences.first() {
-        None => Ok(()),
-        Some(d) => Err(Error::Verify(format!("the output differs from the source: {d}"))),
+    match (found.differences.first(), found.not_compared.first()) {
+        (Some(d), _) => Err(Error::Verify(format!("the output differs from the source: {d}"))),
+        (None, Some(what)) => Err(Error::Verify(what.clone())),
+        (None, None) => Ok(()),
     }
 }
 

@@ -8,8 +8,17 @@ use ncforge::model::Schema;
 use ncforge::{Error, Result};
 
 /// Attributes that give stored numbers their meaning.
-const MEANING: [&str; 7] =
-    ["scale_factor", "add_offset", "missing_value", "_Unsigned", "units", "calendar", "flag_values"];
+const MEANING: [&str; 9] = [
+    "scale_factor",
+    "add_offset",
+    "missing_value",
+    "_Unsigned",
+    "units",
+    "calendar",
+    "flag_values",
+    "flag_masks",
+    "flag_meanings",
+];
 
 /// The dimension along which files are joined: the given one, else the unlimited one of the first file, else the first
 /// whose length differs.
@@ -61,8 +70,13 @@ pub(super) fn check(first: (&str, &FileArrays), other: (&str, &FileArrays), alon
 }
 
 /// Checks that the coordinate of the joined dimension goes on, from file to file, in the direction that it has from the
-/// first one on.
-pub(super) fn check_order(names: &[String], files: &[FileArrays], along: &str) -> Result<()> {
+/// first one on; in every group that has one.
+pub(super) fn check_order(names: &[String], files: &[FileArrays]) -> Result<()> {
+    let coordinates = files[0].vars.iter().filter(|v| v.ends.is_some());
+    coordinates.into_iter().try_for_each(|v| check_order_of(names, files, &v.path))
+}
+
+fn check_order_of(names: &[String], files: &[FileArrays], along: &str) -> Result<()> {
     let ends = |file: &FileArrays| file.vars.iter().find(|v| v.path == along).and_then(|v| v.ends);
     let known: Vec<(&String, (f64, f64))> =
         names.iter().zip(files).filter_map(|(name, file)| Some((name, ends(file)?))).collect();
@@ -100,6 +114,10 @@ fn difference(a: &FileVar, b: &FileVar, along: &str) -> Option<(String, String, 
     if a.kind != b.kind {
         return found("the type", name(b), name(a));
     }
+    if a.members != b.members {
+        let text = |v: &FileVar| v.members.clone().unwrap_or_else(|| "no enum".into());
+        return found("the meaning of the numbers", text(b), text(a));
+    }
     if a.dims != b.dims {
         return found("the list of dimensions", b.dims.join(", "), a.dims.join(", "));
     }
@@ -112,6 +130,10 @@ fn difference(a: &FileVar, b: &FileVar, along: &str) -> Option<(String, String, 
     if a.own_fill_text != b.own_fill_text {
         let text = |v: &FileVar| v.own_fill_text.clone().unwrap_or_else(|| "none".into());
         return found("`_FillValue`", text(b), text(a));
+    }
+    if a.fill != b.fill && (a.has_unwritten() || b.has_unwritten()) {
+        let text = |v: &FileVar| format!("{:?}", v.fill);
+        return found("the value (bytes) of what was never written", text(b), text(a));
     }
     for name in MEANING {
         let text = |v: &FileVar| v.attrs.iter().find(|(n, _)| n == name).map(|(_, t)| t.clone());

@@ -35,12 +35,19 @@ pub(super) fn all(
         for (name, file) in inputs.names.iter().zip(files).skip(1) {
             agree::check((&inputs.names[0], first), (name, file), along)?;
         }
-        agree::check_order(&inputs.names, files, along)?;
+        agree::check_order(&inputs.names, files)?;
     }
-    let mut builder = Builder { inputs, options, along, notes: first.notes.clone() };
+    let mut builder = Builder { inputs, options, along, notes: notes(&inputs.names, files) };
     let (mut arrays, mut left_out) = (Vec::new(), Vec::new());
     for (i, var) in first.vars.iter().enumerate() {
         let axis = var.axis(along);
+        if let Some(along) =
+            along.filter(|along| var.dims.iter().filter(|d| d.as_str() == *along).count() > 1)
+        {
+            let why = format!("it has the dimension `{along}` twice, along which the files are joined");
+            left_out.push(LeftOut { name: var.path.clone(), why });
+            continue;
+        }
         let vars: Vec<&FileVar> = match axis {
             Some(_) => files.iter().filter_map(|f| agree::find(f, &var.path, i)).collect(),
             None => vec![var],
@@ -61,6 +68,16 @@ pub(super) fn all(
         notes: builder.notes,
         seconds: 0.0,
     })
+}
+
+/// What the files lack in the references: of the first one, and of others what that one has.
+fn notes(names: &[String], files: &[FileArrays]) -> Vec<String> {
+    let mut notes = files[0].notes.clone();
+    for (name, file) in names.iter().zip(files).skip(1) {
+        let more = file.notes.iter().filter(|note| !files[0].notes.contains(note));
+        notes.extend(more.map(|note| format!("`{name}`: {note}")));
+    }
+    notes
 }
 
 impl Builder<'_> {

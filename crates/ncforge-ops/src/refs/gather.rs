@@ -5,8 +5,8 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 use super::attributes;
 use super::kinds::{Kind, native};
 use super::options::RefsOptions;
-use ncforge::model::{Attribute, DType, Filter, Number, Schema, Value, Values, VarId};
-use ncforge::raw::{ChunkRecord, Place, VarLayout};
+use ncforge::model::{Attribute, DType, Filter, Number, Schema, UserKind, Value, Values, VarId};
+use ncforge::raw::{ChunkGrid, ChunkRecord, Place, VarLayout};
 use ncforge::{Dataset, Error, Hyperslab, Result};
 
 /// Variables of more bytes are taken from the first file without comparing their values.
@@ -49,6 +49,8 @@ pub(super) struct FileVar {
     pub(super) shape: Vec<u64>,
     /// Its type; a reason if Zarr has no such type.
     pub(super) kind: Result<Kind, String>,
+    /// The members of an enum, as text.
+    pub(super) members: Option<String>,
     /// Attributes other than `_FillValue`, as JSON text.
     pub(super) attrs: Vec<(String, String)>,
     /// `_FillValue`, if it has the type of the variable: one element in native order.
@@ -88,6 +90,17 @@ impl FileVar {
         self.shape.iter().fold(size, |b, &n| b.saturating_mul(n))
     }
 
+    /// Whether values within its shape were never written, and read as its fill.
+    pub(super) fn has_unwritten(&self) -> bool {
+        match &self.stored {
+            Stored::Nothing => !self.shape.contains(&0),
+            Stored::Chunks { chunk, list, .. } => {
+                (list.len() as u64) < ChunkGrid::new(&self.shape, chunk).len()
+            }
+            Stored::Run { .. } | Stored::Records { .. } | Stored::Values(_) => false,
+        }
+    }
+
     /// The axis of a dimension.
     pub(super) fn axis(&self, along: Option<&str>) -> Option<usize> {
         self.dims.iter().position(|d| Some(d.as_str()) == along)
@@ -120,6 +133,17 @@ pub(super) fn file(dataset: &Dataset, wanted: &Wanted<'_>) -> Result<FileArrays>
         }
     }
     Ok(FileArrays { groups, vars, notes })
+}
+
+/// What the numbers of an enum mean; `None` for other types.
+fn members(schema: &Schema, dtype: DType) -> Option<String> {
+    let DType::User(id) = dtype else { return None };
+    match &schema.user_type(id).kind {
+        UserKind::Enum { members, .. } => Some(
+            members.iter().map(|(name, value)| format!("{name} = {value}")).collect::<Vec<_>>().join(", "),
+        ),
+        _ => None,
+    }
 }
 
 fn is_wanted(schema: &Schema, id: VarId, options: &RefsOptions) -> bool {
@@ -167,6 +191,7 @@ fn variable(dataset: &Dataset, id: VarId, wanted: &Wanted<'_>, notes: &mut Vec<S
         dims: var.dims.iter().map(|d| schema.dim(*d).name.clone()).collect(),
         shape: schema.shape(id),
         attrs: converted(schema, &attrs, &path, notes),
+        members: members(schema, var.dtype),
         own_fill: fits.and_then(|a| a.values.bytes()).map(<[u8]>::to_vec),
         own_fill_text: fits.and_then(|a| attributes::text(schema, a)),
         fill: native(&layout.element, &layout.fill),
@@ -208,7 +233,8 @@ fn read_small(dataset: &Dataset, id: VarId, wanted: &Wanted<'_>, var: &mut FileV
     if bytes.saturating_mul(files) <= wanted.options.inline {
         var.values = Some(dataset.read_all(id)?);
     }
-    let is_coordinate = var.dims.len() == 1 && Some(var.path.as_str()) == wanted.along;
+    let name = var.path.rsplit('/').next();
+    let is_coordinate = var.dims.len() == 1 && name == wanted.along && var.axis(wanted.along).is_some();
     if wanted.files > 1 && is_coordinate && !wanted.options.unsorted && var.shape[0] > 0 {
         var.ends = ends(dataset, id, var)?;
     }

@@ -4,16 +4,16 @@
 //! fills it; else, where the known points of a one-dimensional coordinate are evenly spaced, the others follow.
 
 use std::collections::BTreeMap;
-use std::path::Path;
 
 use super::super::options::CombineOptions;
 use super::read::fill_all;
 use super::{From, Mosaic};
 use crate::copy::cf;
+use crate::intact::check_whole;
 use crate::source::Source;
 use crate::words::many;
 use ncforge::model::{Atomic, DType, Number, VarId};
-use ncforge::{Buffer, Dataset, Engine, Error, Hyperslab, Result};
+use ncforge::{Buffer, Dataset, Error, Hyperslab, Result};
 
 /// How far spacings may differ, as a part of the spacing, to be even: coordinates are often floats.
 const EVEN: f64 = 1e-3;
@@ -22,7 +22,9 @@ const MOST_BYTES: u64 = 1 << 30;
 
 /// Finds values for the holes of coordinates, and notes which ones stay filled.
 pub(crate) fn patch(mosaic: &mut Mosaic, options: &CombineOptions) -> Result<()> {
-    let coords = options.coords.as_ref().map(|path| open_whole(path, &mosaic.engine)).transpose()?;
+    let coords = options.coords.as_ref().map(|path| Dataset::open_with(path, &mosaic.engine)).transpose()?;
+    // Zeros would take the place of values that were cut off.
+    coords.as_ref().map_or(Ok(()), check_whole)?;
     let named = cf::named(&mosaic.schema);
     let named_there = coords.as_ref().map(|coords| cf::named(coords.schema())).unwrap_or_default();
     let mut filled: BTreeMap<u64, Vec<String>> = BTreeMap::new();
@@ -76,18 +78,6 @@ pub(crate) fn patch(mosaic: &mut Mosaic, options: &CombineOptions) -> Result<()>
         ));
     }
     Ok(())
-}
-
-/// Opens the file with coordinates; an error if it was cut: zeros would take the place of its values.
-fn open_whole(path: &Path, engine: &Engine) -> Result<Dataset> {
-    let coords = Dataset::open_with(path, engine)?;
-    match coords.container().missing_bytes() {
-        0 => Ok(coords),
-        missing => {
-            let what = format!("the file with coordinates is {missing} bytes shorter than its header says");
-            Err(Error::corrupt(path.display().to_string(), None, what))
-        }
-    }
 }
 
 /// Whether it is the coordinate variable of a split dimension.

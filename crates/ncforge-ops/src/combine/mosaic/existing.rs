@@ -11,6 +11,7 @@ use super::attrs::{Unlike, compare_attributes, compare_global_attributes};
 use super::facts::DimKind;
 use super::types::{attributes_in, same_type, type_in};
 use crate::copy::Names;
+use crate::intact::{check_undamaged, check_whole};
 use ncforge::model::{DType, DimId, Format, GroupId, Schema, TypeId, Values, VarId};
 use ncforge::raw::{ChunkGrid, unravel};
 use ncforge::{Buffer, Dataset, Engine, Error, Hyperslab, Result};
@@ -37,7 +38,8 @@ impl Existing {
         let own = dataset.schema();
         let wrong =
             |what: String| Error::Tiles(format!("the tiles do not fit into `{}`: {what}", path.display()));
-        is_readable(&dataset, path)?;
+        check_whole(&dataset)?;
+        check_undamaged(&dataset)?;
         if let Some(what) = only_there(own, whole) {
             return Err(wrong(format!(
                 "they have no {what}: the new file would lack it; combine them into another file"
@@ -159,20 +161,6 @@ impl Existing {
         }
         Ok(())
     }
-}
-
-/// An error if something of the file cannot be read: the new file would lack it.
-fn is_readable(dataset: &Dataset, path: &Path) -> Result<()> {
-    let name = path.display().to_string();
-    let missing = dataset.container().missing_bytes();
-    if missing > 0 {
-        let what = format!("the file is {missing} bytes shorter than its header says");
-        return Err(Error::corrupt(name, None, what));
-    }
-    if let Some(damaged) = dataset.schema().skipped.iter().find(|s| s.is_damaged()) {
-        return Err(damaged.error(&name));
-    }
-    Ok(())
 }
 
 /// Whether a choice of variables has one of the file.

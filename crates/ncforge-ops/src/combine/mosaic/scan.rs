@@ -5,6 +5,7 @@ use std::sync::OnceLock;
 use super::super::scheme::{Header, Place, Scheme, may_differ};
 use super::super::tiles::{Seen, Tiles};
 use super::attrs::{Conflicts, Unlike, compare_attributes, compare_global_attributes};
+use crate::intact::{check_undamaged, check_whole};
 use ncforge::model::{Filter, Schema, Skipped, VarId};
 use ncforge::raw::{Element, Place as Stored};
 use ncforge::{Dataset, Engine, Error, Result};
@@ -145,14 +146,8 @@ impl Scan<'_> {
         let schema = dataset.schema();
         let name = self.tiles.name(i);
         let Some(place) = self.place(i, schema)? else { return Ok(None) };
-        let missing = dataset.container().missing_bytes();
-        if missing > 0 {
-            let what = format!("the file is {missing} bytes shorter than its header says");
-            return Err(Error::corrupt(name, None, what));
-        }
-        if let Some(damaged) = schema.skipped.iter().find(|s| s.is_damaged()) {
-            return Err(damaged.error(&name));
-        }
+        check_whole(dataset)?;
+        check_undamaged(dataset)?;
         let same = same_structure(schema, &self.first.schema);
         let mut stored_differently = Vec::new();
         for v in schema.var_ids() {

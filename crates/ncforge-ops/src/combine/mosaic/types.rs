@@ -1,25 +1,11 @@
 //! User-defined types of two descriptions, each of which numbers its own.
 
-use ncforge::model::{Attribute, DType, Schema, TypeId, UserKind};
+use crate::user_types::{self, Offsets};
+use ncforge::model::{Attribute, DType, Schema, TypeId};
 
-/// Whether the bytes of a value of one type are the same value of the other: names, members, and fields with their offsets.
-pub(super) fn same_type((sa, a): (&Schema, DType), (sb, b): (&Schema, DType)) -> bool {
-    let (DType::User(x), DType::User(y)) = (a, b) else { return a == b };
-    let (Some(x), Some(y)) = (sa.types.get(x.0), sb.types.get(y.0)) else { return false };
-    x.name == y.name
-        && match (&x.kind, &y.kind) {
-            (UserKind::Compound { size: m, fields: f }, UserKind::Compound { size: n, fields: g }) => {
-                m == n
-                    && f.len() == g.len()
-                    && f.iter().zip(g).all(|(f, g)| {
-                        (&f.name, f.offset, &f.shape) == (&g.name, g.offset, &g.shape)
-                            && same_type((sa, f.dtype), (sb, g.dtype))
-                    })
-            }
-            (UserKind::Vlen { base: x }, UserKind::Vlen { base: y }) => same_type((sa, *x), (sb, *y)),
-            // Enums and blobs refer to no other type.
-            (x, y) => x == y,
-        }
+/// Whether the bytes of a value of one type are the same value of the other.
+pub(super) fn same_type(a: (&Schema, DType), b: (&Schema, DType)) -> bool {
+    user_types::same_type(a, b, Offsets::MustAgree)
 }
 
 /// Whether two attributes of one name say the same.
@@ -57,7 +43,7 @@ pub(super) fn attributes_in(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use ncforge::model::{Atomic, Field, Format, UserType, Values};
+    use ncforge::model::{Atomic, Field, Format, UserKind, UserType, Values};
 
     /// A compound type with an enum, after `before` other types.
     fn schema(before: usize, land: i128) -> Schema {

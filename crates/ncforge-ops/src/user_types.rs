@@ -1,0 +1,60 @@
+//! Whether two types are the same, by structure: the schemas they belong to number their types differently.
+
+use ncforge::model::{DType, Schema, UserKind};
+
+/// Whether the bytes of values must be the same, too, or only what they mean.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Offsets {
+    /// Offsets of fields are a matter of storage, where both types have the same fields in the same order.
+    MayDiffer,
+    /// Bytes of one are read as values of the other.
+    MustAgree,
+}
+
+/// Whether two types are the same: kind, names, fields and members.
+pub(crate) fn same_type((sa, a): (&Schema, DType), (sb, b): (&Schema, DType), offsets: Offsets) -> bool {
+    let (DType::User(x), DType::User(y)) = (a, b) else { return a == b };
+    let (Some(x), Some(y)) = (sa.types.get(x.0), sb.types.get(y.0)) else { return false };
+    let agree = |a, b| offsets == Offsets::MayDiffer || a == b;
+    let same = |a, b| same_type((sa, a), (sb, b), offsets);
+    x.name == y.name
+        && match (&x.kind, &y.kind) {
+            (UserKind::Compound { size: m, fields: f }, UserKind::Compound { size: n, fields: g }) => {
+                agree(*m, *n)
+                    && f.len() == g.len()
+                    && f.iter().zip(g).all(|(f, g)| {
+                        (&f.name, &f.shape) == (&g.name, &g.shape)
+                            && agree(f.offset, g.offset)
+                            && same(f.dtype, g.dtype)
+                    })
+            }
+            (UserKind::Vlen { base: x }, UserKind::Vlen { base: y }) => same(*x, *y),
+            // Enums and blobs refer to no other type.
+            (x, y) => x == y,
+        }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use ncforge::model::{Atomic, Field, Format, TypeId, UserType};
+
+    fn compound(name: &str, field: Atomic) -> Schema {
+        let mut s = Schema::new(Format::Netcdf4);
+        let fields = vec![Field { name: "x".into(), offset: 0, dtype: field.into(), shape: vec![2] }];
+        let kind = UserKind::Compound { size: 2 * field.size(), fields };
+        s.types.push(UserType { name: name.into(), group: Schema::ROOT, kind });
+        s
+    }
+
+    #[test]
+    fn structure_and_names_decide() {
+        let (a, b) = (compound("t", Atomic::Int), compound("t", Atomic::Int));
+        let t = DType::User(TypeId(0));
+        let same = |a: &Schema, t, b: &Schema, u| same_type((a, t), (b, u), Offsets::MayDiffer);
+        assert!(same(&a, t, &b, t));
+        assert!(!same(&a, t, &compound("t", Atomic::Float), t));
+        assert!(!same(&a, t, &compound("u", Atomic::Int), t));
+        assert!(!same(&a, t, &b, DType::Atomic(Atomic::Int)));
+    }
+}
