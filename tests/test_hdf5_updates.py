@@ -215,3 +215,22 @@ def test_lengths_that_datasets_may_grow_to_stay(tmp_path: Path) -> None:
         theirs["a"].resize((50,))
         assert theirs["a"][:5].tolist() == [0, 1, 2, 3, 0]
     assert dimensions(path)["d"] == ("x",)
+
+
+def test_an_invented_dimension_that_gets_a_variable_leaves_no_other_without_name(tmp_path: Path) -> None:
+    """netCDF-C invents names by number: it had two dimensions of one name then, and netCDF4 did not open the file."""
+    path = tmp_path / "a.h5"
+    with h5py.File(path, "w", track_order=True) as theirs:
+        theirs["v0"] = np.zeros((3, 8, 2))
+        theirs.create_dataset("v1", data=np.ones((4, 4, 4)), maxshape=(None, 4, 4), chunks=(2, 4, 4))
+        theirs.create_group("g")["v2"] = np.arange(8)
+        theirs["v3"] = np.arange(8)
+    with ncforge.Dataset(path, "a") as ours:
+        ours.createVariable("new", "f4", ours["v3"].dimensions)[:] = 1
+    with ncforge.Dataset(path, "a") as ours:
+        ours["v3"].long_name = "in a second session"
+    with netCDF4.Dataset(path) as theirs:
+        assert theirs["v3"].dimensions == theirs["new"].dimensions
+        assert theirs["g/v2"][:].tolist() == theirs["v3"][:].tolist() == list(range(8))
+        assert (theirs["v0"].shape, theirs["v1"].shape) == ((3, 8, 2), (4, 4, 4))
+    assert subprocess.run(["ncdump", "-h", path], check=False, stdout=subprocess.DEVNULL).returncode == 0

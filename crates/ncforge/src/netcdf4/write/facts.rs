@@ -93,7 +93,9 @@ impl FileFacts {
                 var.dims.iter().for_each(|d| _ = out.remove(d));
             }
         }
-        out
+        // Readers number what has no scale anew, and would give one of those a name that a dimension now really has.
+        let is_taken = |(d, name): (&DimId, &String)| !out.contains(d) && schema.dim(*d).name == *name;
+        if self.phony.iter().any(is_taken) { HashSet::new() } else { out }
     }
 
     /// Renames owners, all at once (two may have exchanged their names).
