@@ -6,7 +6,9 @@
 //! A [`Dataset`] has the description, and the number of records, that the file had when it was opened. It shows values
 //! that are overwritten meanwhile, but is not bound to: chunks that were decoded and what was read ahead of a loop are kept
 //! as they were. Small reads in a row of what is stored without filters show what this process has sent to the
-//! file at once, and what other processes have at most 10 milliseconds later. To see all of it, open the file again.
+//! file at once, and what other processes have at most 10 milliseconds later. To see all of it, open the file again; that
+//! is necessary, and an [`Error::Changed`](crate::Error::Changed) says so, where another program has stored anew a chunk that is
+//! read.
 //!
 //! ```
 //! use ncforge::{CreateOptions, Dataset, DatasetMut, Hyperslab};
@@ -145,33 +147,33 @@ impl Dataset {
     /// Opens a file for reading, with options.
     pub fn open_options(path: impl AsRef<Path>, options: &OpenOptions) -> Result<Self> {
         let path = path.as_ref();
-        let (store, id) = match remote::url_of(path) {
+        let engine = options.engine.clone().unwrap_or_else(Engine::global);
+        let (container, id) = match remote::url_of(path) {
             Some(url) => {
                 let store =
                     remote::open(url, &options.remote.clone().unwrap_or_else(RemoteOptions::of_process))?;
                 let id = FileId::of_object(path, &*store);
-                (store, id)
+                (formats::open(store, &engine)?, id)
             }
-            None => {
-                let store = if options.map { FileStore::open_mapped(path)? } else { FileStore::open(path)? };
-                if let Some(locking) = options.locking {
-                    store.lock(Kind::Shared, locking.or_environment())?;
-                }
-                let id = FileId::of(path, store.file())?;
-                (Arc::new(store) as Arc<dyn ReadStore>, Some(id))
-            }
+            None => FileStore::whole_state(
+                || {
+                    let store =
+                        if options.map { FileStore::open_mapped(path)? } else { FileStore::open(path)? };
+                    if let Some(locking) = options.locking {
+                        store.lock(Kind::Shared, locking.or_environment())?;
+                    }
+                    Ok(Arc::new(store))
+                },
+                |store| {
+                    let id = FileId::of(path, store.file())?;
+                    Ok((formats::open(store.clone(), &engine)?, Some(id)))
+                },
+                // The header of a classic file is changed in one place.
+                |(container, _)| container.schema().format.is_classic(),
+            )?,
         };
-        let engine = options.engine.clone().unwrap_or_else(Engine::global);
-        let container = formats::open(store, &engine)?;
-        Ok(Self {
-            inner: Arc::new(Inner {
-                container,
-                engine,
-                path: path.to_owned(),
-                id,
-                was_read: AtomicBool::new(false),
-            }),
-        })
+        let (was_read, path) = (AtomicBool::new(false), path.to_owned());
+        Ok(Self { inner: Arc::new(Inner { container, engine, path, id, was_read }) })
     }
 
     /// Opens a dataset in any store, a [`crate::store::MemoryStore`] for one.

@@ -82,4 +82,17 @@ pub trait ChunkIndex: Send + Sync + Debug {
         self.list()?.into_iter().for_each(|(at, record)| see(&at, record));
         Ok(())
     }
+    /// Whether nobody has written to the store since the index was opened, as far as can be seen. Asked after the bytes of
+    /// chunks were read: if not, they are the chunks' bytes only if [`ChunkIndex::are_still_at`] says so.
+    fn is_unchanged(&self) -> bool {
+        true
+    }
+    /// Whether the store still has these chunks where this index found them.
+    ///
+    /// # Errors
+    /// The present state of the store cannot be read.
+    fn are_still_at(&self, chunks: &[(Vec<u64>, ChunkRecord)]) -> Result<bool> {
+        let _ = chunks;
+        Ok(true)
+    }
 }

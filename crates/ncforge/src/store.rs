@@ -28,6 +28,7 @@ use crate::error::{Error, Result};
 
 pub use blocks::{BlockStore, Part, RecordInsertion, Wider};
 pub use file::FileStore;
+pub(crate) use file::Stamp;
 pub use lock::{Locking, take_lock_warning};
 pub use memory::MemoryStore;
 pub use open::open;

@@ -11,6 +11,7 @@ mod prefetch;
 pub(crate) mod scan;
 pub(crate) mod types;
 pub(crate) mod values;
+mod watch;
 
 use std::collections::HashSet;
 use std::sync::Arc;

@@ -1,13 +1,14 @@
 //! A file on disk: `pread`, `pwrite`, and for reading optionally a map.
 
+mod stamp;
 mod write;
 
 use std::any::Any;
-use std::fs::{File, OpenOptions};
+use std::fs::{File, Metadata, OpenOptions};
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use memmap2::Mmap;
 
@@ -15,6 +16,8 @@ use super::lock::{Held, Kind, Locking, is_file_at};
 use super::near::{Near, Writes};
 use super::{ReadStore, copy_from, past_end};
 use crate::error::{Error, Result};
+
+pub(crate) use stamp::Stamp;
 
 /// A file.
 ///
@@ -38,6 +41,10 @@ pub struct FileStore {
     /// Of a file that is open for reading only: blocks for small reads in a row.
     near: Option<Near>,
     writes: Writes,
+    /// Its length and time of change when it was opened, if it is open for reading only.
+    opened: Option<Stamp>,
+    /// Requests for bytes that have come.
+    requests: AtomicU64,
 }
 
 impl FileStore {
@@ -58,6 +65,8 @@ impl FileStore {
             len: None,
             near: None,
             writes,
+            opened: None,
+            requests: AtomicU64::new(0),
             relaxed: AtomicBool::new(false),
         }
     }
@@ -71,8 +80,45 @@ impl FileStore {
             return Err(Error::io("open", path.display().to_string(), e));
         }
         let writes = Writes::of_metadata(&meta);
-        let near = Some(Near::default());
-        Ok(Self { len: Some(meta.len()), near, ..Self::counted(file, path, None, writes) })
+        Ok(Self::counted(file, path, None, writes).for_reading(&meta))
+    }
+
+    fn for_reading(self, meta: &Metadata) -> Self {
+        let (near, opened) = (Some(Near::default()), Some(Stamp::of(meta)));
+        Self { len: Some(meta.len()), near, opened, ..self }
+    }
+
+    /// A file that is open for reading, opened once more: with its length of now, not mapped, not locked.
+    ///
+    /// # Errors
+    /// The system refuses another descriptor.
+    pub(crate) fn again(&self) -> Result<Self> {
+        let fail = |e| Error::io("open", &self.name, e);
+        let file = self.file.try_clone().map_err(fail)?;
+        let meta = file.metadata().map_err(fail)?;
+        let writes = Writes::of_metadata(&meta);
+        let again = Self::counted(file, self.path(), None, writes).for_reading(&meta);
+        Ok(Self { name: self.name.clone(), ..again })
+    }
+
+    /// Its length and time of change when it was opened, if it is open for reading only.
+    pub(crate) fn opened(&self) -> Option<Stamp> {
+        self.opened
+    }
+
+    /// The same of now.
+    ///
+    /// # Errors
+    /// The system does not say.
+    pub(crate) fn stamp(&self) -> Result<Stamp> {
+        let meta =
+            self.file.metadata().map_err(|e| Error::io("read the time of change of", &self.name, e))?;
+        Ok(Stamp::of(&meta))
+    }
+
+    /// How many requests for its bytes have come so far. None that is not counted yet has brought anything to its caller.
+    pub(crate) fn requests(&self) -> u64 {
+        self.requests.load(Ordering::Acquire) + self.near.as_ref().map_or(0, Near::requests)
     }
 
     /// Opens an existing file for reading and maps it.
@@ -194,7 +240,9 @@ impl ReadStore for FileStore {
     }
 
     fn read_at(&self, buf: &mut [u8], offset: u64) -> Result<()> {
-        self.file.read_exact_at(buf, offset).map_err(|e| {
+        let read = self.file.read_exact_at(buf, offset);
+        self.requests.fetch_add(1, Ordering::Release);
+        read.map_err(|e| {
             if e.kind() == std::io::ErrorKind::UnexpectedEof {
                 past_end(&self.name, buf.len() as u64, offset, self.file_len())
             } else {

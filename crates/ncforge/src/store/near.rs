@@ -16,7 +16,7 @@ mod writes;
 use std::fs::File;
 use std::os::unix::fs::FileExt;
 use std::sync::Mutex;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 
 pub(super) use writes::Writes;
 
@@ -49,6 +49,8 @@ static BLOCKS: AtomicUsize = AtomicUsize::new(0);
 #[derive(Debug, Default)]
 pub(super) struct Near {
     rows: Mutex<Rows>,
+    /// Blocks that were fetched.
+    requests: AtomicU64,
 }
 
 #[derive(Debug, Default)]
@@ -100,7 +102,17 @@ impl Near {
         }
         let Some(n) = rows.find(offset, end) else { return false };
         let row = &mut rows.rows[n];
-        row.answer(writes, buf, offset, end) || row.fetch(file, writes, buf, offset, end)
+        if row.answer(writes, buf, offset, end) {
+            return true;
+        }
+        let answered = row.fetch(file, writes, buf, offset, end);
+        self.requests.fetch_add(1, Ordering::Release);
+        answered
+    }
+
+    /// Blocks that were fetched so far.
+    pub(super) fn requests(&self) -> u64 {
+        self.requests.load(Ordering::Acquire)
     }
 }
 

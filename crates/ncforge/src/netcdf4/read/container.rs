@@ -6,6 +6,7 @@ use super::half;
 use super::objects::Objects;
 use super::types::element;
 use super::values::{Decoder, is_heap, to_native};
+use super::watch::{Watch, WatchedChunks};
 use crate::codec::widen::Widen;
 use crate::codec::{self, CodecChain};
 use crate::container::Container;
@@ -15,7 +16,7 @@ use crate::hdf5::dataset::Dataset;
 use crate::hdf5::file::File;
 use crate::hdf5::fill::FillKind;
 use crate::hdf5::layout::{IndexKind, Layout};
-use crate::layout::{Element, Place, VarLayout};
+use crate::layout::{ChunkIndex, Element, Place, VarLayout};
 use crate::model::{Atomic, DType, Endian, Schema, Value, VarId};
 use crate::store::ReadStore;
 
@@ -29,6 +30,8 @@ pub(crate) struct Netcdf4File {
     layouts: Vec<OnceLock<Arc<VarLayout>>>,
     notes: Vec<String>,
     metadata: u64,
+    /// Of a file that others may write to.
+    watch: Option<Arc<Watch>>,
 }
 
 impl Netcdf4File {
@@ -41,7 +44,8 @@ impl Netcdf4File {
     ) -> Self {
         let layouts = datasets.iter().map(|_| OnceLock::new()).collect();
         let metadata = file.source.metadata_bytes();
-        Netcdf4File { file, schema, objects, datasets, layouts, notes, metadata }
+        let watch = Watch::new(file.source.store()).map(Arc::new);
+        Netcdf4File { file, schema, objects, datasets, layouts, notes, metadata, watch }
     }
 
     /// The HDF5 dataset of a variable.
@@ -148,7 +152,11 @@ impl Netcdf4File {
                     Err(codec::Error::Unsupported(what)) => return Ok(Place::Unsupported(what)),
                     Err(e) => return Err(e.into()),
                 };
-                let index = Arc::new(DatasetChunks::new(&self.file, d, c)?);
+                let chunks = DatasetChunks::new(&self.file, d, c)?;
+                let index: Arc<dyn ChunkIndex> = match &self.watch {
+                    Some(watch) => Arc::new(WatchedChunks::new(chunks, watch, name, &c.chunk)),
+                    None => Arc::new(chunks),
+                };
                 Ok(Place::Chunked { chunk: c.chunk.clone(), codecs, index })
             }
         }

@@ -1,0 +1,84 @@
+//! Whether a file was written to since it was opened.
+
+use std::fs::Metadata;
+use std::os::unix::fs::MetadataExt;
+use std::sync::Arc;
+use std::time::{Duration, SystemTime};
+
+use super::FileStore;
+use crate::error::Result;
+
+/// Length and time of the last change of a file, as the system reports them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Stamp {
+    len: u64,
+    seconds: i64,
+    nanoseconds: i64,
+}
+
+/// Systems take times of change from a clock whose ticks are at most this long (100 Hz, the slowest that Linux can be
+/// built with): of two changes in one tick the second one does not show.
+const TICK: Duration = Duration::from_millis(10);
+
+impl Stamp {
+    pub(super) fn of(meta: &Metadata) -> Self {
+        Self { len: meta.len(), seconds: meta.mtime(), nanoseconds: meta.mtime_nsec() }
+    }
+
+    /// Whether a change from now on gives another stamp.
+    pub(crate) fn shows_changes(&self) -> bool {
+        let since = Duration::new(self.seconds.max(0) as u64, self.nanoseconds.clamp(0, 999_999_999) as u32);
+        let changed = SystemTime::UNIX_EPOCH + since;
+        // A time in the future says nothing.
+        SystemTime::now().duration_since(changed).is_ok_and(|age| age > TICK)
+    }
+}
+
+/// A state of a file that is read while another program writes may be half of one and half of the next: so often it is
+/// read again, the n-th time after 2ⁿ milliseconds.
+const ATTEMPTS: u32 = 6;
+
+impl FileStore {
+    /// Reads a state of a file that others may write to: opens it and reads, until nobody has written to it meanwhile, or what
+    /// was found is whole anyhow. A writer that never stops is not waited for: in the end, what was read is accepted.
+    ///
+    /// # Errors
+    /// Those of `open` at once, those of `read` in the end.
+    pub(crate) fn whole_state<T>(
+        mut open: impl FnMut() -> Result<Arc<Self>>,
+        mut read: impl FnMut(&Arc<Self>) -> Result<T>,
+        is_whole: impl Fn(&T) -> bool,
+    ) -> Result<T> {
+        let mut n = 0;
+        loop {
+            let file = open()?;
+            let found = read(&file);
+            n += 1;
+            let enough = found.as_ref().is_ok_and(&is_whole);
+            if enough || n == ATTEMPTS || file.stamp().ok() == file.opened() {
+                return found;
+            }
+            drop(found);
+            std::thread::sleep(Duration::from_millis(1 << n));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_change_shows_unless_it_is_as_young_as_the_last_one() {
+        let file = tempfile::tempfile().unwrap();
+        file.set_modified(SystemTime::now() - Duration::from_secs(1)).unwrap();
+        let old = Stamp::of(&file.metadata().unwrap());
+        assert!(old.shows_changes());
+        file.set_modified(SystemTime::now() + Duration::from_secs(1)).unwrap();
+        let young = Stamp::of(&file.metadata().unwrap());
+        assert!(!young.shows_changes());
+        assert_ne!(old, young);
+        file.set_len(1).unwrap();
+        assert_ne!(young, Stamp::of(&file.metadata().unwrap()));
+    }
+}

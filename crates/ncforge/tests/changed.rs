@@ -1,0 +1,140 @@
+//! A file that stays open for reading while a writer syncs: its values are those of a state of the file, or an error says
+//! that it has changed. (Space that a sync releases is used by the next one.)
+
+use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, SystemTime};
+
+use ncforge::codec::filters;
+use ncforge::model::{Atomic, DimId, Dimension, Format, Schema, Storage, VarId, Variable};
+use ncforge::{CreateOptions, Dataset, DatasetMut, Error, Hyperslab};
+
+const CHUNKS: u64 = 10;
+const LEN: u64 = 100;
+const V: VarId = VarId(0);
+
+fn slab(chunk: u64) -> Hyperslab {
+    Hyperslab::new(&[chunk * LEN], &[LEN])
+}
+
+/// What the writer puts into a chunk.
+fn values(chunk: u64, generation: u64) -> Vec<u8> {
+    (0..LEN).flat_map(|_| ((generation * CHUNKS + chunk) as f64).to_ne_bytes()).collect()
+}
+
+/// A file of ten chunks.
+fn make(path: &Path, compressed: bool) {
+    let mut schema = Schema::new(Format::Netcdf4);
+    schema.dims =
+        vec![Dimension { name: "x".into(), group: Schema::ROOT, len: CHUNKS * LEN, unlimited: false }];
+    let mut v = Variable::new("v", Atomic::Double, vec![DimId(0)]);
+    let filters = if compressed { vec![filters::deflate(1)] } else { Vec::new() };
+    v.storage = Storage::Chunked { chunks: vec![LEN], filters };
+    schema.vars.push(v);
+    let mut new = DatasetMut::create(path, schema, CreateOptions::default()).unwrap();
+    for chunk in 0..CHUNKS {
+        new.write_bytes(V, &slab(chunk), &values(chunk, 0)).unwrap();
+    }
+    new.close().unwrap();
+}
+
+/// Of a chunk: the generation that all of its values are of. Anything else is no chunk of any state of the file.
+fn generation(chunk: u64, bytes: &[u8]) -> u64 {
+    let first = f64::from_ne_bytes(bytes[..8].try_into().unwrap()) as u64;
+    assert_eq!(first % CHUNKS, chunk, "the values of another chunk");
+    assert_eq!(bytes, values(chunk, first / CHUNKS), "values of several states");
+    first / CHUNKS
+}
+
+/// What a reader finds in a chunk; `None` if it says that the file has changed.
+fn read(data: &Dataset, chunk: u64) -> Option<u64> {
+    match data.read(V, &slab(chunk)) {
+        Ok(found) => Some(generation(chunk, found.bytes().unwrap())),
+        Err(Error::Changed { .. }) => None,
+        Err(other) => panic!("{other}"),
+    }
+}
+
+fn a_reader_notices(compressed: bool, index_is_loaded: bool, recent: bool) {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("v.nc");
+    make(&path, compressed);
+    if !recent {
+        let then = SystemTime::now() - Duration::from_secs(60);
+        std::fs::File::options().write(true).open(&path).unwrap().set_modified(then).unwrap();
+    }
+    let reader = Dataset::open(&path).unwrap();
+    if index_is_loaded {
+        assert_eq!(read(&reader, 9), Some(0));
+    }
+    let mut writer = DatasetMut::open(&path).unwrap();
+    for generation in 1..=5 {
+        for chunk in [generation % 3, 3 + generation % 3] {
+            writer.write_bytes(V, &slab(chunk), &values(chunk, generation)).unwrap();
+        }
+        writer.sync().unwrap();
+    }
+    let found: Vec<Option<u64>> = (0..CHUNKS).map(|chunk| read(&reader, chunk)).collect();
+    // An index that is read late may be that of a later state.
+    if index_is_loaded {
+        assert!(found[..6].iter().all(|&f| f.is_none()), "{found:?}");
+        assert!(
+            found[6..].iter().all(|&f| f == Some(0)),
+            "chunks that nobody has written are as before: {found:?}"
+        );
+        let all = reader.read(V, &Hyperslab::new(&[0], &[6 * LEN]));
+        assert!(matches!(all, Err(Error::Changed { .. })), "{all:?}");
+        assert!(matches!(reader.engine().raw_chunk(reader.container(), V, &[0]), Err(Error::Changed { .. })));
+    }
+    let again = Dataset::open(&path).unwrap();
+    assert_eq!(
+        (0..CHUNKS).map(|c| read(&again, c).unwrap()).collect::<Vec<_>>(),
+        [3, 4, 5, 3, 4, 5, 0, 0, 0, 0]
+    );
+}
+
+#[test]
+fn a_reader_notices_that_chunks_were_written() {
+    for n in 0..8 {
+        a_reader_notices(n & 1 > 0, n & 2 > 0, n & 4 > 0);
+    }
+}
+
+#[test]
+fn who_writes_all_the_time_disturbs_nobody_who_opens() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = &dir.path().join("v.nc");
+    make(path, false);
+    let done = &AtomicBool::new(false);
+    let (mut opened, mut changed) = (0, 0);
+    std::thread::scope(|scope| {
+        scope.spawn(move || {
+            let mut writer = DatasetMut::open(path).unwrap();
+            for generation in 1..=300 {
+                let chunk = generation * 7 % CHUNKS;
+                writer.write_bytes(V, &slab(chunk), &values(chunk, generation)).unwrap();
+                writer.sync().unwrap();
+            }
+            done.store(true, Ordering::Relaxed);
+        });
+        let mut last = [0; CHUNKS as usize];
+        while !done.load(Ordering::Relaxed) {
+            let reader = Dataset::open(path).unwrap();
+            opened += 1;
+            for chunk in 0..CHUNKS {
+                match read(&reader, chunk) {
+                    Some(generation) => {
+                        let last = &mut last[chunk as usize];
+                        assert!(generation >= *last, "chunk {chunk} of {generation} after one of {last}");
+                        *last = generation;
+                    }
+                    None => changed += 1,
+                }
+            }
+        }
+    });
+    println!("opened {opened} times, {changed} chunks had changed");
+    assert!(opened > 0);
+    let reader = Dataset::open(path).unwrap();
+    assert!((0..CHUNKS).all(|chunk| read(&reader, chunk).is_some_and(|g| g > 290)));
+}
