@@ -6,7 +6,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, SystemTime};
 
 use ncforge::codec::filters;
-use ncforge::model::{Atomic, DimId, Dimension, Format, Schema, Storage, VarId, Variable};
+use ncforge::model::{
+    Atomic, DType, DimId, Dimension, Format, Schema, Storage, Value, Values, VarId, Variable,
+};
 use ncforge::{CreateOptions, Dataset, DatasetMut, Error, Hyperslab};
 
 const CHUNKS: u64 = 10;
@@ -137,4 +139,41 @@ fn who_writes_all_the_time_disturbs_nobody_who_opens() {
     assert!(opened > 0);
     let reader = Dataset::open(path).unwrap();
     assert!((0..CHUNKS).all(|chunk| read(&reader, chunk).is_some_and(|g| g > 290)));
+}
+
+/// Texts of one generation, longer ones in every other.
+fn texts(generation: u64) -> Vec<Value> {
+    let text =
+        |i: u64| format!("text {i} of generation {generation}{}", "!".repeat((generation % 2 * 40) as usize));
+    (0..5).map(|i| Value::String(Some(text(i).into()))).collect()
+}
+
+#[test]
+fn a_reader_notices_that_strings_were_written() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("names.nc");
+    let mut schema = Schema::new(Format::Netcdf4);
+    schema.dims = vec![Dimension { name: "x".into(), group: Schema::ROOT, len: 5, unlimited: false }];
+    schema.vars.push(Variable::new("v", DType::String, vec![DimId(0)]));
+    let all = Hyperslab::all(&[5]);
+    let mut new = DatasetMut::create(&path, schema, CreateOptions::default()).unwrap();
+    new.write(V, &all, &Values::Heap(texts(0))).unwrap();
+    new.close().unwrap();
+    let reader = Dataset::open(&path).unwrap();
+    assert_eq!(reader.read(V, &all).unwrap(), Values::Heap(texts(0)));
+    let mut writer = DatasetMut::open(&path).unwrap();
+    for generation in 1..=20 {
+        writer.write(V, &all, &Values::Heap(texts(generation))).unwrap();
+        writer.sync().unwrap();
+        match reader.read(V, &all) {
+            Ok(found) => {
+                let of = (0..=generation).find(|&g| found == Values::Heap(texts(g)));
+                assert!(of.is_some(), "in generation {generation}: {found:?}");
+            }
+            Err(Error::Changed { .. }) => {}
+            Err(other) => panic!("generation {generation}: {other}"),
+        }
+        let again = Dataset::open(&path).unwrap();
+        assert_eq!(again.read(V, &all).unwrap(), Values::Heap(texts(generation)));
+    }
 }

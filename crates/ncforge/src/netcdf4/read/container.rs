@@ -182,7 +182,14 @@ impl Container for Netcdf4File {
     }
 
     fn decode_heap(&self, var: VarId, stored: &[u8]) -> Result<Vec<Value>> {
-        Decoder::new(&self.file, stored).heap(&self.datasets[var.0].datatype, stored)
+        let values = Decoder::new(&self.file, stored).heap(&self.datasets[var.0].datatype, stored);
+        match &self.watch {
+            // The objects may be elsewhere now, and others where they were.
+            Some(watch) if !watch.is_unchanged() => {
+                Err(Error::Changed { path: self.file.source.name().to_owned() })
+            }
+            _ => values,
+        }
     }
 
     fn notes(&self) -> Vec<String> {

@@ -56,7 +56,7 @@ impl Watch {
     }
 
     /// Whether the file is what was opened. Without a request since it last was, nothing can have been read that is not.
-    fn is_unchanged(&self) -> bool {
+    pub(super) fn is_unchanged(&self) -> bool {
         let file = self.file();
         let requests = file.requests();
         if requests == self.confirmed.load(Ordering::Acquire) && file.as_slice().is_none() {
