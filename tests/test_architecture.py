@@ -38,6 +38,7 @@ OPS = {
     "written": set(),
     "describe": set(),
     "alike": set(),
+    "unlike": {"describe", "user_types"},
     "tune": set(),
     "profile": set(),
     "source": {"raw_chunks"},
@@ -46,12 +47,12 @@ OPS = {
     "compare": {"boxes", "intact", "progress", "source", "user_types", "written"},
     "zip": {"progress"},
     "verify": {"boxes", "compare", "progress", "source", "written", "zip"},
-    "refs": {"alike", "profile", "progress"},
+    "refs": {"alike", "profile", "progress", "unlike"},
     "copy": {
         "boxes", "choosing", "compare", "profile", "progress", "sampling", "source", "tune", "written",
     },
     "traffic": {"choosing", "copy"},
-    "combine": {"copy", "describe", "intact", "raw_chunks", "progress", "source", "tune", "user_types"},
+    "combine": {"copy", "describe", "intact", "raw_chunks", "progress", "source", "tune", "unlike", "user_types"},
     "split": {"combine", "copy", "intact", "progress", "source"},
     "doctor": {"choosing", "describe", "profile", "sampling", "tune"},
 }  # fmt: skip
