@@ -417,4 +417,5 @@ def test_values_are_rounded_to_the_digits_of_an_encoding(tmp_path: Path, fmt: An
     with open_netcdf4(tmp_path / "ours.nc") as file:
         step = 2.0 ** -np.ceil(np.log2(10.0**digits))
         assert file["t2m"].shape[0] == 24
-        np.testing.assert_array_equal(file["t2m"][12:].compressed() % step, 0)
+        values = file["t2m"][12:]
+        np.testing.assert_array_equal(values[values != -9999] % step, 0)
