@@ -25,16 +25,23 @@ Module = tuple[str, ...]
 PATH = re.compile(r"(?<![\w:])((?:r#)?[a-z_]\w*)\s*::\s*((?:\w+\s*::\s*)*)(\w+|\{|\*)")
 USE = re.compile(r"(?:^|(?<=[;{}\n]))\s*(pub(?:\([^)]*\))?\s+)?use\s+([^;]+);", re.MULTILINE)
 DEFINED = re.compile(r"\b(?:fn|struct|enum|union|trait|type|const|static|macro_rules!|mod)\s+(\w+)")
+#: What is no code: a comment, or a literal with characters in it. In one expression, because each of them may hold what begins another.
+TEXT = re.compile(
+    r"""
+    (?P<comment> //[^\n]* | /\*.*?\*/ )
+    | (?<!\w) [bc]?r (?P<marks>\#*) ".*?" (?P=marks)   # a raw string
+    | (?<!\w) [bc]? "(?:[^"\\]|\\.)*"                   # a string
+    | (?<!\w) b? '(?:[^'\\\n]|\\(?:u\{\w+\}|x..|.))'    # a character, and no lifetime
+    """,
+    re.VERBOSE | re.DOTALL,
+)
+TESTS = re.compile(r"^#\[cfg\((?:all\()?test\b.*\]\n(?:[ \t]*\n|#.*\n)*(?:pub )?mod tests \{", re.MULTILINE)
 
 
 def stripped(text: str) -> str:
-    """Code without tests, comments, strings and attributes."""
-    text = re.split(
-        r"^#\[cfg\((?:all\()?test\b.*\]\n(?:#.*\n)*(?:pub )?mod tests \{", text, maxsplit=1, flags=re.MULTILINE
-    )[0]
-    text = re.sub(r"//.*|\bpub\(in [^)]*\)", "", text)
-    text = re.sub(r'b?r(#*)".*?"\1', '""', text, flags=re.DOTALL)
-    return re.sub(r'"(?:[^"\\]|\\.)*"', '""', text, flags=re.DOTALL)
+    """Code without comments, without what is in strings, and without tests."""
+    text = TEXT.sub(lambda found: " " if found["comment"] else '""', text)
+    return re.sub(r"\bpub\(in [^)]*\)", "", TESTS.split(text, maxsplit=1)[0])
 
 
 def leaves(tree: str, prefix: Module = ()) -> Iterator[tuple[Module, str]]:

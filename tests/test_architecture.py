@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from imports import circles
+from imports import circles, stripped
 
 ROOT = Path(__file__).resolve().parent.parent
 #: What each module of the crate `ncforge` may use. `error` is below all of them, and is not named.
@@ -38,6 +38,7 @@ OPS = {
     "written": set(),
     "describe": set(),
     "alike": set(),
+    "unlike": {"describe", "user_types"},
     "tune": set(),
     "profile": set(),
     "source": {"raw_chunks"},
@@ -46,12 +47,12 @@ OPS = {
     "compare": {"boxes", "intact", "progress", "source", "user_types", "written"},
     "zip": {"progress"},
     "verify": {"boxes", "compare", "progress", "source", "written", "zip"},
-    "refs": {"alike", "profile", "progress"},
+    "refs": {"alike", "profile", "progress", "unlike"},
     "copy": {
         "boxes", "choosing", "compare", "profile", "progress", "sampling", "source", "tune", "written",
     },
     "traffic": {"choosing", "copy"},
-    "combine": {"copy", "describe", "intact", "raw_chunks", "progress", "source", "tune", "user_types"},
+    "combine": {"copy", "describe", "intact", "raw_chunks", "progress", "source", "tune", "unlike", "user_types"},
     "split": {"combine", "copy", "intact", "progress", "source"},
     "doctor": {"choosing", "describe", "profile", "sampling", "tune"},
 }  # fmt: skip
@@ -69,12 +70,6 @@ CRATES = {
 }
 
 
-def code(path: Path) -> str:
-    """A file without its tests, its comments and its documentation."""
-    text = re.split(r"^#\[cfg\(test\)\]\nmod tests \{", path.read_text(), maxsplit=1, flags=re.MULTILINE)[0]
-    return re.sub(r"//.*", "", text)
-
-
 def uses(crate: str, module: str) -> dict[str, set[str]]:
     """Other modules of its crate that a module names, and the files that do."""
     source = ROOT / "crates" / crate / "src"
@@ -82,8 +77,9 @@ def uses(crate: str, module: str) -> dict[str, set[str]]:
     for path in [source / f"{module}.rs", *sorted((source / module).rglob("*.rs"))]:
         if not path.exists() or path.name == "tests.rs" or "tests" in path.relative_to(source).parts:
             continue
-        names = re.findall(r"\bcrate::([a-z0-9_]+)", code(path))
-        for braces in re.findall(r"\bcrate::\{(.*?)\};", code(path), flags=re.DOTALL):
+        text = stripped(path.read_text())
+        names = re.findall(r"\bcrate::([a-z0-9_]+)", text)
+        for braces in re.findall(r"\bcrate::\{(.*?)\};", text, flags=re.DOTALL):
             names += re.findall(r"(?:^|,)\s*([a-z0-9_]+)", braces)
         for other in names:
             if other != module:
@@ -161,6 +157,25 @@ def test_circles_are_found(tmp_path: Path) -> None:
     # Tests, comments and strings do not count.
     quiet = '// crate::a::A\npub struct B;\nconst T: &str = "crate::a::A";\n#[cfg(test)]\nmod tests {\nuse crate::a::A;\n}\n'
     assert crate(lib="mod a;\nmod b;", a="use crate::b::B;\npub struct A(B);", b=quiet) == []
+
+
+@pytest.mark.parametrize(
+    ("text", "code"),
+    [
+        # What looks like a comment in a string is none, and the string does not end there.
+        ('let u = "s3://bucket"; use crate::a::A;', 'let u = ""; use crate::a::A;'),
+        ('f("a", "//", "use crate::b::B;")', 'f("", "", "")'),
+        ('let r = r#"a "quoted" // word"#; g()', 'let r = ""; g()'),
+        (r'let s = "\\"; let t = "\"//"; g()', 'let s = ""; let t = ""; g()'),
+        # A quote in a comment or in a character begins no string.
+        ('// it isn\'t "so\ng() /* " */ h()', " \ng()   h()"),
+        ("if c == '\"' { f::<'a>('/') } // \"", """if c == "" { f::<'a>("") }  """),
+        (r"let (q, n, u) = ('\'', b'\n', '\u{22}'); g()", 'let (q, n, u) = ("", "", ""); g()'),
+        ("#[cfg(test)]\n// Those.\nmod tests {\n}", ""),
+    ],
+)
+def test_what_is_code(text: str, code: str) -> None:
+    assert stripped(text) == code
 
 
 def tracked(*endings: str) -> list[Path]:

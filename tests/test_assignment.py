@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from pathlib import Path
 from typing import Any
 
@@ -147,3 +148,40 @@ def test_masked_strings_and_complex_numbers_are_refused(tmp_path: Path) -> None:
         ds["v"][:2] = np.array(["x", None], object)
     with netCDF4.Dataset(tmp_path / "ncforge.nc") as nc:
         assert (nc["v"][:].tolist(), nc["n"][:].tolist()) == (["x", "", "f"], [5, 6, 7])
+
+
+@pytest.mark.parametrize("dims", [("t",), ("t", "x"), ("x", "t"), ("t", "u"), ("u", "x", "t"), ("t", "u", "x")])
+def test_one_value_makes_the_records_that_it_makes_in_netcdf4(tmp_path: Path, dims: tuple[str, ...]) -> None:
+    """One record along an open slice if the last dimension is unlimited: with `u, x, t` nothing was written, with `t, u, x` and a
+    position along `x` a record too many."""
+    for key in itertools.product([slice(None), 2, slice(0, 2), slice(1, None)], repeat=len(dims)):
+        made = []
+        for lib in (netCDF4, ncforge):
+            path = tmp_path / f"{lib.__name__}.nc"
+            with lib.Dataset(path, "w") as ds:
+                for name, length in (("t", None), ("u", None), ("x", 4)):
+                    ds.createDimension(name, length)
+                ds.createVariable("v", "i2", dims)[key] = 3
+            with netCDF4.Dataset(path) as ds:
+                ds.set_auto_mask(False)
+                made.append(ds["v"][:])
+        assert made[0].shape == made[1].shape, key
+        np.testing.assert_array_equal(made[1], made[0], err_msg=str(key))
+
+
+def test_an_element_of_structures_is_a_structure(tmp_path: Path) -> None:
+    """As with netCDF4-python: its fields have positions, and can be unpacked."""
+    kind = np.dtype([("i", "i4"), ("name", "S1", (4,)), ("f", "f8", (2,))], align=True)
+    with netCDF4.Dataset(tmp_path / "k.nc", "w") as ds:
+        ds.createDimension("y", 3)
+        made = ds.createCompoundType(kind, "kind")
+        values = np.zeros(3, made.dtype)
+        values["i"], values["f"] = np.arange(3), 1.5
+        ds.createVariable("k", made, ("y",))[:] = values
+        ds.createVariable("one", made, ())[...] = values[1]
+    with netCDF4.Dataset(tmp_path / "k.nc") as want, ncforge.Dataset(tmp_path / "k.nc") as got:
+        for name, key in (("k", 1), ("k", (-1,)), ("k", slice(1, 2)), ("one", ...)):
+            assert type(got[name][key]) is type(want[name][key]), (name, key)
+            assert np.asarray(got[name][key]).tobytes() == np.asarray(want[name][key]).tobytes()
+        number, _, floats = got["k"][2]
+        assert number == got["k"][2][0] == 2 and floats.tolist() == [1.5, 1.5]

@@ -355,3 +355,39 @@ def test_the_command(tmp_path: Path, run: Run) -> None:
     with xr.open_dataset(str(out), engine="kerchunk") as ds:
         equal(ds["v"].values, joined(paths, "v"), "v")
     assert store(str(out)) is not None
+
+
+def test_attributes_that_differ_are_noted(tmp_path: Path, run: Run) -> None:
+    """Names, signs and cells of values, and what the files say of themselves."""
+    paths = days(tmp_path, [4, 6, 5])
+    for path in paths:
+        with netCDF4.Dataset(path, "a") as file:
+            file.title = "one run"
+            file["v"].standard_name = "air_temperature"
+            file["plain"].positive = "up"
+    with netCDF4.Dataset(paths[2], "a") as file:
+        file.title = "another run"
+        file["v"].standard_name = "sea_surface_temperature"
+        file["v"].cell_methods = "time: mean"
+        del file["plain"].positive
+    out = tmp_path / "refs.json"
+    said = run("refs", *paths, "-o", out).stderr
+    report = ncforge.references(paths, out, overwrite=True)
+    assert len(report.notes) == 4
+    for what, is_, was in (
+        ("global attribute `title`", '"one run"', '"another run"'),
+        ("attribute `v:standard_name`", '"air_temperature"', '"sea_surface_temperature"'),
+        ("attribute `v:cell_methods`", "none", '"time: mean"'),
+        ("attribute `plain:positive`", '"up"', "none"),
+    ):
+        note = f"the {what} differs: {is_} in `{paths[0]}`, {was} in `{paths[2]}`; 1 of 3 files differs from the first"
+        assert sum(one.startswith(note) for one in report.notes) == 1, report.notes
+        assert f"note: {note}" in said
+    assert json.loads(json.loads(out.read_text())["refs"]["v/.zattrs"])["standard_name"] == "air_temperature"
+    # Without a report, Python says it at once; and the command, where the references are its output.
+    with pytest.warns(UserWarning, match="`v:standard_name` differs"):
+        ncforge.references(paths)
+    assert run("refs", *paths, "-o", "-").stderr.count("differs from the first") == 4
+    # Of what is not wanted nothing is said.
+    assert len(ncforge.references(paths, out, overwrite=True, vars=["time", "v"]).notes) == 3
+    assert not ncforge.references(paths[:2], out, overwrite=True).notes

@@ -74,7 +74,7 @@ def test_doctor_is_the_commands(slow: Path, run: Run) -> None:
     assert rules["NC101"].mended_by == "copy --chunks"
 
 
-def test_doctor_of_many_files(slow: Path, tmp_path: Path) -> None:
+def test_doctor_of_many_files(slow: Path, tmp_path: Path, run: Run) -> None:
     other = tmp_path / "other.nc"
     ncforge.copy(slow, other, chunks="time/30,lat/4,lon/4")
     calls: list[tuple[str, int, int]] = []
@@ -86,9 +86,13 @@ def test_doctor_of_many_files(slow: Path, tmp_path: Path) -> None:
     assert not found.across
     twin = tmp_path / "twin.nc"
     twin.write_bytes(slow.read_bytes())
-    text = str(ncforge.doctor([slow, twin]))
-    assert text.count("NC101") == 1 and f"the same in: {twin}" in text
+    alike = [slow, other, twin]
+    text = str(ncforge.doctor(alike))
+    assert text + "\n" == run("doctor", "--fail-on", "never", *alike).stdout
+    assert text.count("NC101") == 1 and f"for f in {slow} {twin}; do ncforge copy" in text
     both = ncforge.doctor([slow, other], across=True)
+    assert str(both) + "\n" == run("doctor", "--fail-on", "never", "--across", slow, other).stdout
+    assert [f.code for f in both[0]] == [f.code for f in both[0].findings] and both[0].findings
     assert "NC501" in {f.code for f in both.across} and set(both.across[0].files) <= {str(slow), str(other)}
     assert both.worst == "warning"
 

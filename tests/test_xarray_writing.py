@@ -379,3 +379,43 @@ def test_blocks_are_whole_chunks() -> None:
     source = dask.array.zeros((12, 6), chunks=(5, 6))
     assert align(source, (4, 6), None).chunks == ((4, 4, 4), (6,))
     assert align(source, (5, 3), None) is source
+
+
+@pytest.mark.parametrize("fmt", ["NETCDF4", "NETCDF3_CLASSIC"])
+@pytest.mark.parametrize("digits", [2, -1])
+@pytest.mark.parametrize("lazy", [False, True])
+def test_values_are_rounded_to_the_digits_of_an_encoding(tmp_path: Path, fmt: Any, digits: int, lazy: bool) -> None:
+    """The bits are those that netCDF4-python writes, but for missing values, which stay."""
+
+    def make(begin: int) -> Any:
+        ds = dataset(begin)[["t2m", "packed"]]
+        ds["t2m"][3, 4] = np.nan
+        ds["t2m"].encoding = {"least_significant_digit": digits, "_FillValue": np.float32(-9999)}
+        ds["packed"].encoding["least_significant_digit"] = 1
+        # As an attribute it says something of the values, and does nothing.
+        ds["said"] = ds["t2m"].variable.copy()
+        ds["said"].attrs["least_significant_digit"] = ds["said"].encoding.pop("least_significant_digit")
+        return ds.chunk(time=5) if lazy else ds
+
+    make(0).to_netcdf(tmp_path / "theirs.nc", engine="netcdf4", format=fmt, unlimited_dims=["time"])
+    ncforge.to_netcdf(make(0), tmp_path / "ours.nc", format=fmt, unlimited_dims=["time"])
+    with open_netcdf4(tmp_path / "theirs.nc") as theirs:
+        theirs.set_auto_maskandscale(False)
+        with open_netcdf4(tmp_path / "ours.nc") as file:
+            file.set_auto_maskandscale(False)
+            for var in ("t2m", "packed", "said"):
+                assert file[var].least_significant_digit == theirs[var].least_significant_digit
+                want = theirs[var][:]
+                if var == "t2m":
+                    assert not np.array_equal(want, dataset()["t2m"].values)
+                    want[3, 4] = -9999
+                np.testing.assert_array_equal(file[var][:], want)
+    # What is appended is rounded as well.
+    more = make(12)
+    more["said"].attrs.clear()
+    ncforge.to_netcdf(more, tmp_path / "ours.nc", append_dim="time")
+    with open_netcdf4(tmp_path / "ours.nc") as file:
+        step = 2.0 ** -np.ceil(np.log2(10.0**digits))
+        assert file["t2m"].shape[0] == 24
+        values = file["t2m"][12:]
+        np.testing.assert_array_equal(values[values != -9999] % step, 0)

@@ -95,8 +95,9 @@ class Finding:
 
 @dataclass(frozen=True)
 class Diagnosis:
-    """The findings of one file. ``str()`` is text for users, ``.plot()`` draws findings by rule and variable, and a notebook
-    shows the page of ``ncforge doctor --html``: the commands, before and after, the chunks with the reads on them.
+    """The findings of one file, which a loop over it gives. ``str()`` is text for users, ``.plot()`` draws findings by rule and
+    variable, and a notebook shows the page of ``ncforge doctor --html``: the commands, before and after, the chunks with the
+    reads on them.
     """
 
     file: str
@@ -114,6 +115,8 @@ class Diagnosis:
     """The findings as the command prints them; ``str()`` gives this."""
     raw: dict[str, Any] = field(default_factory=dict, repr=False)
     """The document that the command prints with ``--json``."""
+    _kept: str = field(default="", repr=False, compare=False)
+    """The report for Rust, which puts those of several files together."""
     _request: dict[str, Any] = field(default_factory=dict, repr=False, compare=False)
     """The options of the check."""
     _seen: tuple[int, int] | None = field(default=None, repr=False, compare=False)
@@ -123,6 +126,9 @@ class Diagnosis:
     def worst(self) -> str | None:
         """The highest severity; ``None`` where nothing was found."""
         return max((f.severity for f in self.findings), key=_ORDER.index, default=None)
+
+    def __iter__(self) -> Iterator[Finding]:
+        return iter(self.findings)
 
     def __str__(self) -> str:
         return self.text
@@ -154,13 +160,16 @@ class Failure:
 
 @dataclass(frozen=True)
 class Diagnoses:
-    """The findings of several files, in the order given. Like a list of the files that could be checked."""
+    """The findings of several files, in the order given. Like a list of the files that could be checked. ``str()`` is the text
+    of the command: files with the same findings together, with a loop of the shell that fixes all of them.
+    """
 
     files: list[Diagnosis]
     failures: list[Failure] = field(default_factory=list)
     """Files that could not be checked."""
     across: list[Finding] = field(default_factory=list)
     """Differences between the files, if ``across`` was given."""
+    _across_text: str = field(default="", repr=False, compare=False)
 
     @property
     def worst(self) -> str | None:
@@ -178,15 +187,9 @@ class Diagnoses:
         return self.files[at]
 
     def __str__(self) -> str:
+        found = _core.doctor_text([d._kept for d in self.files]).rstrip()
         failed = [f"{f.file}: {f.error}" for f in self.failures]
-        alike: dict[object, list[Diagnosis]] = {}
-        for d in self.files:
-            alike.setdefault(_findings_of(d), []).append(d)
-        texts = []
-        for first, *others in alike.values():
-            same = [f"  the same in: {', '.join(d.file for d in others)}"] if others else []
-            texts.append("\n".join([str(first), *same]))
-        return "\n\n".join([*texts, *map(str, self.across), *failed])
+        return "\n\n".join(filter(None, [found, self._across_text, *failed]))
 
     def plot(self, ax: Axes | None = None) -> Axes:
         """Draws the findings by rule and variable, over all files (needs matplotlib)."""
@@ -200,15 +203,8 @@ class Diagnoses:
             title, *rest = str(of).splitlines()
             body = (of._repr_html_() if at < _MOST_DRAWN else None) or _as_text("\n".join(rest))
             parts.append(f"<details><summary>{escape(title)}</summary>{body}</details>")
-        texts = [*map(str, self.across), *(f"{f.file}: {f.error}" for f in self.failures)]
+        texts = [self._across_text, *(f"{f.file}: {f.error}" for f in self.failures)]
         return "<div>" + "".join(parts) + "".join(map(_as_text, texts)) + "</div>"
-
-
-def _findings_of(d: Diagnosis) -> object:
-    """What files with the same findings have in common: all but figures and their names."""
-    stem = os.path.splitext(os.path.basename(d.file))[0]
-    found = [(f.code, f.severity, f.variable, *(c.replace(stem, "") for c in f.commands)) for f in d.findings]
-    return d.format, d.variables, d.passes, tuple(found)
 
 
 def _as_text(text: str) -> str:
@@ -238,9 +234,9 @@ def _finding(raw: dict[str, Any]) -> Finding:
 
 def _diagnosis(text: str, request: dict[str, Any]) -> Diagnosis:
     raw = json.loads(text)
-    # Not a part of the command's document.
-    printed = raw.pop("text").rstrip()
-    own = {"text": printed, "findings": [_finding(f) for f in raw["findings"]], "raw": raw}
+    # Not parts of the command's document.
+    printed, kept = raw.pop("text").rstrip(), raw.pop("kept")
+    own = {"text": printed, "findings": [_finding(f) for f in raw["findings"]], "raw": raw, "_kept": kept}
     return only(Diagnosis, {**raw, **own, "_request": request, "_seen": identity(raw["file"])})
 
 
@@ -338,10 +334,10 @@ def doctor(
                 report("doctor", at + 1, len(names))
     if single:
         return found[0]
-    between = []
-    if across and not failures:
-        between = [_finding(f) for f in json.loads(_core.doctor_across(names, request))]
-    return Diagnoses(found, failures, between)
+    if not across or failures:
+        return Diagnoses(found, failures)
+    between = json.loads(_core.doctor_across(names, request))
+    return Diagnoses(found, failures, [_finding(f) for f in between["findings"]], between["text"].rstrip())
 
 
 def _each(names: list[str], request: dict[str, Any], client: Client | None) -> Iterator[str | NcforgeError]:

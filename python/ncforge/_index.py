@@ -171,7 +171,7 @@ def _select(
         if isinstance(item, slice):
             start, count, step = _range(item, shape[d], grows, lengths.get(d), name)
             if grows and item.stop is None and count == 0 and data_shape is not None:
-                makes_one = start == 0 and all(unlimited[r] for r in remaining if r >= d)
+                makes_one = start == 0 and unlimited[-1]
                 count = _first_record(d, makes_one, d in lengths, data_shape, name)
         else:
             start, count, step = _position(item, shape[d], grows, d, name), 1, 1
@@ -188,7 +188,7 @@ def _select(
 
 def _first_record(axis: int, makes_one: bool, is_given: bool, data_shape: tuple[int, ...], name: str) -> int:
     """How many records an open slice without any gets from data that do not have its dimension: as in netCDF4-python, a
-    single value makes the first one along the last dimensions. An error where values would be written nowhere."""
+    single value makes the first one if the last dimension is unlimited. An error where values would be written nowhere."""
     if is_given or 0 in data_shape:
         return 0
     if not data_shape:

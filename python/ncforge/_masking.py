@@ -216,12 +216,12 @@ class Rules:
         """Converts values of a program to stored ones."""
         if is_masked_array(data):
             return self._filled(data, how)
-        data = self._rounded(data)
+        data = self.rounded(data)
         return self._packed(np.asarray(data)) if how.scale else data
 
     def _filled(self, data: Any, how: Switches) -> Any:
         mask = np.ma.getmaskarray(data)
-        plain = np.asarray(self._rounded(data.data))
+        plain = np.asarray(self.rounded(data.data))
         if not mask.any():
             return self._packed(plain) if how.scale else plain
         fill: Any = self.missing.reshape(-1)[0] if self.missing is not None else self.fill
@@ -257,13 +257,19 @@ class Rules:
                 packed[outside & (data == one)] = one
         return packed
 
-    def _rounded(self, data: Any) -> Any:
+    def rounded(self, data: Any) -> Any:
         """Values rounded to ``least_significant_digit``: those of the program, before they are packed, and also where that
-        is switched off, as in netCDF4-python."""
+        is switched off, as in netCDF4-python. Missing ones stay."""
         if self.digits is None:
             return data
         data, digits = np.asarray(data), int(self.digits)
-        return quantized(data, digits) if data.dtype.kind == "f" or (data.dtype.kind in "iu" and digits < 0) else data
+        if data.dtype.kind != "f" and (data.dtype.kind not in "iu" or digits >= 0):
+            return data
+        found = quantized(data, digits)
+        for value in (self.fill, self.missing):
+            for one in () if value is None else value.reshape(-1):
+                found = np.where(data == one, data, found)
+        return found
 
     def _packed(self, data: npt.NDArray[Any]) -> npt.NDArray[Any]:
         if self.scales and data.dtype.kind in "iufb":

@@ -117,7 +117,7 @@ def references(
     Warns
     -----
     UserWarning
-        For each variable that references cannot express, with the reason.
+        For each variable that references cannot express, with the reason; and for each remark, if there is no report.
 
     >>> refs = ncforge.references("sst.nc")  # doctest: +SKIP
     >>> xr.open_dataset("reference://", engine="zarr", backend_kwargs={
@@ -139,7 +139,11 @@ def references(
     report = only(ReferencesReport, {**raw, "raw": raw})
     for one in report.left_out:
         warnings.warn(f"`{one['name']}` is not in the references: {one['why']}", stacklevel=2)
-    return json.loads(document) if output is None else report
+    if output is not None:
+        return report
+    for note in report.notes:
+        warnings.warn(note, stacklevel=2)
+    return json.loads(document)
 
 
 def _write_parquet(output: LocalPath, about: dict[str, Any], arrays: _Arrays, overwrite: bool) -> None:

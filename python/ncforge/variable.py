@@ -237,7 +237,9 @@ class Variable(Attributes):
         """Values of structures, and ragged rows."""
         if isinstance(data, np.ndarray) and data.dtype.names is not None:
             # Structures without objects: arrays of characters as text.
-            return data.view(text_view(data.dtype)) if how.chartostring and not data.dtype.hasobject else data
+            data = data.view(text_view(data.dtype)) if how.chartostring and not data.dtype.hasobject else data
+            # One element of an array is a structure, whose fields have positions and can be unpacked.
+            return data[()] if data.ndim == 0 and self._dims else data
         base = self._row_type()
         if base is None or not how.scale or not self._rules.scales:
             return data

@@ -53,6 +53,7 @@ mod codecs;
 mod facts;
 mod finding;
 mod fix;
+mod kept;
 mod places;
 mod report;
 mod request;
@@ -66,7 +67,7 @@ mod virtual_stores;
 use std::path::Path;
 use std::sync::Arc;
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use crate::choosing::check_dimensions;
 use crate::tune::{Access, Machine};
@@ -91,7 +92,7 @@ pub use text::{Plain, Style, text, text_across, text_rules};
 pub const MOST_READ: u64 = 128 << 20;
 
 /// The default cache of another reader.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ReaderCache {
     /// Who: `netCDF-C 4.9.0`.
     pub name: String,
@@ -167,7 +168,7 @@ pub struct Report {
     /// The file.
     pub file: String,
     /// Its format, as `ncdump -k` calls it.
-    pub format: &'static str,
+    pub format: String,
     /// What was found, in the order of the rules' codes.
     pub findings: Vec<Finding>,
     /// Under a profile: whether the file meets it.
@@ -271,7 +272,7 @@ fn report(facts: Facts, options: &DoctorOptions) -> (Report, Facts) {
     );
     let report = Report {
         file: facts.dataset.path().display().to_string(),
-        format: facts.schema().format.kind(),
+        format: facts.schema().format.kind().to_owned(),
         passes: options.profile.map(|_| findings.is_empty()),
         findings,
         cache: options.cache.clone(),

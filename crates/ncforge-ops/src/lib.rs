@@ -40,6 +40,7 @@ mod source;
 pub mod split;
 pub mod traffic;
 pub mod tune;
+mod unlike;
 mod user_types;
 pub mod verify;
 pub mod words;

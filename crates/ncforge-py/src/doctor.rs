@@ -27,13 +27,14 @@ fn options(request: &DoctorRequest) -> Result<DoctorOptions> {
     Ok(request.options(cache))
 }
 
-/// Looks at one file; the report as JSON, with the text that the command prints.
+/// Looks at one file; the report as JSON, with the text that the command prints, and what [`doctor_text`] takes.
 #[pyfunction]
 pub(crate) fn doctor(py: Python<'_>, path: PathBuf, request: Asked<DoctorRequest>) -> PyResult<String> {
     outside(py, || {
         let report = examining::examine(&path, &options(&request.0)?, &request.0.engine.engine()?)?;
         let mut document = examining::json(&report);
         document["text"] = examining::text(std::slice::from_ref(&report), &examining::Plain).into();
+        document["kept"] = report.kept().into();
         to_json(&document)
     })
 }
@@ -47,7 +48,16 @@ pub(crate) fn draw_doctor(py: Python<'_>, path: PathBuf, request: Asked<DoctorRe
     })
 }
 
-/// Looks at what must agree between files; findings as JSON.
+/// The text that the command prints of several files, from what was kept of each.
+#[pyfunction]
+pub(crate) fn doctor_text(py: Python<'_>, kept: Vec<String>) -> PyResult<String> {
+    outside(py, || {
+        let reports = kept.iter().map(|text| Report::restored(text)).collect::<Result<Vec<_>>>()?;
+        Ok(examining::text(&reports, &examining::Plain))
+    })
+}
+
+/// Looks at what must agree between files; findings as JSON, with the text that the command prints.
 #[pyfunction]
 pub(crate) fn doctor_across(
     py: Python<'_>,
@@ -57,8 +67,10 @@ pub(crate) fn doctor_across(
     outside(py, || {
         let (reports, findings) =
             examining::examine_across(&paths, &options(&request.0)?, &request.0.engine.engine()?);
-        let _: Vec<Report> = reports.into_iter().collect::<Result<_>>()?;
-        to_json(&findings.iter().map(|f| f.json("")).collect::<Vec<Value>>())
+        let reports: Vec<Report> = reports.into_iter().collect::<Result<_>>()?;
+        let text = examining::text_across(&findings, reports.len(), &examining::Plain);
+        let findings: Vec<Value> = findings.iter().map(|f| f.json("")).collect();
+        to_json(&json!({ "findings": findings, "text": text }))
     })
 }
 

@@ -67,6 +67,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(combine::plan_combine, module)?)?;
     module.add_function(wrap_pyfunction!(doctor::doctor, module)?)?;
     module.add_function(wrap_pyfunction!(doctor::doctor_across, module)?)?;
+    module.add_function(wrap_pyfunction!(doctor::doctor_text, module)?)?;
     module.add_function(wrap_pyfunction!(doctor::draw_doctor, module)?)?;
     module.add_function(wrap_pyfunction!(doctor::doctor_rules, module)?)?;
     module.add_function(wrap_pyfunction!(bench::bench_access, module)?)?;

@@ -18,7 +18,7 @@ from xarray.core.common import contains_cftime_datetimes
 from ncforge._missing import hint
 from ncforge._warnings import warn
 from ncforge._xarray.dask import Writes
-from ncforge._xarray.writing import Target, WritingStore
+from ncforge._xarray.writing import Target, WritingStore, is_rounded
 
 _VALUE_ENCODING = (
     "dtype",
@@ -73,7 +73,7 @@ def add(
                 raise ValueError(f"{name!r}: text of {source.shape[-1]} bytes, the file has space for {width}")
             source = _padded(source, width)
             place = (*place, slice(0, width))
-        writes.add(source, Target(made, writes.wrote), place)
+        writes.add(source, Target(made, writes.wrote, rounds=is_rounded(made)), place)
 
 
 def _padded(source: Any, width: int) -> Any:

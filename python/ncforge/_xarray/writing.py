@@ -40,10 +40,11 @@ _CODING = {
 class Target:
     """A variable that is written by region. Any number of threads may write at once, without further locks."""
 
-    __slots__ = ("_variable", "_wrote", "chunks", "shape")
+    __slots__ = ("_rounding", "_variable", "_wrote", "chunks", "shape")
 
-    def __init__(self, variable: Any, wrote: Callable[[int], object] | None = None) -> None:
+    def __init__(self, variable: Any, wrote: Callable[[int], object] | None = None, *, rounds: bool = False) -> None:
         self._variable = variable
+        self._rounding = variable._rules if rounds else None
         self._wrote = wrote
         self.shape = variable.shape
         found = variable.chunking()
@@ -51,6 +52,8 @@ class Target:
 
     def __setitem__(self, key: Any, value: Any) -> None:
         values = np.asarray(value)
+        if self._rounding is not None:
+            values = self._rounding.rounded(values)
         self._variable._put(key, values)
         if self._wrote is not None:
             self._wrote(values.nbytes)
@@ -215,7 +218,8 @@ class WritingStore(WritableCFDataStore):
                 if not {"compression", "contiguous"} & given.keys():
                     given = {**self._defaults, **given}
             if self.format.startswith("NETCDF3"):
-                given = {}
+                # How it is stored has no meaning there.
+                given = {key: value for key, value in given.items() if key == "least_significant_digit"}
             elif (
                 variable.dims
                 and (self._choosing.is_asked or set(variable.dims) & set(unlimited_dims or ()))
@@ -229,9 +233,10 @@ class WritingStore(WritableCFDataStore):
                 found = self._choosing.chunks(self._group, part, dims, given)
                 given["chunksizes"] = None if found is None else found[: variable.ndim]
             made = self._group.createVariable(name, kind, variable.dims, fill_value=fill, **given)  # type: ignore[arg-type]
+        rounds = is_rounded(made)
         for key, value in attrs.items():
             _set(made, key, value, self.format)
-        return Target(made, self._wrote), variable.data
+        return Target(made, self._wrote, rounds=rounds), variable.data
 
     def sync(self) -> None:
         """Nothing: xarray calls this before it computes values later, and only a complete file gets its name."""
@@ -251,6 +256,12 @@ class WritingStore(WritableCFDataStore):
     def abandon(self) -> None:
         """Closes the file without completing it: a new file is discarded."""
         root(self._group)._abandon()
+
+
+def is_rounded(variable: Any) -> bool:
+    """Whether values are rounded when they are written, as netCDF4-python does: the attribute comes from an encoding, or is in
+    the file; as one of the attributes of a dataset it does nothing."""
+    return "least_significant_digit" in variable.ncattrs()
 
 
 def _into(target: Any) -> Callable[[memoryview | None], object]:

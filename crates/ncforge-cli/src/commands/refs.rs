@@ -32,16 +32,16 @@ pub(crate) fn run(args: &RefsArgs, cx: &Context<'_>) -> Result {
         cx.printer.warn(format_args!("`{}` is not in the references: {}", left_out.name, left_out.why));
     }
     let in_words = document::put("refs", &report, &args.written, cx.printer)?;
-    if in_words && args.output != Path::new("-") {
-        print(&args.output, &report, cx.printer);
+    if in_words {
+        report.notes.iter().for_each(|note| cx.printer.note(format_args!("note: {note}")));
+        if args.output != Path::new("-") {
+            print(&args.output, &report, cx.printer);
+        }
     }
     Ok(Exit::Ok)
 }
 
 fn print(output: &Path, report: &RefsReport, printer: &Printer) {
-    for note in &report.notes {
-        printer.note(format_args!("note: {note}"));
-    }
     let along = report.along.as_ref().map_or_else(String::new, |dim| format!(" along {dim}"));
     printer.note(format_args!(
         "{}{along} -> {}: {}, {} in the files, {} in the references, {:.2} s",

@@ -169,7 +169,7 @@ pub fn anatomy(path: &Path, options: &DoctorOptions, engine: &Engine) -> Result<
     let bytes = container.store().len();
     let anatomy = Anatomy {
         file: report.file.clone(),
-        format: report.format,
+        format: facts.schema().format.kind(),
         bytes,
         runs: runs(&facts, &variables, bytes),
         variables,

@@ -1,6 +1,9 @@
 //! What fixes a finding: options of `ncforge copy`, put together to one command line.
 
+use std::borrow::Cow;
 use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
 
 use crate::words::quoted;
 use ncforge::codec::FilterChain;
@@ -13,7 +16,7 @@ const MOST_SPEC: usize = 12;
 const STORING: [&str; 2] = ["--chunks auto", "--codec deflate"];
 
 /// Options of `ncforge copy` that fix something. Several make one command.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Fix {
     /// Chunk lengths for variables.
     pub chunks: Vec<(String, Vec<u64>)>,
@@ -22,13 +25,13 @@ pub struct Fix {
     /// Only these variables.
     pub vars: Vec<String>,
     /// Options without a variable: `--endian native`.
-    pub options: Vec<&'static str>,
+    pub options: Vec<Cow<'static, str>>,
 }
 
 impl Fix {
     /// An option, or several words of one; nothing for a plain copy.
     pub(super) fn option(words: &'static str) -> Self {
-        Fix { options: vec![words], ..Fix::default() }
+        Fix { options: vec![words.into()], ..Fix::default() }
     }
 
     /// A copy without options fixes it.
@@ -57,16 +60,19 @@ impl Fix {
     /// The same, in netCDF-4.
     pub(super) fn in_netcdf4(mut self, needed: bool) -> Self {
         if needed {
-            self.options.insert(0, "--format netcdf4");
+            self.options.insert(0, "--format netcdf4".into());
         }
         self
     }
 
     /// Whether it changes how a variable's values are stored.
     pub(super) fn stores_anew(&self) -> bool {
-        !self.chunks.is_empty()
-            || !self.filters.is_empty()
-            || self.options.iter().any(|o| STORING.contains(o))
+        !self.chunks.is_empty() || !self.filters.is_empty() || STORING.iter().any(|o| self.has(o))
+    }
+
+    /// Whether this option is among its options.
+    pub(super) fn has(&self, option: &str) -> bool {
+        self.options.iter().any(|o| o == option)
     }
 
     /// Both at once. What was there first stays where both say something of the same variable.
@@ -89,7 +95,7 @@ impl Fix {
         }
         for option in &other.options {
             if !self.options.contains(option) {
-                self.options.push(option);
+                self.options.push(option.clone());
             }
         }
     }
@@ -99,7 +105,7 @@ impl Fix {
     /// ```
     /// use ncforge_ops::doctor::Fix;
     /// let mut fix = Fix { chunks: vec![("tas".into(), vec![100, 8, 16])], ..Fix::default() };
-    /// fix.and(&Fix { options: vec!["--endian native"], ..Fix::default() });
+    /// fix.and(&Fix { options: vec!["--endian native".into()], ..Fix::default() });
     /// assert_eq!(
     ///     fix.command("in.nc"),
     ///     "ncforge copy in.nc in-fixed.nc --endian native --chunks tas:100,8,16"
@@ -117,9 +123,9 @@ impl Fix {
             out.push_str(option);
         }
         // `auto` and lengths of single variables cannot be asked for at once; the former covers the latter.
-        if self.chunks.len() > MOST_SPEC && !self.options.contains(&"--chunks auto") {
+        if self.chunks.len() > MOST_SPEC && !self.has("--chunks auto") {
             out.push_str(" --chunks auto");
-        } else if !self.chunks.is_empty() && !self.options.contains(&"--chunks auto") {
+        } else if !self.chunks.is_empty() && !self.has("--chunks auto") {
             let list: Vec<String> = (self.chunks.iter())
                 .map(|(var, lens)| {
                     let lens: Vec<String> = lens.iter().map(u64::to_string).collect();

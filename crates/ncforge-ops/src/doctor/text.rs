@@ -108,7 +108,7 @@ fn key(r: &Report) -> String {
     let notes: Vec<String> = r.notes.iter().map(|n| n.replace(&r.file, "")).collect();
     let options = all_fixes(r).map(|fix| fix.options_text());
     let own = if r.passes == Some(true) { r.file.as_str() } else { "" };
-    format!("{:?}", (r.format, r.variables, r.passes, found, options, notes, own))
+    format!("{:?}", (&r.format, r.variables, r.passes, found, options, notes, own))
 }
 
 /// One fix for all findings of a file; `None` where no copy fixes any.

@@ -22,9 +22,7 @@ const MEANING: [&str; 9] = [
 
 /// The dimension along which files are joined: the given one, else the unlimited one of the first file, else the first
 /// whose length differs.
-pub(super) fn dimension(inputs: &Inputs<'_>, given: Option<&str>) -> Result<String> {
-    let first = (inputs.open)(0)?;
-    let schema = first.schema();
+pub(super) fn dimension(inputs: &Inputs<'_>, schema: &Schema, given: Option<&str>) -> Result<String> {
     if let Some(name) = given {
         return match schema.dims.iter().any(|d| d.name == name) {
             true => Ok(name.to_owned()),

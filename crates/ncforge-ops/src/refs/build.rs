@@ -7,6 +7,7 @@ use super::kinds::Kind;
 use super::model::{Array, Chunk, LeftOut, RefGroup, References};
 use super::options::{Fills, RefsOptions};
 use super::pieces::{Misfit, Parts, Pieces};
+use crate::unlike;
 use crate::words::bytes as in_words;
 use base64::Engine as _;
 use base64::prelude::BASE64_STANDARD;
@@ -77,6 +78,10 @@ fn notes(names: &[String], files: &[FileArrays]) -> Vec<String> {
         let more = file.notes.iter().filter(|note| !files[0].notes.contains(note));
         notes.extend(more.map(|note| format!("`{name}`: {note}")));
     }
+    let unlike =
+        files.iter().enumerate().flat_map(|(i, file)| file.unlike.iter().map(move |one| (0, i, one)));
+    let all = format!("{} files", names.len());
+    notes.extend(unlike::notes(unlike, |i| names[i].clone(), &all, ", which the references follow"));
     notes
 }
 

@@ -5,6 +5,7 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 use super::attributes;
 use super::kinds::{Kind, native};
 use super::options::RefsOptions;
+use crate::unlike::{Unlike, compare_global_attributes, unlike_names};
 use ncforge::model::{Attribute, DType, Filter, Number, Schema, UserKind, Value, Values, VarId};
 use ncforge::raw::{ChunkGrid, ChunkRecord, Place, VarLayout};
 use ncforge::{Dataset, Error, Hyperslab, Result};
@@ -28,6 +29,8 @@ pub(super) struct Wanted<'a> {
     pub(super) along: Option<&'a str>,
     /// How many files there are.
     pub(super) files: u64,
+    /// The first of them.
+    pub(super) first: &'a Dataset,
     pub(super) options: &'a RefsOptions,
 }
 
@@ -37,6 +40,8 @@ pub(super) struct FileArrays {
     /// Groups by path, with attributes.
     pub(super) groups: Vec<(String, Vec<(String, String)>)>,
     pub(super) vars: Vec<FileVar>,
+    /// Attributes in which it differs from the first file.
+    pub(super) unlike: Vec<Unlike>,
     pub(super) notes: Vec<String>,
 }
 
@@ -132,7 +137,21 @@ pub(super) fn file(dataset: &Dataset, wanted: &Wanted<'_>) -> Result<FileArrays>
             vars.push(variable(dataset, id, wanted, &mut notes)?);
         }
     }
-    Ok(FileArrays { groups, vars, notes })
+    let unlike = unlike(wanted.first.schema(), schema, wanted.options);
+    Ok(FileArrays { groups, vars, unlike, notes })
+}
+
+/// The attributes in which a file differs from the first: of groups, and of the variables that are wanted.
+fn unlike(first: &Schema, schema: &Schema, options: &RefsOptions) -> Vec<Unlike> {
+    let mut found = compare_global_attributes(first, schema, |_| false);
+    for var in first.var_ids().filter(|var| is_wanted(first, *var, options)) {
+        let Some(other) = schema.find_var(&first.var_path(var)) else { continue };
+        let (a, b) = (first.var(var), schema.var(other));
+        for name in unlike_names((first, &a.attrs), (schema, &b.attrs)) {
+            found.push(Unlike::of_var((first, var), name, (schema, b.attr(name))));
+        }
+    }
+    found
 }
 
 /// What the numbers of an enum mean; `None` for other types.

@@ -55,14 +55,16 @@ fn joined(
     let bytes = |name: &String| std::fs::metadata(name).map_or(0, |m| m.len());
     let sizes: Vec<u64> = inputs.names.iter().map(bytes).collect();
     progress.begin("references", sizes.iter().sum());
+    let first = (inputs.open)(0)?;
     let along = match (count, &options.along) {
         (1, None) => None,
-        _ => Some(agree::dimension(inputs, options.along.as_deref())?),
+        _ => Some(agree::dimension(inputs, first.schema(), options.along.as_deref())?),
     };
-    let wanted = Wanted { along: along.as_deref(), files: count as u64, options };
+    let wanted = Wanted { along: along.as_deref(), files: count as u64, first: &first, options };
     let found = side_by_side(threads, count, |i| {
         check_stop(progress, "making references")?;
-        let found = gather::file(&(inputs.open)(i)?, &wanted);
+        let dataset = if i == 0 { first.clone() } else { (inputs.open)(i)? };
+        let found = gather::file(&dataset, &wanted);
         progress.advance(sizes[i]);
         found
     });

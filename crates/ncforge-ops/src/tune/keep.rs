@@ -6,13 +6,13 @@
 //! ncforge's engine asks for the row of the loop that it sees; in netCDF-C people set the cache by hand ([`CacheAdvice`]).
 
 pub use ncforge::raw::{Row, sharing};
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use super::pattern::Pattern;
 
 /// What users of netCDF-C can set to read without decoding chunks twice:
 /// `nc_set_var_chunk_cache(ncid, varid, size, slots, preemption)`.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct CacheAdvice {
     /// The reads: `series`, or `series, map`.
     pub read: String,

@@ -1,11 +1,11 @@
 //! Reads that other chunks or filters make slower.
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use crate::words::seconds;
 
 /// A read that a copy makes slower.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Slower {
     /// The read.
     pub read: String,

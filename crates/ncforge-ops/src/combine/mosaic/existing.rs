@@ -7,11 +7,12 @@
 use std::path::Path;
 
 use super::super::scheme::{Scheme, may_differ};
-use super::attrs::{Unlike, compare_attributes, compare_global_attributes};
+use super::attrs::compare_attributes;
 use super::facts::DimKind;
 use super::types::{attributes_in, same_type, type_in};
 use crate::copy::Names;
 use crate::intact::{check_undamaged, check_whole};
+use crate::unlike::{Unlike, compare_global_attributes};
 use ncforge::model::{DType, DimId, Format, GroupId, Schema, TypeId, Values, VarId};
 use ncforge::raw::{ChunkGrid, unravel};
 use ncforge::{Buffer, Dataset, Engine, Error, Hyperslab, Result};

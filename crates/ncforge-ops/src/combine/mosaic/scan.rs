@@ -4,8 +4,9 @@ use std::sync::OnceLock;
 
 use super::super::scheme::{Header, Place, Scheme, may_differ};
 use super::super::tiles::{Seen, Tiles};
-use super::attrs::{Conflicts, Unlike, compare_attributes, compare_global_attributes};
+use super::attrs::{Conflicts, compare_attributes};
 use crate::intact::{check_undamaged, check_whole};
+use crate::unlike::{Unlike, compare_global_attributes};
 use ncforge::model::{Filter, Schema, Skipped, VarId};
 use ncforge::raw::{Element, Place as Stored};
 use ncforge::{Dataset, Engine, Error, Result};

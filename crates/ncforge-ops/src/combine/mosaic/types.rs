@@ -8,11 +8,6 @@ pub(super) fn same_type(a: (&Schema, DType), b: (&Schema, DType)) -> bool {
     user_types::same_type(a, b, Offsets::MustAgree)
 }
 
-/// Whether two attributes of one name say the same.
-pub(super) fn same_attribute((sa, a): (&Schema, &Attribute), (sb, b): (&Schema, &Attribute)) -> bool {
-    a.name == b.name && a.values == b.values && same_type((sa, a.dtype), (sb, b.dtype))
-}
-
 /// The type of `whole` that is the same as one of another description, in the group of the same path.
 pub(super) fn type_in(whole: &Schema, (other, id): (&Schema, TypeId)) -> Option<TypeId> {
     let own = other.types.get(id.0)?;
@@ -43,6 +38,7 @@ pub(super) fn attributes_in(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::unlike::same_attribute;
     use ncforge::model::{Atomic, Field, Format, UserKind, UserType, Values};
 
     /// A compound type with an enum, after `before` other types.

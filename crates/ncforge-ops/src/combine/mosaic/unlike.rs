@@ -1,26 +1,17 @@
 //! Attributes in which tiles differ from each other, or from the file into which they are put: errors, notes, and which tiles
 //! have something that the output lacks.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::path::Path;
 
 use super::super::left_out::LeftOut;
 use super::super::options::CombineOptions;
 use super::super::tiles::Tiles;
-use super::attrs::{Conflicts, Unlike, compare_one, widen};
+use super::attrs::{Conflicts, compare_one, widen};
 use super::scan::Scanned;
+use crate::unlike::Unlike;
 use ncforge::model::Schema;
 use ncforge::{Error, Result};
-
-/// An attribute that differs: an example, and in how many tiles.
-struct Group<'a> {
-    /// The tile that has what the output has.
-    with: usize,
-    /// The first tile that has it otherwise.
-    tile: usize,
-    example: &'a Unlike,
-    count: usize,
-}
 
 /// Compares the attributes of all tiles: an error where the meaning of values differs. The first `head_vars` variables of
 /// `schema` are the first tile's.
@@ -54,20 +45,11 @@ pub(super) fn attributes(
     let of_place = |unlike: &Unlike| is_split && unlike.name == "domain_decomposition";
     let global = scanned.iter().enumerate().flat_map(|(i, one)| one.global.iter().map(move |a| (0, i, a)));
     let of_vars = all.iter().flat_map(|(with, tile, c)| c.others.iter().map(|a| (*with, *tile, a)));
-    let mut found: BTreeMap<&str, Group<'_>> = BTreeMap::new();
-    for (with, tile, unlike) in global.chain(of_vars).filter(|(.., unlike)| !of_place(unlike)) {
-        left_out.add(tile, format!("the {}", unlike.what));
-        let first = Group { with, tile, example: unlike, count: 0 };
-        found.entry(&unlike.what).or_insert(first).count += 1;
-    }
+    let found: Vec<_> = global.chain(of_vars).filter(|(.., unlike)| !of_place(unlike)).collect();
+    found.iter().for_each(|(_, tile, unlike)| left_out.add(*tile, format!("the {}", unlike.what)));
     let taken = if options.into_existing.is_none() { ", which the output follows" } else { "" };
-    notes.extend(found.into_values().map(|group| {
-        let Group { with, tile, example, count } = group;
-        let (first, other) = (format!("`{}`", tiles.name(with)), format!("`{}`", tiles.name(tile)));
-        let differ = if count == 1 { "differs" } else { "differ" };
-        let values = example.values(&first, &other);
-        format!("{values}; {count} of {} tiles {differ} from the first{taken}", tiles.len())
-    }));
+    let all = format!("{} tiles", tiles.len());
+    notes.extend(crate::unlike::notes(found.into_iter(), |tile| tiles.name(tile), &all, taken));
     Ok(())
 }
 

@@ -1,0 +1,144 @@
+//! Reports as text that others keep, and reports again: Python checks files one by one, also in other processes, and prints all
+//! of them together as the command does.
+
+use serde::{Deserialize, Serialize};
+
+use super::finding::Finding;
+use super::fix::Fix;
+use super::rule::Severity;
+use super::rules::rules;
+use super::{ReaderCache, Report};
+use crate::tune::{CacheAdvice, Slower};
+use ncforge::{Error, Result};
+
+#[derive(Serialize, Deserialize)]
+struct Kept {
+    file: String,
+    format: String,
+    findings: Vec<KeptFinding>,
+    passes: Option<bool>,
+    cache: ReaderCache,
+    variables: usize,
+    bytes_read: u64,
+    notes: Vec<String>,
+}
+
+/// A finding with the code of its rule.
+#[derive(Serialize, Deserialize)]
+struct KeptFinding {
+    code: String,
+    var: Option<String>,
+    message: String,
+    weight: f64,
+    severity: Severity,
+    cost: f64,
+    fix: Option<Fix>,
+    slower: Vec<Slower>,
+    cache: Option<CacheAdvice>,
+    files: Vec<String>,
+}
+
+impl From<Finding> for KeptFinding {
+    fn from(f: Finding) -> Self {
+        // JSON has no other numbers.
+        let finite = |x: f64| x.max(f64::MIN).min(f64::MAX);
+        KeptFinding {
+            code: f.rule.code.to_owned(),
+            var: f.var,
+            message: f.message,
+            weight: finite(f.weight),
+            severity: f.severity,
+            cost: finite(f.cost),
+            fix: f.fix,
+            slower: f.slower,
+            cache: f.cache,
+            files: f.files,
+        }
+    }
+}
+
+impl KeptFinding {
+    fn restored(self) -> Result<Finding> {
+        let rule = rules().find(|r| r.code == self.code);
+        Ok(Finding {
+            rule: rule.ok_or_else(|| Error::Invalid(format!("there is no rule {}", self.code)))?,
+            var: self.var,
+            message: self.message,
+            weight: self.weight,
+            severity: self.severity,
+            cost: self.cost,
+            fix: self.fix,
+            slower: self.slower,
+            cache: self.cache,
+            files: self.files,
+        })
+    }
+}
+
+impl Report {
+    /// The report as text, for [`Report::restored`].
+    pub fn kept(&self) -> String {
+        let report = self.clone();
+        let kept = Kept {
+            file: report.file,
+            format: report.format,
+            findings: report.findings.into_iter().map(KeptFinding::from).collect(),
+            passes: report.passes,
+            cache: report.cache,
+            variables: report.variables,
+            bytes_read: report.bytes_read,
+            notes: report.notes,
+        };
+        serde_json::to_string(&kept).expect("text and numbers are JSON")
+    }
+
+    /// The report that was kept as this text.
+    ///
+    /// # Errors
+    /// [`Error::Invalid`] if it is no such text.
+    pub fn restored(text: &str) -> Result<Self> {
+        let kept: Kept =
+            serde_json::from_str(text).map_err(|e| Error::Invalid(format!("this is no report: {e}")))?;
+        Ok(Report {
+            file: kept.file,
+            format: kept.format,
+            findings: kept.findings.into_iter().map(KeptFinding::restored).collect::<Result<_>>()?,
+            passes: kept.passes,
+            cache: kept.cache,
+            variables: kept.variables,
+            bytes_read: kept.bytes_read,
+            notes: kept.notes,
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn reports_are_the_same_again() {
+        let rule = rules().next().unwrap();
+        let mut finding = Finding::new(rule, Some("g/tas"), "a \"message\"".into());
+        finding.weight = f64::INFINITY;
+        finding.slower = vec![Slower { read: "map".into(), now: 0.25, then: 3.0 }];
+        let mut fix = Fix::option("--endian native");
+        fix.and(&Fix::chunks("g/tas", &[100, 8]));
+        finding.fix = Some(fix);
+        let report = Report {
+            file: "a.nc".into(),
+            format: "netCDF-4".into(),
+            findings: vec![finding],
+            passes: Some(false),
+            cache: ReaderCache::default(),
+            variables: 3,
+            bytes_read: 1 << 40,
+            notes: vec!["a note".into()],
+        };
+        let again = Report::restored(&report.kept()).unwrap();
+        let text = |r: Report| super::super::text(&[r], &super::super::Plain);
+        assert_eq!(super::super::json(&report), super::super::json(&again));
+        assert_eq!(text(report), text(again));
+        assert!(Report::restored("{}").is_err());
+    }
+}
