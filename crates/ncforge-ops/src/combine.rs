@@ -44,8 +44,11 @@ use std::path::{Path, PathBuf};
 
 use serde::Serialize;
 
-use crate::copy::{CopyOptions, CopyReport, Elsewhere, Encoder, Lasting, Plan, copy_of, engine_below};
+use crate::copy::{
+    CopyOptions, CopyReport, Elsewhere, Encoder, Lasting, Plan, copy_of, engine_below, hidden,
+};
 use crate::progress::Progress;
+use ncforge::model::Format;
 use ncforge::{Engine, Error, Result};
 
 use self::files::Found;
@@ -124,7 +127,7 @@ struct Ready {
 
 fn prepare(tiles: &[PathBuf], output: &Path, options: &CombineOptions, engine: &Engine) -> Result<Ready> {
     let small = engine_below(engine)?;
-    let mut whole = mosaic(files::find(tiles)?, output, options, engine, &small)?;
+    let mut whole = mosaic(files::find(tiles, options.exact)?, output, options, engine, &small)?;
     let (copy, why) = storage::decide(&mut whole, &options.chunks, &options.copy)?;
     let schema = &whole.schema;
     let reasons = schema
@@ -248,6 +251,10 @@ fn run(
     copy.verify |= options.delete_tiles;
     let lasting = if options.delete_tiles { Lasting::Durable } else { Lasting::Relaxed };
     let report = copy_of(&whole, output, &copy, engine, progress, lasting, elsewhere)?;
+    let made = [Format::Netcdf4, Format::Netcdf4Classic].into_iter().find(|f| f.kind() == report.format);
+    for what in made.iter().flat_map(|f| hidden(&whole.schema, *f)) {
+        (0..whole.tiles.len()).for_each(|tile| whole.left_out.add(tile, what.clone()));
+    }
     let (tiles_removed, tiles_kept) = match options.delete_tiles && report.verified && !report.was_complete {
         true => whole.left_out.remove_others(whole.tiles.paths(), options)?,
         false => (0, Vec::new()),

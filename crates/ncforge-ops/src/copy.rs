@@ -35,6 +35,7 @@ mod coded;
 mod complete;
 mod elsewhere;
 mod engine;
+mod hidden;
 mod history;
 pub(crate) mod identity;
 mod journal;
@@ -75,6 +76,7 @@ use self::planned::Memory;
 
 pub use elsewhere::{Elsewhere, EncodedChunks, Encoder, GroupId};
 pub(crate) use engine::engine_below;
+pub(crate) use hidden::hidden;
 pub use history::history_line;
 pub(crate) use lasting::Lasting;
 pub use options::{Chunks, Codec, CopyOptions, Names, Switches};

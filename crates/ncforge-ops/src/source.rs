@@ -37,6 +37,10 @@ pub(crate) trait Source: Sync {
     }
     /// The files behind it: what a journal belongs to.
     fn files(&self) -> Vec<PathBuf>;
+    /// What a person should know of the files: how what they hold is read, where that is otherwise than it stands there.
+    fn notes(&self) -> Vec<String> {
+        Vec::new()
+    }
     /// The engine that reads.
     fn engine(&self) -> &Engine;
     /// The file that the offsets of layouts point into, where all variables lie in one.
@@ -113,6 +117,10 @@ impl Source for Dataset {
 
     fn files(&self) -> Vec<PathBuf> {
         vec![self.path().to_owned()]
+    }
+
+    fn notes(&self) -> Vec<String> {
+        self.container().notes()
     }
 
     fn engine(&self) -> &Engine {

@@ -24,6 +24,19 @@ pub fn detect(store: &dyn ReadStore) -> Result<bool> {
     superblock::find(store).map(|at| at.is_some())
 }
 
+/// Whether netCDF-4 files use attributes of this name for themselves. No program shows those to its users, so that users
+/// cannot have attributes of their own under such names, which classic files can.
+///
+/// ```
+/// use ncforge::raw::netcdf4::is_hidden;
+///
+/// assert!(is_hidden("_NCProperties") && is_hidden("CLASS"));
+/// assert!(!is_hidden("_FillValue") && !is_hidden("units"));
+/// ```
+pub fn is_hidden(attribute: &str) -> bool {
+    read::attrs::is_hidden(attribute.as_bytes())
+}
+
 /// Opens a netCDF-4 file (or a plain HDF5 file) for reading.
 ///
 /// ```no_run

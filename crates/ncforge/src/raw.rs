@@ -17,5 +17,5 @@ pub mod classic {
 
 /// NetCDF-4 files as HDF5 and netCDF's conventions define them.
 pub mod netcdf4 {
-    pub use crate::netcdf4::{Alignment, CreateOptions, create, detect, open, open_mut};
+    pub use crate::netcdf4::{Alignment, CreateOptions, create, detect, is_hidden, open, open_mut};
 }

@@ -13,7 +13,7 @@ use std::path::PathBuf;
 
 use ncforge::model::VarId;
 use ncforge::{Engine, EngineOptions, Error, Schema};
-use ncforge_ops::combine::{CombineRequest, combine, plan};
+use ncforge_ops::combine::{CombineOptions, CombineRequest, combine, plan};
 
 use self::hints::Hints;
 use super::combine::report;
@@ -31,6 +31,8 @@ pub(crate) use rebuild_nemo::run as rebuild_nemo;
 /// A combination that a front-end asks for.
 struct Translated {
     tiles: Vec<PathBuf>,
+    /// Whether these are all: others are not searched for.
+    exact: bool,
     output: PathBuf,
     request: CombineRequest,
     /// What it says to do about a failure.
@@ -51,7 +53,7 @@ struct Translated {
 fn run(asked: &Translated, cx: &Context<'_>) -> Result {
     let Translated { tiles, output, .. } = asked;
     page::check_folder(output)?;
-    let options = &asked.request.options(output)?;
+    let options = &CombineOptions { exact: asked.exact, ..asked.request.options(output)? };
     let engine = engine(asked, cx)?;
     let progress = match asked.silent {
         true => Reporter::new(ProgressKind::None, "combine"),

@@ -26,10 +26,12 @@ pub(crate) struct Found {
 }
 
 /// A URL: the objects that match it. Several words: those files, each once. One pattern with `*`, `?`
-/// or `[`: what matches it. One file: it and its kin. One name that is no file: the tiles of that base name.
-pub(crate) fn find(words: &[PathBuf]) -> Result<Found> {
+/// or `[`: what matches it. One file: it and its kin. One name that is no file: the tiles of that base name. With `exact`
+/// one word is a file, as each of several is.
+pub(crate) fn find(words: &[PathBuf], exact: bool) -> Result<Found> {
     match words {
         [] => Err(Error::Invalid("no tiles were named".into())),
+        all if exact => these(all),
         [one] if url_of(one).is_some() => {
             let pattern = one.to_string_lossy();
             let found = remote::glob(&pattern, &RemoteOptions::of_process())?;
@@ -55,22 +57,26 @@ pub(crate) fn find(words: &[PathBuf]) -> Result<Found> {
             }
             Ok(Found { files, searched: true, named: None })
         }
-        several => {
-            let mut seen = BTreeSet::new();
-            let mut files = Vec::new();
-            for path in several {
-                let id = match url_of(path) {
-                    Some(_) => path.clone(),
-                    None => std::fs::canonicalize(path)
-                        .map_err(|e| Error::io("open", path.display().to_string(), e))?,
-                };
-                if seen.insert(id) {
-                    files.push(path.clone());
-                }
+        several => these(several),
+    }
+}
+
+/// These files, each once.
+fn these(paths: &[PathBuf]) -> Result<Found> {
+    let mut seen = BTreeSet::new();
+    let mut files = Vec::new();
+    for path in paths {
+        let id = match url_of(path) {
+            Some(_) => path.clone(),
+            None => {
+                std::fs::canonicalize(path).map_err(|e| Error::io("open", path.display().to_string(), e))?
             }
-            Ok(Found { files: sorted(files), searched: false, named: None })
+        };
+        if seen.insert(id) {
+            files.push(path.clone());
         }
     }
+    Ok(Found { files: sorted(files), searched: false, named: None })
 }
 
 /// Bytes `from..to` of a file's name that are its number.
@@ -215,9 +221,13 @@ mod tests {
         }
         let names = |found: Found| found.files.iter().map(|p| name_of(p)).collect::<Vec<_>>();
         let want = ["a_0009.nc", "a_0010.nc", "a_12345.nc"];
-        assert_eq!(names(find(&[dir.path().join("a_0010.nc")]).unwrap()), want);
-        assert_eq!(names(find(&[dir.path().join("a")]).unwrap()), want);
-        assert_eq!(names(find(&[dir.path().join("a_*[0-9].nc")]).unwrap()), want);
-        assert_eq!(find(&[dir.path().join("none")]).unwrap_err().exit_code(), 4);
+        let found = |name: &str, exact| find(&[dir.path().join(name)], exact);
+        for name in ["a_0010.nc", "a", "a_*[0-9].nc"] {
+            assert_eq!(names(found(name, false).unwrap()), want, "{name}");
+        }
+        assert_eq!(names(found("a_0010.nc", true).unwrap()), ["a_0010.nc"]);
+        for (name, exact) in [("none", false), ("none", true), ("a", true), ("a_*.nc", true)] {
+            assert_eq!(found(name, exact).unwrap_err().exit_code(), 4, "{name}");
+        }
     }
 }

@@ -46,6 +46,8 @@ pub enum TileChunks {
 pub struct CombineOptions {
     /// How tiles tell their place.
     pub scheme: SchemeChoice,
+    /// Whether the files named are all: one alone does not stand for others of its name, and no name is a pattern.
+    pub exact: bool,
     /// What stands where no tile is.
     pub holes: Holes,
     /// Whether tiles that should exist may be missing.

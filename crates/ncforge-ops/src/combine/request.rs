@@ -110,6 +110,7 @@ impl CombineRequest {
         let copy = self.run.options(self.coding.options()?)?;
         Ok(CombineOptions {
             scheme: self.scheme()?,
+            exact: false,
             holes: self.holes,
             allow_missing: self.allow_missing,
             allow_ragged: self.allow_ragged,

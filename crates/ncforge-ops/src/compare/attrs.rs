@@ -6,6 +6,7 @@ use super::difference::{Comparison, Difference, Kind};
 use super::values::element::{Equality, format_element, same_value};
 use crate::user_types::{Offsets, same_type};
 use ncforge::model::{Attribute, DType, Schema, Values};
+use ncforge::raw::netcdf4::is_hidden;
 
 /// Compares the attributes of two owners; `path` is the owner's (empty for the root group).
 pub(super) fn compare_attributes(
@@ -26,6 +27,7 @@ pub(super) fn compare_attributes(
     for x in a {
         match theirs.get(x.name.as_str()) {
             _ if free.contains(&x.name.as_str()) => {}
+            None if cannot_have(sb, x) => out.notes.push(only_in("first", &full(&x.name), "second")),
             None => out.differences.push(
                 Difference::new(Kind::Missing, full(&x.name), "only in the first file")
                     .sides(show(sa, x), None),
@@ -34,6 +36,10 @@ pub(super) fn compare_attributes(
         }
     }
     for y in b.iter().filter(|y| !ours.contains_key(y.name.as_str()) && !free.contains(&y.name.as_str())) {
+        if cannot_have(sa, y) {
+            out.notes.push(only_in("second", &full(&y.name), "first"));
+            continue;
+        }
         out.differences.push(
             Difference::new(Kind::Missing, full(&y.name), "only in the second file").sides(None, show(sb, y)),
         );
@@ -48,6 +54,17 @@ pub(super) fn compare_attributes(
                 .sides(x.join(" "), y.join(" ")),
         );
     }
+}
+
+/// Whether a file cannot have an attribute, which a copy of another leaves out for that.
+fn cannot_have(s: &Schema, x: &Attribute) -> bool {
+    !s.format.is_classic() && is_hidden(&x.name)
+}
+
+fn only_in(which: &str, path: &str, other: &str) -> String {
+    format!(
+        "the attribute `{path}` is only in the {which} file: the {other} is a netCDF-4 file, which has this name for itself"
+    )
 }
 
 fn compare_one(

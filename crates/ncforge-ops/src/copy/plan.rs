@@ -15,6 +15,8 @@
 
 mod wording;
 
+use std::collections::HashSet;
+
 use self::wording::{describe_place, describe_storage};
 use super::options::CopyOptions;
 use super::planned::{HEAP_ELEMENT, Memory, Plan, Rounding, Route, Totals, VarPlan, VarWork};
@@ -67,7 +69,7 @@ pub(crate) fn plan_with(
     };
     let Decided { notes: more, mut choices, mut codecs } =
         decide(&mut schema, source, &vars, options, &rounded, recorded)?;
-    notes.extend(more.into_iter().chain(of_rounding));
+    notes.extend(said_of(source, &vars).into_iter().chain(more).chain(of_rounding));
     let mut chosen = recorded.clone();
     for (path, c) in &choices {
         chosen.chunks.entry(path.clone()).or_insert_with(|| c.chunks.clone());
@@ -121,6 +123,18 @@ pub(crate) fn plan_with(
         skip_fill: options.switches.skip_fill,
         chosen,
     })
+}
+
+/// What is to be known of the source, but for variables that are not copied.
+fn said_of(source: &dyn Source, vars: &[Moved]) -> Vec<String> {
+    let schema = source.schema();
+    let copied: HashSet<VarId> = vars.iter().map(|m| m.from).collect();
+    let others = schema.var_ids().filter(|v| !copied.contains(v));
+    let others: Vec<String> =
+        others.map(|v| format!("`/{}` ", schema.var_path(v).trim_start_matches('/'))).collect();
+    let mut notes = source.notes();
+    notes.retain(|note| !others.iter().any(|name| note.starts_with(name)));
+    notes
 }
 
 struct Planner<'a> {

@@ -3,6 +3,7 @@
 
 use std::collections::BTreeSet;
 
+use super::hidden::leave_out;
 use super::options::{CopyOptions, Names};
 use crate::profile::Profile;
 use ncforge::model::{
@@ -76,7 +77,9 @@ pub(crate) fn translate(source: &Schema, path: &str, options: &CopyOptions) -> R
         .enumerate()
         .map(|(i, &from)| Moved { from, to: VarId(i), values: with_values.contains(&from) })
         .collect();
-    let notes = source.skipped.iter().map(|s| format!("`{}` is not copied: {}", s.path, s.why)).collect();
+    let skipped = source.skipped.iter();
+    let mut notes = skipped.map(|s| format!("`{}` is not copied: {}", s.path, s.why)).collect();
+    leave_out(&mut schema, &mut notes);
     Ok(Translation { schema, vars, notes })
 }
 

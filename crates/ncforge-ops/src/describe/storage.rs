@@ -85,6 +85,7 @@ pub fn storage(container: &dyn Container) -> FileStorage {
     });
     let sum = |of: fn(&VarStorage) -> u64| vars.iter().map(of).fold(0, u64::saturating_add);
     let mut notes = container.notes();
+    notes.extend(free_bytes(container, &vars));
     notes.extend(zipped.iter().flat_map(ZippedStorage::notes));
     FileStorage {
         file_bytes: zipped.as_ref().map_or_else(|| container.store().len(), |p| p.file_bytes),
@@ -97,6 +98,13 @@ pub fn storage(container: &dyn Container) -> FileStorage {
         notes,
         zipped,
     }
+}
+
+/// Says how many bytes a classic file has between its header and its data, if there are some.
+fn free_bytes(container: &dyn Container, vars: &[VarStorage]) -> Option<String> {
+    let header = container.metadata_bytes().filter(|_| container.schema().format.is_classic())?;
+    let first = vars.iter().filter_map(|v| v.offset).min()?;
+    (first > header).then(|| format!("{} bytes are free between the header and the data", first - header))
 }
 
 fn elements(shape: &[u64]) -> u64 {

@@ -53,6 +53,10 @@ impl Source for Window<'_> {
         vec![self.whole.path().to_owned()]
     }
 
+    fn notes(&self) -> Vec<String> {
+        self.whole.container().notes()
+    }
+
     fn engine(&self) -> &Engine {
         self.whole.engine()
     }

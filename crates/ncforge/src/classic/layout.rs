@@ -179,11 +179,6 @@ impl Layout {
         parts
     }
 
-    /// Byte offset of the first data, if there are variables.
-    pub(super) fn first_data(&self) -> Option<u64> {
-        self.vars.iter().map(|e| e.begin).min()
-    }
-
     /// End of the fixed variables with their padding; the header's end when there are none.
     pub(super) fn fixed_end(&self) -> u64 {
         self.vars.iter().filter(|e| !e.record).map(|e| e.begin + e.padded()).max().unwrap_or(self.header)

@@ -151,11 +151,6 @@ fn describe(
             "the record count is left open (a stream); {records} whole records were counted from the file's size"
         ));
     }
-    if let Some(first) = layout.first_data()
-        && first > layout.header
-    {
-        notes.push(format!("{} bytes are free between the header and the data", first - layout.header));
-    }
     if data_end > file_len {
         notes.push(format!(
             "the file is {} bytes shorter than its header says; missing values read as zero",

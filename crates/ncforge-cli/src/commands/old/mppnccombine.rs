@@ -83,7 +83,6 @@ pub(crate) fn run(args: &OldArgs, cx: &Context<'_>) -> Result {
     let tile = Dataset::open(&tiles[0])?;
     let first = tile.schema().format;
     let memory = blocking.map(|k| blocked(tile.schema(), tiles.len() as u64, k));
-    let tiles = literal(tiles);
     let format = match (format, level) {
         (Some(Format::Cdf2), Some(_)) => return Err(words.wrong("-64 and -d exclude each other")),
         (Some(f), _) => Some(f),
@@ -112,6 +111,7 @@ pub(crate) fn run(args: &OldArgs, cx: &Context<'_>) -> Result {
     };
     let asked = Translated {
         tiles,
+        exact: true,
         output: output.clone(),
         request,
         hints: &HINTS,
@@ -127,17 +127,6 @@ pub(crate) fn run(args: &OldArgs, cx: &Context<'_>) -> Result {
         cx.printer.note(format_args!("mppnccombine: {} KiB of memory at most", peak_kib()));
     }
     Ok(done)
-}
-
-/// These files and no others: of one file, [`combine`](ncforge_ops::combine::combine) would also take those with other
-/// numbers.
-fn literal(mut tiles: Vec<PathBuf>) -> Vec<PathBuf> {
-    if let [one] = &tiles[..]
-        && one.exists()
-    {
-        tiles.push(one.clone());
-    }
-    tiles
 }
 
 /// The memory for `k` records of all variables at a time; with 0 as many as there are, and never more than that.

@@ -92,6 +92,7 @@ pub(crate) fn run(args: &OldArgs, cx: &Context<'_>) -> Result {
     let tiles = vec![tile];
     let asked = Translated {
         tiles,
+        exact: false,
         output,
         request,
         hints: &OF_NEMO,

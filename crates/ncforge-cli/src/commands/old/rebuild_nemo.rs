@@ -115,6 +115,7 @@ pub(crate) fn run(args: &OldArgs, cx: &Context<'_>) -> Result {
     let output = PathBuf::from(format!("{base}.nc"));
     let translated = Translated {
         tiles,
+        exact: true,
         output,
         request,
         hints: &OF_NEMO,

@@ -45,6 +45,7 @@ pub(crate) fn build(
     let head_vars = head.schema.vars.len();
     unlike::attributes(&tiles, &mut schema, &scanned, head_vars, options, &mut notes, &mut left_out)?;
     notes.extend(unlike::unsupported(&tiles, &schema, &scanned, &mut left_out)?);
+    notes.extend(said(&tiles, &scanned));
     let found = dims::dims(&tiles, &mut schema, &scanned, &maps, options)?;
     notes.extend(found.notes);
     let facts: Vec<Facts> = found
@@ -138,6 +139,19 @@ fn tiles_among(
         .collect();
     tiles.retain(&scanned.iter().map(Option::is_some).collect::<Vec<_>>());
     (scanned.into_iter().flatten().collect(), notes)
+}
+
+/// What the tiles' formats say of how they are read: each once, of the first tile of which it is said.
+fn said(tiles: &Tiles, scanned: &[Scanned]) -> Vec<String> {
+    let mut found: BTreeMap<&str, (usize, usize)> = BTreeMap::new();
+    for (tile, one) in scanned.iter().enumerate() {
+        one.notes.iter().for_each(|note| found.entry(note).or_insert((tile, 0)).1 += 1);
+    }
+    let words = |(note, (tile, count)): (&str, (usize, usize))| match count {
+        1 => format!("`{}`: {note}", tiles.name(tile)),
+        n => format!("`{}` and {}: {note}", tiles.name(tile), many(n as u64 - 1, "other tile")),
+    };
+    found.into_iter().map(words).collect()
 }
 
 /// Numbers of the tiles that should exist and were not given. An error if that is not allowed, or if the tiles do not

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::scan::{First, Form, Scanned, form};
+use super::scan::{First, Form, Held, Scanned, held};
 use super::{DimKind, From, Mosaic};
 use ncforge::codec::CodecChain;
 use ncforge::model::VarId;
@@ -30,12 +30,12 @@ fn layout(mosaic: &Mosaic, first: &First, scanned: &[Scanned], v: VarId) -> Resu
     };
     let alike = v.0 < first.stored.len()
         && tiles.all(|t| scanned[t].schema.is_none() && !scanned[t].stored_differently.contains(&v));
-    let (form, element) = match alike {
+    let Held { form, element, .. } = match alike {
         true => first.stored[v.0].clone(),
         false => {
             let own = mosaic.facts[some].var(v).unwrap_or(v);
-            let (form, element) = form(&mosaic.tiles, some, own)?;
-            (form, if element.heap { element } else { element.in_memory() })
+            let held = held(&mosaic.tiles, some, own)?;
+            Held { element: if held.element.heap { held.element } else { held.element.in_memory() }, ..held }
         }
     };
     let place = match form {

@@ -1,7 +1,7 @@
 //! What stands in the holes of a variable.
 
 use super::super::options::Holes;
-use ncforge::model::{Atomic, DType, Number, Schema, VarId};
+use ncforge::model::{Atomic, DType, Number, Schema, UserKind, Value, Values, VarId};
 
 /// One element in native order: `_FillValue`, else `missing_value`, else what the type has by default, at the
 /// variable's own precision; or zeros. `None` for heap types.
@@ -25,6 +25,35 @@ pub(crate) fn fill_of(schema: &Schema, v: VarId, holes: Holes) -> Option<Vec<u8>
         }
     }
     schema.default_fill(var.dtype)
+}
+
+/// What stands in the holes of a variable of a heap type: `_FillValue`, else what netCDF reads where nothing was written,
+/// which is empty text, and rows of no elements.
+pub(crate) fn heap_fill_of(schema: &Schema, v: VarId) -> Value {
+    let var = schema.var(v);
+    match var.attr("_FillValue").filter(|a| a.dtype == var.dtype).map(|a| &a.values) {
+        Some(Values::Heap(values)) if values.len() == 1 => values[0].clone(),
+        _ => empty(schema, var.dtype),
+    }
+}
+
+/// Empty text, a row of no elements, zeros.
+fn empty(schema: &Schema, dtype: DType) -> Value {
+    if let Some(size) = schema.fixed_size(dtype) {
+        return Value::Fixed(vec![0; size]);
+    }
+    let DType::User(id) = dtype else { return Value::String(Some(Vec::new())) };
+    match &schema.user_type(id).kind {
+        UserKind::Vlen { base } if schema.is_heap(*base) => Value::HeapRow(Vec::new()),
+        UserKind::Compound { fields, .. } => {
+            let entries = fields.iter().flat_map(|f| {
+                let count: usize = f.shape.iter().map(|&n| n as usize).product();
+                std::iter::repeat_n(empty(schema, f.dtype), count)
+            });
+            Value::Compound(entries.collect())
+        }
+        _ => Value::Row(Vec::new()),
+    }
 }
 
 /// The element of another type that says the same; the nearest float for a double that is meant for floats.

@@ -4,9 +4,10 @@ use std::ops::Range;
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use super::fill::heap_fill_of;
 use super::{DimKind, From, Mosaic};
 use crate::source::{RawChunk, Source, VarGroup};
-use ncforge::model::{Format, Schema, Value, Values, VarId};
+use ncforge::model::{Format, Schema, Values, VarId};
 use ncforge::raw::{ChunkGrid, Place, Region, VarLayout, unravel};
 use ncforge::{Engine, Error, Hyperslab, Result};
 
@@ -200,11 +201,7 @@ impl Source for Mosaic {
             return Ok(Values::Fixed(bytes));
         }
         self.check(v, slab)?;
-        let hole = match var.attr("_FillValue").map(|a| &a.values) {
-            Some(Values::Heap(values)) if values.len() == 1 => values[0].clone(),
-            _ => Value::String(Some(Vec::new())),
-        };
-        let mut out = vec![hole; slab.len() as usize];
+        let mut out = vec![heap_fill_of(&self.schema, v); slab.len() as usize];
         if let Some(existing) = &self.existing {
             existing.overlay_values(v, slab, &mut out)?;
         }

@@ -38,6 +38,8 @@ pub(crate) struct Scanned {
     pub(crate) bytes: u64,
     /// What of it cannot be read, and is left out.
     pub(crate) skipped: Vec<Skipped>,
+    /// What a person should know of how it is read.
+    pub(crate) notes: Vec<String>,
 }
 
 /// What the first header said: all others are compared with it.
@@ -46,15 +48,24 @@ pub(crate) struct First {
     /// Which tile it is of.
     pub(crate) tile: usize,
     pub(crate) schema: Schema,
-    pub(crate) stored: Vec<(Form, Element)>,
+    pub(crate) stored: Vec<Held>,
 }
 
-/// Form and element of a tile's variable.
-pub(crate) fn form(tiles: &Tiles, tile: usize, v: VarId) -> Result<(Form, Element)> {
-    form_in(&tiles.open(tile)?, &tiles.name(tile), v)
+/// How a tile holds a variable: tiles that do so alike have chunks of which one is as good as another's.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Held {
+    pub(crate) form: Form,
+    pub(crate) element: Element,
+    /// What is read where nothing was written, in stored form.
+    pub(crate) fill: Vec<u8>,
 }
 
-fn form_in(dataset: &Dataset, name: &str, v: VarId) -> Result<(Form, Element)> {
+/// How a tile holds a variable.
+pub(crate) fn held(tiles: &Tiles, tile: usize, v: VarId) -> Result<Held> {
+    held_in(&tiles.open(tile)?, &tiles.name(tile), v)
+}
+
+fn held_in(dataset: &Dataset, name: &str, v: VarId) -> Result<Held> {
     let layout = dataset.container().layout(v)?;
     let form = match &layout.place {
         Stored::Contiguous { .. } | Stored::Records { .. } => Form::Runs,
@@ -65,7 +76,7 @@ fn form_in(dataset: &Dataset, name: &str, v: VarId) -> Result<(Form, Element)> {
         }
         Stored::Nowhere | Stored::Inline(_) => Form::Other,
     };
-    Ok((form, layout.element.clone()))
+    Ok(Held { form, element: layout.element.clone(), fill: layout.fill.clone() })
 }
 
 /// Reads the header of the first tile: the first file, or if the files were `searched` for the first that is a tile.
@@ -78,7 +89,7 @@ pub(crate) fn first(tiles: &Tiles, scheme: &dyn Scheme, searched: bool) -> Resul
             continue;
         }
         let name = tiles.name(tile);
-        let stored = schema.var_ids().map(|v| form_in(&dataset, &name, v)).collect::<Result<_>>()?;
+        let stored = schema.var_ids().map(|v| held_in(&dataset, &name, v)).collect::<Result<_>>()?;
         return Ok(First { tile, schema, stored });
     }
     Err(Error::Invalid("no tiles were named".into()))
@@ -153,7 +164,7 @@ impl Scan<'_> {
         let mut stored_differently = Vec::new();
         for v in schema.var_ids() {
             // Asked of all, so that what cannot be read is known before the work begins.
-            let found = form_in(dataset, &name, v)?;
+            let found = held_in(dataset, &name, v)?;
             if same && found != self.first.stored[v.0] {
                 stored_differently.push(v);
             }
@@ -167,6 +178,7 @@ impl Scan<'_> {
             stored_differently,
             bytes: dataset.container().store().len(),
             skipped: schema.skipped.clone(),
+            notes: dataset.container().notes(),
         }))
     }
 
@@ -186,6 +198,7 @@ impl Scan<'_> {
             stored_differently: other.stored_differently.clone(),
             bytes: other.bytes,
             skipped: other.skipped.clone(),
+            notes: other.notes.clone(),
         }))
     }
 }

@@ -156,10 +156,10 @@ impl VarState {
             }
         };
         let fill = match var.fill {
-            // Without filling, HDF5 returns uninitialised memory: for strings and rows these would be invalid pointers,
-            // so it refuses to create such a dataset, and netCDF-C always fills these types.
-            Fill::None if element.heap => FillValue { alloc_time, write_time: 2, value: FillKind::Default },
-            Fill::None => FillValue { alloc_time, write_time: 1, value: FillKind::Default },
+            // Filled only if set, and nothing is set: no value is written, and HDF5 reads zeros where none was. Never filled,
+            // as netCDF-C's own, HDF5 leaves there what memory happens to hold, and a copy of zeros that the source does
+            // not store would have lost them.
+            Fill::None => FillValue { alloc_time, write_time: 2, value: FillKind::Default },
             Fill::Default => FillValue { alloc_time, write_time: 2, value: FillKind::User(pattern.clone()) },
         };
         Ok(VarState { stored, element, fill, pattern, place, found: None })
