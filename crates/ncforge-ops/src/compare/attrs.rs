@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use super::difference::{Comparison, Difference, Kind};
 use super::values::element::{Equality, format_element, same_value};
-use crate::user_types::{Offsets, same_type};
+use crate::same::{Offsets, same_type};
 use ncforge::model::{Attribute, DType, Schema, Values};
 
 /// Compares the attributes of two owners; `path` is the owner's (empty for the root group).

@@ -2,6 +2,7 @@
 
 use super::types::same_attribute;
 use crate::describe::attribute_words;
+use crate::same::unlike_names;
 use ncforge::model::{Attribute, DType, GroupId, Number, Schema, VarId};
 
 /// Characters of a value that messages show.
@@ -84,29 +85,6 @@ fn shortened(text: &str) -> String {
     }
 }
 
-/// Names of the attributes in which two lists differ, in order.
-fn unlike_names<'a>(
-    (first, a): (&Schema, &'a [Attribute]),
-    (other, b): (&Schema, &'a [Attribute]),
-) -> Vec<&'a str> {
-    let same = |x: &Attribute, y: &Attribute| same_attribute((first, x), (other, y));
-    if a.len() == b.len() && a.iter().zip(b).all(|(x, y)| same(x, y)) {
-        return Vec::new();
-    }
-    let find = |list: &'a [Attribute], name: &str| list.iter().find(|x| x.name == name);
-    let agree = |name: &str| match (find(a, name), find(b, name)) {
-        (Some(x), Some(y)) => same(x, y),
-        (x, y) => x.is_none() && y.is_none(),
-    };
-    let mut names: Vec<&str> = Vec::new();
-    for x in a.iter().chain(b) {
-        if !names.contains(&x.name.as_str()) && !agree(&x.name) {
-            names.push(&x.name);
-        }
-    }
-    names
-}
-
 /// Compares the attributes of the groups that both have, but for those of the whole file that `may_differ`.
 pub(crate) fn compare_global_attributes(
     first: &Schema,
@@ -119,7 +97,7 @@ pub(crate) fn compare_global_attributes(
         let other = if g == 0 { Some(GroupId(0)) } else { tile.find_group(&path) };
         let Some(other) = other else { continue };
         let (a, b) = (&first.groups[g].attrs, &tile.groups[other.0].attrs);
-        for name in unlike_names((first, a), (tile, b)) {
+        for name in unlike_names(a, b, |x, y| same_attribute((first, x), (tile, y))) {
             if g == 0 && may_differ(name) {
                 continue;
             }
@@ -153,7 +131,7 @@ pub(super) fn compare_one(
     found: &mut Conflicts,
 ) {
     let (a, b) = (first.var(v), tile.var(other));
-    for name in unlike_names((first, &a.attrs), (tile, &b.attrs)) {
+    for name in unlike_names(&a.attrs, &b.attrs, |x, y| same_attribute((first, x), (tile, y))) {
         let (x, y) = (a.attr(name), b.attr(name));
         let spans = ["valid_min", "valid_max", "valid_range", "actual_range"].contains(&name);
         match y {
