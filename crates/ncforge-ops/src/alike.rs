@@ -33,6 +33,7 @@ use std::path::Path;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
+use crate::same::{same_objects, unlike_names};
 use ncforge::model::{Atomic, Attribute, DType, GroupId, Schema, Storage, Values, VarId};
 use ncforge::store::remote::url_of;
 use ncforge::{Dataset, OpenOptions, Result};
@@ -196,40 +197,14 @@ fn chunks(schema: &Schema) -> u64 {
 
 /// Whether two descriptions are the same but for lengths, attributes and storage.
 fn same_description(a: &Schema, b: &Schema) -> bool {
-    fn all<T>(a: &[T], b: &[T], same: impl Fn(&T, &T) -> bool) -> bool {
-        a.len() == b.len() && a.iter().zip(b).all(|(a, b)| same(a, b))
-    }
-    a.format == b.format
-        && a.types == b.types
-        && all(&a.groups, &b.groups, |a, b| a.name == b.name && a.parent == b.parent)
-        && all(&a.dims, &b.dims, |a, b| a.name == b.name && a.group == b.group && a.unlimited == b.unlimited)
-        && all(&a.skipped, &b.skipped, |a, b| a.path == b.path)
-        && all(&a.vars, &b.vars, |a, b| {
-            a.name == b.name && a.group == b.group && a.dtype == b.dtype && a.dims == b.dims
-        })
+    let skipped = |s: &Schema| s.skipped.iter().map(|s| s.path.clone()).collect::<Vec<_>>();
+    same_objects(a, b) && skipped(a) == skipped(b)
 }
 
 /// Attributes with other values or types, and those that only one has.
 fn differing(a: &[Attribute], b: &[Attribute], of: Option<VarId>, out: &mut Vec<(Option<VarId>, String)>) {
-    // Mostly they stand in the same places.
-    let at = |list: &[Attribute], i: usize, name: &str| -> Option<usize> {
-        if list.get(i).is_some_and(|x| x.name == name) {
-            Some(i)
-        } else {
-            list.iter().position(|x| x.name == name)
-        }
-    };
-    for (i, mine) in a.iter().enumerate() {
-        let theirs = at(b, i, &mine.name).map(|i| &b[i]);
-        if theirs.is_none_or(|t| t.dtype != mine.dtype || !same_values(&t.values, &mine.values)) {
-            out.push((of, mine.name.clone()));
-        }
-    }
-    for (i, theirs) in b.iter().enumerate() {
-        if at(a, i, &theirs.name).is_none() {
-            out.push((of, theirs.name.clone()));
-        }
-    }
+    let same = |x: &Attribute, y: &Attribute| x.dtype == y.dtype && same_values(&x.values, &y.values);
+    out.extend(unlike_names(a, b, same).into_iter().map(|name| (of, name.to_owned())));
 }
 
 #[cfg(test)]

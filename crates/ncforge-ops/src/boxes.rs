@@ -9,9 +9,11 @@
 //! one chunk more; edges that coincide cost nothing). The number over all axes is the product, so every candidate
 //! box is priced exactly without walking the grid.
 
+use std::ops::Range;
+
 use crate::rates::{BOX_SECONDS, RUN_SECONDS, decode_seconds_per_byte};
 use ncforge::Hyperslab;
-use ncforge::raw::{ChunkGrid, Place, unravel};
+use ncforge::raw::{ChunkGrid, Place, coordinates, unravel};
 
 /// How one side holds the array.
 #[derive(Clone, Debug, PartialEq)]
@@ -40,6 +42,32 @@ impl Side {
             },
             Place::Contiguous { .. } | Place::Records { .. } => Side::Runs,
             _ => Side::Free,
+        }
+    }
+}
+
+/// The rows of a box in a row-major array of `shape`: where each lies in the box's own bytes, and in the array's. With an
+/// `element` of 1, these are numbers of elements.
+pub(crate) fn each_row(
+    shape: &[u64],
+    start: &[u64],
+    count: &[u64],
+    element: usize,
+    mut row: impl FnMut(Range<usize>, Range<usize>),
+) {
+    let Some(last) = shape.len().checked_sub(1) else { return row(0..element, 0..element) };
+    let len = count[last] as usize * element;
+    let mut at = vec![0u64; last];
+    for i in 0..count[..last].iter().product::<u64>() as usize {
+        let index = (0..last).fold(0, |k, d| k * shape[d] + start[d] + at[d]) * shape[last];
+        let from = (index + start[last]) as usize * element;
+        row(i * len..(i + 1) * len, from..from + len);
+        for d in (0..last).rev() {
+            at[d] += 1;
+            if at[d] < count[d] {
+                break;
+            }
+            at[d] = 0;
         }
     }
 }
@@ -82,9 +110,9 @@ pub(crate) fn choose(shape: &[u64], element: u64, sides: &[Side], align: &[u64],
     let lists = candidates(shape, sides, align);
     let mut best: Option<Walk> = None;
     let mut smallest: Option<(u64, Walk)> = None;
-    let mut pick = vec![0usize; shape.len()];
-    loop {
-        let lens: Vec<u64> = pick.iter().zip(&lists).map(|(&i, l)| l[i]).collect();
+    let places: Vec<Range<u64>> = lists.iter().map(|l| 0..l.len() as u64).collect();
+    for pick in coordinates(&places) {
+        let lens: Vec<u64> = pick.iter().zip(&lists).map(|(&i, l)| l[i as usize]).collect();
         let bytes = lens.iter().zip(shape).fold(element, |b, (&l, &n)| b.saturating_mul(l.min(n.max(1))));
         if bytes <= budget {
             let walk = price(shape, element, sides, &lens);
@@ -94,9 +122,6 @@ pub(crate) fn choose(shape: &[u64], element: u64, sides: &[Side], align: &[u64],
         } else if best.is_none() && smallest.as_ref().is_none_or(|(b, _)| bytes < *b) {
             smallest = Some((bytes, price(shape, element, sides, &lens)));
         }
-        let Some(d) = (0..pick.len()).rev().find(|&d| pick[d] + 1 < lists[d].len()) else { break };
-        pick[d] += 1;
-        pick[d + 1..].fill(0);
     }
     best.or(smallest.map(|(_, w)| w)).expect("there is always a smallest box")
 }
@@ -142,7 +167,8 @@ fn touched_chunks(n: u64, b: u64, s: u64) -> u64 {
     n.div_ceil(b).saturating_add(n.div_ceil(s)) - 1 - both
 }
 
-fn gcd(a: u64, b: u64) -> u64 {
+/// The greatest common divisor; that of a number and 0 is the number.
+pub(crate) fn gcd(a: u64, b: u64) -> u64 {
     if b == 0 { a } else { gcd(b, a % b) }
 }
 

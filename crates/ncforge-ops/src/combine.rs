@@ -219,25 +219,14 @@ pub fn combine(
     engine: &Engine,
     progress: &dyn Progress,
 ) -> Result<CombineReport> {
-    run(tiles, output, options, engine, progress, None)
+    combine_with(tiles, output, options, engine, progress, None)
 }
 
-/// The same, with chunks that are [encoded elsewhere](Elsewhere). The output is the same to the byte.
+/// The same, where somebody is given with chunks that are [encoded elsewhere](Elsewhere). The output is the same to the byte.
 ///
 /// # Errors
 /// As [`combine`].
 pub fn combine_with(
-    tiles: &[PathBuf],
-    output: &Path,
-    options: &CombineOptions,
-    engine: &Engine,
-    progress: &dyn Progress,
-    elsewhere: &dyn Elsewhere,
-) -> Result<CombineReport> {
-    run(tiles, output, options, engine, progress, Some(elsewhere))
-}
-
-fn run(
     tiles: &[PathBuf],
     output: &Path,
     options: &CombineOptions,

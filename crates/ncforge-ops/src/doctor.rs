@@ -13,7 +13,7 @@
 //! | NC7 `cmip7` | the layout that CMIP7 asks for |
 //! | NC8 `virtual_stores` | references to chunks |
 //!
-//! Only metadata is read, chunk indexes among them, and a few chunks: never more than [`MOST_READ`] bytes of a file.
+//! Only metadata is read, chunk indexes among them, and a few chunks: never more than 128 MiB of a file.
 //!
 //! ```
 //! use ncforge::Engine;
@@ -87,9 +87,6 @@ pub use request::DoctorRequest;
 pub use rule::{Rule, Severity, When};
 pub use rules::{Codes, rules};
 pub use text::{Plain, Style, text, text_across, text_rules};
-
-/// Bytes of a file that are read, at most.
-pub const MOST_READ: u64 = 128 << 20;
 
 /// The default cache of another reader.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

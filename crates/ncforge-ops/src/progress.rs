@@ -4,8 +4,6 @@
 //! [`Silent`]. Totals are bytes of values (what a program would see in memory), not of storage, so that the
 //! rate means the same whatever the codec.
 
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-
 /// Receives the state of a piece of work. Called from one or several threads, a few times a second or so for
 /// large work.
 pub trait Progress: Send + Sync {
@@ -30,56 +28,6 @@ pub struct Silent;
 impl Progress for Silent {
     fn begin(&self, _stage: &str, _total: u64) {}
     fn advance(&self, _bytes: u64) {}
-}
-
-/// Counts, and can be stopped from another thread (or from a signal handler: a store to an atomic).
-///
-/// ```
-/// use ncforge_ops::progress::{Counter, Progress};
-/// let c = Counter::default();
-/// c.begin("copy", 10);
-/// c.advance(4);
-/// assert_eq!((c.done(), c.total()), (4, 10));
-/// c.request_stop();
-/// assert!(c.stop());
-/// ```
-#[derive(Debug, Default)]
-pub struct Counter {
-    done: AtomicU64,
-    total: AtomicU64,
-    stop: AtomicBool,
-}
-
-impl Counter {
-    /// Bytes done in the current stage.
-    pub fn done(&self) -> u64 {
-        self.done.load(Ordering::Relaxed)
-    }
-
-    /// Bytes of the current stage.
-    pub fn total(&self) -> u64 {
-        self.total.load(Ordering::Relaxed)
-    }
-
-    /// Asks the work to stop.
-    pub fn request_stop(&self) {
-        self.stop.store(true, Ordering::Relaxed);
-    }
-}
-
-impl Progress for Counter {
-    fn begin(&self, _stage: &str, total: u64) {
-        self.done.store(0, Ordering::Relaxed);
-        self.total.store(total, Ordering::Relaxed);
-    }
-
-    fn advance(&self, bytes: u64) {
-        self.done.fetch_add(bytes, Ordering::Relaxed);
-    }
-
-    fn stop(&self) -> bool {
-        self.stop.load(Ordering::Relaxed)
-    }
 }
 
 /// The error with which stopped work ends.

@@ -57,8 +57,6 @@ pub struct Sampled {
     /// The same sizes, and rates that follow from what was written (where it was not deflate after a shuffle: the usual
     /// ones): the same in every run.
     pub sized: Coding,
-    /// Rate of encoding on one thread, bytes of values a second.
-    pub encode: f64,
     /// Bytes of values that were sampled.
     pub bytes: u64,
     /// Bytes that were read and decoded for that.
@@ -239,7 +237,6 @@ fn sample_chunks(
     Ok(Some(Sampled {
         coding: if timed { Coding { gain, edge: edges.1, ..here } } else { sized },
         sized,
-        encode: raw / found.encode.max(1e-9),
         bytes: found.raw,
         read: limit.read - budget,
     }))
@@ -287,7 +284,6 @@ fn summary(found: &[Found; SIZES.len()], filters: &[Filter]) -> Option<Sampled> 
     Some(Sampled {
         coding: timed_here(with_rates(sized, &found[..=last], |f| f.decode)),
         sized: if counted { with_rates(sized, &found[..=last], Found::counted_seconds) } else { sized },
-        encode: large.raw as f64 / large.encode.max(1e-9),
         bytes: found.iter().map(|f| f.raw).sum(),
         read: 0,
     })

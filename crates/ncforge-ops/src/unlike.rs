@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 
 use crate::describe::attribute_words;
-use crate::user_types::{Offsets, same_type};
+use crate::same::{Offsets, same_type, unlike_names};
 use ncforge::model::{Attribute, GroupId, Schema, VarId};
 
 /// Characters of a value that messages show.
@@ -63,29 +63,6 @@ fn shortened(text: &str) -> String {
     }
 }
 
-/// Names of the attributes in which two lists differ, in order.
-pub(crate) fn unlike_names<'a>(
-    (first, a): (&Schema, &'a [Attribute]),
-    (other, b): (&Schema, &'a [Attribute]),
-) -> Vec<&'a str> {
-    let same = |x: &Attribute, y: &Attribute| same_attribute((first, x), (other, y));
-    if a.len() == b.len() && a.iter().zip(b).all(|(x, y)| same(x, y)) {
-        return Vec::new();
-    }
-    let find = |list: &'a [Attribute], name: &str| list.iter().find(|x| x.name == name);
-    let agree = |name: &str| match (find(a, name), find(b, name)) {
-        (Some(x), Some(y)) => same(x, y),
-        (x, y) => x.is_none() && y.is_none(),
-    };
-    let mut names: Vec<&str> = Vec::new();
-    for x in a.iter().chain(b) {
-        if !names.contains(&x.name.as_str()) && !agree(&x.name) {
-            names.push(&x.name);
-        }
-    }
-    names
-}
-
 /// Compares the attributes of the groups that both have, but for those of the whole file that `may_differ`.
 pub(crate) fn compare_global_attributes(
     first: &Schema,
@@ -98,7 +75,7 @@ pub(crate) fn compare_global_attributes(
         let theirs = if g == 0 { Some(GroupId(0)) } else { other.find_group(&path) };
         let Some(theirs) = theirs else { continue };
         let (a, b) = (&first.groups[g].attrs, &other.groups[theirs.0].attrs);
-        for name in unlike_names((first, a), (other, b)) {
+        for name in unlike_names(a, b, |x, y| same_attribute((first, x), (other, y))) {
             if g == 0 && may_differ(name) {
                 continue;
             }

@@ -24,12 +24,12 @@ pub(crate) fn combine(
 ) -> PyResult<String> {
     reporting(py, progress, |callback| {
         let options = request.0.options(&target).map_err(refused)?;
-        let engine = request.0.engine()?;
+        let engine = request.0.run.engine.engine()?;
         let report = match elsewhere {
             None => tiling::combine(&tiles, &target, &options, &engine, callback)?,
             Some(object) => {
                 let workers = Workers::new(object, callback).map_err(|e| invalid(e.to_string()))?;
-                tiling::combine_with(&tiles, &target, &options, &engine, callback, &workers)?
+                tiling::combine_with(&tiles, &target, &options, &engine, callback, Some(&workers))?
             }
         };
         to_json(&report)
@@ -46,6 +46,6 @@ pub(crate) fn plan_combine(
 ) -> PyResult<String> {
     outside(py, || {
         let options = request.0.options(&target).map_err(refused)?;
-        to_json(&tiling::plan(&tiles, &target, &options, &request.0.engine()?)?)
+        to_json(&tiling::plan(&tiles, &target, &options, &request.0.run.engine.engine()?)?)
     })
 }

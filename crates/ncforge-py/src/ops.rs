@@ -37,7 +37,7 @@ pub(crate) fn copy(
 ) -> PyResult<String> {
     reporting(py, progress, |callback| {
         let options = request.0.options().map_err(refused)?;
-        let engine = request.0.engine()?;
+        let engine = request.0.run.engine.engine()?;
         let report = match elsewhere {
             None => ncforge_ops::copy::copy(&source, &target, &options, &engine, callback)?,
             Some(object) => {
@@ -59,7 +59,7 @@ pub(crate) fn plan_copy(
 ) -> PyResult<String> {
     outside(py, || {
         let options = request.0.options().map_err(refused)?.for_output(&target);
-        let engine = request.0.engine()?;
+        let engine = request.0.run.engine.engine()?;
         let source = Dataset::open_with(&source, &engine)?;
         to_json(&ncforge_ops::copy::plan(&source, &options, &engine)?)
     })

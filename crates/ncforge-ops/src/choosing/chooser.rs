@@ -234,12 +234,8 @@ impl Chooser<'_> {
         let schema = self.source.schema();
         let v = schema.var(var);
         let Some(size) = schema.fixed_size(v.dtype).filter(|_| !v.dims.is_empty()) else { return Ok(None) };
-        let own = match &v.storage {
-            Storage::Chunked { filters, .. } => &filters[..],
-            _ => &[],
-        };
         let axes = roles.axes_of(schema, var);
-        let filters = wanted.unwrap_or(own);
+        let filters = wanted.unwrap_or(v.storage.filters());
         self.choose(Wanted { axes: &axes, element: size as u64, filters }, Some(var))
     }
 }
@@ -249,11 +245,7 @@ fn before(source: &dyn Source, schema: &Schema, var: VarId) -> Result<Option<Sto
     let layout = source.layout(var)?;
     Ok(match &layout.place {
         Place::Chunked { chunk, .. } => {
-            let chain = match &schema.var(var).storage {
-                Storage::Chunked { filters, .. } => &filters[..],
-                _ => &[],
-            };
-            Some((Some(chunk.clone()), Coding::of_chain(chain)))
+            Some((Some(chunk.clone()), Coding::of_chain(schema.var(var).storage.filters())))
         }
         Place::Contiguous { .. } => Some((None, Coding::none())),
         _ => None,

@@ -9,7 +9,8 @@
 use std::fmt::Debug;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use ncforge::model::{Schema, Value, VarId};
+use crate::same::same_objects;
+use ncforge::model::{Schema, Value, VarId, Variable};
 use ncforge::raw::{ChunkIndex, ChunkRecord, Container, Place, VarLayout};
 use ncforge::store::ReadStore;
 use ncforge::{Dataset, Engine, Result};
@@ -242,16 +243,9 @@ impl SharedLayouts {
 
 /// Whether two descriptions are the same but for attributes.
 fn is_same(a: &Schema, b: &Schema) -> bool {
-    a.format == b.format
-        && a.dims == b.dims
-        && a.types == b.types
-        && a.groups.len() == b.groups.len()
-        && a.groups.iter().zip(&b.groups).all(|(x, y)| (&x.name, x.parent) == (&y.name, y.parent))
-        && a.vars.len() == b.vars.len()
-        && a.vars.iter().zip(&b.vars).all(|(x, y)| {
-            (&x.name, x.group, x.dtype, &x.dims, &x.storage, x.endian, &x.fill)
-                == (&y.name, y.group, y.dtype, &y.dims, &y.storage, y.endian, &y.fill)
-        })
+    let stored =
+        |x: &Variable, y: &Variable| (&x.storage, x.endian, &x.fill) == (&y.storage, y.endian, &y.fill);
+    same_objects(a, b) && a.dims == b.dims && a.vars.iter().zip(&b.vars).all(|(x, y)| stored(x, y))
 }
 
 /// Whether two layouts are the same but for where the bytes lie.

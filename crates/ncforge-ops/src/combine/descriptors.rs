@@ -1,17 +1,14 @@
 //! Files of which fewer are open than there are.
 
-use std::collections::HashMap;
+use std::collections::VecDeque;
 use std::fs::File;
-use std::ops::Range;
 use std::os::fd::AsRawFd;
 use std::os::unix::fs::{FileExt, MetadataExt};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
-use bytes::Bytes;
-use ncforge::store::remote::url_of;
-use ncforge::store::{self, IoProfile, ReadStore};
+use ncforge::store::{ReadStore, past_end};
 use ncforge::{Error, Result};
 
 /// Descriptors that are open at a time, at most.
@@ -38,16 +35,10 @@ pub(super) struct Descriptors {
     /// So many take turns.
     turns: usize,
     next: AtomicUsize,
-    turning: Mutex<Turning>,
+    /// By number; the first was opened first.
+    turning: Mutex<VecDeque<(usize, Arc<File>)>>,
     /// So many are going to be open.
     expected: usize,
-}
-
-#[derive(Debug, Default)]
-struct Turning {
-    clock: u64,
-    /// By number, with when each was last asked for.
-    files: HashMap<usize, (Arc<File>, u64)>,
 }
 
 impl Descriptors {
@@ -82,7 +73,7 @@ impl Descriptors {
         }
     }
 
-    fn turning(&self) -> MutexGuard<'_, Turning> {
+    fn turning(&self) -> MutexGuard<'_, VecDeque<(usize, Arc<File>)>> {
         self.turning.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -92,25 +83,15 @@ impl Descriptors {
     }
 
     fn get(&self, id: usize) -> Option<Arc<File>> {
-        let mut turning = self.turning();
-        turning.clock += 1;
-        let now = turning.clock;
-        turning.files.get_mut(&id).map(|(file, last)| {
-            *last = now;
-            Arc::clone(file)
-        })
+        self.turning().iter().find(|(other, _)| *other == id).map(|(_, file)| Arc::clone(file))
     }
 
     fn put(&self, id: usize, file: &Arc<File>) {
         let mut turning = self.turning();
-        turning.clock += 1;
-        let now = turning.clock;
-        if turning.files.len() >= self.turns
-            && let Some(oldest) = turning.files.iter().min_by_key(|(_, (_, last))| *last).map(|(id, _)| *id)
-        {
-            turning.files.remove(&oldest);
+        if turning.len() >= self.turns {
+            turning.pop_front();
         }
-        turning.files.insert(id, (Arc::clone(file), now));
+        turning.push_back((id, Arc::clone(file)));
     }
 }
 
@@ -124,16 +105,11 @@ pub(super) struct PooledFile {
     inode: u64,
     /// Where it stays open.
     stays: OnceLock<File>,
-    /// What reads it if it is a URL; it has no descriptor then.
-    object: Option<Arc<dyn ReadStore>>,
     descriptors: Arc<Descriptors>,
 }
 
 impl PooledFile {
     pub(super) fn open(path: &Path, descriptors: &Arc<Descriptors>) -> Result<Self> {
-        if url_of(path).is_some() {
-            return Self::open_object(path, descriptors);
-        }
         let name = path.display().to_string();
         let file = File::open(path).map_err(|e| Error::io("open", &name, e))?;
         let meta = file.metadata().map_err(|e| Error::io("open", &name, e))?;
@@ -146,32 +122,10 @@ impl PooledFile {
         }
         let (len, inode) = (meta.len(), meta.ino());
         let descriptors = Arc::clone(descriptors);
-        let pooled = PooledFile {
-            id,
-            path: path.to_owned(),
-            name,
-            len,
-            inode,
-            stays: OnceLock::new(),
-            object: None,
-            descriptors,
-        };
+        let pooled =
+            PooledFile { id, path: path.to_owned(), name, len, inode, stays: OnceLock::new(), descriptors };
         pooled.put(file);
         Ok(pooled)
-    }
-
-    fn open_object(url: &Path, descriptors: &Arc<Descriptors>) -> Result<Self> {
-        let object = store::open(url)?;
-        Ok(PooledFile {
-            id: descriptors.next.fetch_add(1, Ordering::Relaxed),
-            path: url.to_owned(),
-            name: object.name().to_owned(),
-            len: object.len(),
-            inode: 0,
-            stays: OnceLock::new(),
-            object: Some(object),
-            descriptors: Arc::clone(descriptors),
-        })
     }
 
     /// Lets the file stay open, or take turns: then it is given back.
@@ -214,7 +168,7 @@ impl Drop for PooledFile {
         if self.stays.take().is_some() {
             self.descriptors.stay.fetch_add(1, Ordering::Relaxed);
         }
-        self.descriptors.turning().files.remove(&self.id);
+        self.descriptors.turning().retain(|(id, _)| *id != self.id);
     }
 }
 
@@ -227,49 +181,10 @@ impl ReadStore for PooledFile {
         &self.name
     }
 
-    fn io_profile(&self) -> IoProfile {
-        self.object.as_ref().map_or(IoProfile::LOCAL, |object| object.io_profile())
-    }
-
-    fn read_ranges(&self, ranges: &[Range<u64>]) -> Result<Vec<Bytes>> {
-        if let Some(object) = &self.object {
-            return object.read_ranges(ranges);
-        }
-        ranges
-            .iter()
-            .map(|r| self.read_vec(r.start, r.end.saturating_sub(r.start)).map(Bytes::from))
-            .collect()
-    }
-
-    fn read_each(
-        &self,
-        ranges: &[Range<u64>],
-        give: &mut dyn FnMut(usize, Bytes) -> bool,
-    ) -> std::result::Result<(), (usize, Error)> {
-        if let Some(object) = &self.object {
-            return object.read_each(ranges, give);
-        }
-        for (i, range) in ranges.iter().enumerate() {
-            let bytes =
-                self.read_vec(range.start, range.end.saturating_sub(range.start)).map_err(|e| (i, e))?;
-            if !give(i, Bytes::from(bytes)) {
-                break;
-            }
-        }
-        Ok(())
-    }
-
     fn read_at(&self, buf: &mut [u8], offset: u64) -> Result<()> {
-        if let Some(object) = &self.object {
-            return object.read_at(buf, offset);
-        }
         let end = offset.checked_add(buf.len() as u64);
         if end.is_none_or(|end| end > self.len) {
-            return Err(Error::corrupt(
-                &self.name,
-                offset,
-                format!("{} bytes are needed here, the file ends at byte {}", buf.len(), self.len),
-            ));
+            return Err(past_end(&self.name, buf.len() as u64, offset, self.len));
         }
         self.with(|file| file.read_exact_at(buf, offset))?
             .map_err(|e| Error::io(format!("read {} bytes at offset {offset} of", buf.len()), &self.name, e))
@@ -284,7 +199,7 @@ mod tests {
     fn descriptors_are_few_and_come_back() {
         let dir = tempfile::tempdir().unwrap();
         let pool = Arc::new(Descriptors::new(3, 10));
-        let open = || 1 - pool.stay.load(Ordering::Relaxed) + pool.turning().files.len();
+        let open = || 1 - pool.stay.load(Ordering::Relaxed) + pool.turning().len();
         let files: Vec<PooledFile> = (0..10)
             .map(|i| {
                 let path = dir.path().join(i.to_string());

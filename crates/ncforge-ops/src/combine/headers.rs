@@ -6,7 +6,6 @@
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
 
 use super::compact_layout::CompactLayout;
-use super::descriptors::PooledFile;
 use ncforge::model::{Schema, Values};
 use ncforge::raw::classic::{self, CommonHeader};
 use ncforge::store::ReadStore;
@@ -48,7 +47,7 @@ impl Differing {
 
 impl KnownHeaders {
     /// The header that a file has, and what it says otherwise; `None` if it has another.
-    pub(super) fn known(&self, file: &PooledFile) -> Result<Option<(Arc<KnownHeader>, Differing)>> {
+    pub(super) fn known(&self, file: &dyn ReadStore) -> Result<Option<(Arc<KnownHeader>, Differing)>> {
         let headers = self.0.read().unwrap_or_else(PoisonError::into_inner);
         let mut first: Vec<u8> = Vec::new();
         for header in headers.iter().filter(|h| h.header.file_len() == file.len()) {
@@ -67,7 +66,7 @@ impl KnownHeaders {
     pub(super) fn learn(
         &self,
         tile: usize,
-        file: &PooledFile,
+        file: &dyn ReadStore,
         open: &Dataset,
         compact: &CompactLayout,
     ) -> u64 {
@@ -106,7 +105,7 @@ impl KnownHeader {
     }
 
     /// The places of the values of another tile with this header.
-    pub(super) fn compact(&self, store: Arc<PooledFile>) -> CompactLayout {
+    pub(super) fn compact(&self, store: Arc<dyn ReadStore>) -> CompactLayout {
         self.compact.elsewhere(store)
     }
 

@@ -10,7 +10,6 @@ use super::options::{CombineOptions, Differing, Holes, TileChunks};
 use super::scheme::{GenericScheme, Placement, SchemeChoice, SchemeName};
 use crate::copy::{ChunkSpec, CodingRequest, CopyOptions, RunRequest};
 use crate::request::{BadValue, RequestError, Size, Times, list, path, text_of, words};
-use ncforge::{Engine, Result as NcResult};
 
 words!(Holes:
     (Holes::Fill, "fill", [], "_FillValue, else missing_value, else the type's fill value"),
@@ -162,13 +161,5 @@ impl CombineRequest {
             }
             name => SchemeChoice::Named(name),
         })
-    }
-
-    /// The engine with the threads and the memory that are asked for.
-    ///
-    /// # Errors
-    /// As [`Engine::new`].
-    pub fn engine(&self) -> NcResult<Engine> {
-        self.run.engine.engine()
     }
 }

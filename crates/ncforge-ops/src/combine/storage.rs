@@ -2,6 +2,7 @@
 
 use super::mosaic::{From, Mosaic};
 use super::options::TileChunks;
+use crate::boxes::gcd;
 use crate::copy::{Chunks, Codec, CopyOptions};
 use crate::tune::{Choice, Coding, Machine, Request, axes_of, choose};
 use ncforge::Result;
@@ -165,12 +166,6 @@ fn clipped(chunk: &[u64], shape: &[u64], mosaic: &Mosaic, v: VarId) -> Vec<u64> 
 /// one for records and for what would make a chunk too large.
 fn snapped(mosaic: &Mosaic, v: VarId, own: Option<&Vec<u64>>, size: u64) -> Vec<u64> {
     let schema = &mosaic.schema;
-    let gcd = |mut a: u64, mut b: u64| {
-        while b > 0 {
-            (a, b) = (b, a % b);
-        }
-        a
-    };
     let dims = &schema.var(v).dims;
     let mut out: Vec<u64> = Vec::with_capacity(dims.len());
     for (axis, d) in dims.iter().enumerate() {

@@ -14,7 +14,8 @@ use super::compact_layout::{CompactLayout, SharedLayouts};
 use super::descriptors::{Descriptors, PooledFile};
 use super::headers::KnownHeaders;
 use ncforge::model::Schema;
-use ncforge::store::ReadStore;
+use ncforge::store::remote::url_of;
+use ncforge::store::{self, ReadStore};
 use ncforge::{Dataset, Engine, Result};
 
 /// Of fewer tiles than this nothing is learned about headers: it takes about as long as opening a tile.
@@ -105,7 +106,7 @@ impl Tiles {
         say: impl FnOnce(Seen<'_>) -> Result<Option<T>>,
     ) -> Result<Option<T>> {
         let store = self.store(tile)?;
-        if let Some((header, differing)) = self.headers.known(&store)? {
+        if let Some((header, differing)) = self.headers.known(&*store)? {
             let like = Like { tile: header.tile(), vars_differ: differing.of_vars() };
             let said = header.with_schema(&differing, |schema| say(Seen::Like(schema, like)))?;
             if said.is_some() {
@@ -113,12 +114,12 @@ impl Tiles {
             }
             return Ok(said);
         }
-        let whole = Dataset::from_store(Arc::clone(&store) as Arc<dyn ReadStore>, &self.engine)?;
+        let whole = Dataset::from_store(Arc::clone(&store), &self.engine)?;
         let said = say(Seen::Whole(&whole))?;
         if said.is_some() && self.retained[tile].get().is_none() && self.has_space() {
             let compact = CompactLayout::of(&whole, &self.shared_layouts)?;
             if self.len() >= WORTH_LEARNING {
-                let bytes = self.headers.learn(tile, &store, &whole, &compact);
+                let bytes = self.headers.learn(tile, &*store, &whole, &compact);
                 self.held.fetch_add(bytes, Ordering::Relaxed);
             }
             self.retain_layout(tile, compact);
@@ -153,7 +154,12 @@ impl Tiles {
         Dataset::from_store(self.store(tile)?, &self.engine)
     }
 
-    fn store(&self, tile: usize) -> Result<Arc<PooledFile>> {
-        PooledFile::open(&self.paths[tile], &self.descriptors).map(Arc::new)
+    /// An object of a URL has no descriptor.
+    fn store(&self, tile: usize) -> Result<Arc<dyn ReadStore>> {
+        let path = &self.paths[tile];
+        match url_of(path) {
+            Some(_) => store::open(path),
+            None => Ok(Arc::new(PooledFile::open(path, &self.descriptors)?)),
+        }
     }
 }

@@ -1,10 +1,10 @@
 //! Two descriptions side by side: groups, dimensions, types, variables, attributes.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use super::attrs::compare_attributes;
 use super::difference::{Comparison, Difference, Kind};
-use crate::user_types::{Offsets, same_type};
+use crate::same::{Offsets, same_type};
 use ncforge::model::{DType, GroupId, Schema, TypeId, VarId};
 
 /// Compares everything but values and storage.
@@ -47,22 +47,13 @@ fn compare_group(a: &Schema, g: GroupId, b: &Schema, h: GroupId, strict: bool, o
     let prefix = if g == Schema::ROOT { String::new() } else { a.group_path(g) };
     let join = |name: &str| if prefix.is_empty() { name.to_string() } else { format!("{prefix}/{name}") };
 
-    let types = |s: &Schema, g| s.types_in(g).map(|t| s.user_type(t).name.clone()).collect::<Vec<_>>();
-    for (t, u) in
-        matched("type", &join, (a, g, types(a, g)), (b, h, types(b, h)), |s, g| s.types_in(g).collect(), out)
-    {
+    let types = |s: &Schema, g| s.types_in(g).map(|t| (s.user_type(t).name.clone(), t)).collect::<Vec<_>>();
+    for (t, u) in matched("type", &join, &types(a, g), &types(b, h), out) {
         compare_type(&join, a, t, b, u, out);
     }
 
-    let dims = |s: &Schema, g| s.dims_in(g).map(|d| s.dim(d).name.clone()).collect::<Vec<_>>();
-    for (d, e) in matched(
-        "dimension",
-        &join,
-        (a, g, dims(a, g)),
-        (b, h, dims(b, h)),
-        |s, g| s.dims_in(g).collect(),
-        out,
-    ) {
+    let dims = |s: &Schema, g| s.dims_in(g).map(|d| (s.dim(d).name.clone(), d)).collect::<Vec<_>>();
+    for (d, e) in matched("dimension", &join, &dims(a, g), &dims(b, h), out) {
         let (d, e) = (a.dim(d), b.dim(e));
         let show =
             |len: u64, unlimited: bool| format!("{len}{}", if unlimited { " (unlimited)" } else { "" });
@@ -83,14 +74,12 @@ fn compare_group(a: &Schema, g: GroupId, b: &Schema, h: GroupId, strict: bool, o
         out,
     );
 
-    let vars = |s: &Schema, g| s.vars_in(g).map(|v| s.var(v).name.clone()).collect::<Vec<_>>();
-    for (v, w) in
-        matched("variable", &join, (a, g, vars(a, g)), (b, h, vars(b, h)), |s, g| s.vars_in(g).collect(), out)
-    {
+    let vars = |s: &Schema, g| s.vars_in(g).map(|v| (s.var(v).name.clone(), v)).collect::<Vec<_>>();
+    for (v, w) in matched("variable", &join, &vars(a, g), &vars(b, h), out) {
         compare_variable(a, v, b, w, out);
     }
 
-    let groups = |s: &Schema, g| s.children(g).map(|c| s.group(c).name.clone()).collect::<Vec<_>>();
+    let groups = |s: &Schema, g| s.children(g).map(|c| (s.group(c).name.clone(), c)).collect::<Vec<_>>();
     order("groups", &join, &groups(a, g), &groups(b, h), out);
 }
 
@@ -98,43 +87,41 @@ fn compare_group(a: &Schema, g: GroupId, b: &Schema, h: GroupId, strict: bool, o
 fn matched<Id: Copy>(
     kind: &str,
     join: &dyn Fn(&str) -> String,
-    (a, g, names_a): (&Schema, GroupId, Vec<String>),
-    (b, h, names_b): (&Schema, GroupId, Vec<String>),
-    ids: impl Fn(&Schema, GroupId) -> Vec<Id>,
+    a: &[(String, Id)],
+    b: &[(String, Id)],
     out: &mut Comparison,
 ) -> Vec<(Id, Id)> {
-    let (ids_a, ids_b) = (ids(a, g), ids(b, h));
-    let theirs: HashMap<&str, Id> = names_b.iter().map(String::as_str).zip(ids_b.iter().copied()).collect();
-    let ours: HashMap<&str, Id> = names_a.iter().map(String::as_str).zip(ids_a.iter().copied()).collect();
+    let by_name = |list: &[(String, Id)]| list.iter().cloned().collect::<HashMap<String, Id>>();
+    let (ours, theirs) = (by_name(a), by_name(b));
+    let mut missing = |name: &str, which: &str| {
+        let what = format!("{kind} only in the {which} file");
+        out.differences.push(Difference::new(Kind::Missing, join(name), what));
+    };
     let mut pairs = Vec::new();
-    for (name, &id) in names_a.iter().zip(&ids_a) {
-        match theirs.get(name.as_str()) {
-            Some(&other) => pairs.push((id, other)),
-            None => out.differences.push(Difference::new(
-                Kind::Missing,
-                join(name),
-                format!("{kind} only in the first file"),
-            )),
+    for (name, id) in a {
+        match theirs.get(name) {
+            Some(other) => pairs.push((*id, *other)),
+            None => missing(name, "first"),
         }
     }
-    for name in names_b.iter().filter(|n| !ours.contains_key(n.as_str())) {
-        out.differences.push(Difference::new(
-            Kind::Missing,
-            join(name),
-            format!("{kind} only in the second file"),
-        ));
-    }
+    b.iter().filter(|(name, _)| !ours.contains_key(name)).for_each(|(name, _)| missing(name, "second"));
     // Types have no order that a reader could see.
     if kind != "type" {
-        order(&format!("{kind}s"), join, &names_a, &names_b, out);
+        order(&format!("{kind}s"), join, a, b, out);
     }
     pairs
 }
 
-fn order(kinds: &str, join: &dyn Fn(&str) -> String, a: &[String], b: &[String], out: &mut Comparison) {
-    let shared = |list: &[String], other: &[String]| -> Vec<String> {
-        let other: std::collections::HashSet<&String> = other.iter().collect();
-        list.iter().filter(|n| other.contains(n)).cloned().collect()
+fn order<Id>(
+    kinds: &str,
+    join: &dyn Fn(&str) -> String,
+    a: &[(String, Id)],
+    b: &[(String, Id)],
+    out: &mut Comparison,
+) {
+    let shared = |list: &[(String, Id)], other: &[(String, Id)]| -> Vec<String> {
+        let other: HashSet<&String> = other.iter().map(|(name, _)| name).collect();
+        list.iter().map(|(name, _)| name).filter(|n| other.contains(n)).cloned().collect()
     };
     let (x, y) = (shared(a, b), shared(b, a));
     if let Some(i) = x.iter().zip(&y).position(|(p, q)| p != q) {

@@ -10,8 +10,8 @@ use self::element::{Equality, Tolerance, format_element, format_value, same_valu
 use super::difference::{Comparison, Difference, Kind, Largest};
 use crate::boxes::{Side, Walk, choose};
 use crate::progress::{Progress, check_stop};
+use crate::same::{Offsets, same_type};
 use crate::source::Source;
-use crate::user_types::{Offsets, same_type};
 use crate::written;
 use ncforge::model::{DType, Schema, Values, VarId};
 use ncforge::raw::{Place, native_fill, unravel};

@@ -266,11 +266,8 @@ fn alone(schema: &Schema, var: VarId, shape: &[u64]) -> Schema {
     out.groups.iter_mut().for_each(|g| g.attrs.clear());
     out.types.clone_from(&schema.types);
     let mut only = schema.var(var).clone();
-    let chunks = match &only.storage {
-        Storage::Chunked { chunks, .. } => chunks.clone(),
-        _ => shape.to_vec(),
-    };
-    out.dims = (shape.iter().zip(&chunks).enumerate())
+    let chunks = only.storage.chunks().unwrap_or(shape);
+    out.dims = (shape.iter().zip(chunks).enumerate())
         .map(|(d, (&len, &c))| Dimension {
             name: format!("d{d}"),
             group: Schema::ROOT,

@@ -1,74 +1,43 @@
 //! What tells one state of a source from another.
 
 use std::hash::{DefaultHasher, Hasher};
-use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
-use ncforge::store::remote;
-use ncforge::{Error, FileId, Result};
+use ncforge::{FileId, Result};
 
-/// What tells one state of a source file from another.
+/// What tells one state of the files of a source from another.
 #[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub(crate) struct Identity {
-    device: u64,
-    inode: u64,
+    /// A hash of all that is known of the files here, …
+    here: u64,
+    /// … and of what is the same on other machines: inodes have other numbers there.
+    anywhere: u64,
     len: u64,
-    modified_seconds: i64,
-    modified_nanos: i64,
 }
 
 impl Identity {
     pub(crate) fn of(path: &Path) -> Result<Identity> {
-        if remote::url_of(path).is_some() {
-            let id = FileId::at(path)?;
-            let (seconds, nanos) =
-                (id.modified_ns.div_euclid(1_000_000_000), id.modified_ns.rem_euclid(1_000_000_000));
-            return Ok(Identity {
-                device: 0,
-                inode: id.inode,
-                len: id.size,
-                modified_seconds: i64::try_from(seconds).unwrap_or(i64::MAX),
-                modified_nanos: nanos as i64,
-            });
-        }
-        let m = path.metadata().map_err(|e| Error::io("open", path.display().to_string(), e))?;
-        Ok(Identity {
-            device: m.dev(),
-            inode: m.ino(),
-            len: m.len(),
-            modified_seconds: m.mtime(),
-            modified_nanos: m.mtime_nsec(),
-        })
-    }
-
-    /// Whether another machine may mean the same file: devices and inodes have other numbers there.
-    pub(crate) fn is_alike(&self, other: &Identity) -> bool {
-        let seen = |i: &Identity| (i.len, i.modified_seconds);
-        seen(self) == seen(other)
+        Self::of_all(&[path.to_owned()])
     }
 
     /// Of several files: what tells one state of all of them from another.
     pub(crate) fn of_all(paths: &[PathBuf]) -> Result<Identity> {
-        if let [one] = paths {
-            return Identity::of(one);
-        }
-        let mut all = Identity { device: 0, inode: 0, len: 0, modified_seconds: 0, modified_nanos: 0 };
-        let (mut here, mut anywhere) = (String::new(), String::new());
+        let (mut here, mut anywhere, mut len) = (String::new(), String::new(), 0u64);
         for path in paths {
-            let one = Identity::of(path)?;
-            here.push_str(&format!("{one:?};"));
-            anywhere.push_str(&format!("{} {};", one.len, one.modified_seconds));
-            all.len = all.len.saturating_add(one.len);
+            let one = FileId::at(path)?;
+            here.push_str(&format!("{} {} {};", one.inode, one.size, one.modified_ns));
+            anywhere.push_str(&format!("{} {};", one.size, one.modified_ns.div_euclid(1_000_000_000)));
+            len = len.saturating_add(one.size);
         }
-        // Hashes stand where a single file has its number and its time: of all that is known here, and of what is the
-        // same on other machines.
-        all.inode = hash_of(here.as_bytes());
-        all.modified_seconds = hash_of(anywhere.as_bytes()).cast_signed();
-        all.device = paths.len() as u64;
-        Ok(all)
+        Ok(Identity { here: hash_of(here.as_bytes()), anywhere: hash_of(anywhere.as_bytes()), len })
     }
 
-    /// Bytes of the file.
+    /// Whether another machine may mean the same files.
+    pub(crate) fn is_alike(&self, other: &Identity) -> bool {
+        self.anywhere == other.anywhere
+    }
+
+    /// Bytes of the files.
     pub(crate) fn len(&self) -> u64 {
         self.len
     }

@@ -33,7 +33,7 @@ pub(crate) struct Header {
 }
 
 /// The version that is written and understood.
-pub(crate) const VERSION: u32 = 3;
+pub(crate) const VERSION: u32 = 4;
 
 /// A finished step: which, and the chunks it stored in row-major order (`None`: not stored).
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

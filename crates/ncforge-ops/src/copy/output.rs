@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::planned::{Plan, VarWork};
 use crate::source::Source;
-use ncforge::model::{Format, Schema, Storage};
+use ncforge::model::{Format, Schema};
 use ncforge::raw::{ChunkGrid, ContainerMut, Place, classic, coordinates, netcdf4};
 use ncforge::store::WriteStore;
 use ncforge::{Hyperslab, Result};
@@ -52,8 +52,6 @@ pub(super) fn is_unwritten(source: &dyn Source, work: &VarWork, slab: &Hyperslab
 
 /// The output's chunks, if the variable has any.
 pub(super) fn chunk_grid(plan: &Plan, work: &VarWork) -> Option<ChunkGrid> {
-    match &plan.schema.var(work.moved.to).storage {
-        Storage::Chunked { chunks, .. } => Some(ChunkGrid::new(&work.walk.grid.shape, chunks)),
-        _ => None,
-    }
+    let chunks = plan.schema.var(work.moved.to).storage.chunks()?;
+    Some(ChunkGrid::new(&work.walk.grid.shape, chunks))
 }

@@ -96,10 +96,7 @@ pub(crate) fn plan_with(
         let (w, mut report, seconds) = job.plan()?;
         report.choice = choices.remove(&report.name);
         if let Some(choice) = &report.choice {
-            let filters = match &schema.var(w.moved.to).storage {
-                Storage::Chunked { filters, .. } => filters.as_slice(),
-                _ => &[],
-            };
+            let filters = schema.var(w.moved.to).storage.filters();
             let machine = &options.choosing.machine;
             let reads = ChosenChunks::of(&report.name, choice, source, w.moved.from, filters, machine)?;
             report.reads = Some(reads);
@@ -194,10 +191,7 @@ impl Planner<'_> {
             Route::Boxes | Route::Spill(_) => match self.var_group() {
                 Some(group) => price(&shape, element, &sides, &group.lens),
                 None => {
-                    let slow = match &var.storage {
-                        Storage::Chunked { filters, .. } => rates::may_encode_slowly(filters),
-                        _ => false,
-                    };
+                    let slow = rates::may_encode_slowly(var.storage.filters());
                     self.boxes(&shape, element, &sides, &align, slow)
                 }
             },
@@ -326,10 +320,7 @@ impl Planner<'_> {
             Route::Nothing | Route::Fill => 0.0,
             _ => 1.0,
         };
-        let filters_out = match &var.storage {
-            Storage::Chunked { filters, .. } => filters.as_slice(),
-            _ => &[],
-        };
+        let filters_out = var.storage.filters();
         let moves = matches!(work.route, Route::Boxes | Route::Spill(_));
         let decoded = if moves && filtered { (once as f64 * passes) as u64 } else { 0 };
         let encoded = if moves && !filters_out.is_empty() { values } else { 0 };

@@ -13,7 +13,6 @@ use crate::profile::Profile;
 use crate::rates::StorageKind;
 use crate::request::{BadValue, EndianChoice, RequestError, Size, list, list_or_none, text_of};
 use ncforge::codec::quantize::Quantize;
-use ncforge::{Engine, Result as NcResult};
 
 /// Chunk shapes: `keep`, `auto`, `auto:READS`, or a specification.
 #[derive(Clone, Debug, PartialEq)]
@@ -172,13 +171,5 @@ impl CopyRequest {
             (None, Some(n)) => Some(Quantize::BitRound(within("keep_bits", n, 52)?)),
             (None, None) => None,
         })
-    }
-
-    /// The engine with the threads and the memory that are asked for.
-    ///
-    /// # Errors
-    /// As [`Engine::new`].
-    pub fn engine(&self) -> NcResult<Engine> {
-        self.run.engine.engine()
     }
 }

@@ -6,7 +6,7 @@
 
 use std::ops::Range;
 
-use crate::boxes::Walk;
+use crate::boxes::{Walk, each_row};
 use crate::progress::{Progress, check_stop};
 use crate::source::Source;
 use ncforge::model::VarId;
@@ -134,14 +134,8 @@ fn offset_in(target: &Hyperslab, at: &[u64]) -> u64 {
 /// Takes a box of elements out of a band's row-major bytes.
 fn gather(bytes: &[u8], band: &Hyperslab, start: &[u64], count: &[u64], element: usize, out: &mut Vec<u8>) {
     out.clear();
-    let rank = start.len();
-    let row = count.last().map_or(1, |&n| n as usize) * element;
-    let outer: Vec<Range<u64>> = (0..rank.saturating_sub(1)).map(|d| start[d]..start[d] + count[d]).collect();
-    for mut at in coordinates(&outer) {
-        at.extend(start.last());
-        let from = offset_in(band, &at) as usize * element;
-        out.extend_from_slice(&bytes[from..from + row]);
-    }
+    let inside: Vec<u64> = start.iter().zip(&band.start).map(|(s, from)| s - from).collect();
+    each_row(&band.count, &inside, count, element, |_, row| out.extend_from_slice(&bytes[row]));
 }
 
 #[cfg(test)]

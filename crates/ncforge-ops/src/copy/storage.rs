@@ -374,10 +374,7 @@ fn usable(list: Vec<Filter>, size: usize, path: &str) -> Result<Vec<Filter>> {
 fn filters_of(schema: &Schema, v: VarId, options: &CopyOptions, method: Method) -> Result<Vec<Filter>> {
     let var = schema.var(v);
     let path = schema.var_path(v);
-    let source: &[Filter] = match &var.storage {
-        Storage::Chunked { filters, .. } => filters,
-        _ => &[],
-    };
+    let source = var.storage.filters();
     // What a chunk of strings or ragged rows holds are references: compressing those gains nothing, and
     // netCDF-C refuses to.
     if schema.is_heap(var.dtype) {

@@ -3,7 +3,7 @@
 use std::fmt::Write;
 
 use super::storage::{FileStorage, VarStorage};
-use crate::words::bytes;
+use crate::words::{self, bytes};
 use ncforge::codec::describe;
 use ncforge::model::{Cause, Endian, Fill, Schema};
 use ncforge::raw::Container;
@@ -61,7 +61,7 @@ fn totals(schema: &Schema, facts: &FileStorage) -> String {
 fn row(schema: &Schema, v: &VarStorage) -> [String; 7] {
     let var = schema.var(v.var);
     let shape = schema.shape(v.var);
-    let shown = if shape.is_empty() { "scalar".to_owned() } else { joined(&shape) };
+    let shown = if shape.is_empty() { "scalar".to_owned() } else { words::shape(&shape) };
     [
         printable(&schema.var_path(v.var)),
         printable(schema.type_name(var.dtype)),
@@ -73,19 +73,17 @@ fn row(schema: &Schema, v: &VarStorage) -> [String; 7] {
     ]
 }
 
-fn joined(lengths: &[u64]) -> String {
-    lengths.iter().map(u64::to_string).collect::<Vec<_>>().join(" x ")
-}
-
 /// Chunks, filters, byte order and fill in a few words.
 fn stored_as(schema: &Schema, v: &VarStorage) -> String {
     let var = schema.var(v.var);
     let mut parts = vec![match (&v.chunks, v.chunks_stored, v.chunks_possible) {
         (Some(c), Some(stored), Some(possible)) if stored == possible => {
-            format!("{stored} chunk{} of {}", if stored == 1 { "" } else { "s" }, joined(c))
+            format!("{stored} chunk{} of {}", if stored == 1 { "" } else { "s" }, words::shape(c))
         }
-        (Some(c), Some(stored), Some(possible)) => format!("{stored} of {possible} chunks of {}", joined(c)),
-        (Some(c), ..) => format!("chunks of {}", joined(c)),
+        (Some(c), Some(stored), Some(possible)) => {
+            format!("{stored} of {possible} chunks of {}", words::shape(c))
+        }
+        (Some(c), ..) => format!("chunks of {}", words::shape(c)),
         (None, ..) => v.place.to_owned(),
     }];
     parts.extend(v.filters.iter().map(describe));

@@ -7,72 +7,30 @@
 use super::facts::{Facts, VarFacts};
 use super::finding::Finding;
 use super::fix::Fix;
-use super::rule::{Rule, Severity, When, rule};
+use super::rule::{Rule, rule, rules};
 use crate::describe::attribute_words;
 use crate::tune::Role;
 use crate::words::shape;
 use ncforge::codec::FilterChain;
 use ncforge::model::Schema;
 
-pub(super) const RULES: &[Rule] = &[
-    Rule {
-        code: "NC501",
-        name: "across-chunks",
-        severity: Severity::Warning,
-        when: When::Across,
-        about: "A variable is cut into different chunks in different files.",
-        mended_by: "copy --chunks",
-    },
-    Rule {
-        code: "NC502",
-        name: "across-filters",
-        severity: Severity::Warning,
-        when: When::Across,
-        about: "A variable has different filters in different files.",
-        mended_by: "copy --filters",
-    },
-    Rule {
-        code: "NC503",
-        name: "across-packing",
-        severity: Severity::Error,
-        when: When::Across,
-        about: "A variable is packed differently (scale_factor, add_offset, fill or missing values) in different files, \
-                so the same stored number means different things.",
-        mended_by: "packing all files alike",
-    },
-    Rule {
-        code: "NC504",
-        name: "across-types",
-        severity: Severity::Error,
-        when: When::Across,
-        about: "A variable has different types in different files.",
-        mended_by: "writing all files alike",
-    },
-    Rule {
-        code: "NC505",
-        name: "across-dimensions",
-        severity: Severity::Error,
-        when: When::Across,
-        about: "A variable has other dimensions, or other lengths of them than along time, in different files.",
-        mended_by: "writing all files alike",
-    },
-    Rule {
-        code: "NC506",
-        name: "across-missing",
-        severity: Severity::Error,
-        when: When::Across,
-        about: "A variable is not in all files.",
-        mended_by: "copy --vars, without it",
-    },
-    Rule {
-        code: "NC507",
-        name: "across-units",
-        severity: Severity::Warning,
-        when: When::Across,
-        about: "A variable has other units or another calendar in different files.",
-        mended_by: "writing all files alike",
-    },
-];
+pub(super) const RULES: &[Rule] = rules!(Across:
+    ("NC501", "across-chunks", Warning, "copy --chunks",
+        "A variable is cut into different chunks in different files."),
+    ("NC502", "across-filters", Warning, "copy --filters",
+        "A variable has different filters in different files."),
+    ("NC503", "across-packing", Error, "packing all files alike",
+        "A variable is packed differently (scale_factor, add_offset, fill or missing values) in different \
+         files, so the same stored number means different things."),
+    ("NC504", "across-types", Error, "writing all files alike",
+        "A variable has different types in different files."),
+    ("NC505", "across-dimensions", Error, "writing all files alike",
+        "A variable has other dimensions, or other lengths of them than along time, in different files."),
+    ("NC506", "across-missing", Error, "copy --vars, without it",
+        "A variable is not in all files."),
+    ("NC507", "across-units", Warning, "writing all files alike",
+        "A variable has other units or another calendar in different files."),
+);
 
 const PACKING: [&str; 5] = ["scale_factor", "add_offset", "_FillValue", "missing_value", "_Unsigned"];
 const UNITS: [&str; 2] = ["units", "calendar"];

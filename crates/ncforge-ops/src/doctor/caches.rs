@@ -8,38 +8,20 @@ use super::Examined;
 use super::facts::VarFacts;
 use super::finding::Finding;
 use super::fix::Fix;
-use super::rule::{Rule, Severity, When, rule};
+use super::rule::{Rule, rule, rules};
 use crate::tune::{CacheAdvice, Prediction};
 use crate::words::{bytes, count, many, shape, times};
 
-pub(super) const RULES: &[Rule] = &[
-    Rule {
-        code: "NC201",
-        name: "chunk-exceeds-cache",
-        severity: Severity::Warning,
-        when: When::Always,
-        about: "A chunk is larger than netCDF-C's default cache, so every read that touches it decodes it again.",
-        mended_by: "copy --chunks, or nc_set_var_chunk_cache",
-    },
-    Rule {
-        code: "NC202",
-        name: "cache-cliff",
-        severity: Severity::Warning,
-        when: When::Always,
-        about: "The chunks that one read touches do not fit netCDF-C's default cache together, so that neighbouring \
-                reads decode all of them again.",
-        mended_by: "copy --chunks, or nc_set_var_chunk_cache",
-    },
-    Rule {
-        code: "NC203",
-        name: "chunk-exceeds-hdf5-cache",
-        severity: Severity::Info,
-        when: When::Always,
-        about: "A chunk is larger than HDF5's default cache (8 MiB; 1 MiB before 2.0), which h5py and other programs on \
-                HDF5 use.",
-        mended_by: "copy --chunks",
-    },
-];
+pub(super) const RULES: &[Rule] = rules!(Always:
+    ("NC201", "chunk-exceeds-cache", Warning, "copy --chunks, or nc_set_var_chunk_cache",
+        "A chunk is larger than netCDF-C's default cache, so every read that touches it decodes it again."),
+    ("NC202", "cache-cliff", Warning, "copy --chunks, or nc_set_var_chunk_cache",
+        "The chunks that one read touches do not fit netCDF-C's default cache together, so that neighbouring \
+         reads decode all of them again."),
+    ("NC203", "chunk-exceeds-hdf5-cache", Info, "copy --chunks",
+        "A chunk is larger than HDF5's default cache (8 MiB; 1 MiB before 2.0), which h5py and other programs \
+         on HDF5 use."),
+);
 
 /// HDF5's default cache: since 2.0, and before.
 const HDF5: [u64; 2] = [8 << 20, 1 << 20];

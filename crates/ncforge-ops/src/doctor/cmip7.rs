@@ -10,52 +10,22 @@ use super::Examined;
 use super::facts::VarFacts;
 use super::finding::Finding;
 use super::fix::Fix;
-use super::rule::{Rule, Severity, When, rule};
+use super::rule::{Rule, rule, rules};
 use crate::profile::cmip7::{MIN_CHUNK, bounds_of, data_of, time_of};
 use crate::words::{bytes, many};
 
-pub(super) const RULES: &[Rule] = &[
-    Rule {
-        code: "NC701",
-        name: "cmip7-time-chunks",
-        severity: Severity::Error,
-        when: When::Cmip7,
-        about: "The time coordinate is stored in more than one chunk.",
-        mended_by: "copy --profile cmip7",
-    },
-    Rule {
-        code: "NC702",
-        name: "cmip7-bounds-chunks",
-        severity: Severity::Error,
-        when: When::Cmip7,
-        about: "The bounds of the time coordinate are stored in more than one chunk.",
-        mended_by: "copy --profile cmip7",
-    },
-    Rule {
-        code: "NC703",
-        name: "cmip7-data-chunks",
-        severity: Severity::Error,
-        when: When::Cmip7,
-        about: "The chunks of the data variable hold less than 4 MiB.",
-        mended_by: "copy --profile cmip7",
-    },
-    Rule {
-        code: "NC704",
-        name: "cmip7-metadata",
-        severity: Severity::Error,
-        when: When::Cmip7,
-        about: "The index of some variable's chunks does not lie in front of all chunks.",
-        mended_by: "copy --profile cmip7",
-    },
-    Rule {
-        code: "NC705",
-        name: "cmip7-format",
-        severity: Severity::Error,
-        when: When::Cmip7,
-        about: "The file is not netCDF-4.",
-        mended_by: "copy --profile cmip7",
-    },
-];
+pub(super) const RULES: &[Rule] = rules!(Cmip7:
+    ("NC701", "cmip7-time-chunks", Error, "copy --profile cmip7",
+        "The time coordinate is stored in more than one chunk."),
+    ("NC702", "cmip7-bounds-chunks", Error, "copy --profile cmip7",
+        "The bounds of the time coordinate are stored in more than one chunk."),
+    ("NC703", "cmip7-data-chunks", Error, "copy --profile cmip7",
+        "The chunks of the data variable hold less than 4 MiB."),
+    ("NC704", "cmip7-metadata", Error, "copy --profile cmip7",
+        "The index of some variable's chunks does not lie in front of all chunks."),
+    ("NC705", "cmip7-format", Error, "copy --profile cmip7",
+        "The file is not netCDF-4."),
+);
 
 pub(super) fn check(x: &Examined<'_>, out: &mut Vec<Finding>) {
     let schema = x.facts.schema();
@@ -68,20 +38,11 @@ pub(super) fn check(x: &Examined<'_>, out: &mut Vec<Finding>) {
     }
     let facts = |id| x.facts.vars.iter().find(|v| v.id == id);
     let one = |v: &VarFacts| v.chunk.is_none() || v.chunks_stored() <= 1;
-    let time = time_of(schema).and_then(facts);
-    if let Some(v) = time.filter(|v| !one(v)) {
-        say(
-            "NC701",
-            Some(&v.path),
-            format!("{}; one, or one run of bytes, is asked for", many(v.chunks_stored(), "chunk")),
-        );
-    }
-    if let Some(v) = bounds_of(schema).and_then(facts).filter(|v| !one(v)) {
-        say(
-            "NC702",
-            Some(&v.path),
-            format!("{}; one, or one run of bytes, is asked for", many(v.chunks_stored(), "chunk")),
-        );
+    for (code, var) in [("NC701", time_of(schema)), ("NC702", bounds_of(schema))] {
+        if let Some(v) = var.and_then(facts).filter(|v| !one(v)) {
+            let chunks = many(v.chunks_stored(), "chunk");
+            say(code, Some(&v.path), format!("{chunks}; one, or one run of bytes, is asked for"));
+        }
     }
     if let Some(v) = data_of(schema).and_then(facts).filter(|v| !one(v)) {
         let chunk = v.chunk.as_deref().unwrap_or_default();

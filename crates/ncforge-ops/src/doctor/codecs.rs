@@ -3,55 +3,25 @@
 use super::facts::VarFacts;
 use super::finding::Finding;
 use super::fix::Fix;
-use super::rule::{Rule, Severity, When, rule};
+use super::rule::{Rule, rule, rules};
 use super::{DoctorOptions, Examined};
 use crate::words::{bytes, many};
 use ncforge::codec::filters::{self, DEFLATE, FLETCHER32, SHUFFLE};
 use ncforge::model::{Endian, Filter};
 use ncforge::raw::Order;
 
-pub(super) const RULES: &[Rule] = &[
-    Rule {
-        code: "NC301",
-        name: "no-shuffle",
-        severity: Severity::Warning,
-        when: When::Always,
-        about: "Numbers of several bytes are compressed without shuffle, and would be smaller with it.",
-        mended_by: "copy --filters",
-    },
-    Rule {
-        code: "NC302",
-        name: "level-for-nothing",
-        severity: Severity::Info,
-        when: When::Always,
-        about: "A high level of deflate makes the values hardly smaller than level 1, and writing much slower.",
-        mended_by: "copy --filters",
-    },
-    Rule {
-        code: "NC303",
-        name: "uncompressed",
-        severity: Severity::Info,
-        when: When::Always,
-        about: "The values are stored as they are, and shuffle and deflate at level 1 would halve them.",
-        mended_by: "copy --filters",
-    },
-    Rule {
-        code: "NC304",
-        name: "fill-chunks-stored",
-        severity: Severity::Info,
-        when: When::Always,
-        about: "Chunks that hold nothing but the fill value are stored; left out, they read the same.",
-        mended_by: "copy --skip-fill",
-    },
-    Rule {
-        code: "NC305",
-        name: "foreign-endianness",
-        severity: Severity::Info,
-        when: When::Always,
-        about: "Numbers are stored in the byte order of other machines, so that every read turns them round.",
-        mended_by: "copy --endian native",
-    },
-];
+pub(super) const RULES: &[Rule] = rules!(Always:
+    ("NC301", "no-shuffle", Warning, "copy --filters",
+        "Numbers of several bytes are compressed without shuffle, and would be smaller with it."),
+    ("NC302", "level-for-nothing", Info, "copy --filters",
+        "A high level of deflate makes the values hardly smaller than level 1, and writing much slower."),
+    ("NC303", "uncompressed", Info, "copy --filters",
+        "The values are stored as they are, and shuffle and deflate at level 1 would halve them."),
+    ("NC304", "fill-chunks-stored", Info, "copy --skip-fill",
+        "Chunks that hold nothing but the fill value are stored; left out, they read the same."),
+    ("NC305", "foreign-endianness", Info, "copy --endian native",
+        "Numbers are stored in the byte order of other machines, so that every read turns them round."),
+);
 
 /// With shuffle, values must become smaller by this part.
 const SHUFFLE_GAIN: f64 = 0.05;

@@ -91,7 +91,11 @@ pub(super) struct Index {
 impl VarFacts {
     /// Bytes of a chunk's values.
     pub(super) fn chunk_bytes(&self) -> u64 {
-        let chunk = self.chunk.as_deref().unwrap_or_default();
+        self.bytes_of(self.chunk.as_deref().unwrap_or_default())
+    }
+
+    /// The same of chunks of these lengths.
+    pub(super) fn bytes_of(&self, chunk: &[u64]) -> u64 {
         chunk.iter().fold(self.element, |b, &c| b.saturating_mul(c))
     }
 
@@ -102,7 +106,11 @@ impl VarFacts {
 
     /// Chunks that the shape has.
     pub(super) fn chunks_possible(&self) -> u64 {
-        let Some(chunk) = &self.chunk else { return 0 };
+        self.chunk.as_ref().map_or(0, |chunk| self.chunks_of(chunk))
+    }
+
+    /// The same of chunks of these lengths.
+    pub(super) fn chunks_of(&self, chunk: &[u64]) -> u64 {
         self.axes.iter().zip(chunk).fold(1u64, |n, (a, &c)| n.saturating_mul(a.len.div_ceil(c.max(1))))
     }
 

@@ -77,19 +77,14 @@ impl Fix {
 
     /// Both at once. What was there first stays where both say something of the same variable.
     pub fn and(&mut self, other: &Fix) {
-        for (var, lens) in &other.chunks {
-            if !self.chunks.iter().any(|(v, _)| v == var) {
-                self.chunks.push((var.clone(), lens.clone()));
-            }
-        }
-        for (var, text) in &other.filters {
-            if !self.filters.iter().any(|(v, _)| v == var) {
-                self.filters.push((var.clone(), text.clone()));
-            }
-        }
         // In one order, whichever of several findings came first.
-        self.chunks.sort();
-        self.filters.sort();
+        fn join<T: Clone + Ord>(own: &mut Vec<(String, T)>, others: &[(String, T)]) {
+            let new = others.iter().filter(|(var, _)| !own.iter().any(|(v, _)| v == var)).cloned();
+            own.extend(new.collect::<Vec<_>>());
+            own.sort();
+        }
+        join(&mut self.chunks, &other.chunks);
+        join(&mut self.filters, &other.filters);
         if self.vars.is_empty() {
             self.vars.clone_from(&other.vars);
         }

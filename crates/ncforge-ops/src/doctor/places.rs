@@ -3,55 +3,25 @@
 use super::Examined;
 use super::finding::Finding;
 use super::fix::Fix;
-use super::rule::{Rule, Severity, When, rule};
+use super::rule::{Rule, rule, rules};
 use crate::words::{bytes, count, many, shape, times};
 use ncforge::model::DimId;
 use ncforge::raw::Place;
 
-pub(super) const RULES: &[Rule] = &[
-    Rule {
-        code: "NC401",
-        name: "record-interleave",
-        severity: Severity::Warning,
-        when: When::Always,
-        about: "A classic file holds its records one after the other, each with a piece of every variable: reading one \
-                variable walks through all of them.",
-        mended_by: "copy --format netcdf4 --chunks auto",
-    },
-    Rule {
-        code: "NC402",
-        name: "scattered-metadata",
-        severity: Severity::Warning,
-        when: When::Always,
-        about: "What opening needs lies in many places of the file; each is a request on slow storage.",
-        mended_by: "copy",
-    },
-    Rule {
-        code: "NC403",
-        name: "large-index",
-        severity: Severity::Info,
-        when: When::Always,
-        about: "The index of a variable's chunks has more than 512 nodes, which a reader fetches one by one.",
-        mended_by: "copy --chunks",
-    },
-    Rule {
-        code: "NC404",
-        name: "unlimited-unused",
-        severity: Severity::Info,
-        when: When::Always,
-        about: "An unlimited dimension has no element, or no variable that uses it.",
-        mended_by: "copy --vars",
-    },
-    Rule {
-        code: "NC405",
-        name: "header-without-room",
-        severity: Severity::Info,
-        when: When::Always,
-        about: "The data of a classic file begin right behind the header: adding an attribute or a variable moves all of \
-                them.",
-        mended_by: "copy",
-    },
-];
+pub(super) const RULES: &[Rule] = rules!(Always:
+    ("NC401", "record-interleave", Warning, "copy --format netcdf4 --chunks auto",
+        "A classic file holds its records one after the other, each with a piece of every variable: reading \
+         one variable walks through all of them."),
+    ("NC402", "scattered-metadata", Warning, "copy",
+        "What opening needs lies in many places of the file; each is a request on slow storage."),
+    ("NC403", "large-index", Info, "copy --chunks",
+        "The index of a variable's chunks has more than 512 nodes, which a reader fetches one by one."),
+    ("NC404", "unlimited-unused", Info, "copy --vars",
+        "An unlimited dimension has no element, or no variable that uses it."),
+    ("NC405", "header-without-room", Info, "copy",
+        "The data of a classic file begin right behind the header: adding an attribute or a variable moves \
+         all of them."),
+);
 
 /// Records (and bytes of them all) below which interleaving costs little.
 const RECORDS: u64 = 64;
@@ -160,11 +130,7 @@ fn index(x: &Examined<'_>, out: &mut Vec<Finding>) {
             None => (v.chunks_possible() / PER_NODE, "about "),
         };
         let Some(choice) = v.choice.as_ref().filter(|_| nodes > NODES) else { continue };
-        let chunks = v
-            .axes
-            .iter()
-            .zip(&choice.chunks)
-            .fold(1u64, |n, (a, &c)| n.saturating_mul(a.len.div_ceil(c.max(1))));
+        let chunks = v.chunks_of(&choice.chunks);
         if chunks.saturating_mul(2) > v.chunks_stored() {
             continue;
         }

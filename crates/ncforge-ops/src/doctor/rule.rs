@@ -56,6 +56,21 @@ pub struct Rule {
     pub mended_by: &'static str,
 }
 
+/// A family's rules, which are looked at in one case: of each its code, name, severity, what fixes it, and what it means.
+macro_rules! rules {
+    ($when:ident: $(($code:literal, $name:literal, $severity:ident, $mended_by:literal, $about:literal),)*) => {
+        &[$($crate::doctor::rule::Rule {
+            code: $code,
+            name: $name,
+            severity: $crate::doctor::rule::Severity::$severity,
+            when: $crate::doctor::rule::When::$when,
+            about: $about,
+            mended_by: $mended_by,
+        }),*]
+    };
+}
+pub(super) use rules;
+
 /// A family's rule of this code.
 pub(super) fn rule(family: &'static [Rule], code: &str) -> &'static Rule {
     family.iter().find(|r| r.code == code).expect("a family knows its codes")

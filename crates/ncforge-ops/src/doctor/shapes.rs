@@ -6,63 +6,27 @@
 use super::facts::VarFacts;
 use super::finding::Finding;
 use super::fix::Fix;
-use super::rule::{Rule, Severity, When, rule};
+use super::rule::{Rule, rule, rules};
 use super::{Examined, ReaderCache};
-use crate::tune::{CacheAdvice, Prediction, Role};
+use crate::tune::{CacheAdvice, Choice, Prediction, Role};
 use crate::words::{bytes, count, many, seconds, shape, times};
 
-pub(super) const RULES: &[Rule] = &[
-    Rule {
-        code: "NC101",
-        name: "time-chunked-by-1",
-        severity: Severity::Warning,
-        when: When::Always,
-        about: "The chunk length on time is 1, so a series at a point decodes a whole chunk for every step.",
-        mended_by: "copy --chunks",
-    },
-    Rule {
-        code: "NC102",
-        name: "read-amplified",
-        severity: Severity::Warning,
-        when: When::Always,
-        about: "A read (map, series, …) decodes many times what it delivers, and other chunks would serve it several \
-                times faster without spoiling the other reads.",
-        mended_by: "copy --chunks",
-    },
-    Rule {
-        code: "NC103",
-        name: "chunks-too-small",
-        severity: Severity::Warning,
-        when: When::Always,
-        about: "Chunks are so small that a reader's cache reaches its number of chunks before its size, and every chunk \
-                costs more than its values.",
-        mended_by: "copy --chunks",
-    },
-    Rule {
-        code: "NC104",
-        name: "chunks-too-large",
-        severity: Severity::Warning,
-        when: When::Always,
-        about: "Fewer than four chunks fit netCDF-C's default cache.",
-        mended_by: "copy --chunks",
-    },
-    Rule {
-        code: "NC105",
-        name: "tiny-record-chunks",
-        severity: Severity::Warning,
-        when: When::Always,
-        about: "A variable with few values a record is stored in a chunk a record, of some bytes each.",
-        mended_by: "copy --chunks",
-    },
-    Rule {
-        code: "NC106",
-        name: "default-chunks",
-        severity: Severity::Info,
-        when: When::Always,
-        about: "The chunks are what netCDF-C takes when nobody chooses, and reads would be faster with others.",
-        mended_by: "copy --chunks",
-    },
-];
+pub(super) const RULES: &[Rule] = rules!(Always:
+    ("NC101", "time-chunked-by-1", Warning, "copy --chunks",
+        "The chunk length on time is 1, so a series at a point decodes a whole chunk for every step."),
+    ("NC102", "read-amplified", Warning, "copy --chunks",
+        "A read (map, series, …) decodes many times what it delivers, and other chunks would serve it several \
+         times faster without spoiling the other reads."),
+    ("NC103", "chunks-too-small", Warning, "copy --chunks",
+        "Chunks are so small that a reader's cache reaches its number of chunks before its size, and every \
+         chunk costs more than its values."),
+    ("NC104", "chunks-too-large", Warning, "copy --chunks",
+        "Fewer than four chunks fit netCDF-C's default cache."),
+    ("NC105", "tiny-record-chunks", Warning, "copy --chunks",
+        "A variable with few values a record is stored in a chunk a record, of some bytes each."),
+    ("NC106", "default-chunks", Info, "copy --chunks",
+        "The chunks are what netCDF-C takes when nobody chooses, and reads would be faster with others."),
+);
 
 /// A finding about a read: it decodes so many times what it delivers …
 const AMPLIFIED: f64 = 16.0;
@@ -167,10 +131,8 @@ fn time_by_one(v: &VarFacts, out: &mut Vec<Finding>) -> Option<usize> {
     let prediction = &choice.predictions[at];
     let message =
         format!("{} is chunked by 1: {}{}", v.axes[t].name, sentence(prediction), better(v, prediction));
-    let finding = Finding::new(rule(RULES, "NC101"), Some(&v.path), message)
-        .weighing(touched(prediction) / prediction.chosen.delivered.max(1.0))
-        .fixed_by(Fix::chunks(&v.path, &choice.chunks));
-    out.push(if v.is_filtered() { finding.caching(advice(v, prediction)) } else { finding });
+    let weight = touched(prediction) / prediction.chosen.delivered.max(1.0);
+    out.push(of_read("NC101", v, choice, prediction, message).weighing(weight));
     Some(at)
 }
 
@@ -186,10 +148,14 @@ fn amplified(v: &VarFacts, but: Option<usize>, out: &mut Vec<Finding>) {
         .max_by(|a, b| gain(a.1).total_cmp(&gain(b.1)));
     let Some((_, prediction)) = worst else { return };
     let message = format!("with chunks of {}, {}{}", named(v), sentence(prediction), better(v, prediction));
-    let finding = Finding::new(rule(RULES, "NC102"), Some(&v.path), message)
-        .weighing(gain(prediction))
+    out.push(of_read("NC102", v, choice, prediction, message).weighing(gain(prediction)));
+}
+
+/// A finding about a read of a variable, which other chunks fix, or a larger cache of decoded ones.
+fn of_read(code: &str, v: &VarFacts, choice: &Choice, prediction: &Prediction, message: String) -> Finding {
+    let finding = Finding::new(rule(RULES, code), Some(&v.path), message)
         .fixed_by(Fix::chunks(&v.path, &choice.chunks));
-    out.push(if v.is_filtered() { finding.caching(advice(v, prediction)) } else { finding });
+    if v.is_filtered() { finding.caching(advice(v, prediction)) } else { finding }
 }
 
 /// NC103.
@@ -237,14 +203,8 @@ fn too_large(v: &VarFacts, cache: &ReaderCache, out: &mut Vec<Finding>) {
         cache.says(),
         count(cache.size / each.max(1)),
     );
-    let prediction = choice.predictions.iter().max_by(|a, b| gain(a).total_cmp(&gain(b)));
-    let finding = Finding::new(rule(RULES, "NC104"), Some(&v.path), message)
-        .weighing(each as f64)
-        .fixed_by(Fix::chunks(&v.path, &choice.chunks));
-    out.push(match prediction {
-        Some(prediction) => finding.caching(advice(v, prediction)),
-        None => finding,
-    });
+    let most = choice.predictions.iter().max_by(|a, b| gain(a).total_cmp(&gain(b)));
+    out.extend(most.map(|p| of_read("NC104", v, choice, p, message).weighing(each as f64)));
 }
 
 /// NC105: true when it was found; then the other rules have nothing to add.
@@ -257,12 +217,9 @@ fn tiny(v: &VarFacts, out: &mut Vec<Finding>) -> bool {
     if !records || each > TINY_CHUNK || n < RECORDS {
         return false;
     }
-    let chunks = v.best_chunks.clone();
-    let Some(chunks) = chunks else { return false };
-    let better = chunks.iter().fold(v.element, |b, &c| b.saturating_mul(c));
-    if better <= each {
+    let Some(chunks) = v.best_chunks.as_ref().filter(|chunks| v.bytes_of(chunks) > each) else {
         return false;
-    }
+    };
     // A key and the address behind it, in a B-tree of version 1.
     let entry = 24 + 8 * v.axes.len() as u64;
     let message = format!(
@@ -274,16 +231,13 @@ fn tiny(v: &VarFacts, out: &mut Vec<Finding>) -> bool {
             Some(nodes) if nodes > 1 => format!(" ({})", many(nodes, "node")),
             _ => String::new(),
         },
-        shape(&chunks),
-        many(
-            v.axes.iter().zip(&chunks).fold(1u64, |n, (a, &c)| n.saturating_mul(a.len.div_ceil(c.max(1)))),
-            "chunk"
-        ),
+        shape(chunks),
+        many(v.chunks_of(chunks), "chunk"),
     );
     out.push(
         Finding::new(rule(RULES, "NC105"), Some(&v.path), message)
             .weighing(n as f64)
-            .fixed_by(Fix::chunks(&v.path, &chunks)),
+            .fixed_by(Fix::chunks(&v.path, chunks)),
     );
     true
 }

@@ -6,59 +6,29 @@ use super::Examined;
 use super::facts::{Facts, VarFacts};
 use super::finding::Finding;
 use super::fix::Fix;
-use super::rule::{Rule, Severity, When, rule};
+use super::rule::{Rule, rule, rules};
 use crate::profile::virtual_stores::{INLINE, common_divisor, divisor, obstacle, resize};
 use crate::tune::Role;
 use crate::words::many;
 use ncforge::model::{DType, UserKind};
 
-pub(super) const RULES: &[Rule] = &[
-    Rule {
-        code: "NC801",
-        name: "virtual-filters",
-        severity: Severity::Error,
-        when: When::Virtual,
-        about: "A variable has filters that readers of Zarr cannot decode, or not in this order.",
-        mended_by: "copy --profile virtual",
-    },
-    Rule {
-        code: "NC802",
-        name: "virtual-masks",
-        severity: Severity::Error,
-        when: When::Virtual,
-        about: "Filters were skipped for some chunks of a variable; readers of Zarr apply them to all.",
-        mended_by: "copy --profile virtual",
-    },
-    Rule {
-        code: "NC803",
-        name: "virtual-types",
-        severity: Severity::Warning,
-        when: When::Virtual,
-        about: "A variable holds strings of variable length, or a type that Zarr does not have: its values are not ranges of \
-                bytes of the file.",
-        mended_by: "ncforge refs, for strings: it stores small variables in the references",
-    },
-];
+pub(super) const RULES: &[Rule] = rules!(Virtual:
+    ("NC801", "virtual-filters", Error, "copy --profile virtual",
+        "A variable has filters that readers of Zarr cannot decode, or not in this order."),
+    ("NC802", "virtual-masks", Error, "copy --profile virtual",
+        "Filters were skipped for some chunks of a variable; readers of Zarr apply them to all."),
+    ("NC803", "virtual-types", Warning, "ncforge refs, for strings: it stores small variables in the references",
+        "A variable holds strings of variable length, or a type that Zarr does not have: its values are not \
+         ranges of bytes of the file."),
+);
 
-pub(super) const ACROSS: &[Rule] = &[
-    Rule {
-        code: "NC508",
-        name: "across-partial-chunks",
-        severity: Severity::Error,
-        when: When::Virtual,
-        about: "The last chunk of a variable along time is not full, and another file follows.",
-        mended_by: "copy --chunks, with lengths that divide those of all files",
-    },
-    Rule {
-        code: "NC509",
-        name: "across-contiguous",
-        severity: Severity::Warning,
-        when: When::Virtual,
-        about: "A variable is contiguous, and longer along time in some files than in others. `ncforge refs` cuts it into \
-                equal pieces; VirtualiZarr cannot join it.",
-        mended_by: "copy --chunks, with lengths that divide those of all files",
-    },
-];
+pub(super) const ACROSS: &[Rule] = rules!(Virtual:
+    ("NC508", "across-partial-chunks", Error, "copy --chunks, with lengths that divide those of all files",
+        "The last chunk of a variable along time is not full, and another file follows."),
+    ("NC509", "across-contiguous", Warning, "copy --chunks, with lengths that divide those of all files",
+        "A variable is contiguous, and longer along time in some files than in others. `ncforge refs` cuts it \
+         into equal pieces; VirtualiZarr cannot join it."),
+);
 
 /// One file.
 pub(super) fn check(x: &Examined<'_>, out: &mut Vec<Finding>) {

@@ -4,6 +4,7 @@
 //! A Zarr array has one chunk shape and one list of codecs. Where files follow each other, every chunk but those of the last
 //! file must be full. VirtualiZarr's documentation lists the same requirements.
 
+use crate::boxes::gcd;
 use ncforge::codec::{filter_name, filters};
 use ncforge::model::{Filter, Schema, Storage, VarId};
 
@@ -79,9 +80,6 @@ pub(crate) fn resize(chunk: &mut [u64], shape: &[u64], axis: usize, len: u64) {
 
 /// The greatest common divisor; that of no number is 0.
 pub(crate) fn common_divisor(lens: impl IntoIterator<Item = u64>) -> u64 {
-    fn gcd(a: u64, b: u64) -> u64 {
-        if b == 0 { a } else { gcd(b, a % b) }
-    }
     lens.into_iter().fold(0, gcd)
 }
 

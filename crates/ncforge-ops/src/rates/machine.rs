@@ -102,11 +102,6 @@ words!(StorageKind:
 );
 
 impl Machine {
-    /// The default machine with storage of this kind.
-    pub fn with_storage(storage: StorageKind) -> Machine {
-        Machine::default().on(storage)
-    }
-
     /// The same machine, read from by netCDF-C with HDF5 and zlib, and a chunk cache that is large enough: one thread, chunk by
     /// chunk, an index that is looked up; what decoding takes follows from [`Coding::zlib`](crate::tune::Coding::zlib). Fitted to 1,416 reads of the
     /// arrays `swath`, `ensemble` and `stations` of `ncforge bench chunks --proof`, and of a field with land, by netCDF-C 4.9.0 with HDF5

@@ -5,7 +5,8 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 use super::attributes;
 use super::kinds::{Kind, native};
 use super::options::RefsOptions;
-use crate::unlike::{Unlike, compare_global_attributes, unlike_names};
+use crate::same::unlike_names;
+use crate::unlike::{Unlike, compare_global_attributes, same_attribute};
 use ncforge::model::{Attribute, DType, Filter, Number, Schema, UserKind, Value, Values, VarId};
 use ncforge::raw::{ChunkGrid, ChunkRecord, Place, VarLayout};
 use ncforge::{Dataset, Error, Hyperslab, Result};
@@ -147,7 +148,7 @@ fn unlike(first: &Schema, schema: &Schema, options: &RefsOptions) -> Vec<Unlike>
     for var in first.var_ids().filter(|var| is_wanted(first, *var, options)) {
         let Some(other) = schema.find_var(&first.var_path(var)) else { continue };
         let (a, b) = (first.var(var), schema.var(other));
-        for name in unlike_names((first, &a.attrs), (schema, &b.attrs)) {
+        for name in unlike_names(&a.attrs, &b.attrs, |x, y| same_attribute((first, x), (schema, y))) {
             found.push(Unlike::of_var((first, var), name, (schema, b.attr(name))));
         }
     }

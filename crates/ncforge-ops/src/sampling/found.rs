@@ -58,8 +58,7 @@ pub(super) struct Found {
     /// Bytes of all parts, as they are and encoded.
     pub(super) raw: u64,
     pub(super) stored: u64,
-    /// Seconds.
-    pub(super) encode: f64,
+    /// Seconds of decoding.
     pub(super) decode: f64,
     /// What each thread more added, where that was asked.
     pub(super) gain: Option<f64>,
@@ -71,7 +70,6 @@ impl Found {
     /// Encodes one part more. `timed`: [`Found::time`] shall decode it.
     pub(super) fn add(&mut self, chain: &CodecChain, bytes: &[u8], timed: bool) -> Result<()> {
         let (stream, mask, encoded) = encode_one(chain, bytes)?;
-        self.encode += encoded.seconds;
         if let Some(work) = encoded.work {
             self.counted += 1;
             self.work += work;
@@ -107,7 +105,6 @@ impl Found {
         self.work += other.work;
         self.raw += other.raw;
         self.stored += other.stored;
-        self.encode += other.encode;
         self.decode += other.decode;
     }
 

@@ -1,7 +1,6 @@
 //! Where the parts of a sample lie, and how large they are.
 
-use std::ops::Range;
-
+use crate::boxes::each_row;
 use crate::tune::coding::SIZES;
 use crate::tune::{Coding, Grid, Machine};
 use ncforge::raw::{Place, VarLayout, native_fill, unravel};
@@ -22,19 +21,14 @@ pub(super) fn sampled_box(layout: &VarLayout, i: u64, limit: u64) -> Option<Hype
     let at = |shape: &[u64]| -> Vec<u64> {
         layout.shape.iter().zip(shape).enumerate().map(|(d, (n, c))| place(i, d, n - c)).collect()
     };
-    for size in SIZES[SMALL..].iter().rev() {
-        let shape = part_shape(&layout.shape, element, *size);
-        let slab = Hyperslab::new(&at(&shape), &shape);
-        if decoded(layout, &slab) <= limit {
-            return Some(slab);
-        }
-    }
     // Whole rows have nothing between them that would be read in vain.
-    for size in SIZES[SMALL..].iter().rev() {
-        let shape = shortened(&layout.shape, element, *size);
-        let slab = Hyperslab::new(&at(&shape), &shape);
-        if decoded(layout, &slab) <= limit {
-            return Some(slab);
+    for shape_of in [part_shape, shortened] {
+        for size in SIZES[SMALL..].iter().rev() {
+            let shape = shape_of(&layout.shape, element, *size);
+            let slab = Hyperslab::new(&at(&shape), &shape);
+            if decoded(layout, &slab) <= limit {
+                return Some(slab);
+            }
         }
     }
     let Place::Chunked { chunk, .. } = &layout.place else { return None };
@@ -66,31 +60,6 @@ pub(super) fn padded(values: &[u8], count: &[u64], shape: &[u64], layout: &VarLa
         chunk[outside].copy_from_slice(&values[inside]);
     });
     chunk
-}
-
-/// The rows of a box in a row-major array of `shape`: where each lies in the box's own bytes, and in the array's.
-pub(super) fn each_row(
-    shape: &[u64],
-    start: &[u64],
-    count: &[u64],
-    element: usize,
-    mut row: impl FnMut(Range<usize>, Range<usize>),
-) {
-    let last = shape.len() - 1;
-    let len = count[last] as usize * element;
-    let mut at = vec![0u64; last];
-    for i in 0..count[..last].iter().product::<u64>() as usize {
-        let index = (0..last).fold(0, |k, d| k * shape[d] + start[d] + at[d]) * shape[last];
-        let from = (index + start[last]) as usize * element;
-        row(i * len..(i + 1) * len, from..from + len);
-        for d in (0..last).rev() {
-            at[d] += 1;
-            if at[d] < count[d] {
-                break;
-            }
-            at[d] = 0;
-        }
-    }
 }
 
 /// How many parts of `shape` along every axis, `most` at most, come with one for nothing (or nearly so: [`TOGETHER_COST`]), because what lies

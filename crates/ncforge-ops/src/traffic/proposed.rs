@@ -2,7 +2,8 @@
 
 use std::collections::HashMap;
 
-use ncforge::model::{Storage, VarId};
+use ncforge::model::VarId;
+use ncforge::raw::coordinates;
 use ncforge::store::FIRST_REQUEST;
 use ncforge::{Dataset, Engine};
 
@@ -40,10 +41,7 @@ pub(super) fn of<'a>(source: &Dataset, stored: impl Fn(VarId) -> Option<&'a Stor
         let Some(&from) = by_path.get(&schema.var_path(var)) else { continue };
         let Some(now) = stored(from) else { continue };
         let shape = schema.shape(var);
-        let chunk = match &schema.var(var).storage {
-            Storage::Chunked { chunks, .. } => Some(chunks.clone()),
-            _ => None,
-        };
+        let chunk = schema.var(var).storage.chunks().map(<[u64]>::to_vec);
         let then = laid_out(now, &shape, chunk, &mut end)?;
         variables.insert(from, (shape, then));
     }
@@ -66,15 +64,10 @@ fn laid_out(now: &Stored, shape: &[u64], chunk: Option<Vec<u64>>, end: &mut u64)
         return None;
     }
     let bytes = ((each as f64 * compressed(now)).ceil() as u64).max(1);
+    let ranges: Vec<_> = counts.iter().map(|&n| 0..n).collect();
     let mut chunks = Vec::with_capacity(many as usize);
-    for number in 0..many {
-        let mut rest = number;
-        let mut begin = vec![0; counts.len()];
-        for d in (0..counts.len()).rev() {
-            begin[d] = rest % counts[d] * chunk[d];
-            rest /= counts[d];
-        }
-        chunks.push((begin, super::span(*end, bytes)));
+    for at in coordinates(&ranges) {
+        chunks.push((at.iter().zip(&chunk).map(|(a, c)| a * c).collect(), super::span(*end, bytes)));
         *end = end.saturating_add(bytes);
     }
     Some(Stored { size, chunk: Some(chunk), chunks, begin: None })

@@ -4,8 +4,8 @@
 const STEP: f64 = 1.03;
 
 /// The lengths worth trying on an axis of `len`: `ceil(len / k)` for numbers of chunks `k`, which waste least at
-/// the end, and for an axis that can grow its multiples, up to `longest`. Ascending, never empty.
-pub fn candidates(len: u64, growing: bool, longest: u64) -> Vec<u64> {
+/// the end, up to `longest`. Ascending, never empty.
+pub fn candidates(len: u64, longest: u64) -> Vec<u64> {
     let len = len.max(1);
     let longest = longest.max(1);
     let mut list = Vec::new();
@@ -21,13 +21,6 @@ pub fn candidates(len: u64, growing: bool, longest: u64) -> Vec<u64> {
     }
     list.reverse();
     list.dedup();
-    if growing {
-        let mut c = len;
-        while let Some(next) = c.checked_mul(2).filter(|&n| n <= longest) {
-            list.push(next);
-            c = next;
-        }
-    }
     if list.is_empty() {
         list.push(longest.min(len));
     }
@@ -123,12 +116,11 @@ mod tests {
 
     #[test]
     fn candidates_leave_no_overhang() {
-        assert_eq!(candidates(12, false, 12), [1, 2, 3, 4, 6, 12]);
-        assert_eq!(candidates(1, false, 10), [1]);
-        assert_eq!(candidates(7, true, 30), [1, 2, 3, 4, 7, 14, 28]);
-        assert_eq!(candidates(0, true, 5), [1, 2, 4]);
-        assert_eq!(candidates(100, false, 9)[..], [1, 2, 3, 4, 5, 6, 7, 8, 9]);
-        let long = candidates(1 << 40, false, 1 << 40);
+        assert_eq!(candidates(12, 12), [1, 2, 3, 4, 6, 12]);
+        assert_eq!(candidates(1, 10), [1]);
+        assert_eq!(candidates(0, 5), [1]);
+        assert_eq!(candidates(100, 9)[..], [1, 2, 3, 4, 5, 6, 7, 8, 9]);
+        let long = candidates(1 << 40, 1 << 40);
         assert!(long.len() < 1200 && long.is_sorted() && long[0] == 1);
     }
 
@@ -144,14 +136,14 @@ mod tests {
     proptest! {
         #[test]
         fn candidates_are_legal(len in 1u64..1_000_000, longest in 1u64..1_000_000) {
-            let list = candidates(len, false, longest);
+            let list = candidates(len, longest);
             prop_assert!(list.windows(2).all(|w| w[0] < w[1]));
             prop_assert!(list.iter().all(|&c| c >= 1 && c <= len && c <= longest));
         }
 
         #[test]
         fn descent_never_ends_above_its_start(lens in prop::collection::vec(1u64..400, 1..5), seed in 1u64..1000) {
-            let lists: Vec<Vec<u64>> = lens.iter().map(|&l| candidates(l, false, l)).collect();
+            let lists: Vec<Vec<u64>> = lens.iter().map(|&l| candidates(l, l)).collect();
             let mut price = |c: &[u64]| c.iter().enumerate().map(|(d, &c)| {
                 let want = (seed * (d as u64 + 3)) % 97 + 1;
                 (c as f64 / want as f64).ln().powi(2)

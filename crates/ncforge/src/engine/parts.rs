@@ -18,7 +18,7 @@ use crate::select::Hyperslab;
 use crate::store::ReadStore;
 
 /// A box of the destination that one part fills: its first element and its lengths.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Region {
     /// First element along each dimension.
     pub start: Vec<u64>,

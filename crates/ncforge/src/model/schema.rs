@@ -112,6 +112,24 @@ pub enum Storage {
     },
 }
 
+impl Storage {
+    /// Chunk lengths, where there are chunks.
+    pub fn chunks(&self) -> Option<&[u64]> {
+        match self {
+            Storage::Chunked { chunks, .. } => Some(chunks),
+            Storage::Contiguous | Storage::Compact => None,
+        }
+    }
+
+    /// The filters; none where there are no chunks.
+    pub fn filters(&self) -> &[Filter] {
+        match self {
+            Storage::Chunked { filters, .. } => filters,
+            Storage::Contiguous | Storage::Compact => &[],
+        }
+    }
+}
+
 /// The fill value of a variable.
 #[derive(Clone, Debug, PartialEq, Default)]
 pub enum Fill {

@@ -3,7 +3,7 @@
 //! Reference: `nccopy(1)` of netCDF-C 4.9, and where the manual is silent, what the program does.
 
 use ncforge::codec::filters::{self, FLETCHER32};
-use ncforge::model::{Filter, GroupId, Storage, VarId};
+use ncforge::model::{Filter, GroupId, VarId};
 use ncforge::{Format, Schema};
 use ncforge_ops::copy::{
     ChunkChoice, ChunkSpec, CodingRequest, CopyRequest, FilterSpec, RunRequest, Switches, VarChunks,
@@ -159,10 +159,7 @@ fn is_filtered(source: &Schema, v: VarId, asked: &[FilterSpec]) -> bool {
 }
 
 fn filters_in(source: &Schema, v: VarId) -> &[Filter] {
-    match &source.var(v).storage {
-        Storage::Chunked { filters, .. } => filters,
-        Storage::Contiguous | Storage::Compact => &[],
-    }
+    source.var(v).storage.filters()
 }
 
 /// `-v -V -g -G`: which variables, and of which the values.
@@ -230,7 +227,7 @@ fn missing(kind: &str, name: &str) -> Failure {
 #[cfg(test)]
 mod tests {
     use clap::Parser;
-    use ncforge::model::{Atomic, Dimension, Group, Variable};
+    use ncforge::model::{Atomic, Dimension, Group, Storage, Variable};
 
     use ncforge_ops::copy::{Chunks, CopyOptions};
 

@@ -46,14 +46,7 @@ pub(crate) fn agree(mosaic: &Mosaic, differing: Differing) -> Result<(Vec<String
     }
     // Tile after tile, so that each is opened once.
     pairs.sort_by_key(|p| (p.tile, p.var));
-    let mut groups: Vec<&[Pair]> = Vec::new();
-    let mut rest = &pairs[..];
-    while let Some(first) = rest.first() {
-        let n = rest.iter().take_while(|p| p.tile == first.tile).count();
-        let (group, tail) = rest.split_at(n);
-        groups.push(group);
-        rest = tail;
-    }
+    let groups: Vec<&[Pair]> = pairs.chunk_by(|a, b| a.tile == b.tile).collect();
     let retained = if groups.len() > 1 { retained(mosaic)? } else { HashMap::new() };
     let differences = Mutex::new(Vec::new());
     mosaic.engine.for_each(groups.len(), |i| {
@@ -83,18 +76,10 @@ pub(crate) fn agree(mosaic: &Mosaic, differing: Differing) -> Result<(Vec<String
     for (var, tile, ..) in &differences {
         left_out.add(*tile, format!("`{}`", name(var)));
     }
-    let mut last = None;
-    for (var, ..) in &differences {
-        if last != Some(*var) {
-            let n = differences.iter().filter(|d| d.0 == *var).count();
-            notes.push(format!(
-                "`{}` differs in {}: the first tile's is taken",
-                name(var),
-                many(n as u64, "tile")
-            ));
-            last = Some(*var);
-        }
-    }
+    notes.extend(differences.chunk_by(|a, b| a.0 == b.0).map(|of_var| {
+        let n = many(of_var.len() as u64, "tile");
+        format!("`{}` differs in {n}: the first tile's is taken", name(&of_var[0].0))
+    }));
     Ok((notes, left_out))
 }
 

@@ -1,6 +1,7 @@
 //! Attributes in several tiles: some must agree, some span, the rest is the first tile's.
 
-use crate::unlike::{Unlike, unlike_names};
+use crate::same::unlike_names;
+use crate::unlike::{Unlike, same_attribute};
 use ncforge::model::{Attribute, DType, Number, Schema, VarId};
 
 /// What the values mean depends on these.
@@ -46,7 +47,7 @@ pub(super) fn compare_one(
     found: &mut Conflicts,
 ) {
     let (a, b) = (first.var(v), tile.var(other));
-    for name in unlike_names((first, &a.attrs), (tile, &b.attrs)) {
+    for name in unlike_names(&a.attrs, &b.attrs, |x, y| same_attribute((first, x), (tile, y))) {
         let (x, y) = (a.attr(name), b.attr(name));
         let spans = ["valid_min", "valid_max", "valid_range", "actual_range"].contains(&name);
         match y {

@@ -1,6 +1,6 @@
 //! From files to a mosaic.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::path::PathBuf;
 
 use super::super::files::{self, Found};
@@ -9,7 +9,7 @@ use super::super::options::{CombineOptions, Holes};
 use super::super::scheme::{self, Header, Scheme};
 use super::super::tiles::Tiles;
 use super::join::{Mapping, join};
-use super::pattern::{MOST_NAMES, Pattern};
+use super::pattern::{MOST_NAMES, Pattern, place_text};
 use super::scan::{Scanned, first, scan};
 use super::{DimKind, Existing, Facts, From, Mosaic, chunks, coords, dims, fill, holes, unlike};
 use crate::words::many;
@@ -176,11 +176,7 @@ fn counted(
             _ => {}
         }
     }
-    let mut by_number: HashMap<u64, usize> = HashMap::new();
-    for (i, one) in scanned.iter().enumerate() {
-        let Some(number) = one.place.number else { continue };
-        by_number.insert(number, i);
-    }
+    let numbers: HashSet<u64> = scanned.iter().filter_map(|one| one.place.number).collect();
     let Some((_, total)) = first else { return Ok(Vec::new()) };
     let given = scanned.len() as u64;
     if given > total {
@@ -194,7 +190,7 @@ fn counted(
     }
     let first = scheme.first_number();
     let missing: Vec<u64> =
-        (first..first.saturating_add(total.min(1 << 20))).filter(|n| !by_number.contains_key(n)).collect();
+        (first..first.saturating_add(total.min(1 << 20))).filter(|n| !numbers.contains(n)).collect();
     if options.allow_missing || options.into_existing.is_some() {
         return Ok(missing);
     }
@@ -293,16 +289,7 @@ fn check_holes(mosaic: &Mosaic, options: &CombineOptions) -> Result<()> {
     let mut patterns = mosaic.patterns.iter().zip(&mosaic.holes);
     let Some((p, holes)) = patterns.find(|(_, holes)| holes.points > 0) else { return Ok(()) };
     let names: Vec<&str> = p.dims.iter().map(|d| mosaic.schema.dim(*d).name.as_str()).collect();
-    let places: Vec<String> = holes
-        .boxes
-        .iter()
-        .take(MOST_NAMES)
-        .map(|h| {
-            let ranges: Vec<String> =
-                h.start.iter().zip(&h.count).map(|(s, n)| format!("{s}..{}", s + n)).collect();
-            ranges.join(" x ")
-        })
-        .collect();
+    let places: Vec<String> = holes.boxes.iter().take(MOST_NAMES).map(place_text).collect();
     let what = format!(
         "{} of ({}) {} in no tile{}: {}{}",
         many(holes.points, "point"),

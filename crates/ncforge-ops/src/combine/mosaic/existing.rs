@@ -10,11 +10,11 @@ use super::super::scheme::{Scheme, may_differ};
 use super::attrs::compare_attributes;
 use super::facts::DimKind;
 use super::types::{attributes_in, same_type, type_in};
+use crate::boxes::each_row;
 use crate::copy::Names;
 use crate::intact::{check_undamaged, check_whole};
 use crate::unlike::{Unlike, compare_global_attributes};
 use ncforge::model::{DType, DimId, Format, GroupId, Schema, TypeId, Values, VarId};
-use ncforge::raw::{ChunkGrid, unravel};
 use ncforge::{Buffer, Dataset, Engine, Error, Hyperslab, Result};
 
 /// The file, and which of its variables each of the whole's is.
@@ -132,17 +132,9 @@ impl Existing {
         }
         let mut bytes = Buffer::zeroed(part.len() as usize * size);
         self.dataset.read_bytes(own, &part, &mut bytes)?;
-        let row = part.count.last().copied().unwrap_or(1) as usize * size;
-        let mut lens = vec![1; part.rank()];
-        if let (Some(len), Some(&n)) = (lens.last_mut(), part.count.last()) {
-            *len = n;
-        }
-        let rows = ChunkGrid::new(&part.count, &lens);
-        for i in 0..rows.len() {
-            let (at, _) = rows.region(&unravel(i, &rows.counts()));
-            let to = at.iter().zip(&slab.count).fold(0u64, |a, (x, &n)| a * n + x) as usize * size;
-            out[to..to + row].copy_from_slice(&bytes[i as usize * row..][..row]);
-        }
+        each_row(&slab.count, &vec![0; slab.rank()], &part.count, size, |from, to| {
+            out[to].copy_from_slice(&bytes[from]);
+        });
         Ok(())
     }
 
@@ -154,12 +146,10 @@ impl Existing {
         out: &mut [ncforge::model::Value],
     ) -> Result<()> {
         let Some((own, part)) = self.part(v, slab) else { return Ok(()) };
-        let Values::Heap(values) = self.dataset.read(own, &part)? else { return Ok(()) };
-        for (i, value) in values.into_iter().enumerate() {
-            let at = unravel(i as u64, &part.count);
-            let to = at.iter().zip(&slab.count).fold(0u64, |a, (x, &n)| a * n + x);
-            out[to as usize] = value;
-        }
+        let Values::Heap(mut values) = self.dataset.read(own, &part)? else { return Ok(()) };
+        each_row(&slab.count, &vec![0; slab.rank()], &part.count, 1, |from, to| {
+            out[to].swap_with_slice(&mut values[from]);
+        });
         Ok(())
     }
 }

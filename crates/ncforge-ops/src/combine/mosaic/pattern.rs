@@ -44,31 +44,28 @@ impl Pattern {
     ) -> Result<Pattern> {
         let mut boxes: Vec<(usize, Region)> = Vec::with_capacity(who.len());
         let mut replicas = Vec::new();
-        let mut by_place: HashMap<Vec<(u64, u64)>, usize> = HashMap::new();
+        let mut by_place: HashMap<Region, usize> = HashMap::new();
         for &tile in who {
             let spans: Vec<_> = dims.iter().map(|d| facts[tile].spans[d.0]).collect();
             if spans.iter().any(|s| s.count == 0) {
                 continue;
             }
-            let key: Vec<(u64, u64)> = spans.iter().map(|s| (s.first, s.count)).collect();
-            if let Some(&other) = by_place.get(&key) {
+            let place = Region {
+                start: spans.iter().map(|s| s.first).collect(),
+                count: spans.iter().map(|s| s.count).collect(),
+            };
+            if let Some(&other) = by_place.get(&place) {
                 let differs = (0..kinds.len()).any(|d| {
                     kinds[d] == DimKind::Split && facts[tile].spans[d].first != facts[other].spans[d].first
                 });
                 if !differs {
-                    return Err(claimed(tiles, other, tile, &spans_text(&key)));
+                    return Err(claimed(tiles, other, tile, &place));
                 }
                 replicas.push((tile, other));
                 continue;
             }
-            by_place.insert(key, tile);
-            boxes.push((
-                tile,
-                Region {
-                    start: spans.iter().map(|s| s.first).collect(),
-                    count: spans.iter().map(|s| s.count).collect(),
-                },
-            ));
+            by_place.insert(place.clone(), tile);
+            boxes.push((tile, place));
         }
         boxes.sort_by(|a, b| a.1.start.cmp(&b.1.start));
         check_overlaps(&boxes, tiles)?;
@@ -95,12 +92,15 @@ impl Pattern {
     }
 }
 
-fn spans_text(key: &[(u64, u64)]) -> String {
-    key.iter().map(|(s, n)| format!("{s}..{}", s + n)).collect::<Vec<_>>().join(" x ")
+/// A place in words.
+pub(super) fn place_text(place: &Region) -> String {
+    let spans = place.start.iter().zip(&place.count);
+    spans.map(|(s, n)| format!("{s}..{}", s + n)).collect::<Vec<_>>().join(" x ")
 }
 
-fn claimed(tiles: &Tiles, a: usize, b: usize, place: &str) -> Error {
-    Error::Tiles(format!("`{}` and `{}` both claim the place {place}", tiles.name(a), tiles.name(b)))
+fn claimed(tiles: &Tiles, a: usize, b: usize, place: &Region) -> Error {
+    let (a, b, place) = (tiles.name(a), tiles.name(b), place_text(place));
+    Error::Tiles(format!("`{a}` and `{b}` both claim the place {place}"))
 }
 
 /// A sweep along the first dimension.
@@ -109,14 +109,13 @@ fn check_overlaps(boxes: &[(usize, Region)], tiles: &Tiles) -> Result<()> {
     for one in boxes {
         open.retain(|(_, o)| o.start[0] + o.count[0] > one.1.start[0]);
         if let Some((other, place)) = open.iter().find(|(_, o)| overlap(o, &one.1)) {
-            let both: Vec<(u64, u64)> = (0..place.start.len())
-                .map(|d| {
-                    let from = place.start[d].max(one.1.start[d]);
-                    let to = (place.start[d] + place.count[d]).min(one.1.start[d] + one.1.count[d]);
-                    (from, to - from)
-                })
-                .collect();
-            return Err(claimed(tiles, *other, one.0, &spans_text(&both)));
+            let both = (0..place.start.len()).map(|d| {
+                let from = place.start[d].max(one.1.start[d]);
+                let to = (place.start[d] + place.count[d]).min(one.1.start[d] + one.1.count[d]);
+                (from, to - from)
+            });
+            let (start, count) = both.unzip();
+            return Err(claimed(tiles, *other, one.0, &Region { start, count }));
         }
         open.push(one);
     }

@@ -6,9 +6,10 @@ use std::sync::Arc;
 
 use super::fill::heap_fill_of;
 use super::{DimKind, From, Mosaic};
+use crate::boxes::each_row;
 use crate::source::{RawChunk, Source, VarGroup};
 use ncforge::model::{Format, Schema, Values, VarId};
-use ncforge::raw::{ChunkGrid, Place, Region, VarLayout, unravel};
+use ncforge::raw::{ChunkGrid, Place, Region, VarLayout};
 use ncforge::{Engine, Error, Hyperslab, Result};
 
 /// A part of a selection that one tile has.
@@ -80,27 +81,10 @@ impl Mosaic {
                 None => Ok(()),
             };
         };
-        // Rows of the variable's own array.
-        let shape = self.schema.shape(v);
         let size = out.len() / slab.len().max(1) as usize;
-        let row = slab.count.last().copied().unwrap_or(1) as usize * size;
-        let outer = ChunkGrid::new(&slab.count, &{
-            let mut lens = vec![1; slab.rank()];
-            if let Some(last) = lens.last_mut() {
-                *last = slab.count[slab.rank() - 1].max(1);
-            }
-            lens
+        each_row(&self.schema.shape(v), &slab.start, &slab.count, size, |to, from| {
+            out[to].copy_from_slice(&patch[from]);
         });
-        for i in 0..outer.len() {
-            let at = unravel(i, &outer.counts());
-            let (start, _) = outer.region(&at);
-            let from = start.iter().zip(&slab.start).zip(&shape).fold(0u64, |a, ((x, s), &n)| a * n + x + s);
-            let from = from as usize * size;
-            let source = patch.get(from..from + row).ok_or_else(|| {
-                Error::Invalid(format!("the patch of `{}` has another shape", self.schema.var_path(v)))
-            })?;
-            out[i as usize * row..][..row].copy_from_slice(source);
-        }
         Ok(())
     }
 
@@ -207,18 +191,12 @@ impl Source for Mosaic {
         }
         for piece in self.pieces(v, slab) {
             let Some(own) = self.facts[piece.tile].var(v) else { continue };
-            let Values::Heap(values) = self.tiles.open(piece.tile)?.read(own, &piece.local)? else {
+            let Values::Heap(mut values) = self.tiles.open(piece.tile)?.read(own, &piece.local)? else {
                 return Err(Error::Internal(format!("`{}` changes its type", self.schema.var_path(v))));
             };
-            for (i, value) in values.into_iter().enumerate() {
-                let at = unravel(i as u64, &piece.region.count);
-                let to = at
-                    .iter()
-                    .zip(&piece.region.start)
-                    .zip(&slab.count)
-                    .fold(0u64, |a, ((x, s), &n)| a * n + x + s);
-                out[to as usize] = value;
-            }
+            each_row(&slab.count, &piece.region.start, &piece.region.count, 1, |from, to| {
+                out[to].swap_with_slice(&mut values[from]);
+            });
         }
         Ok(Values::Heap(out))
     }

@@ -6,6 +6,7 @@ use super::super::scheme::{Header, Place, Scheme, may_differ};
 use super::super::tiles::{Seen, Tiles};
 use super::attrs::{Conflicts, compare_attributes};
 use crate::intact::{check_undamaged, check_whole};
+use crate::same::same_objects;
 use crate::unlike::{Unlike, compare_global_attributes};
 use ncforge::model::{Filter, Schema, Skipped, VarId};
 use ncforge::raw::{Element, Place as Stored};
@@ -160,7 +161,7 @@ impl Scan<'_> {
         let Some(place) = self.place(i, schema)? else { return Ok(None) };
         check_whole(dataset)?;
         check_undamaged(dataset)?;
-        let same = same_structure(schema, &self.first.schema);
+        let same = same_objects(schema, &self.first.schema);
         let mut stored_differently = Vec::new();
         for v in schema.var_ids() {
             // Asked of all, so that what cannot be read is known before the work begins.
@@ -201,22 +202,4 @@ impl Scan<'_> {
             notes: other.notes.clone(),
         }))
     }
-}
-
-/// Whether two descriptions have the same objects in the same order, whatever lengths and attributes are.
-fn same_structure(a: &Schema, b: &Schema) -> bool {
-    a.format == b.format
-        && a.types == b.types
-        && a.groups.len() == b.groups.len()
-        && a.groups.iter().zip(&b.groups).all(|(x, y)| (&x.name, x.parent) == (&y.name, y.parent))
-        && a.dims.len() == b.dims.len()
-        && a.dims
-            .iter()
-            .zip(&b.dims)
-            .all(|(x, y)| (&x.name, x.group, x.unlimited) == (&y.name, y.group, y.unlimited))
-        && a.vars.len() == b.vars.len()
-        && a.vars
-            .iter()
-            .zip(&b.vars)
-            .all(|(x, y)| (&x.name, x.group, x.dtype, &x.dims) == (&y.name, y.group, y.dtype, &y.dims))
 }

@@ -1,11 +1,11 @@
 //! User-defined types of two descriptions, each of which numbers its own.
 
-use crate::user_types::{self, Offsets};
+use crate::same::{self, Offsets};
 use ncforge::model::{Attribute, DType, Schema, TypeId};
 
 /// Whether the bytes of a value of one type are the same value of the other.
 pub(super) fn same_type(a: (&Schema, DType), b: (&Schema, DType)) -> bool {
-    user_types::same_type(a, b, Offsets::MustAgree)
+    same::same_type(a, b, Offsets::MustAgree)
 }
 
 /// The type of `whole` that is the same as one of another description, in the group of the same path.

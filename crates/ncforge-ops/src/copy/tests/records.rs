@@ -44,7 +44,7 @@ fn records_are_the_same_whole_and_resumed() {
         copy(&a, &whole, &options(to, false), &e, &Silent).unwrap();
         assert_same(&a, &whole, &e);
         for stop in [1, 300_000, 900_000, 1_500_000] {
-            let stopped = copy(&a, &out, &options(to, false), &e, &StopAt(Counter::default(), stop));
+            let stopped = copy(&a, &out, &options(to, false), &e, &StopAt(AtomicU64::new(0), stop));
             assert!(matches!(stopped, Err(Error::Interrupted(_))), "{stop}: {stopped:?}");
             let report = copy(&a, &out, &options(to, true), &e, &Silent).unwrap();
             assert!(stop < 900_000 || report.resumed_steps > 0, "{stop}");

@@ -83,7 +83,7 @@ impl<'a> Problem<'a> {
             .map(|a| match a.given {
                 Some(c) => vec![if a.unlimited { c.max(1) } else { c.clamp(1, a.len) }],
                 None if a.role == Role::Corner => vec![a.len],
-                None => candidates(a.len, false, (most / element).max(1)),
+                None => candidates(a.len, (most / element).max(1)),
             })
             .collect();
         let lens = axes.iter().map(|a| a.len).collect();

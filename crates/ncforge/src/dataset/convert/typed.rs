@@ -6,7 +6,7 @@ use crate::buffer::Buffer;
 use crate::dataset::typed::Element;
 use crate::dataset::{Dataset, DatasetMut};
 use crate::error::{Error, Result};
-use crate::model::{Atomic, Schema, Storage, VarId};
+use crate::model::{Atomic, Schema, VarId};
 use crate::select::Hyperslab;
 
 /// Most bytes of a buffer of stored values, and of one of converted ones.
@@ -342,10 +342,7 @@ fn elements(sides: Sides) -> u64 {
 }
 
 fn chunk_of(schema: &Schema, var: VarId) -> Option<Vec<u64>> {
-    match &schema.var(var).storage {
-        Storage::Chunked { chunks, .. } => Some(chunks.clone()),
-        Storage::Contiguous | Storage::Compact => None,
-    }
+    schema.var(var).storage.chunks().map(<[u64]>::to_vec)
 }
 
 /// Gives a buffer its length; what it holds does not matter.

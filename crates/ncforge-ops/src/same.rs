@@ -1,6 +1,6 @@
-//! Whether two types are the same, by structure: the schemas they belong to number their types differently.
+//! Whether two descriptions, each of which numbers its own types, have the same types, and the same objects.
 
-use ncforge::model::{DType, Schema, UserKind};
+use ncforge::model::{Attribute, DType, Schema, UserKind};
 
 /// Whether the bytes of values must be the same, too, or only what they mean.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -57,4 +57,42 @@ mod tests {
         assert!(!same(&a, t, &compound("u", Atomic::Int), t));
         assert!(!same(&a, t, &b, DType::Atomic(Atomic::Int)));
     }
+}
+
+/// Whether two descriptions have the same objects in the same order, whatever lengths, attributes and storage are.
+pub(crate) fn same_objects(a: &Schema, b: &Schema) -> bool {
+    fn all<T>(a: &[T], b: &[T], same: impl Fn(&T, &T) -> bool) -> bool {
+        a.len() == b.len() && a.iter().zip(b).all(|(a, b)| same(a, b))
+    }
+    a.format == b.format
+        && a.types == b.types
+        && all(&a.groups, &b.groups, |a, b| a.name == b.name && a.parent == b.parent)
+        && all(&a.dims, &b.dims, |a, b| a.name == b.name && a.group == b.group && a.unlimited == b.unlimited)
+        && all(&a.vars, &b.vars, |a, b| {
+            a.name == b.name && a.group == b.group && a.dtype == b.dtype && a.dims == b.dims
+        })
+}
+
+/// Names of the attributes in which two lists differ, in order; `same` compares two of one name.
+pub(crate) fn unlike_names<'a>(
+    a: &'a [Attribute],
+    b: &'a [Attribute],
+    same: impl Fn(&Attribute, &Attribute) -> bool,
+) -> Vec<&'a str> {
+    // Mostly they stand in the same places.
+    if a.len() == b.len() && a.iter().zip(b).all(|(x, y)| x.name == y.name && same(x, y)) {
+        return Vec::new();
+    }
+    let find = |list: &'a [Attribute], name: &str| list.iter().find(|x| x.name == name);
+    let agree = |name: &str| match (find(a, name), find(b, name)) {
+        (Some(x), Some(y)) => same(x, y),
+        (x, y) => x.is_none() && y.is_none(),
+    };
+    let mut names: Vec<&str> = Vec::new();
+    for x in a.iter().chain(b) {
+        if !names.contains(&x.name.as_str()) && !agree(&x.name) {
+            names.push(&x.name);
+        }
+    }
+    names
 }
