@@ -46,7 +46,7 @@ pub(crate) fn open(store: Arc<dyn ReadStore>) -> Result<Netcdf4File> {
     let builder = Builder { file: &file, schema: Schema::new(Format::Netcdf4), notes: Vec::new() };
     let (schema, objects, datasets, notes) = builder.build(found)?;
     file.source.forget();
-    Ok(Netcdf4File::new(file, schema, objects, datasets, notes))
+    Ok(Netcdf4File::new(file, schema, objects, datasets, notes, |store| Ok(Arc::new(open(store)?))))
 }
 
 struct Builder<'a> {

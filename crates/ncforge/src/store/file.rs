@@ -7,8 +7,9 @@ use std::any::Any;
 use std::fs::{File, Metadata, OpenOptions};
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
-use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, OnceLock};
+use std::time::Duration;
 
 use memmap2::Mmap;
 
@@ -18,6 +19,10 @@ use super::{ReadStore, copy_from, past_end};
 use crate::error::{Error, Result};
 
 pub(crate) use stamp::Stamp;
+
+/// A state of a file that is read while another program writes may be half of one and half of the next: so often it is
+/// read again, the n-th time after 2ⁿ milliseconds.
+const ATTEMPTS: u32 = 6;
 
 /// A file.
 ///
@@ -99,6 +104,30 @@ impl FileStore {
         let writes = Writes::of_metadata(&meta);
         let again = Self::counted(file, self.path(), None, writes).for_reading(&meta);
         Ok(Self { name: self.name.clone(), ..again })
+    }
+
+    /// Reads a state of a file that others may write to: opens it and reads, until nobody has written to it meanwhile, or what
+    /// was found is whole anyhow. A writer that never stops is not waited for: in the end, what was read is accepted.
+    ///
+    /// # Errors
+    /// Those of `open` at once, those of `read` in the end.
+    pub(crate) fn whole_state<T>(
+        mut open: impl FnMut() -> Result<Arc<Self>>,
+        mut read: impl FnMut(&Arc<Self>) -> Result<T>,
+        is_whole: impl Fn(&T) -> bool,
+    ) -> Result<T> {
+        let mut n = 0;
+        loop {
+            let file = open()?;
+            let found = read(&file);
+            n += 1;
+            let enough = found.as_ref().is_ok_and(&is_whole);
+            if enough || n == ATTEMPTS || file.stamp().ok() == file.opened() {
+                return found;
+            }
+            drop(found);
+            std::thread::sleep(Duration::from_millis(1 << n));
+        }
     }
 
     /// Its length and time of change when it was opened, if it is open for reading only.

@@ -6,7 +6,7 @@ use super::half;
 use super::objects::Objects;
 use super::types::element;
 use super::values::{Decoder, is_heap, to_native};
-use super::watch::{Watch, WatchedChunks};
+use super::watch::{Open, Watch, WatchedChunks};
 use crate::codec::widen::Widen;
 use crate::codec::{self, CodecChain};
 use crate::container::Container;
@@ -41,10 +41,11 @@ impl Netcdf4File {
         objects: Objects,
         datasets: Vec<Dataset>,
         notes: Vec<String>,
+        open: Open,
     ) -> Self {
         let layouts = datasets.iter().map(|_| OnceLock::new()).collect();
         let metadata = file.source.metadata_bytes();
-        let watch = Watch::new(file.source.store()).map(Arc::new);
+        let watch = Watch::new(file.source.store(), open).map(Arc::new);
         Netcdf4File { file, schema, objects, datasets, layouts, notes, metadata, watch }
     }
 

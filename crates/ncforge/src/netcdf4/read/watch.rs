@@ -11,17 +11,20 @@
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use super::container::Netcdf4File;
 use crate::container::Container;
 use crate::error::{Error, Result};
 use crate::hdf5::chunk_index::DatasetChunks;
 use crate::layout::{ChunkIndex, ChunkRecord, Place};
 use crate::store::{FileStore, ReadStore, Stamp};
 
+/// Opens a store.
+pub(super) type Open = fn(Arc<dyn ReadStore>) -> Result<Arc<dyn Container>>;
+
 /// A file that is open for reading only.
 #[derive(Debug)]
 pub(super) struct Watch {
     store: Arc<dyn ReadStore>,
+    open: Open,
     /// Its state when it was opened, and whether each change since then shows.
     opened: Stamp,
     shows_changes: bool,
@@ -35,15 +38,16 @@ pub(super) struct Watch {
 struct Now {
     stamp: Stamp,
     shows_changes: bool,
-    file: Arc<Netcdf4File>,
+    file: Arc<dyn Container>,
 }
 
 impl Watch {
     /// `None` for what nobody else writes to, or what is open for writing here.
-    pub(super) fn new(store: &Arc<dyn ReadStore>) -> Option<Self> {
+    pub(super) fn new(store: &Arc<dyn ReadStore>, open: Open) -> Option<Self> {
         let opened = FileStore::of(&**store)?.opened()?;
         Some(Self {
             store: store.clone(),
+            open,
             opened,
             shows_changes: opened.shows_changes(),
             confirmed: AtomicU64::new(u64::MAX),
@@ -80,7 +84,7 @@ impl Watch {
     }
 
     /// The present state of the file, and whether a later one shows.
-    fn now(&self) -> Result<(Arc<Netcdf4File>, Stamp, bool)> {
+    fn now(&self) -> Result<(Arc<dyn Container>, Stamp, bool)> {
         let mut now = self.now.lock().unwrap_or_else(PoisonError::into_inner);
         let stamp = self.file().stamp()?;
         let now = match &mut *now {
@@ -95,7 +99,7 @@ impl Watch {
             || self.file().again().map(Arc::new),
             |again| {
                 let stamp = again.opened().unwrap_or(self.opened);
-                let file = Arc::new(super::open(again.clone())?);
+                let file = (self.open)(again.clone())?;
                 Ok(Now { stamp, shows_changes: stamp.shows_changes(), file })
             },
             |_| false,
@@ -123,7 +127,7 @@ impl WatchedChunks {
     }
 
     /// The index of the variable in the present state of the file, if it has chunks of the same kind there.
-    fn index_now(&self, file: &Netcdf4File) -> Result<Option<Arc<dyn ChunkIndex>>> {
+    fn index_now(&self, file: &dyn Container) -> Result<Option<Arc<dyn ChunkIndex>>> {
         let Some(var) = file.schema().find_var(&self.var) else { return Ok(None) };
         Ok(match &file.layout(var)?.place {
             Place::Chunked { chunk, index, .. } if *chunk == self.chunk => Some(index.clone()),
@@ -151,7 +155,7 @@ impl ChunkIndex for WatchedChunks {
 
     fn are_still_at(&self, chunks: &[(Vec<u64>, ChunkRecord)]) -> Result<bool> {
         let (file, stamp, shows_changes) = self.watch.now()?;
-        let Some(index) = self.index_now(&file)? else { return Ok(false) };
+        let Some(index) = self.index_now(&*file)? else { return Ok(false) };
         if shows_changes && stamp == self.watch.opened && !self.settled.load(Ordering::Acquire) {
             // Nothing has changed that the time of change did not show, and nothing will.
             let sorted = |mut all: Vec<(Vec<u64>, ChunkRecord)>| {

@@ -2,11 +2,7 @@
 
 use std::fs::Metadata;
 use std::os::unix::fs::MetadataExt;
-use std::sync::Arc;
 use std::time::{Duration, SystemTime};
-
-use super::FileStore;
-use crate::error::Result;
 
 /// Length and time of the last change of a file, as the system reports them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -31,36 +27,6 @@ impl Stamp {
         let changed = SystemTime::UNIX_EPOCH + since;
         // A time in the future says nothing.
         SystemTime::now().duration_since(changed).is_ok_and(|age| age > TICK)
-    }
-}
-
-/// A state of a file that is read while another program writes may be half of one and half of the next: so often it is
-/// read again, the n-th time after 2ⁿ milliseconds.
-const ATTEMPTS: u32 = 6;
-
-impl FileStore {
-    /// Reads a state of a file that others may write to: opens it and reads, until nobody has written to it meanwhile, or what
-    /// was found is whole anyhow. A writer that never stops is not waited for: in the end, what was read is accepted.
-    ///
-    /// # Errors
-    /// Those of `open` at once, those of `read` in the end.
-    pub(crate) fn whole_state<T>(
-        mut open: impl FnMut() -> Result<Arc<Self>>,
-        mut read: impl FnMut(&Arc<Self>) -> Result<T>,
-        is_whole: impl Fn(&T) -> bool,
-    ) -> Result<T> {
-        let mut n = 0;
-        loop {
-            let file = open()?;
-            let found = read(&file);
-            n += 1;
-            let enough = found.as_ref().is_ok_and(&is_whole);
-            if enough || n == ATTEMPTS || file.stamp().ok() == file.opened() {
-                return found;
-            }
-            drop(found);
-            std::thread::sleep(Duration::from_millis(1 << n));
-        }
     }
 }
 
