@@ -143,7 +143,8 @@ def references(
         return report
     for note in report.notes:
         warnings.warn(note, stacklevel=2)
-    return json.loads(document)
+    made: dict[str, Any] = json.loads(document)
+    return made
 
 
 def _write_parquet(output: LocalPath, about: dict[str, Any], arrays: _Arrays, overwrite: bool) -> None:

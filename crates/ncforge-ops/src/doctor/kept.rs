@@ -41,7 +41,7 @@ struct KeptFinding {
 impl From<Finding> for KeptFinding {
     fn from(f: Finding) -> Self {
         // JSON has no other numbers.
-        let finite = |x: f64| x.max(f64::MIN).min(f64::MAX);
+        let finite = |x: f64| if x.is_nan() { 0.0 } else { x.clamp(f64::MIN, f64::MAX) };
         KeptFinding {
             code: f.rule.code.to_owned(),
             var: f.var,
