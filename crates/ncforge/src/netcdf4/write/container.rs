@@ -11,7 +11,7 @@ use crate::container::{Container, ContainerMut};
 use crate::error::{Error, Result};
 use crate::hdf5::file::File;
 use crate::layout::{ChunkRecord, VarLayout};
-use crate::model::{DimId, Fill, Schema, Value, VarId};
+use crate::model::{DimId, Schema, Value, VarId};
 use crate::netcdf4::read::values::Decoder;
 use crate::select::{ChunkGrid, Hyperslab, coordinates};
 use crate::store::{ReadStore, WriteStore};
@@ -214,7 +214,7 @@ impl ContainerMut for Netcdf4Writer {
             _ => return Ok(()),
         };
         // The gaps may contain old bytes, which readers must not interpret as references.
-        if self.schema.var(var).fill != Fill::None || self.vars[var.0].element.heap {
+        if self.vars[var.0].is_filled() || self.vars[var.0].element.heap {
             self.fill(var, at, &gaps)?;
         }
         if let PlaceState::Contiguous { written, .. } = &mut self.vars[var.0].place {
