@@ -26,7 +26,8 @@ use crate::hdf5::file::File;
 use crate::hdf5::fill::FillKind;
 use crate::hdf5::layout::Layout;
 use crate::model::{
-    Atomic, Attribute, Cause, Endian, Fill, Format, GroupId, Schema, Skipped, Storage, Variable, decode_name,
+    Atomic, Attribute, Cause, Endian, Fill, Format, GroupId, Schema, Skipped, Storage, VarId, Variable,
+    decode_name,
 };
 use crate::store::ReadStore;
 
@@ -116,8 +117,8 @@ impl Builder<'_> {
         }
         let mut datasets = Vec::new();
         let mut names: HashSet<(GroupId, String)> = HashSet::new();
-        let rest = found.datasets.into_iter().zip(dtypes).zip(dims.of_dataset);
-        for ((d, dtype), dims) in rest {
+        let rest = found.datasets.into_iter().zip(dtypes).zip(dims.of_dataset).zip(dims.misfits);
+        for (((d, dtype), dims), misfit) in rest {
             let (Some(dtype), Some(dims)) = (dtype, dims) else { continue };
             let short = d.name.strip_prefix(NON_COORDINATE).filter(|n| !n.is_empty()).unwrap_or(&d.name);
             let name = if names.insert((d.group, short.to_owned())) { short } else { &d.name }.to_owned();
@@ -131,6 +132,9 @@ impl Builder<'_> {
             let (storage, fill) = (storage(&d.dataset), fill(&d.dataset));
             let half = half::is_half(&d.dataset.datatype);
             let endian = if half { Endian::Native } else { endian(&d.dataset.datatype) };
+            if let Some(numbered) = misfit {
+                objects.misfits.insert(VarId(self.schema.vars.len()), numbered);
+            }
             self.schema.vars.push(Variable {
                 name,
                 group: d.group,

@@ -10,6 +10,7 @@
 //! The conventions are those of netcdf-c (see [`create`]); the HDF5 is the subset that libraries of the 1.8
 //! series read and modify.
 
+mod attached;
 mod commit;
 mod container;
 mod coverage;

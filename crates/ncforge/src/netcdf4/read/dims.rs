@@ -3,11 +3,14 @@
 //! netCDF-4 stores a dimension as an HDF5 dimension scale (a dataset with `CLASS` = `DIMENSION_SCALE`). Which
 //! ones a variable has is said, in this order of trust, by its `_Netcdf4Coordinates` (numbers of dimensions),
 //! by its `DIMENSION_LIST` (references to scales), and else by nothing: then dimensions are made up from the
-//! lengths (`phony_dim_0`, …), numbered as netCDF-C numbers them.
+//! lengths (`phony_dim_0`, …), numbered as netCDF-C numbers them. As in netCDF-C, the list counts only if the first
+//! dimension has a scale, and of two dimensions with one number the later one has it. Numbers that no dimension has
+//! (netCDF-C does not read such a variable) leave the word to the list.
 
 use std::collections::{HashMap, HashSet};
 
 use super::scan::{Found, FoundDataset};
+use crate::hdf5::attribute::Attribute;
 use crate::hdf5::dataspace::{Dataspace, UNLIMITED};
 use crate::hdf5::datatype::{Class, ReferenceKind};
 use crate::hdf5::file::File;
@@ -43,6 +46,8 @@ pub(crate) struct Resolved {
     pub(crate) dims: Vec<Dimension>,
     pub(crate) scales: Vec<Option<u64>>,
     pub(crate) of_dataset: Vec<Option<Vec<DimId>>>,
+    /// Parallel to it: of datasets for which the file names dimensions of other lengths, those that it numbers.
+    pub(crate) misfits: Vec<Option<Vec<DimId>>>,
     pub(crate) notes: Vec<String>,
 }
 
@@ -78,7 +83,9 @@ impl Dims {
     /// Finds the dimensions of every dataset for which `is_variable` holds.
     pub(crate) fn finish(mut self, file: &File, found: &Found, is_variable: &[bool]) -> Resolved {
         let mut of: Vec<Option<Vec<usize>>> = vec![None; found.datasets.len()];
-        let by_number = first_of(self.all.iter().map(|c| c.number));
+        let mut misfits = of.clone();
+        let by_number: HashMap<i64, usize> =
+            self.all.iter().enumerate().map(|(i, c)| (c.number, i)).collect();
         let mut by_scale: HashMap<u64, Vec<usize>> = HashMap::new();
         for (i, c) in self.all.iter().enumerate() {
             by_scale.entry(c.scale.unwrap_or(u64::MAX)).or_default().push(i);
@@ -94,7 +101,12 @@ impl Dims {
             for &i in &of_group[g] {
                 let d = &found.datasets[i];
                 let named = self.named(file, d, i, &by_number, &by_scale, &found.tree);
-                of[i] = Some(self.complete(d, &named));
+                let dims = self.complete(d, &named);
+                if named.iter().zip(&dims).any(|(name, dim)| name.is_some_and(|n| n != *dim)) {
+                    let numbered = named.into_iter().collect::<Option<_>>();
+                    misfits[i] = Some(numbered.filter(|_| d.hints.coordinates.is_some()).unwrap_or_default());
+                }
+                of[i] = Some(dims);
             }
         }
         self.lengths(found, &of);
@@ -104,13 +116,14 @@ impl Dims {
         for (new, &old) in order.iter().enumerate() {
             place[old] = DimId(new);
         }
+        let placed = |of: Vec<Option<Vec<usize>>>| {
+            of.into_iter().map(|v| v.map(|v| v.into_iter().map(|i| place[i]).collect())).collect()
+        };
         Resolved {
             dims: order.iter().map(|&i| self.all[i].dim.clone()).collect(),
             scales: order.iter().map(|&i| self.all[i].scale).collect(),
-            of_dataset: of
-                .into_iter()
-                .map(|v| v.map(|v| v.into_iter().map(|i| place[i]).collect()))
-                .collect(),
+            of_dataset: placed(of),
+            misfits: placed(misfits),
             notes: self.notes,
         }
     }
@@ -133,8 +146,11 @@ impl Dims {
         }
         if let Some(numbers) = &d.hints.coordinates {
             named = numbers.iter().map(|n| by_number.get(n).copied()).collect();
-        } else if own.is_none() {
-            for (slot, scales) in named.iter_mut().zip(attached(file, d)) {
+        }
+        if own.is_none() && named.contains(&None) {
+            let rows = d.hints.list.as_ref().and_then(|list| attached(file, list, rank)).unwrap_or_default();
+            let counts = rows.first().is_some_and(|first| !first.is_empty());
+            for (slot, scales) in named.iter_mut().zip(rows).filter(|(slot, _)| counts && slot.is_none()) {
                 // The scale that was attached last is the one that netCDF-C sees.
                 *slot = scales.iter().rev().find_map(|s| self.visible(by_scale.get(s)?, d.group, tree));
             }
@@ -216,15 +232,6 @@ impl Dims {
     }
 }
 
-/// Position of the first of each value.
-fn first_of(values: impl Iterator<Item = i64>) -> HashMap<i64, usize> {
-    let mut map = HashMap::new();
-    for (i, v) in values.enumerate() {
-        map.entry(v).or_insert(i);
-    }
-    map
-}
-
 /// Groups so that each stands after all below it, siblings in order.
 fn depth_last(tree: &[Group]) -> Vec<usize> {
     let mut children: Vec<Vec<usize>> = vec![Vec::new(); tree.len()];
@@ -245,28 +252,23 @@ fn depth_last(tree: &[Group]) -> Vec<usize> {
     out
 }
 
-/// The scales attached to each dimension of a dataset (`DIMENSION_LIST`: rows of object references). A damaged
-/// list attaches nothing.
-fn attached(file: &File, d: &FoundDataset) -> Vec<Vec<u64>> {
-    let rank = d.dataset.space.dims().len();
-    let mut out = vec![Vec::new(); rank];
-    let Some(a) = &d.hints.list else { return out };
-    let Class::Vlen { base } = &a.datatype.class else { return out };
-    if base.class != Class::Reference(ReferenceKind::Object) {
-        return out;
+/// The scales attached to each dimension of a dataset of this rank (`DIMENSION_LIST`: rows of object references);
+/// `None` if the list is damaged, or not such a list.
+pub(crate) fn attached(file: &File, list: &Attribute, rank: usize) -> Option<Vec<Vec<u64>>> {
+    let Class::Vlen { base } = &list.datatype.class else { return None };
+    if base.class != Class::Reference(ReferenceKind::Object) || base.size == 0 {
+        return None;
     }
     let unit = base.size as usize;
-    for (slot, stored) in out.iter_mut().zip(a.data.chunks_exact(a.datatype.size as usize)) {
-        let Ok(id) = HeapId::parse(&mut file.source.cursor(stored, 0)) else { continue };
-        let Some(collection) = id.address.and_then(|a| file.heap.collection(&file.source, a).ok()) else {
-            continue;
-        };
-        let row = collection.get(id.index).unwrap_or(&[]);
-        for one in row.chunks_exact(unit.max(1)).take(id.count as usize) {
-            if let Ok(Some(address)) = file.source.cursor(one, 0).address() {
-                slot.push(address);
-            }
+    let mut out = vec![Vec::new(); rank];
+    for (slot, stored) in out.iter_mut().zip(list.data.chunks_exact(list.datatype.size as usize)) {
+        let id = HeapId::parse(&mut file.source.cursor(stored, 0)).ok()?;
+        let Some(address) = id.address.filter(|_| id.count > 0) else { continue };
+        let collection = file.heap.collection(&file.source, address).ok()?;
+        let row = collection.get(id.index)?;
+        for one in row.chunks_exact(unit).take(id.count as usize) {
+            slot.push(file.source.cursor(one, 0).address().ok()??);
         }
     }
-    out
+    Some(out)
 }

@@ -19,7 +19,7 @@ pub(crate) struct Hints {
     pub(crate) number: Option<i64>,
     /// Numbers of its dimensions, as many as it has (`_Netcdf4Coordinates`).
     pub(crate) coordinates: Option<Vec<i64>>,
-    /// Its `DIMENSION_LIST`, where that is needed to know its dimensions.
+    /// Its `DIMENSION_LIST`, where that may be needed to know its dimensions.
     pub(crate) list: Option<Attribute>,
 }
 
@@ -38,7 +38,7 @@ impl Hints {
         let rank = space.dims().len();
         if rank > 0 && !(hints.scale && rank == 1) {
             hints.coordinates = numbers(b"_Netcdf4Coordinates").filter(|v| v.len() == rank);
-            if hints.coordinates.is_none() && !hints.scale {
+            if !hints.scale {
                 hints.list = find(b"DIMENSION_LIST").map(Attribute::detach);
             }
         }

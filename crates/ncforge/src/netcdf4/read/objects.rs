@@ -1,5 +1,9 @@
 //! Where the objects of a schema stand in the file; for updates in place.
 
+use std::collections::HashMap;
+
+use crate::model::{DimId, VarId};
+
 /// Addresses of object headers, parallel to the schema's arenas.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Objects {
@@ -11,4 +15,6 @@ pub(crate) struct Objects {
     pub(crate) scales: Vec<Option<u64>>,
     /// Of committed types.
     pub(crate) types: Vec<Option<u64>>,
+    /// Variables for which the file names dimensions of other lengths: those that it numbers.
+    pub(crate) misfits: HashMap<VarId, Vec<DimId>>,
 }

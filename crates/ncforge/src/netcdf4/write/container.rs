@@ -11,7 +11,7 @@ use crate::container::{Container, ContainerMut};
 use crate::error::{Error, Result};
 use crate::hdf5::file::File;
 use crate::layout::{ChunkRecord, VarLayout};
-use crate::model::{DimId, Fill, Schema, Value, VarId};
+use crate::model::{DimId, Schema, Value, VarId};
 use crate::netcdf4::read::values::Decoder;
 use crate::select::{ChunkGrid, Hyperslab, coordinates};
 use crate::store::{ReadStore, WriteStore};
@@ -213,8 +213,10 @@ impl ContainerMut for Netcdf4Writer {
             PlaceState::Contiguous { offset: Some(at), written, .. } => (*at, written.gaps(0, bytes)),
             _ => return Ok(()),
         };
-        // The gaps may contain old bytes, which readers must not interpret as references.
-        if self.schema.var(var).fill != Fill::None || self.vars[var.0].element.heap {
+        // The gaps may contain old bytes, which readers must not interpret as references. Without a fill value, new space at the
+        // end of the file, which a disk need not hold, is left as it is.
+        let left = self.schema.var(var).fill == Fill::None && self.space.is_new(at);
+        if (self.vars[var.0].is_filled() && !left) || self.vars[var.0].element.heap {
             self.fill(var, at, &gaps)?;
         }
         if let PlaceState::Contiguous { written, .. } = &mut self.vars[var.0].place {

@@ -8,14 +8,14 @@ use super::facts::FileFacts;
 use super::heap::HeapWriter;
 use super::image::{Builder, Chunks};
 use super::options::CreateOptions;
-use super::redefine::new_state;
+use super::redefine;
 use super::space::{Extent, FileSpace};
 use super::state::{PlaceState, VarState};
 use super::writer::Netcdf4Writer;
 use crate::container::ContainerMut;
 use crate::error::{Error, Result};
 use crate::hdf5::emit::{Planned, SUPERBLOCK_SIZE};
-use crate::model::{Format, Schema};
+use crate::model::{Format, Schema, VarId};
 use crate::select::ChunkGrid;
 use crate::store::WriteStore;
 
@@ -87,8 +87,9 @@ pub fn create(
         reclaim: false,
         dirty: true,
     };
-    for id in writer.schema.var_ids() {
-        new_state(&mut writer, id)?;
+    for (id, state) in std::mem::take(&mut writer.vars).into_iter().enumerate() {
+        let state = redefine::complete(&mut writer, VarId(id), state)?;
+        writer.vars.push(state);
     }
     Ok(Box::new(writer))
 }

@@ -2,6 +2,8 @@
 
 use std::collections::{HashMap, HashSet};
 
+use super::attached::Rows;
+use crate::hdf5::datatype::Datatype;
 use crate::hdf5::emit::Attribute;
 use crate::model::{self, DimId, Schema, TypeId, VarId};
 
@@ -14,10 +16,18 @@ pub(super) struct FileFacts {
     hidden: HashMap<String, Vec<Attribute>>,
     /// Types without a committed datatype.
     nameless: HashSet<TypeId>,
+    /// Committed datatypes in their stored form.
+    committed: HashMap<TypeId, Datatype>,
     /// Dimensions without a scale, and the names that were invented for them.
     phony: HashMap<DimId, String>,
     /// Variables whose dimensions the file does not name: they were found by their lengths.
     unattached: HashSet<VarId>,
+    /// Variables with other scales than netCDF would attach.
+    attached: HashMap<VarId, Rows>,
+    /// Variables for which the file names dimensions of other lengths: those that it numbers.
+    coordinates: HashMap<VarId, Vec<DimId>>,
+    /// Variables that are scales with another `NAME` than netCDF gives them, or none.
+    scale_names: HashMap<VarId, Option<Attribute>>,
     /// The number of variables in the file when it was opened.
     vars: usize,
     /// The names of its dimensions then.
@@ -51,6 +61,46 @@ impl FileFacts {
         self.hidden.entry(owner.to_owned()).or_default().push(form);
     }
 
+    /// Records the stored form of a committed datatype.
+    pub(super) fn insert_committed(&mut self, id: TypeId, form: Datatype) {
+        self.committed.insert(id, form);
+    }
+
+    /// The stored form of a committed datatype.
+    pub(super) fn committed(&self, id: TypeId) -> Option<&Datatype> {
+        self.committed.get(&id)
+    }
+
+    /// Records scales that netCDF would not attach to a variable in this way.
+    pub(super) fn insert_attached(&mut self, id: VarId, rows: Rows) {
+        self.attached.insert(id, rows);
+    }
+
+    /// The scales that the file attaches to a variable, if they are not those of netCDF.
+    pub(super) fn attached(&self, id: VarId) -> Option<&Rows> {
+        self.attached.get(&id)
+    }
+
+    /// Records the dimensions that the file numbers for a variable, which has other lengths.
+    pub(super) fn insert_coordinates(&mut self, id: VarId, dims: Vec<DimId>) {
+        self.coordinates.insert(id, dims);
+    }
+
+    /// The dimensions that the file numbers for a variable, if it has other lengths.
+    pub(super) fn coordinates(&self, id: VarId) -> Option<&[DimId]> {
+        self.coordinates.get(&id).map(Vec::as_slice)
+    }
+
+    /// Records the `NAME` of a scale that is not the one that netCDF gives it.
+    pub(super) fn insert_scale_name(&mut self, id: VarId, form: Option<Attribute>) {
+        self.scale_names.insert(id, form);
+    }
+
+    /// The `NAME` of a scale, if it is not the one that netCDF gives it.
+    pub(super) fn scale_name(&self, id: VarId) -> Option<Option<Attribute>> {
+        self.scale_names.get(&id).cloned()
+    }
+
     /// Records a type without a committed datatype.
     pub(super) fn insert_nameless(&mut self, id: TypeId) {
         self.nameless.insert(id);
@@ -59,6 +109,11 @@ impl FileFacts {
     /// Records a dimension without a scale.
     pub(super) fn insert_phony(&mut self, id: DimId, name: &str) {
         self.phony.insert(id, name.to_owned());
+    }
+
+    /// Whether no scale represented a dimension when the file was opened.
+    pub(super) fn was_phony(&self, id: DimId) -> bool {
+        self.phony.contains_key(&id)
     }
 
     /// The stored form of an attribute, if it was recorded and the attribute has not changed.

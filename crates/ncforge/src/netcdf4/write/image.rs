@@ -1,5 +1,6 @@
 //! Converts a netCDF schema to the HDF5 objects that store it, with netCDF's conventions.
 
+use super::attached::{Target, Users, rows};
 use super::facts::FileFacts;
 use super::scales::{Lead, Member, Scales, check_links, links};
 use super::state::{LiveIndex, PlaceState, VarState};
@@ -83,14 +84,16 @@ impl<'a> Builder<'a> {
         check_links(self.schema, self.facts)?;
         let scales = Scales::of(self.schema, self.facts.phony(self.schema));
         let (parts, ids) = self.number(&scales);
-        let references = self.references(&scales, &ids);
+        let (attached, users) = self.attached(&scales, &ids);
         let mut image = Image::default();
         for part in parts {
             image.objects.push(match part {
                 Part::Group(g) => self.group(g, &scales, &ids)?,
                 Part::Type(t) => self.user_type(t)?,
-                Part::Member(Member::Dim(d)) => self.dimension(d, &references[d.0])?,
-                Part::Member(Member::Var(v)) => self.variable(v, &scales, &ids, &references)?,
+                Part::Member(Member::Dim(d)) => self.dimension(d, users.of(ids.dims[d.0]))?,
+                Part::Member(Member::Var(v)) => {
+                    self.variable(v, &scales, &attached[v.0], users.of(ids.vars[v.0]))?
+                }
             });
         }
         Ok(image)
@@ -128,22 +131,21 @@ impl<'a> Builder<'a> {
         (parts, ids)
     }
 
-    /// For each dimension: the variables that use it, and the position in their dimensions. Scales do not use scales.
-    fn references(&self, scales: &Scales, ids: &Ids) -> Vec<Vec<(ObjectId, u32)>> {
-        let mut all = vec![Vec::new(); self.schema.dims.len()];
-        let users = self.schema.var_ids().filter(|v| scales.scale_of[v.0].is_none());
-        for v in users.filter(|v| !self.is_found_by_length(*v, scales)) {
-            for (i, d) in self.schema.var(v).dims.iter().enumerate() {
-                all[d.0].push((ids.vars[v.0], i as u32));
-            }
-        }
-        all
-    }
-
-    /// Whether readers find a variable's dimensions by their lengths: the file never named them, and not all of them
-    /// have scales. netCDF-C rejects a list that names only some.
-    fn is_found_by_length(&self, id: VarId, scales: &Scales) -> bool {
-        self.facts.is_unattached(id) && self.schema.var(id).dims.iter().any(|d| scales.phony.contains(d))
+    /// The scales that are attached to each variable, and the uses of every scale.
+    fn attached(&self, scales: &Scales, ids: &Ids) -> (Vec<Vec<Vec<ObjectId>>>, Users) {
+        let mut users = Users::default();
+        let object = |t: Target| match t {
+            Target::Dim(d) => ids.dims[d.0],
+            Target::Var(v) => ids.vars[v.0],
+        };
+        let all = self.schema.var_ids().map(|v| {
+            let rows = rows(self.schema, scales, self.facts, v);
+            let rows = rows.into_iter().map(|row| row.into_iter().map(object).collect());
+            let rows: Vec<Vec<ObjectId>> = rows.collect();
+            users.add(ids.vars[v.0], &rows);
+            rows
+        });
+        (all.collect(), users)
     }
 
     fn group(&self, id: GroupId, scales: &Scales, ids: &Ids) -> Result<Object<'a>> {
@@ -173,7 +175,10 @@ impl<'a> Builder<'a> {
     }
 
     fn user_type(&self, id: TypeId) -> Result<Object<'a>> {
-        let t = stored_type(self.schema, DType::User(id), byte_order(Endian::Native))?;
+        let t = match self.facts.committed(id) {
+            Some(stored) => stored.clone(),
+            None => stored_type(self.schema, DType::User(id), byte_order(Endian::Native))?,
+        };
         Ok(Object { kind: Kind::Type(t), attrs: Vec::new() })
     }
 
@@ -210,8 +215,8 @@ impl<'a> Builder<'a> {
         &self,
         id: VarId,
         scales: &Scales,
-        ids: &Ids,
-        references: &[Vec<(ObjectId, u32)>],
+        attached: &[Vec<ObjectId>],
+        users: &[(ObjectId, u32)],
     ) -> Result<Object<'a>> {
         let (var, state) = (self.schema.var(id), &self.vars[id.0]);
         let path = self.schema.var_path(id);
@@ -222,26 +227,24 @@ impl<'a> Builder<'a> {
         }
         let mut attrs = Vec::new();
         let named = !var.dims.iter().any(|d| scales.phony.contains(d));
-        if !var.dims.is_empty() && named {
-            let dimids: Vec<i32> = var.dims.iter().map(|d| d.0 as i32).collect();
+        let numbers = self.facts.coordinates(id).unwrap_or(if named { &var.dims } else { &[] });
+        if !numbers.is_empty() {
+            let dimids: Vec<i32> = numbers.iter().map(|d| d.0 as i32).collect();
             let space = Dataspace::fixed(&[dimids.len() as u64]);
             attrs.push(int_attribute("_Netcdf4Coordinates", space, &dimids));
         }
         if let Some(dim) = scales.scale_of[id.0] {
-            attrs.extend(scale_attributes(encode_name(&var.name)));
+            let [class, name] = scale_attributes(encode_name(&var.name));
+            attrs.push(class);
+            attrs.extend(self.facts.scale_name(id).unwrap_or(Some(name)));
             attrs.push(int_attribute("_Netcdf4Dimid", Dataspace::Scalar, &[dim.0 as i32]));
         }
         self.user_attributes(&var.attrs, &path, &mut attrs)?;
-        attrs.extend_from_slice(self.facts.hidden(&path));
-        match scales.scale_of[id.0] {
-            Some(dim) => attrs.extend(reference_list(&references[dim.0])),
-            None if var.dims.iter().all(|d| scales.phony.contains(d)) => {}
-            None if self.is_found_by_length(id, scales) => {}
-            None => {
-                let scale = |d: &DimId| (!scales.phony.contains(d)).then(|| ids.dims[d.0]);
-                attrs.push(dimension_list(&var.dims.iter().map(scale).collect::<Vec<_>>()));
-            }
-        }
+        let is_taken = |a: &&Attribute| attrs.iter().any(|other| other.name == a.name);
+        let hidden: Vec<_> = self.facts.hidden(&path).iter().filter(|a| !is_taken(a)).cloned().collect();
+        attrs.extend(hidden);
+        attrs.extend(reference_list(users));
+        attrs.extend(dimension_list(attached));
         Ok(Object { kind: Kind::Dataset(Box::new(self.dataset(id, state))), attrs })
     }
 
@@ -360,21 +363,25 @@ fn reference_list(users: &[(ObjectId, u32)]) -> Option<Attribute> {
     Some(Attribute { name: b"REFERENCE_LIST".to_vec(), datatype, space, data })
 }
 
-/// On a variable: the scale of each of its dimensions.
-fn dimension_list(scales: &[Option<ObjectId>]) -> Attribute {
+/// On a variable: the scales of each of its dimensions.
+fn dimension_list(attached: &[Vec<ObjectId>]) -> Option<Attribute> {
+    if attached.is_empty() {
+        return None;
+    }
     let datatype = Datatype { size: 16, class: Class::Vlen { base: Box::new(object_reference()) } };
     let mut data = Blob::default();
-    for scale in scales {
+    for scales in attached {
         let at = data.bytes.len();
         data.bytes.extend([0; 16]);
-        if let &Some(id) = scale {
-            let target = Blob { bytes: vec![0; 8], references: vec![(0, id)], heap: Vec::new() };
-            data.bytes[at..at + 4].copy_from_slice(&1u32.to_le_bytes());
+        if !scales.is_empty() {
+            let references = scales.iter().enumerate().map(|(i, id)| (8 * i, *id)).collect();
+            let target = Blob { bytes: vec![0; 8 * scales.len()], references, heap: Vec::new() };
+            data.bytes[at..at + 4].copy_from_slice(&(scales.len() as u32).to_le_bytes());
             data.heap.push((at + 4, target));
         }
     }
-    let space = Dataspace::fixed(&[scales.len() as u64]);
-    Attribute { name: b"DIMENSION_LIST".to_vec(), datatype, space, data }
+    let space = Dataspace::fixed(&[attached.len() as u64]);
+    Some(Attribute { name: b"DIMENSION_LIST".to_vec(), datatype, space, data })
 }
 
 fn object_reference() -> Datatype {

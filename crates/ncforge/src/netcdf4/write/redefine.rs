@@ -4,33 +4,32 @@ use std::collections::HashMap;
 
 use super::define::check_schema;
 use super::scales::check_links;
-use super::state::VarState;
+use super::state::{PlaceState, VarState};
 use super::values::Encoder;
 use super::writer::Netcdf4Writer;
 use crate::error::{Error, Result};
+use crate::hdf5::datatype::Class;
 use crate::hdf5::fill::FillKind;
 use crate::model::{Fill, GroupId, Schema, VarId};
 
 /// Completes the state of a new variable: the fill value of strings is stored in the heap.
-pub(super) fn new_state(w: &mut Netcdf4Writer, id: VarId) -> Result<()> {
+pub(super) fn complete(w: &mut Netcdf4Writer, id: VarId, mut state: VarState) -> Result<VarState> {
     let var = w.schema.var(id);
-    let state = &w.vars[id.0];
     if !state.element.heap || var.fill == Fill::None {
-        return Ok(());
+        return Ok(state);
     }
     let Some(a) = var.attr("_FillValue").filter(|a| a.dtype == var.dtype && a.len(&w.schema) == 1) else {
-        return Ok(());
+        return Ok(state);
     };
     let encoder = Encoder { schema: &w.schema, endian: var.endian };
     let blob = encoder.values(var.dtype, &state.stored, &a.values)?;
     let pattern = w.heap.store(blob, &mut w.space, &*w.store)?;
-    let state = &mut w.vars[id.0];
     state.fill.value = FillKind::User(pattern.clone());
-    if let super::state::PlaceState::Compact(bytes) = &mut state.place {
+    if let PlaceState::Compact(bytes) = &mut state.place {
         *bytes = pattern.repeat(bytes.len() / pattern.len().max(1));
     }
     state.pattern = pattern;
-    Ok(())
+    Ok(state)
 }
 
 /// Adopts a new schema.
@@ -80,6 +79,23 @@ pub(super) fn redefine(w: &mut Netcdf4Writer, mut new: Schema) -> Result<()> {
             return refuse(format!("change how `{}` is stored: it holds data", a.name));
         }
     }
+    for ((a, b), state) in old.vars.iter().zip(&mut new.vars).zip(&w.vars) {
+        // HDF5 programs do not turn filling off: their datasets without a fill value are filled with zeros.
+        let has_more = a.attr("_FillValue").is_none() && b.attr("_FillValue").is_some();
+        if !has_more || state.found.is_none() || !state.is_untouched() {
+            continue;
+        }
+        if matches!(state.stored.class, Class::String { .. }) && state.stored.size > 1 {
+            let what = format!(
+                "a fill value of `{}`, which holds texts of fixed length (netCDF-C cannot read such a file); leave it out",
+                a.name
+            );
+            return Err(Error::NotRepresentable { format: "netCDF-4", what });
+        }
+        if state.is_filled() {
+            b.fill = Fill::Default;
+        }
+    }
     new.provenance.clone_from(&old.provenance);
     new.skipped.clone_from(&old.skipped);
     let old = std::mem::replace(&mut w.schema, new);
@@ -90,7 +106,6 @@ pub(super) fn redefine(w: &mut Netcdf4Writer, mut new: Schema) -> Result<()> {
         }
         Err(e) => {
             w.schema = old;
-            w.vars.truncate(w.schema.vars.len());
             Err(e)
         }
     }
@@ -110,7 +125,11 @@ fn take_over(w: &mut Netcdf4Writer, old: &Schema) -> Result<()> {
                 && w.vars[id.0].is_untouched()
         });
         if rebuild {
-            fresh.push((id, VarState::new(&w.schema, id)?));
+            let state = match known {
+                Some(before) => w.vars[id.0].again(&w.schema, id, before)?,
+                None => VarState::new(&w.schema, id)?,
+            };
+            fresh.push((id, complete(w, id, state)?));
         }
     }
     let groups = (0..old.groups.len()).map(GroupId);
@@ -127,7 +146,6 @@ fn take_over(w: &mut Netcdf4Writer, old: &Schema) -> Result<()> {
         } else {
             w.vars.push(state);
         }
-        new_state(w, id)?;
     }
     Ok(())
 }

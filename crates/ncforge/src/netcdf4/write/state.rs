@@ -11,9 +11,11 @@ use crate::hdf5::datatype::Datatype;
 use crate::hdf5::emit::ChunkTable;
 use crate::hdf5::fill::{FillKind, FillValue};
 use crate::layout::{ChunkIndex, ChunkRecord, Element, Place, VarLayout};
-use crate::model::{Fill, Filter, Schema, Storage, VarId};
+use crate::model::{DType, Fill, Filter, Schema, Storage, Values, VarId, Variable};
 use crate::select::ChunkGrid;
 
+/// The time of fill values that are never written.
+const NEVER: u8 = 1;
 /// Most bytes of compact data: those that fit into a header message after its head.
 const MAX_COMPACT: u64 = 65_520;
 
@@ -83,6 +85,24 @@ pub(super) enum PlaceState {
 }
 
 impl PlaceState {
+    /// The same without data, of a variable that has none.
+    fn untouched(&self, pattern: &[u8]) -> Self {
+        match self {
+            PlaceState::Compact(bytes) => {
+                PlaceState::Compact(pattern.repeat(bytes.len() / pattern.len().max(1)))
+            }
+            PlaceState::Contiguous { .. } => {
+                PlaceState::Contiguous { offset: None, written: Coverage::default(), committed: false }
+            }
+            PlaceState::Chunked { chunk, filters, codecs, table } => PlaceState::Chunked {
+                chunk: chunk.clone(),
+                filters: filters.clone(),
+                codecs: codecs.clone(),
+                table: Arc::clone(table),
+            },
+        }
+    }
+
     /// A commit that refers to it is durable.
     pub(super) fn was_committed(&mut self) {
         if let PlaceState::Contiguous { offset: Some(_), committed, .. } = self {
@@ -123,9 +143,40 @@ impl VarState {
     /// The state of a new variable. Fill values of string types are set by the caller (they are stored in the heap).
     pub(super) fn new(schema: &Schema, id: VarId) -> Result<Self> {
         let var = schema.var(id);
-        let path = schema.var_path(id);
         let stored = stored_type(schema, var.dtype, byte_order(var.endian))?;
         let element = element(schema, var.dtype, &stored, var.endian);
+        Self::of_type(schema, id, stored, element)
+    }
+
+    /// The state of a variable to which nothing was written yet, after its definition changed (`before` is the former one).
+    /// It keeps what it has in the file: the stored type, and the lengths that it may get.
+    pub(super) fn again(&self, schema: &Schema, id: VarId, before: &Variable) -> Result<Self> {
+        let var = schema.var(id);
+        if self.found.is_none() || (before.endian != var.endian && matches!(var.dtype, DType::Atomic(_))) {
+            return Self::new(schema, id);
+        }
+        let mut state = if before.storage == var.storage {
+            let pattern = fill_pattern(schema, id, &self.stored, &self.element)?;
+            let place = self.place.untouched(&pattern);
+            let fill = fill_value(&var.fill, &pattern, self.fill.alloc_time);
+            let (stored, element) = (self.stored.clone(), self.element.clone());
+            VarState { stored, element, fill, pattern, place, found: None }
+        } else {
+            Self::of_type(schema, id, self.stored.clone(), self.element.clone())?
+        };
+        if var.fill == Fill::None {
+            state.fill.clone_from(&self.fill);
+        }
+        state.found.clone_from(&self.found);
+        if let (Some(found), FillKind::User(_)) = (&mut state.found, &state.fill.value) {
+            (found.stays, found.loses_zeros) = (false, false);
+        }
+        Ok(state)
+    }
+
+    fn of_type(schema: &Schema, id: VarId, stored: Datatype, element: Element) -> Result<Self> {
+        let var = schema.var(id);
+        let path = schema.var_path(id);
         let pattern = fill_pattern(schema, id, &stored, &element)?;
         let shape = schema.shape(id);
         let unlimited = var.dims.iter().any(|d| schema.dim(*d).unlimited);
@@ -155,19 +206,18 @@ impl VarState {
                 (PlaceState::Chunked { chunk: chunks.clone(), filters, codecs: Ok(codecs), table }, 3)
             }
         };
-        let fill = match var.fill {
-            // Filled only if set, and nothing is set: no value is written, and HDF5 reads zeros where none was. Never filled,
-            // as netCDF-C's own, HDF5 leaves there what memory happens to hold, and a copy of zeros that the source does
-            // not store would have lost them.
-            Fill::None => FillValue { alloc_time, write_time: 2, value: FillKind::Default },
-            Fill::Default => FillValue { alloc_time, write_time: 2, value: FillKind::User(pattern.clone()) },
-        };
+        let fill = fill_value(&var.fill, &pattern, alloc_time);
         Ok(VarState { stored, element, fill, pattern, place, found: None })
     }
 
     /// Bytes of all elements.
     pub(super) fn bytes(&self, shape: &[u64]) -> u64 {
         size_of(shape, self.stored.size).unwrap_or(u64::MAX)
+    }
+
+    /// Whether values that are never written are those of the fill value, or zeros.
+    pub(super) fn is_filled(&self) -> bool {
+        self.fill.write_time != NEVER
     }
 
     /// Whether no data was stored yet.
@@ -196,6 +246,17 @@ impl VarState {
         };
         VarLayout { name, shape, element: self.element.clone(), fill: self.pattern.clone(), place }
     }
+}
+
+fn fill_value(fill: &Fill, pattern: &[u8], alloc_time: u8) -> FillValue {
+    let value = match fill {
+        // Filled only if set, and nothing is set: no value is written, and HDF5 reads zeros where none was. Never filled, as
+        // netCDF-C's own, HDF5 leaves there what memory happens to hold: a copy of zeros that the source does not store would
+        // have lost them, and for strings and rows these would be invalid pointers.
+        Fill::None => FillKind::Default,
+        Fill::Default => FillKind::User(pattern.to_vec()),
+    };
+    FillValue { alloc_time, write_time: 2, value }
 }
 
 /// Bytes of an array, if they are fewer than 2^63.
@@ -258,7 +319,13 @@ fn fill_pattern(schema: &Schema, id: VarId, stored: &Datatype, element: &Element
     }
     if let Some(a) = var.attr("_FillValue").filter(|a| a.dtype == var.dtype && a.len(schema) == 1) {
         let encoder = Encoder { schema, endian: var.endian };
-        return Ok(encoder.values(var.dtype, stored, &a.values)?.bytes);
+        let mut bytes = encoder.values(var.dtype, stored, &a.values)?.bytes;
+        if let Values::Fixed(native) = &a.values {
+            // An existing type may have numbers of both byte orders.
+            bytes.copy_from_slice(native);
+            reorder(element, &mut bytes);
+        }
+        return Ok(bytes);
     }
     let mut native = schema.default_fill(var.dtype).unwrap_or_else(|| vec![0; element.size]);
     reorder(element, &mut native);

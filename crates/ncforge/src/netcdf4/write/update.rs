@@ -6,6 +6,7 @@
 
 mod collections;
 mod forms;
+mod lists;
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
@@ -19,6 +20,7 @@ use super::state::{FoundSpace, LiveIndex, PlaceState, VarState};
 use super::writer::Netcdf4Writer;
 use crate::container::{Container, ContainerMut};
 use crate::error::{Error, Result};
+use crate::hdf5::attribute::Attribute;
 use crate::hdf5::chunk_index::DatasetChunks;
 use crate::hdf5::emit::{ChunkSource, ChunkTable};
 use crate::hdf5::file::File;
@@ -30,23 +32,18 @@ use crate::model::{Cause, DimId, GroupId, Schema, TypeId, VarId};
 use crate::netcdf4::read;
 use crate::netcdf4::read::attrs::is_hidden;
 use crate::netcdf4::read::half;
-use crate::netcdf4::read::scan::{self, Found};
+use crate::netcdf4::read::scan::{self, Found, FoundDataset};
 use crate::select::ChunkGrid;
 use crate::store::{ReadStore, WriteStore};
+
+use lists::Lists;
 
 /// Most bytes of metadata that are compared to find out whether this writer wrote them.
 const MOST_COMPARED: u64 = 256 << 20;
 /// The superblock's flags for a file that is open for writing, or for writing while others read.
 const BEING_WRITTEN: u32 = 1 | 4;
-/// Hidden attributes of datasets and of the root that every commit creates again.
-const REMADE: [&[u8]; 6] = [
-    b"DIMENSION_LIST",
-    b"REFERENCE_LIST",
-    b"_Netcdf4Coordinates",
-    b"_Netcdf4Dimid",
-    b"_NCProperties",
-    b"_nc3_strict",
-];
+/// Hidden attributes of datasets that every commit creates again.
+const REMADE: [&[u8]; 4] = [b"DIMENSION_LIST", b"REFERENCE_LIST", b"_Netcdf4Coordinates", b"_Netcdf4Dimid"];
 /// Attributes of a dataset that name its dimensions.
 const NAME_DIMENSIONS: [&[u8]; 2] = [b"DIMENSION_LIST", b"_Netcdf4Coordinates"];
 
@@ -106,7 +103,7 @@ pub fn open_mut(store: Arc<dyn WriteStore>) -> Result<Box<dyn ContainerMut>> {
     if let Some(why) = obstacle(&file, &found, &container)? {
         return Err(refuse(why));
     }
-    let facts = file_facts(&file, &found, &container)?;
+    let facts = file_facts(&file, &found, &container)?.map_err(refuse)?;
     let mut vars = Vec::with_capacity(schema.vars.len());
     for id in schema.var_ids() {
         vars.push(state(&file, &container, &schema, id)?.map_err(refuse)?);
@@ -137,7 +134,7 @@ pub fn open_mut(store: Arc<dyn WriteStore>) -> Result<Box<dyn ContainerMut>> {
 }
 
 /// The reason why the file cannot be written again from its schema: every object must be in it, under one name.
-fn obstacle(file: &File, found: &Found, container: &read::Netcdf4File) -> Result<Option<String>> {
+fn obstacle(file: &Arc<File>, found: &Found, container: &read::Netcdf4File) -> Result<Option<String>> {
     let schema = container.schema();
     let objects = container.objects();
     let mut seen: HashMap<u64, String> = HashMap::new();
@@ -173,18 +170,62 @@ fn obstacle(file: &File, found: &Found, container: &read::Netcdf4File) -> Result
             let (attr, name) = (String::from_utf8_lossy(&a.name).into_owned(), path(d.group, &d.name));
             return Ok(Some(format!("attribute `{attr}` on `{name}`, a dimension without a variable")));
         }
+        if let Some(what) = bare_contents(file, d, &attrs)? {
+            let name = path(d.group, &d.name);
+            return Ok(Some(format!("{what} in `{name}`, a dimension without a variable")));
+        }
     }
     Ok(None)
 }
 
-/// The properties of the file that netcdf-c would store differently.
-fn file_facts(file: &File, found: &Found, container: &read::Netcdf4File) -> Result<FileFacts> {
+/// What the dataset of a dimension without a variable has beyond a length.
+fn bare_contents(file: &Arc<File>, d: &FoundDataset, attrs: &[Attribute]) -> Result<Option<&'static str>> {
+    if d.dataset.space.dims().len() != 1 {
+        return Ok(Some("several dimensions"));
+    }
+    if attrs.iter().any(|a| a.name[..] == *b"DIMENSION_LIST") {
+        return Ok(Some("dimension scales"));
+    }
+    let is_empty = match &d.dataset.layout {
+        Layout::Contiguous { address: None, .. } => true,
+        _ if d.dataset.external => false,
+        Layout::Compact(bytes) => bytes.iter().all(|&b| b == 0),
+        Layout::Contiguous { address: Some(at), .. } => {
+            let bytes =
+                d.dataset.space.count().map_or(0, |n| n.saturating_mul(d.dataset.datatype.size.into()));
+            let mut at = *at..at.saturating_add(bytes);
+            loop {
+                let n = (at.end - at.start).min(1 << 20);
+                if n == 0 {
+                    break true;
+                }
+                if file.source.read(at.start, n)?.iter().any(|&b| b != 0) {
+                    break false;
+                }
+                at.start += n;
+            }
+        }
+        Layout::Chunked(c) => DatasetChunks::new(file, &d.dataset, c)?.list()?.is_empty(),
+        Layout::Virtual => false,
+    };
+    Ok((!is_empty).then_some("values"))
+}
+
+/// The properties of the file that netcdf-c would store differently; or why they cannot be written again.
+fn file_facts(
+    file: &File,
+    found: &Found,
+    container: &read::Netcdf4File,
+) -> Result<std::result::Result<FileFacts, String>> {
     let schema = container.schema();
     let objects = container.objects();
     let mut facts = FileFacts::new(schema);
     for (i, address) in objects.types.iter().enumerate() {
         if address.is_none() {
             facts.insert_nameless(TypeId(i));
+        }
+        if let Some(t) = found.types.iter().find(|t| Some(t.address) == *address) {
+            facts.insert_committed(TypeId(i), t.datatype.clone());
         }
     }
     for (i, scale) in objects.scales.iter().enumerate() {
@@ -195,8 +236,14 @@ fn file_facts(file: &File, found: &Found, container: &read::Netcdf4File) -> Resu
     for (g, f) in found.groups.iter().enumerate() {
         let owner = schema.group_path(GroupId(g));
         let stored = file.attributes(&file.object(f.address)?)?;
-        forms::keep(file, &owner, &schema.groups[g].attrs, &stored, &REMADE, &mut facts)?;
+        let remade: &[&[u8]] = match (g, &schema.provenance) {
+            (0, Some(_)) => &[b"_nc3_strict", b"_NCProperties"],
+            (0, None) => &[b"_nc3_strict"],
+            _ => &[],
+        };
+        forms::keep(file, &owner, &schema.groups[g].attrs, &stored, remade, &mut facts)?;
     }
+    let lists = Lists::new(file, container, &facts);
     let scales: HashSet<u64> = objects.scales.iter().copied().flatten().collect();
     for id in schema.var_ids() {
         let address = objects.vars[id.0];
@@ -210,9 +257,12 @@ fn file_facts(file: &File, found: &Found, container: &read::Netcdf4File) -> Resu
         if !scale && !stored.iter().any(|a| NAME_DIMENSIONS.contains(&&*a.name)) {
             facts.insert_unattached(id);
         }
+        if let Err(why) = lists.keep(id, &stored, &mut facts)? {
+            return Ok(Err(why));
+        }
         forms::keep(file, &schema.var_path(id), &schema.var(id).attrs, &stored, &remade, &mut facts)?;
     }
-    Ok(facts)
+    Ok(Ok(facts))
 }
 
 /// The state of an existing variable; or why it cannot be written again.

@@ -33,7 +33,8 @@ pub(super) fn keep(
     Ok(())
 }
 
-fn form(file: &File, a: &Stored) -> Result<Attribute> {
+/// The stored form of an attribute.
+pub(super) fn form(file: &File, a: &Stored) -> Result<Attribute> {
     let mut data = Blob::from(a.data.to_vec());
     let size = (a.datatype.size as usize).max(1);
     for at in (0..a.data.len() / size).map(|i| i * size) {
