@@ -11,7 +11,7 @@ use crate::container::{Container, ContainerMut};
 use crate::error::{Error, Result};
 use crate::hdf5::file::File;
 use crate::layout::{ChunkRecord, VarLayout};
-use crate::model::{DimId, Schema, Value, VarId};
+use crate::model::{DimId, Fill, Schema, Value, VarId};
 use crate::netcdf4::read::values::Decoder;
 use crate::select::{ChunkGrid, Hyperslab, coordinates};
 use crate::store::{ReadStore, WriteStore};
