@@ -34,31 +34,6 @@ pub(crate) fn same_type((sa, a): (&Schema, DType), (sb, b): (&Schema, DType), of
         }
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use ncforge::model::{Atomic, Field, Format, TypeId, UserType};
-
-    fn compound(name: &str, field: Atomic) -> Schema {
-        let mut s = Schema::new(Format::Netcdf4);
-        let fields = vec![Field { name: "x".into(), offset: 0, dtype: field.into(), shape: vec![2] }];
-        let kind = UserKind::Compound { size: 2 * field.size(), fields };
-        s.types.push(UserType { name: name.into(), group: Schema::ROOT, kind });
-        s
-    }
-
-    #[test]
-    fn structure_and_names_decide() {
-        let (a, b) = (compound("t", Atomic::Int), compound("t", Atomic::Int));
-        let t = DType::User(TypeId(0));
-        let same = |a: &Schema, t, b: &Schema, u| same_type((a, t), (b, u), Offsets::MayDiffer);
-        assert!(same(&a, t, &b, t));
-        assert!(!same(&a, t, &compound("t", Atomic::Float), t));
-        assert!(!same(&a, t, &compound("u", Atomic::Int), t));
-        assert!(!same(&a, t, &b, DType::Atomic(Atomic::Int)));
-    }
-}
-
 /// Whether two descriptions have the same objects in the same order, whatever lengths, attributes and storage are.
 pub(crate) fn same_objects(a: &Schema, b: &Schema) -> bool {
     fn all<T>(a: &[T], b: &[T], same: impl Fn(&T, &T) -> bool) -> bool {
@@ -95,4 +70,29 @@ pub(crate) fn unlike_names<'a>(
         }
     }
     names
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use ncforge::model::{Atomic, Field, Format, TypeId, UserType};
+
+    fn compound(name: &str, field: Atomic) -> Schema {
+        let mut s = Schema::new(Format::Netcdf4);
+        let fields = vec![Field { name: "x".into(), offset: 0, dtype: field.into(), shape: vec![2] }];
+        let kind = UserKind::Compound { size: 2 * field.size(), fields };
+        s.types.push(UserType { name: name.into(), group: Schema::ROOT, kind });
+        s
+    }
+
+    #[test]
+    fn structure_and_names_decide() {
+        let (a, b) = (compound("t", Atomic::Int), compound("t", Atomic::Int));
+        let t = DType::User(TypeId(0));
+        let same = |a: &Schema, t, b: &Schema, u| same_type((a, t), (b, u), Offsets::MayDiffer);
+        assert!(same(&a, t, &b, t));
+        assert!(!same(&a, t, &compound("t", Atomic::Float), t));
+        assert!(!same(&a, t, &compound("u", Atomic::Int), t));
+        assert!(!same(&a, t, &b, DType::Atomic(Atomic::Int)));
+    }
 }
