@@ -221,7 +221,7 @@ def test_text_of_fixed_length_gets_no_fill_value(tmp_path: Path, chunks: tuple[i
         if written:
             s[:] = [b"a", b"b", b"c"]
     with ncforge.Dataset(path, "a") as ours:
-        with pytest.raises(ncforge.errors.NcforgeError, match="`s`"):
+        with pytest.raises(ncforge.errors.FixedAttributeError, match="`s`"):
             ours["s"].setncattr("_FillValue", "none")
         ours["s"].units = "none"
         ours["s"][1] = "x"

@@ -5,22 +5,10 @@
 
 use std::collections::HashMap;
 
-use super::facts::FileFacts;
+use super::facts::{FileFacts, Rows, Target};
 use super::scales::Scales;
 use crate::hdf5::emit::ObjectId;
 use crate::model::{DimId, Schema, VarId};
-
-/// An attached scale.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Target {
-    /// The dataset of a dimension.
-    Dim(DimId),
-    /// A dataset that is no dimension, such as a scale without a shape.
-    Var(VarId),
-}
-
-/// For each dimension of a variable: its scales. Empty if there are none at all.
-pub(super) type Rows = Vec<Vec<Target>>;
 
 /// The scales that a commit attaches to a variable.
 pub(super) fn rows(schema: &Schema, scales: &Scales, facts: &FileFacts, id: VarId) -> Rows {

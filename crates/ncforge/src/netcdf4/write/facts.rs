@@ -2,10 +2,21 @@
 
 use std::collections::{HashMap, HashSet};
 
-use super::attached::Rows;
 use crate::hdf5::datatype::Datatype;
 use crate::hdf5::emit::Attribute;
 use crate::model::{self, DimId, Schema, TypeId, VarId};
+
+/// An attached scale.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Target {
+    /// The dataset of a dimension.
+    Dim(DimId),
+    /// A dataset that is no dimension, such as a scale without a shape.
+    Var(VarId),
+}
+
+/// For each dimension of a variable: its scales. Empty if there are none at all.
+pub(super) type Rows = Vec<Vec<Target>>;
 
 /// Properties of an existing file that are not in the schema. Empty for a new one.
 #[derive(Debug, Default)]

@@ -1,7 +1,7 @@
 //! Converts a netCDF schema to the HDF5 objects that store it, with netCDF's conventions.
 
-use super::attached::{Target, Users, rows};
-use super::facts::FileFacts;
+use super::attached::{Users, rows};
+use super::facts::{FileFacts, Target};
 use super::scales::{Lead, Member, Scales, check_links, links};
 use super::state::{LiveIndex, PlaceState, VarState};
 use super::types::{atomic_type, byte_order, stored_type, string_type};

@@ -8,9 +8,8 @@ use super::state::{PlaceState, VarState};
 use super::values::Encoder;
 use super::writer::Netcdf4Writer;
 use crate::error::{Error, Result};
-use crate::hdf5::datatype::Class;
 use crate::hdf5::fill::FillKind;
-use crate::model::{Fill, GroupId, Schema, VarId};
+use crate::model::{DType, Fill, GroupId, Schema, VarId};
 
 /// Completes the state of a new variable: the fill value of strings is stored in the heap.
 pub(super) fn complete(w: &mut Netcdf4Writer, id: VarId, mut state: VarState) -> Result<VarState> {
@@ -82,17 +81,9 @@ pub(super) fn redefine(w: &mut Netcdf4Writer, mut new: Schema) -> Result<()> {
     for ((a, b), state) in old.vars.iter().zip(&mut new.vars).zip(&w.vars) {
         // HDF5 programs do not turn filling off: their datasets without a fill value are filled with zeros.
         let has_more = a.attr("_FillValue").is_none() && b.attr("_FillValue").is_some();
-        if !has_more || state.found.is_none() || !state.is_untouched() {
-            continue;
-        }
-        if matches!(state.stored.class, Class::String { .. }) && state.stored.size > 1 {
-            let what = format!(
-                "a fill value of `{}`, which holds texts of fixed length (netCDF-C cannot read such a file); leave it out",
-                a.name
-            );
-            return Err(Error::NotRepresentable { format: "netCDF-4", what });
-        }
-        if state.is_filled() {
+        // h5py ends with a segmentation fault when it reads the fill value of ragged rows.
+        let is_plain = !matches!(b.dtype, DType::User(_));
+        if has_more && is_plain && state.found.is_some() && state.is_untouched() && state.is_filled() {
             b.fill = Fill::Default;
         }
     }

@@ -7,7 +7,7 @@ use super::types::{byte_order, element, reorder, stored_type};
 use super::values::Encoder;
 use crate::codec::{self, CodecChain};
 use crate::error::{Error, Result};
-use crate::hdf5::datatype::Datatype;
+use crate::hdf5::datatype::{Class, Datatype};
 use crate::hdf5::emit::ChunkTable;
 use crate::hdf5::fill::{FillKind, FillValue};
 use crate::layout::{ChunkIndex, ChunkRecord, Element, Place, VarLayout};
@@ -222,7 +222,10 @@ impl VarState {
 
     /// Whether no data was stored yet.
     pub(super) fn is_untouched(&self) -> bool {
+        // netCDF-C cannot open a file with a fill value of such texts, so they must not get one.
+        let is_fixed_text = matches!(self.stored.class, Class::String { .. }) && self.stored.size > 1;
         match &self.place {
+            _ if is_fixed_text && self.found.is_some() => false,
             // Values that another program wrote may be equal to the fill value.
             PlaceState::Compact(_) if self.found.is_some() => false,
             PlaceState::Compact(bytes) => bytes.chunks(self.pattern.len().max(1)).all(|b| b == self.pattern),

@@ -2,8 +2,8 @@
 
 use std::collections::HashMap;
 
-use super::super::attached::{Rows, Target, usual};
-use super::super::facts::FileFacts;
+use super::super::attached::usual;
+use super::super::facts::{FileFacts, Rows, Target};
 use super::super::scales::Scales;
 use super::forms::form;
 use crate::container::Container;
