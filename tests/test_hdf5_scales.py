@@ -211,6 +211,27 @@ def test_numbers_and_lists_that_disagree(tmp_path: Path, how: str) -> None:
     assert attached(path) == lists
 
 
+def test_an_invented_dimension_does_not_get_the_name_of_another(tmp_path: Path) -> None:
+    """netCDF-C names them after the next number: with lower numbers than before, it found a name twice."""
+    path = tmp_path / "a.h5"
+    with h5py.File(path, "w") as theirs:
+        theirs["a"] = np.arange(7)
+        theirs["empty"] = np.zeros(0)
+        theirs["two"] = np.zeros((3, 4))
+    with ncforge.Dataset(path, "a") as ours:
+        ours.createDimension("new", 3)
+        ours.createVariable("new", "f4", ("new",))[:] = 1
+    for name in ("p", "q"):
+        with netCDF4.Dataset(path, "a") as theirs:
+            theirs.createDimension(name, 5)
+            theirs.createVariable(f"of_{name}", "f8", (name,))[:] = 1
+        before = dimensions(path)
+        set_title(path)
+        assert dimensions(path) == before
+    with netCDF4.Dataset(path) as theirs:
+        np.testing.assert_array_equal(theirs["a"][:], np.arange(7))
+
+
 @pytest.mark.parametrize("written", [False, True])
 @pytest.mark.parametrize("chunks", [None, (2,)])
 def test_text_of_fixed_length_gets_no_fill_value(tmp_path: Path, chunks: tuple[int] | None, written: bool) -> None:

@@ -101,7 +101,7 @@ impl Builder<'_> {
         self.schema.dims = dims.dims;
         self.notes.extend(dims.notes);
 
-        let mut objects = Objects { scales: dims.scales, ..Objects::default() };
+        let mut objects = Objects { scales: dims.scales, numbers: dims.numbers, ..Objects::default() };
         for (i, g) in found.groups.iter_mut().enumerate() {
             objects.groups.push((g.address, g.tracked));
             let attrs = std::mem::take(&mut g.attrs);

@@ -40,11 +40,12 @@ pub(crate) struct Dims {
     pub(crate) notes: Vec<String>,
 }
 
-/// What [`Dims::finish`] gives: the schema's dimensions, the object header of each one's scale, and for each
+/// What [`Dims::finish`] gives: the schema's dimensions, the object header of each one's scale, its number, and for each
 /// dataset that is a variable its dimensions.
 pub(crate) struct Resolved {
     pub(crate) dims: Vec<Dimension>,
     pub(crate) scales: Vec<Option<u64>>,
+    pub(crate) numbers: Vec<i64>,
     pub(crate) of_dataset: Vec<Option<Vec<DimId>>>,
     /// Parallel to it: of datasets for which the file names dimensions of other lengths, those that it numbers.
     pub(crate) misfits: Vec<Option<Vec<DimId>>>,
@@ -122,6 +123,7 @@ impl Dims {
         Resolved {
             dims: order.iter().map(|&i| self.all[i].dim.clone()).collect(),
             scales: order.iter().map(|&i| self.all[i].scale).collect(),
+            numbers: order.iter().map(|&i| self.all[i].number).collect(),
             of_dataset: placed(of),
             misfits: placed(misfits),
             notes: self.notes,

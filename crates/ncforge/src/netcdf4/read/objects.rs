@@ -13,6 +13,8 @@ pub(crate) struct Objects {
     pub(crate) vars: Vec<u64>,
     /// Of dimension scales (a coordinate variable's own, or one without a variable).
     pub(crate) scales: Vec<Option<u64>>,
+    /// netCDF's numbers of the dimensions.
+    pub(crate) numbers: Vec<i64>,
     /// Of committed types.
     pub(crate) types: Vec<Option<u64>>,
     /// Variables for which the file names dimensions of other lengths: those that it numbers.

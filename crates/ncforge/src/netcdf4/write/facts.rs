@@ -37,6 +37,8 @@ pub(super) struct FileFacts {
     attached: HashMap<VarId, Rows>,
     /// Variables for which the file names dimensions of other lengths: those that it numbers.
     coordinates: HashMap<VarId, Vec<DimId>>,
+    /// The numbers of the dimensions that it had then, if each has its own.
+    numbers: Vec<i32>,
     /// Variables that are scales with another `NAME` than netCDF gives them, or none.
     scale_names: HashMap<VarId, Option<Attribute>>,
     /// The number of variables in the file when it was opened.
@@ -100,6 +102,23 @@ impl FileFacts {
     /// The dimensions that the file numbers for a variable, if it has other lengths.
     pub(super) fn coordinates(&self, id: VarId) -> Option<&[DimId]> {
         self.coordinates.get(&id).map(Vec::as_slice)
+    }
+
+    /// Records the numbers of the dimensions. They are kept: netCDF-C names the dimensions that it invents after the next one.
+    pub(super) fn insert_numbers(&mut self, numbers: &[i64]) {
+        let numbers: Option<Vec<i32>> = numbers.iter().map(|n| i32::try_from(*n).ok()).collect();
+        // Dimensions are sorted by their numbers.
+        let numbers = numbers.filter(|all| all.windows(2).all(|pair| pair[0] < pair[1]));
+        self.numbers = numbers.unwrap_or_default();
+    }
+
+    /// The number of a dimension: the one that it has, and higher ones for those that are new.
+    pub(super) fn number(&self, id: DimId) -> i32 {
+        match (self.numbers.get(id.0), self.numbers.last()) {
+            (Some(number), _) => *number,
+            (None, Some(last)) => last.saturating_add((id.0 - self.numbers.len()) as i32 + 1),
+            (None, None) => id.0 as i32,
+        }
     }
 
     /// Records the `NAME` of a scale that is not the one that netCDF gives it.

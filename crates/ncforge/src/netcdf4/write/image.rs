@@ -206,7 +206,7 @@ impl<'a> Builder<'a> {
         // netcdf-c prints the length as "%10d" of an `int`.
         let name = format!("{NOT_A_VARIABLE}{:10}", dim.len as i32);
         let mut attrs = Vec::from(scale_attributes(name.into_bytes()));
-        attrs.push(int_attribute("_Netcdf4Dimid", Dataspace::Scalar, &[id.0 as i32]));
+        attrs.push(int_attribute("_Netcdf4Dimid", Dataspace::Scalar, &[self.facts.number(id)]));
         attrs.extend(reference_list(users));
         Ok(Object { kind: Kind::Dataset(Box::new(dataset)), attrs })
     }
@@ -229,7 +229,7 @@ impl<'a> Builder<'a> {
         let named = !var.dims.iter().any(|d| scales.phony.contains(d));
         let numbers = self.facts.coordinates(id).unwrap_or(if named { &var.dims } else { &[] });
         if !numbers.is_empty() {
-            let dimids: Vec<i32> = numbers.iter().map(|d| d.0 as i32).collect();
+            let dimids: Vec<i32> = numbers.iter().map(|d| self.facts.number(*d)).collect();
             let space = Dataspace::fixed(&[dimids.len() as u64]);
             attrs.push(int_attribute("_Netcdf4Coordinates", space, &dimids));
         }
@@ -237,7 +237,7 @@ impl<'a> Builder<'a> {
             let [class, name] = scale_attributes(encode_name(&var.name));
             attrs.push(class);
             attrs.extend(self.facts.scale_name(id).unwrap_or(Some(name)));
-            attrs.push(int_attribute("_Netcdf4Dimid", Dataspace::Scalar, &[dim.0 as i32]));
+            attrs.push(int_attribute("_Netcdf4Dimid", Dataspace::Scalar, &[self.facts.number(dim)]));
         }
         self.user_attributes(&var.attrs, &path, &mut attrs)?;
         let is_taken = |a: &&Attribute| attrs.iter().any(|other| other.name == a.name);

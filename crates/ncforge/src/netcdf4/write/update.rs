@@ -243,6 +243,7 @@ fn file_facts(
         };
         forms::keep(file, &owner, &schema.groups[g].attrs, &stored, remade, &mut facts)?;
     }
+    facts.insert_numbers(&objects.numbers);
     let lists = Lists::new(file, container, &facts);
     let scales: HashSet<u64> = objects.scales.iter().copied().flatten().collect();
     for id in schema.var_ids() {
