@@ -10,6 +10,9 @@ use ncforge::model::{Attribute, GroupId, Schema, VarId};
 /// Characters of a value that messages show.
 const SHOWN: usize = 60;
 
+/// Global attributes that say which file this is, and are never the same in two.
+pub(crate) const OF_FILE: [&str; 5] = ["history", "timeStamp", "TimeStamp", "creation_date", "tracking_id"];
+
 /// An attribute that differs.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Unlike {

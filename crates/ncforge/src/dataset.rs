@@ -6,9 +6,8 @@
 //! A [`Dataset`] has the description, and the number of records, that the file had when it was opened. It shows values
 //! that are overwritten meanwhile, but is not bound to: chunks that were decoded and what was read ahead of a loop are kept
 //! as they were. Small reads in a row of what is stored without filters show what this process has sent to the
-//! file at once, and what other processes have at most 10 milliseconds later. To see all of it, open the file again; that
-//! is necessary, and an [`Error::Changed`](crate::Error::Changed) says so, where another program has stored anew a chunk that is
-//! read.
+//! file at once, and what other processes have at most 10 milliseconds later. Chunks that another program has stored anew
+//! are those of its last sync. To see all of it, open the file again.
 //!
 //! ```
 //! use ncforge::{CreateOptions, Dataset, DatasetMut, Hyperslab};
@@ -50,7 +49,7 @@ use crate::buffer::Buffer;
 use crate::codec::unpack::Unpacking;
 use crate::container::Container;
 use crate::engine::Engine;
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::model::{Definition, Format, Schema, Values, VarId};
 use crate::select::{Hyperslab, Picks};
 use crate::store::lock::Kind;
@@ -122,6 +121,20 @@ pub struct OpenOptions {
     /// How a URL is accessed; the process' options ([`RemoteOptions::of_process`]) when `None`. A URL is neither mapped nor
     /// locked.
     pub remote: Option<RemoteOptions>,
+}
+
+/// Another program may sync again while what it wrote before is read: so often the next state is read.
+const ATTEMPTS: usize = 8;
+
+/// The variable of a later state of a file that a variable is: of the same name, type and rank, and not shorter.
+fn same_variable(old: &Schema, var: VarId, new: &Schema) -> Option<VarId> {
+    let now = new.find_var(&old.var_path(var))?;
+    let (old_shape, new_shape) = (old.shape(var), new.shape(now));
+    let same = old.var(var).dtype == new.var(now).dtype
+        && old.types == new.types
+        && old_shape.len() == new_shape.len()
+        && old_shape.iter().zip(&new_shape).all(|(old, new)| old <= new);
+    same.then_some(now)
 }
 
 impl Drop for Inner {
@@ -220,10 +233,31 @@ impl Dataset {
         self.inner.id.as_ref()
     }
 
+    /// Reads from the state that was opened; if another program has stored anew what is read, from a later one, in which the
+    /// variable has the same type and at least the same lengths.
+    fn latest<T>(&self, var: VarId, mut read: impl FnMut(&dyn Container, VarId) -> Result<T>) -> Result<T> {
+        self.inner.was_read.store(true, Ordering::Relaxed);
+        let mut found = read(self.container(), var);
+        for _ in 0..ATTEMPTS {
+            if !matches!(found, Err(Error::Changed { .. })) {
+                break;
+            }
+            let present = match self.container().present() {
+                Ok(Some(present)) => present,
+                Ok(None) => break,
+                Err(Error::Changed { .. }) => continue,
+                Err(other) => return Err(other),
+            };
+            let Some(now) = same_variable(self.schema(), var, present.schema()) else { break };
+            found = read(&*present, now);
+            self.engine().forget_store(present.store());
+        }
+        found
+    }
+
     /// Reads a selection of a variable.
     pub fn read(&self, var: VarId, slab: &Hyperslab) -> Result<Values> {
-        self.inner.was_read.store(true, Ordering::Relaxed);
-        self.engine().read(self.container(), var, slab)
+        self.latest(var, |container, var| self.engine().read(container, var, slab))
     }
 
     /// Reads all of a variable.
@@ -234,8 +268,7 @@ impl Dataset {
     /// Reads a selection of a variable of a fixed-size type into memory of the caller, see
     /// [`Engine::read_bytes`].
     pub fn read_bytes(&self, var: VarId, slab: &Hyperslab, out: &mut [u8]) -> Result<()> {
-        self.inner.was_read.store(true, Ordering::Relaxed);
-        self.engine().read_bytes(self.container(), var, slab, out)
+        self.latest(var, |container, var| self.engine().read_bytes(container, var, slab, out))
     }
 
     /// Reads a selection of a variable of numbers and unpacks it in the same pass: `out` gets what the stored numbers
@@ -250,10 +283,11 @@ impl Dataset {
         slab: &Hyperslab,
         rules: &Unpacking,
         out: &mut [u8],
-        mask: Option<&mut [u8]>,
+        mut mask: Option<&mut [u8]>,
     ) -> Result<bool> {
-        self.inner.was_read.store(true, Ordering::Relaxed);
-        self.engine().read_unpacked(self.container(), var, slab, rules, out, mask)
+        self.latest(var, |container, var| {
+            self.engine().read_unpacked(container, var, slab, rules, out, mask.as_deref_mut())
+        })
     }
 
     /// [`Dataset::read_unpacked`] into new memory, which goes back to the engine when it is dropped; the mask only if
@@ -267,21 +301,18 @@ impl Dataset {
         slab: &Hyperslab,
         rules: &Unpacking,
     ) -> Result<(Buffer, Option<Buffer>)> {
-        self.inner.was_read.store(true, Ordering::Relaxed);
-        self.engine().read_unpacked_new(self.container(), var, slab, rules)
+        self.latest(var, |container, var| self.engine().read_unpacked_new(container, var, slab, rules))
     }
 
     /// Reads picked positions of a variable, see [`Picks`]. Each chunk that they meet is decoded once.
     pub fn read_picks(&self, var: VarId, picks: &Picks) -> Result<Values> {
-        self.inner.was_read.store(true, Ordering::Relaxed);
-        self.engine().read_picks(self.container(), var, picks)
+        self.latest(var, |container, var| self.engine().read_picks(container, var, picks))
     }
 
     /// Reads picked positions of a variable of a fixed-size type into memory of the caller, see
     /// [`Engine::read_picks_bytes`].
     pub fn read_picks_bytes(&self, var: VarId, picks: &Picks, out: &mut [u8]) -> Result<()> {
-        self.inner.was_read.store(true, Ordering::Relaxed);
-        self.engine().read_picks_bytes(self.container(), var, picks, out)
+        self.latest(var, |container, var| self.engine().read_picks_bytes(container, var, picks, out))
     }
 
     /// Says that something of it was read, not by its own methods.

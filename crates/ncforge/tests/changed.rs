@@ -1,5 +1,5 @@
-//! A file that stays open for reading while a writer syncs: its values are those of a state of the file, or an error says
-//! that it has changed. (Space that a sync releases is used by the next one.)
+//! A file that stays open for reading while a writer syncs: its values are those of the last sync, and never those of another
+//! chunk. (Space that a sync releases is used by the next one.)
 
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -57,7 +57,7 @@ fn read(data: &Dataset, chunk: u64) -> Option<u64> {
     }
 }
 
-fn a_reader_notices(compressed: bool, index_is_loaded: bool, recent: bool) {
+fn a_reader_follows(compressed: bool, index_is_loaded: bool, recent: bool) {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("v.nc");
     make(&path, compressed);
@@ -77,28 +77,23 @@ fn a_reader_notices(compressed: bool, index_is_loaded: bool, recent: bool) {
         writer.sync().unwrap();
     }
     let found: Vec<Option<u64>> = (0..CHUNKS).map(|chunk| read(&reader, chunk)).collect();
-    // An index that is read late may be that of a later state.
+    let latest = [3, 4, 5, 3, 4, 5, 0, 0, 0, 0].map(Some);
+    assert_eq!(found, latest, "compressed: {compressed}, index: {index_is_loaded}, recent: {recent}");
+    let all = reader.read(V, &Hyperslab::new(&[0], &[6 * LEN])).unwrap();
+    let chunks = all.bytes().unwrap().chunks(LEN as usize * 8).zip(0..);
+    assert_eq!(chunks.map(|(bytes, chunk)| Some(generation(chunk, bytes))).collect::<Vec<_>>(), latest[..6]);
+    // A copy of encoded chunks takes them from one state.
     if index_is_loaded {
-        assert!(found[..6].iter().all(|&f| f.is_none()), "{found:?}");
-        assert!(
-            found[6..].iter().all(|&f| f == Some(0)),
-            "chunks that nobody has written are as before: {found:?}"
-        );
-        let all = reader.read(V, &Hyperslab::new(&[0], &[6 * LEN]));
-        assert!(matches!(all, Err(Error::Changed { .. })), "{all:?}");
         assert!(matches!(reader.engine().raw_chunk(reader.container(), V, &[0]), Err(Error::Changed { .. })));
     }
     let again = Dataset::open(&path).unwrap();
-    assert_eq!(
-        (0..CHUNKS).map(|c| read(&again, c).unwrap()).collect::<Vec<_>>(),
-        [3, 4, 5, 3, 4, 5, 0, 0, 0, 0]
-    );
+    assert_eq!((0..CHUNKS).map(|c| read(&again, c)).collect::<Vec<_>>(), latest);
 }
 
 #[test]
-fn a_reader_notices_that_chunks_were_written() {
+fn a_reader_finds_chunks_that_were_written() {
     for n in 0..8 {
-        a_reader_notices(n & 1 > 0, n & 2 > 0, n & 4 > 0);
+        a_reader_follows(n & 1 > 0, n & 2 > 0, n & 4 > 0);
     }
 }
 
@@ -121,7 +116,12 @@ fn who_writes_all_the_time_disturbs_nobody_who_opens() {
         });
         let mut last = [0; CHUNKS as usize];
         while !done.load(Ordering::Relaxed) {
-            let reader = Dataset::open(path).unwrap();
+            let reader = match Dataset::open(path) {
+                Ok(reader) => reader,
+                // On a machine that has something else to do, somebody may write during each attempt.
+                Err(Error::Changed { .. }) => continue,
+                Err(other) => panic!("{other}"),
+            };
             opened += 1;
             for chunk in 0..CHUNKS {
                 match read(&reader, chunk) {
@@ -149,7 +149,7 @@ fn texts(generation: u64) -> Vec<Value> {
 }
 
 #[test]
-fn a_reader_notices_that_strings_were_written() {
+fn a_reader_finds_strings_that_were_written() {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("names.nc");
     let mut schema = Schema::new(Format::Netcdf4);
@@ -165,14 +165,7 @@ fn a_reader_notices_that_strings_were_written() {
     for generation in 1..=20 {
         writer.write(V, &all, &Values::Heap(texts(generation))).unwrap();
         writer.sync().unwrap();
-        match reader.read(V, &all) {
-            Ok(found) => {
-                let of = (0..=generation).find(|&g| found == Values::Heap(texts(g)));
-                assert!(of.is_some(), "in generation {generation}: {found:?}");
-            }
-            Err(Error::Changed { .. }) => {}
-            Err(other) => panic!("generation {generation}: {other}"),
-        }
+        assert_eq!(reader.read(V, &all).unwrap(), Values::Heap(texts(generation)), "generation {generation}");
         let again = Dataset::open(&path).unwrap();
         assert_eq!(again.read(V, &all).unwrap(), Values::Heap(texts(generation)));
     }

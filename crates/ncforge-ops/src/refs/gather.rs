@@ -6,7 +6,7 @@ use super::attributes;
 use super::kinds::{Kind, native};
 use super::options::RefsOptions;
 use crate::same::unlike_names;
-use crate::unlike::{Unlike, compare_global_attributes, same_attribute};
+use crate::unlike::{OF_FILE, Unlike, compare_global_attributes, same_attribute};
 use ncforge::model::{Attribute, DType, Filter, Number, Schema, UserKind, Value, Values, VarId};
 use ncforge::raw::{ChunkGrid, ChunkRecord, Place, VarLayout};
 use ncforge::{Dataset, Error, Hyperslab, Result};
@@ -144,7 +144,7 @@ pub(super) fn file(dataset: &Dataset, wanted: &Wanted<'_>) -> Result<FileArrays>
 
 /// The attributes in which a file differs from the first: of groups, and of the variables that are wanted.
 fn unlike(first: &Schema, schema: &Schema, options: &RefsOptions) -> Vec<Unlike> {
-    let mut found = compare_global_attributes(first, schema, |_| false);
+    let mut found = compare_global_attributes(first, schema, |name| OF_FILE.contains(&name));
     for var in first.var_ids().filter(|var| is_wanted(first, *var, options)) {
         let Some(other) = schema.find_var(&first.var_path(var)) else { continue };
         let (a, b) = (first.var(var), schema.var(other));

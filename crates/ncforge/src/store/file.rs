@@ -21,8 +21,8 @@ use crate::error::{Error, Result};
 pub(crate) use stamp::Stamp;
 
 /// A state of a file that is read while another program writes may be half of one and half of the next: so often it is
-/// read again, the n-th time after 2ⁿ milliseconds.
-const ATTEMPTS: u32 = 6;
+/// read again, after 2, 4, 8 and then always 16 milliseconds.
+const ATTEMPTS: u32 = 10;
 
 /// A file.
 ///
@@ -110,7 +110,7 @@ impl FileStore {
     /// was found is whole anyhow. A writer that never stops is not waited for: in the end, what was read is accepted.
     ///
     /// # Errors
-    /// Those of `open` at once, those of `read` in the end.
+    /// Those of `open` at once, those of `read` in the end: [`Error::Changed`] for what may be whole at another time.
     pub(crate) fn whole_state<T>(
         mut open: impl FnMut() -> Result<Arc<Self>>,
         mut read: impl FnMut(&Arc<Self>) -> Result<T>,
@@ -122,11 +122,17 @@ impl FileStore {
             let found = read(&file);
             n += 1;
             let enough = found.as_ref().is_ok_and(&is_whole);
-            if enough || n == ATTEMPTS || file.stamp().ok() == file.opened() {
+            if enough || file.stamp().ok() == file.opened() {
                 return found;
             }
+            if n == ATTEMPTS {
+                return found.map_err(|e| match e {
+                    Error::Corrupt { path, .. } => Error::Changed { path },
+                    other => other,
+                });
+            }
             drop(found);
-            std::thread::sleep(Duration::from_millis(1 << n));
+            std::thread::sleep(Duration::from_millis(1 << n.min(4)));
         }
     }
 

@@ -79,13 +79,10 @@ pub(crate) trait Scheme: Send + Sync + Debug {
     }
 }
 
-/// What programs write about a file, not about what is in it: when it was made, and by which commands.
-const OF_FILE: [&str; 3] = ["history", "timeStamp", "TimeStamp"];
-
 /// Whether tiles of one run may differ in a global attribute: it speaks of the tile or of its file. All that is not known to
 /// do so is taken to speak of the run.
 pub(crate) fn may_differ(scheme: &dyn Scheme, first: &Schema, global_attribute: &str) -> bool {
-    OF_FILE.contains(&global_attribute)
+    crate::unlike::OF_FILE.contains(&global_attribute)
         || scheme.is_of_tile(global_attribute)
         || scheme.is_of_file(first, global_attribute)
 }

@@ -210,6 +210,10 @@ impl Container for Netcdf4File {
         notes
     }
 
+    fn present(&self) -> Result<Option<Arc<dyn Container>>> {
+        self.watch.as_ref().map(|watch| watch.present()).transpose()
+    }
+
     fn metadata_bytes(&self) -> Option<u64> {
         Some(self.metadata)
     }

@@ -3,7 +3,7 @@
 //! A writer never overwrites what its last committed state uses, but space that a commit has released is used again. Who
 //! opened the file before would take these bytes for those of the chunk that was there. So after chunks were read, the
 //! file's time of change is compared with that of its opening. If it differs, the file is opened once more, and the
-//! chunks must be where they were. HDF5's own writers move chunks in the same way.
+//! chunks must be where they were, or are read from that state ([`Container::present`]). HDF5's own writers move chunks, too.
 //!
 //! A file that was written to just before it was opened may be written to again without another time of change
 //! ([`Stamp::shows_changes`]). Its chunks are compared in the same way, until once all of a variable's were.
@@ -92,6 +92,11 @@ impl Watch {
             slot => slot.insert(self.reopen()?),
         };
         Ok((now.file.clone(), now.stamp, now.shows_changes))
+    }
+
+    /// The present state of the file.
+    pub(super) fn present(&self) -> Result<Arc<dyn Container>> {
+        Ok(self.now()?.0)
     }
 
     fn reopen(&self) -> Result<Now> {
