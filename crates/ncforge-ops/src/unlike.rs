@@ -10,8 +10,8 @@ use ncforge::model::{Attribute, GroupId, Schema, VarId};
 /// Characters of a value that messages show.
 const SHOWN: usize = 60;
 
-/// Global attributes that say which file this is, and are never the same in two.
-pub(crate) const OF_FILE: [&str; 5] = ["history", "timeStamp", "TimeStamp", "creation_date", "tracking_id"];
+/// Global attributes that programs write about a file, not about what is in it: when it was made, and by which commands.
+pub(crate) const OF_FILE: [&str; 3] = ["history", "timeStamp", "TimeStamp"];
 
 /// An attribute that differs.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]

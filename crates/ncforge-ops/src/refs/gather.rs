@@ -142,9 +142,14 @@ pub(super) fn file(dataset: &Dataset, wanted: &Wanted<'_>) -> Result<FileArrays>
     Ok(FileArrays { groups, vars, unlike, notes })
 }
 
+/// Global attributes in which no two published files agree (CMIP's).
+const OF_RELEASE: [&str; 2] = ["creation_date", "tracking_id"];
+
 /// The attributes in which a file differs from the first: of groups, and of the variables that are wanted.
 fn unlike(first: &Schema, schema: &Schema, options: &RefsOptions) -> Vec<Unlike> {
-    let mut found = compare_global_attributes(first, schema, |name| OF_FILE.contains(&name));
+    let mut found = compare_global_attributes(first, schema, |name| {
+        OF_FILE.contains(&name) || OF_RELEASE.contains(&name)
+    });
     for var in first.var_ids().filter(|var| is_wanted(first, *var, options)) {
         let Some(other) = schema.find_var(&first.var_path(var)) else { continue };
         let (a, b) = (first.var(var), schema.var(other));
