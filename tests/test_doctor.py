@@ -190,7 +190,7 @@ def test_every_rule_has_a_test() -> None:
     page = (ROOT / "docs/doctor.md").read_text()
     for rule in listed:
         assert f"{rule['code']} {rule['severity']}" in text
-        row = f"| {rule['code']} | `{rule['name']}` | {rule['severity']} | {rule['about']} | {rule['mended_by']} |"
+        row = f"| {rule['code']} | `{rule['name']}` | {rule['severity']} | {rule['about']} | {rule['fixed_by']} |"
         assert row in page, row
 
 

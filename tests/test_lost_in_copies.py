@@ -95,7 +95,7 @@ def _halve(path: Path, name: str) -> None:
             file[name].dims[i].attach_scale(scale)
 
 
-def test_types_that_change_are_told(tmp_path: Path) -> None:
+def test_types_that_change_are_noted(tmp_path: Path) -> None:
     path = tmp_path / "half.h5"
     with h5py.File(path, "w") as file:
         file["a"] = np.arange(24, dtype="f2").reshape(4, 6)

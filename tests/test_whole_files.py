@@ -71,7 +71,7 @@ def test_doctor_is_the_commands(slow: Path, run: Run) -> None:
     with pytest.raises(FileNotFoundError):
         ncforge.doctor(slow.with_name("none.nc"))
     rules = {r.code: r for r in ncforge.doctor_rules()}
-    assert rules["NC101"].mended_by == "copy --chunks"
+    assert rules["NC101"].fixed_by == "copy --chunks"
 
 
 def test_doctor_of_many_files(slow: Path, tmp_path: Path, run: Run) -> None:

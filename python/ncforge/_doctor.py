@@ -115,7 +115,7 @@ class Diagnosis:
     """The findings as the command prints them; ``str()`` gives this."""
     raw: dict[str, Any] = field(default_factory=dict, repr=False)
     """The document that the command prints with ``--json``."""
-    _kept: str = field(default="", repr=False, compare=False)
+    _saved: str = field(default="", repr=False, compare=False)
     """The report for Rust, which puts those of several files together."""
     _request: dict[str, Any] = field(default_factory=dict, repr=False, compare=False)
     """The options of the check."""
@@ -187,7 +187,7 @@ class Diagnoses:
         return self.files[at]
 
     def __str__(self) -> str:
-        found = _core.doctor_text([d._kept for d in self.files]).rstrip()
+        found = _core.doctor_text([d._saved for d in self.files]).rstrip()
         failed = [f"{f.file}: {f.error}" for f in self.failures]
         return "\n\n".join(filter(None, [found, self._across_text, *failed]))
 
@@ -220,7 +220,7 @@ class Rule:
     severity: str
     about: str
     """What its findings mean."""
-    mended_by: str
+    fixed_by: str
 
 
 def _finding(raw: dict[str, Any]) -> Finding:
@@ -235,8 +235,8 @@ def _finding(raw: dict[str, Any]) -> Finding:
 def _diagnosis(text: str, request: dict[str, Any]) -> Diagnosis:
     raw = json.loads(text)
     # Not parts of the command's document.
-    printed, kept = raw.pop("text").rstrip(), raw.pop("kept")
-    own = {"text": printed, "findings": [_finding(f) for f in raw["findings"]], "raw": raw, "_kept": kept}
+    printed, saved = raw.pop("text").rstrip(), raw.pop("saved")
+    own = {"text": printed, "findings": [_finding(f) for f in raw["findings"]], "raw": raw, "_saved": saved}
     return only(Diagnosis, {**raw, **own, "_request": request, "_seen": identity(raw["file"])})
 
 

@@ -3,10 +3,10 @@
 
 use bytes::Bytes;
 
+use ncforge::Result;
+use ncforge::raw::ChunkRecord;
 use ncforge::raw::fetch::{self, Joining};
-use ncforge::raw::{ChunkIndex, ChunkRecord};
 use ncforge::store::{ReadStore, past_end};
-use ncforge::{Error, Result};
 
 /// A chunk as a source holds it.
 pub(crate) enum RawChunk {
@@ -73,25 +73,6 @@ pub(super) fn read(
             Ok(())
         },
     )
-}
-
-/// After chunks were read: an error if the file was written to meanwhile and has one of them elsewhere now.
-pub(super) fn check_places(
-    store: &dyn ReadStore,
-    index: &dyn ChunkIndex,
-    read: impl IntoIterator<Item = Vec<u64>>,
-) -> Result<()> {
-    if index.is_unchanged() {
-        return Ok(());
-    }
-    let mut chunks = Vec::new();
-    for at in read {
-        chunks.extend(index.get(&at)?.map(|record| (at, record)));
-    }
-    match index.are_still_at(&chunks)? {
-        true => Ok(()),
-        false => Err(Error::Changed { path: store.name().to_owned() }),
-    }
 }
 
 #[cfg(test)]

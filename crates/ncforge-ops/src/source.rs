@@ -175,7 +175,7 @@ impl Source for Dataset {
         raw_chunks::read(&**store, stored, self.engine().fetch_memory(), |number, chunk| {
             chunks[number] = chunk;
         })?;
-        raw_chunks::check_places(&**store, &**index, coordinates(touched))?;
+        index.check_places(store.name(), &mut coordinates(touched))?;
         Ok(Some(chunks))
     }
 }

@@ -34,7 +34,7 @@ pub(crate) fn doctor(py: Python<'_>, path: PathBuf, request: Asked<DoctorRequest
         let report = examining::examine(&path, &options(&request.0)?, &request.0.engine.engine()?)?;
         let mut document = examining::json(&report);
         document["text"] = examining::text(std::slice::from_ref(&report), &examining::Plain).into();
-        document["kept"] = report.kept().into();
+        document["saved"] = report.saved().into();
         to_json(&document)
     })
 }
@@ -48,11 +48,11 @@ pub(crate) fn draw_doctor(py: Python<'_>, path: PathBuf, request: Asked<DoctorRe
     })
 }
 
-/// The text that the command prints of several files, from what was kept of each.
+/// The text that the command prints of several files, from what [`doctor`] saved of each.
 #[pyfunction]
-pub(crate) fn doctor_text(py: Python<'_>, kept: Vec<String>) -> PyResult<String> {
+pub(crate) fn doctor_text(py: Python<'_>, saved: Vec<String>) -> PyResult<String> {
     outside(py, || {
-        let reports = kept.iter().map(|text| Report::restored(text)).collect::<Result<Vec<_>>>()?;
+        let reports = saved.iter().map(|text| Report::restored(text)).collect::<Result<Vec<_>>>()?;
         Ok(examining::text(&reports, &examining::Plain))
     })
 }
@@ -82,7 +82,7 @@ pub(crate) fn doctor_rules(py: Python<'_>) -> PyResult<String> {
             .map(|r| {
                 json!({
                     "code": r.code, "name": r.name, "severity": r.severity, "about": r.about,
-                    "mended_by": r.mended_by,
+                    "fixed_by": r.fixed_by,
                 })
             })
             .collect();

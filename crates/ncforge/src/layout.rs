@@ -7,7 +7,7 @@ use std::fmt::Debug;
 use std::sync::Arc;
 
 use crate::codec::CodecChain;
-use crate::error::Result;
+use crate::error::{Error, Result};
 
 pub(crate) use crate::codec::{Element, Order, SwapField, is_swapped};
 
@@ -82,8 +82,7 @@ pub trait ChunkIndex: Send + Sync + Debug {
         self.list()?.into_iter().for_each(|(at, record)| see(&at, record));
         Ok(())
     }
-    /// Whether nobody has written to the store since the index was opened, as far as can be seen. Asked after the bytes of
-    /// chunks were read: if not, they are the chunks' bytes only if [`ChunkIndex::are_still_at`] says so.
+    /// Whether nobody has written to the store since the index was opened, as far as can be seen.
     fn is_unchanged(&self) -> bool {
         true
     }
@@ -94,5 +93,24 @@ pub trait ChunkIndex: Send + Sync + Debug {
     fn are_still_at(&self, chunks: &[(Vec<u64>, ChunkRecord)]) -> Result<bool> {
         let _ = chunks;
         Ok(true)
+    }
+    /// After the bytes of chunks with these grid coordinates were read from a store of this name: whether they are these
+    /// chunks' bytes.
+    ///
+    /// # Errors
+    /// [`Error::Changed`]: somebody has written to the store meanwhile, and it has one of the chunks elsewhere.
+    fn check_places(&self, store: &str, read: &mut dyn Iterator<Item = Vec<u64>>) -> Result<()> {
+        if self.is_unchanged() {
+            return Ok(());
+        }
+        let mut chunks = Vec::new();
+        for at in read {
+            // Without a record nothing was read.
+            chunks.extend(self.get(&at)?.map(|record| (at, record)));
+        }
+        match self.are_still_at(&chunks)? {
+            true => Ok(()),
+            false => Err(Error::Changed { path: store.to_owned() }),
+        }
     }
 }

@@ -110,7 +110,7 @@ fn list_rules(args: &DoctorArgs, cx: &Context<'_>) -> Result {
         .map(|r| {
             object!({
                 "code": r.code, "name": r.name, "severity": r.severity, "about": r.about,
-                "mended_by": r.mended_by,
+                "fixed_by": r.fixed_by,
             })
         })
         .collect();

@@ -53,19 +53,19 @@ pub struct Rule {
     /// What it means, in one sentence.
     pub about: &'static str,
     /// What fixes it.
-    pub mended_by: &'static str,
+    pub fixed_by: &'static str,
 }
 
 /// A family's rules, which are looked at in one case: of each its code, name, severity, what fixes it, and what it means.
 macro_rules! rules {
-    ($when:ident: $(($code:literal, $name:literal, $severity:ident, $mended_by:literal, $about:literal),)*) => {
+    ($when:ident: $(($code:literal, $name:literal, $severity:ident, $fixed_by:literal, $about:literal),)*) => {
         &[$($crate::doctor::rule::Rule {
             code: $code,
             name: $name,
             severity: $crate::doctor::rule::Severity::$severity,
             when: $crate::doctor::rule::When::$when,
             about: $about,
-            mended_by: $mended_by,
+            fixed_by: $fixed_by,
         }),*]
     };
 }

@@ -79,7 +79,7 @@ mod tests {
         assert_eq!(names.len(), codes.len());
         for r in rules() {
             assert!(r.code.len() == 5 && r.code.starts_with("NC"), "{}", r.code);
-            assert!(r.about.ends_with('.') && !r.mended_by.is_empty(), "{}", r.code);
+            assert!(r.about.ends_with('.') && !r.fixed_by.is_empty(), "{}", r.code);
         }
     }
 }

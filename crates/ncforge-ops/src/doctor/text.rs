@@ -83,7 +83,7 @@ pub fn text_rules(style: &dyn Style) -> String {
         let severity = style.severity(Some(r.severity), &format!("{:<7}", r.severity.to_string()));
         out.line(format!("{} {severity}  {}", style.heading(r.code), r.name));
         out.wrapped("               ", 15, r.about);
-        out.wrapped("               ", 15, &format!("fixed by: {}", r.mended_by));
+        out.wrapped("               ", 15, &format!("fixed by: {}", r.fixed_by));
     }
     out.finish()
 }

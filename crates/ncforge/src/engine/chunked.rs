@@ -65,32 +65,20 @@ impl ChunkedRead<'_> {
             let to = plan.len().min(from + PLAN_WINDOW);
             // SAFETY: windows are disjoint parts of the selection.
             let read = unsafe { self.read_window(&plan, from..to, out) };
-            if !self.index.is_unchanged() {
-                self.check_places(&plan, from..to)?;
+            let mut chunks = (from..to).map(|number| {
+                let mut at = Vec::new();
+                plan.at(number, &mut at);
+                at
+            });
+            if let Err(e) = self.index.check_places(self.store.name(), &mut chunks) {
+                // Chunks that were decoded may be others than their places say.
+                self.engine.forget_store(self.store);
+                return Err(e);
             }
             read?;
             from = to;
         }
         Ok(())
-    }
-
-    /// Of a file that another program has written to: an error unless all chunks of a window are still where they were read.
-    fn check_places(&self, plan: &ChunkPlan, numbers: Range<u64>) -> Result<()> {
-        let mut chunks = Vec::new();
-        for number in numbers {
-            let mut at = Vec::new();
-            plan.at(number, &mut at);
-            // Without a record nothing was read.
-            if let Some(record) = self.index.get(&at).map_err(|e| self.explain(e, &at, None))? {
-                chunks.push((at, record));
-            }
-        }
-        if self.index.are_still_at(&chunks)? {
-            return Ok(());
-        }
-        // Chunks that were decoded may be others than their places say.
-        self.engine.forget_store(self.store);
-        Err(Error::Changed { path: self.store.name().to_owned() })
     }
 
     /// # Safety

@@ -89,9 +89,7 @@ impl Engine {
         let explain = |e, offset| chunked::explain(e, store.name(), &layout.name, at, offset);
         let Some(record) = index.get(at).map_err(|e| explain(e, None))? else { return Ok(None) };
         let bytes = store.read_vec(record.offset, record.len).map_err(|e| explain(e, Some(record.offset)));
-        if !index.is_unchanged() && !index.are_still_at(&[(at.to_vec(), record)])? {
-            return Err(Error::Changed { path: store.name().to_owned() });
-        }
+        index.check_places(store.name(), &mut std::iter::once(at.to_vec()))?;
         Ok(Some((bytes?, record.mask)))
     }
 }

@@ -120,8 +120,9 @@ impl Mosaic {
         raw_chunks::read(&**store, stored, open.engine().fetch_memory(), |number, chunk| {
             out.push((number, chunk));
         })?;
-        let read = coordinates(&inner).map(|at| along.iter().zip(&at).map(|(a, n)| a.local + n).collect());
-        raw_chunks::check_places(&**store, &**index, read)?;
+        let mut read =
+            coordinates(&inner).map(|at| along.iter().zip(&at).map(|(a, n)| a.local + n).collect());
+        index.check_places(store.name(), &mut read)?;
         Ok(out)
     }
 

@@ -1,4 +1,4 @@
-//! Reports as text that others keep, and reports again: Python checks files one by one, also in other processes, and prints all
+//! Reports as text, and reports again: Python checks files one by one, also in other processes, and prints all
 //! of them together as the command does.
 
 use serde::{Deserialize, Serialize};
@@ -12,10 +12,10 @@ use crate::tune::{CacheAdvice, Slower};
 use ncforge::{Error, Result};
 
 #[derive(Serialize, Deserialize)]
-struct Kept {
+struct Saved {
     file: String,
     format: String,
-    findings: Vec<KeptFinding>,
+    findings: Vec<SavedFinding>,
     passes: Option<bool>,
     cache: ReaderCache,
     variables: usize,
@@ -25,7 +25,7 @@ struct Kept {
 
 /// A finding with the code of its rule.
 #[derive(Serialize, Deserialize)]
-struct KeptFinding {
+struct SavedFinding {
     code: String,
     var: Option<String>,
     message: String,
@@ -38,11 +38,11 @@ struct KeptFinding {
     files: Vec<String>,
 }
 
-impl From<Finding> for KeptFinding {
+impl From<Finding> for SavedFinding {
     fn from(f: Finding) -> Self {
         // JSON has no other numbers.
         let finite = |x: f64| if x.is_nan() { 0.0 } else { x.clamp(f64::MIN, f64::MAX) };
-        KeptFinding {
+        SavedFinding {
             code: f.rule.code.to_owned(),
             var: f.var,
             message: f.message,
@@ -57,7 +57,7 @@ impl From<Finding> for KeptFinding {
     }
 }
 
-impl KeptFinding {
+impl SavedFinding {
     fn restored(self) -> Result<Finding> {
         let rule = rules().find(|r| r.code == self.code);
         Ok(Finding {
@@ -77,37 +77,37 @@ impl KeptFinding {
 
 impl Report {
     /// The report as text, for [`Report::restored`].
-    pub fn kept(&self) -> String {
+    pub fn saved(&self) -> String {
         let report = self.clone();
-        let kept = Kept {
+        let saved = Saved {
             file: report.file,
             format: report.format,
-            findings: report.findings.into_iter().map(KeptFinding::from).collect(),
+            findings: report.findings.into_iter().map(SavedFinding::from).collect(),
             passes: report.passes,
             cache: report.cache,
             variables: report.variables,
             bytes_read: report.bytes_read,
             notes: report.notes,
         };
-        serde_json::to_string(&kept).expect("text and numbers are JSON")
+        serde_json::to_string(&saved).expect("text and numbers are JSON")
     }
 
-    /// The report that was kept as this text.
+    /// The report that was saved as this text.
     ///
     /// # Errors
     /// [`Error::Invalid`] if it is no such text.
     pub fn restored(text: &str) -> Result<Self> {
-        let kept: Kept =
+        let saved: Saved =
             serde_json::from_str(text).map_err(|e| Error::Invalid(format!("this is no report: {e}")))?;
         Ok(Report {
-            file: kept.file,
-            format: kept.format,
-            findings: kept.findings.into_iter().map(KeptFinding::restored).collect::<Result<_>>()?,
-            passes: kept.passes,
-            cache: kept.cache,
-            variables: kept.variables,
-            bytes_read: kept.bytes_read,
-            notes: kept.notes,
+            file: saved.file,
+            format: saved.format,
+            findings: saved.findings.into_iter().map(SavedFinding::restored).collect::<Result<_>>()?,
+            passes: saved.passes,
+            cache: saved.cache,
+            variables: saved.variables,
+            bytes_read: saved.bytes_read,
+            notes: saved.notes,
         })
     }
 }
@@ -135,7 +135,7 @@ mod tests {
             bytes_read: 1 << 40,
             notes: vec!["a note".into()],
         };
-        let again = Report::restored(&report.kept()).unwrap();
+        let again = Report::restored(&report.saved()).unwrap();
         let text = |r: Report| super::super::text(&[r], &super::super::Plain);
         assert_eq!(super::super::json(&report), super::super::json(&again));
         assert_eq!(text(report), text(again));
