@@ -106,6 +106,7 @@ CHECKED := architecture append classic_updates definitions fill_values locks net
 	python_api we_read_peers whole_files
 
 check: lint $(STAMP_TEST) $(STAMP_EXTENSION) ## What one runs between edits: lint, unit tests, the heart of the tests across tools
+	$(PY) -m mypy.stubtest --concise ncforge._core
 	cargo test --quiet --locked --workspace --exclude ncforge-py --lib
 	$(TESTED)
 	$(PYTEST) -q $(if $(SEED),--hypothesis-seed=$(SEED)) \
@@ -122,9 +123,9 @@ test-rust: $(STAMP_TEST) $(STAMP_PIP) ## Rust unit, integration and doc tests
 	cargo test --quiet --locked --workspace --exclude ncforge-py
 
 test-python: $(STAMP_TEST) $(STAMP_EXTENSION) ## Tests across tools (pytest), and the stubs against the extension
+	$(PY) -m mypy.stubtest --concise ncforge._core
 	$(TESTED)
 	$(PYTEST) $(if $(SEED),--hypothesis-seed=$(SEED)) tests
-	$(PY) -m mypy.stubtest --concise ncforge._core
 
 conformance: $(STAMP_TEST) $(STAMP_EXTENSION) ## The own tests of xarray and netCDF4-python on ncforge; prints the counts
 	cd tests/conformance && ../../$(PY) -m pytest -q test_xarray.py
