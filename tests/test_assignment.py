@@ -169,6 +169,75 @@ def test_one_value_makes_the_records_that_it_makes_in_netcdf4(tmp_path: Path, di
         np.testing.assert_array_equal(made[1], made[0], err_msg=str(key))
 
 
+@pytest.mark.parametrize(
+    ("key", "shape"),
+    [
+        (np.s_[:, 3:4], (4,)),
+        (np.s_[1], (5, 1)),
+        (np.s_[1:2, :], (5,)),
+        (np.s_[:, 1], (4,)),
+        (np.s_[[0, 2], 1:2], (2,)),
+        (np.s_[:], (1, 1)),
+        (np.s_[0, 0], (1,)),
+        (np.s_[5:7], (2, 1)),
+        (np.s_[5:6], (1, 1, 5)),
+        (np.s_[4:, 1:2], (3,)),
+        (np.s_[4:], (1,)),
+    ],
+)
+@pytest.mark.parametrize("records", [0, 4])
+def test_axes_of_one_value_are_where_the_selection_has_them(
+    tmp_path: Path, key: Any, shape: tuple[int, ...], records: int
+) -> None:
+    """As in netCDF4-python, a row of four values fits four rows of one value. An error before."""
+    values = np.arange(1, 1 + np.prod(shape), dtype="i2").reshape(shape)
+    made, failed = [], []
+    for lib in (netCDF4, ncforge):
+        path = tmp_path / f"{lib.__name__}.nc"
+        with lib.Dataset(path, "w") as ds:
+            ds.createDimension("t", None)
+            ds.createDimension("x", 5)
+            v = ds.createVariable("v", "i2", ("t", "x"))
+            if records:
+                v[:records] = 0
+            try:
+                v[key] = values
+                failed.append(False)
+            except (ValueError, IndexError):
+                failed.append(True)
+        with netCDF4.Dataset(path) as ds:
+            made.append(ds["v"][:].filled(-1).tolist())
+    assert made[1] == made[0] and failed[1] == failed[0]
+
+
+def test_one_value_in_a_list_makes_a_record(tmp_path: Path) -> None:
+    for lib in (netCDF4, ncforge):
+        with lib.Dataset(tmp_path / "v.nc", "w") as ds:
+            ds.createDimension("t", None)
+            ds.createDimension("x", 5)
+            v = ds.createVariable("v", "i2", ("t", "x"))
+            v[:] = [3]
+            assert v[:].tolist() == [[3] * 5], lib
+
+
+def test_scalars_have_a_position(tmp_path: Path) -> None:
+    for lib in (netCDF4, ncforge):
+        with lib.Dataset(tmp_path / "s.nc", "w") as ds:
+            s = ds.createVariable("s", "f8", ())
+            t = ds.createVariable("t", str, ())
+            s[0], t[0] = 2.5, "text"
+            for key in (0, -1, slice(0, 1), slice(None), (0,), [0], (), ...):
+                assert s[key] == 2.5 and np.shape(s[key]) == (), (lib, key)
+                assert t[key] == "text", (lib, key)
+            with pytest.raises((IndexError, ValueError)):
+                s[0, 0]
+    with ncforge.Dataset(tmp_path / "s.nc") as ds:
+        empty: list[int] = []
+        for nowhere in (1, slice(1, 2), empty):
+            with pytest.raises(IndexError):
+                ds["s"][nowhere]
+
+
 def test_an_element_of_structures_is_a_structure(tmp_path: Path) -> None:
     """As with netCDF4-python: its fields have positions, and can be unpacked."""
     kind = np.dtype([("i", "i4"), ("name", "S1", (4,)), ("f", "f8", (2,))], align=True)

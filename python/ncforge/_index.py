@@ -106,17 +106,18 @@ def select(key: Any, shape: tuple[int, ...], name: str) -> Selection | Picked:
 
 def select_for_writing(
     key: Any, shape: tuple[int, ...], unlimited: list[bool], data_shape: tuple[int, ...], name: str
-) -> Iterator[tuple[Selection, tuple[slice, ...] | None, tuple[int, ...]]]:
+) -> Iterator[tuple[Selection, tuple[slice, ...] | None, tuple[int, ...], tuple[int, ...]]]:
     """The selections of ``variable[key] = data``: on unlimited dimensions they may pass the end. With each, the part of
-    the data to write there (``None``: all), and the shape of all data.
+    the data to write there (``None``: all), the shape of all data, and the shape from which they are broadcast to it.
 
     An open slice (``:``, ``n:``) on an unlimited dimension takes its length from the data, as in netCDF4-python: data of one
     record are written to the first one only. A single value is written to all.
     """
     items = expand(key, shape, name, unlimited)
+    data_shape = _aligned(items, shape, unlimited, data_shape)
     if not any(isinstance(item, np.ndarray) for item in items):
         selection = _select(items, shape, unlimited, data_shape, name)
-        yield selection, None, selection.shape
+        yield selection, None, selection.shape, data_shape
         return
     # Every list as runs of evenly spaced positions: a hyperslab for every combination of them.
     whole = [item if isinstance(item, slice | int) else slice(0, len(item)) for item in items]
@@ -130,7 +131,36 @@ def select_for_writing(
             runs.append([(item, slice(None))])
     for combined in itertools.product(*runs):
         part = tuple(part for (item, part), gone in zip(combined, frame.squeezed, strict=True) if not gone)
-        yield _select([item for item, _ in combined], shape, unlimited, data_shape, name), part, frame.shape
+        yield _select([item for item, _ in combined], shape, unlimited, data_shape, name), part, frame.shape, data_shape
+
+
+def _aligned(
+    items: list[Item], shape: tuple[int, ...], unlimited: list[bool], data_shape: tuple[int, ...]
+) -> tuple[int, ...]:
+    """The shape of data with their axes of length 1 where the selection has them: as in netCDF4-python, a row of n values
+    fits n rows of one value. Data that fit as they are, or in no way, keep their shape."""
+    if not data_shape:
+        return data_shape
+    # The length of each axis of the selection; `None` where the data say it.
+    lengths: list[int | None] = []
+    for item, n, grows in zip(items, shape, unlimited, strict=True):
+        if isinstance(item, np.ndarray):
+            lengths.append(len(item))
+        elif isinstance(item, slice):
+            is_open = grows and item.stop is None and (item.step is None or item.step > 0)
+            lengths.append(None if is_open else _range(item, n, grows, None, "")[1])
+    # As in netCDF4-python, axes of length 1 before the selection's own say nothing.
+    while len(data_shape) > len(lengths) and data_shape[0] == 1:
+        data_shape = data_shape[1:]
+    ends = lengths[len(lengths) - len(data_shape) :] if len(data_shape) <= len(lengths) else None
+    if ends is not None and all(n == 1 or have in (n, None) for n, have in zip(data_shape, ends, strict=True)):
+        return data_shape
+    rest = [n for n in data_shape if n != 1]
+    wide = [have for have in lengths if have != 1]
+    if len(rest) != len(wide) or any(have not in (n, None) for n, have in zip(rest, wide, strict=True)):
+        return data_shape
+    given = iter(rest)
+    return tuple(1 if have == 1 else next(given) for have in lengths)
 
 
 def _runs(at: Positions) -> list[tuple[Item, slice]]:
@@ -188,11 +218,14 @@ def _select(
 
 def _first_record(axis: int, makes_one: bool, is_given: bool, data_shape: tuple[int, ...], name: str) -> int:
     """How many records an open slice without any gets from data that do not have its dimension: as in netCDF4-python, a
-    single value makes the first one if the last dimension is unlimited. An error where values would be written nowhere."""
+    single value makes the first one if it is in a list, or the last dimension is unlimited. An error where values would be
+    written nowhere."""
     if is_given or 0 in data_shape:
         return 0
     if not data_shape:
         return 1 if makes_one else 0
+    if all(n == 1 for n in data_shape):
+        return 1
     raise SelectionError(
         f"`{name}`: the open slice of dimension {axis} is empty, and data of shape {data_shape} do not say how many records "
         "to write: give the slice an end, or the data a length for this dimension"
@@ -203,8 +236,10 @@ def expand(key: Any, shape: tuple[int, ...], name: str, unlimited: list[bool] | 
     """The selection along each dimension, from an index expression."""
     rank = len(shape)
     keys = list(key) if isinstance(key, tuple) else [key]
-    if rank == 0 and len(keys) == 1 and isinstance(keys[0], slice) and keys[0] == slice(None):
-        # Programs write `v[:]` for scalars, too.
+    if rank == 0 and len(keys) == 1 and keys[0] is not Ellipsis:
+        # Programs write `v[:]` and `v[0]` for scalars, too: as for a dimension of length 1.
+        if select(keys[0], (1,), name).lengths != [1]:
+            raise SelectionError(f"`{name}` has one value, the index takes another number of them")
         return []
     dots = [i for i, k in enumerate(keys) if k is Ellipsis]
     if len(dots) > 1:

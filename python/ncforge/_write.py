@@ -38,15 +38,12 @@ def put(variable: Variable, key: Any, value: Any, truncate: bool) -> None:
     unlimited = [dims[d][2] for d in variable._dims]
     heap = types.is_heap(kind)
     data = _objects(types, kind, value) if heap else exact(value, types.dtype(kind), truncate)
-    for s, part, shape in select_for_writing(key, variable.shape, unlimited, data.shape, variable._name):
+    for s, part, shape, aligned in select_for_writing(key, variable.shape, unlimited, data.shape, variable._name):
         core = variable._changing()
         if 0 in s.count:
             continue
-        # A text for a row of characters, for example: leading axes of length 1 are ignored.
-        while data.ndim > len(shape) and data.shape[0] == 1:
-            data = data.reshape(data.shape[1:])
         try:
-            full = np.broadcast_to(data, shape)
+            full = np.broadcast_to(data.reshape(aligned), shape)
         except ValueError:
             raise UnfitError(f"shape {data.shape} cannot be broadcast to the selection's, {shape}") from None
         full = (full if part is None else full[part]).reshape(s.count)
