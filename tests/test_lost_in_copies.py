@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import h5py
@@ -206,3 +207,40 @@ def test_zeros_that_hdf5_does_not_store(tmp_path: Path, words: tuple[str, ...]) 
             np.testing.assert_array_equal(copied[name][:], source[name][:])
             np.testing.assert_array_equal(ds[name][:], source[name][:])
             assert ds[name].get_fill_value() is None
+
+
+@pytest.mark.parametrize("fill", ["netcdf4", "zeros", "none"])
+@pytest.mark.parametrize("chunks", ["auto", "t=1,y=300,x=300", "keep"])
+def test_what_was_never_written_takes_no_space(tmp_path: Path, fill: str, chunks: str) -> None:
+    """Of an array of 4 GB with three chunks, all boxes in which one of these lies were written; and the whole array if HDF5's fill
+    value is 0 and netCDF's is not."""
+    source, out = tmp_path / "sparse.nc", tmp_path / "out.nc"
+    shape = (100, 3000, 3500)
+    with h5py.File(source, "w") as f:
+        given = {"netcdf4": netCDF4.default_fillvals["f4"], "zeros": 0, "none": None}[fill]
+        v = f.create_dataset("v", shape, "f4", chunks=(1, 500, 500), fillvalue=given)
+        for d, name in enumerate("tyx"):
+            f.create_dataset(name, (shape[d],), "f4").make_scale(name)
+            v.dims[d].attach_scale(f[name])
+        for at in ((5, 10, 10), (5, 2999, 3499), (77, 1234, 3)):
+            v[at] = at[0]
+        stored, unwritten = v.id.get_storage_size(), v[0, 0, 0]
+    run("copy", source, out, "--chunks", chunks, "--memory", "1G")
+    with h5py.File(out) as f:
+        v = f["v"]
+        assert v.id.get_storage_size() <= 4 * stored
+        assert (v[5, 10, 10], v[5, 2999, 3499], v[77, 1234, 3]) == (5, 5, 77)
+        assert v[0, 0, 0] == v[5, 10, 11] == v[50, 50, 50] == v[99, 2999, 3499] == unwritten
+    with netCDF4.Dataset(source) as a, netCDF4.Dataset(out) as b:
+        for i in (5, 6, 77):
+            np.testing.assert_array_equal(a["v"][i].filled(-1), b["v"][i].filled(-1))
+    run("compare", source, out)
+
+
+def test_a_pipe_is_not_a_file(tmp_path: Path) -> None:
+    """It was waited for until somebody wrote to it."""
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    out = tmp_path / "out.nc"
+    for line in (("info", pipe), ("copy", pipe, out), ("combine", pipe, "-o", out)):
+        assert "is a pipe or a device, not a file" in run(*line, code=4).stderr

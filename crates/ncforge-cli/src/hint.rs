@@ -172,6 +172,7 @@ pub(crate) fn of_io(e: &std::io::Error) -> &'static str {
         }
         ErrorKind::ReadOnlyFilesystem => "name an output on a file system that can be written to",
         ErrorKind::IsADirectory => "name a file, not a folder",
+        ErrorKind::NotSeekable => "netCDF files are not read from beginning to end: write it to a file first",
         ErrorKind::NotADirectory => "a part of the path is a file where a folder must be",
         ErrorKind::UnexpectedEof => "the file became shorter while it was read: is somebody writing it?",
         _ => "the system refused it; if it does so again, the disk or the file server may be at fault",

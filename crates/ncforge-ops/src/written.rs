@@ -4,6 +4,7 @@
 //! compared. The work on such a variable is in proportion to the chunks that the source stored, not to the array.
 
 use std::collections::BTreeSet;
+use std::ops::Range;
 
 use super::boxes::Walk;
 use super::source::Source;
@@ -49,4 +50,99 @@ pub(super) fn boxes(source: &dyn Source, var: VarId, walk: &Walk) -> Result<Opti
 pub(super) fn elements_outside(walk: &Walk, boxes: &BTreeSet<u64>) -> u64 {
     let all = walk.grid.shape.iter().fold(1u64, |n, &len| n.saturating_mul(len));
     boxes.iter().fold(all, |rest, &b| rest.saturating_sub(walk.box_at(b).len()))
+}
+
+/// Whether a source stored all chunks of a variable, as far as it knows them by heart.
+pub(super) fn is_complete(source: &dyn Source, var: VarId, shape: &[u64]) -> Result<bool> {
+    let layout = source.layout(var)?;
+    let Place::Chunked { chunk, .. } = &layout.place else { return Ok(false) };
+    let grid = ChunkGrid::new(shape, chunk);
+    let counts = grid.counts();
+    let mut stored = 0u64;
+    let known = source.each_stored(var, &mut |at| {
+        stored += u64::from(at.iter().zip(&counts).all(|(a, n)| a < n));
+    })?;
+    Ok(known && stored >= grid.len())
+}
+
+/// A box is looked through for chunks that the source never stored only if it has at most so many.
+const MOST_PROBES: u64 = 1 << 22;
+
+/// The chunks of `grid` in a box of whole ones that hold anything of the source's, in row-major order. `None`: all of them,
+/// or more than are worth to be asked for.
+pub(super) fn chunks_in(
+    source: &dyn Source,
+    var: VarId,
+    grid: &ChunkGrid,
+    slab: &Hyperslab,
+) -> Result<Option<BTreeSet<Vec<u64>>>> {
+    let layout = source.layout(var)?;
+    let Place::Chunked { chunk, .. } = &layout.place else { return Ok(None) };
+    let stored = ChunkGrid::new(&grid.shape, chunk);
+    let touched = stored.touched(slab);
+    if touched.iter().fold(1u64, |n, r| n.saturating_mul(r.end - r.start)) > MOST_PROBES {
+        return Ok(None);
+    }
+    let within = grid.touched(slab);
+    let all = within.iter().fold(1u64, |n, r| n.saturating_mul(r.end - r.start));
+    let mut chunks = BTreeSet::new();
+    for at in coordinates(&touched) {
+        if !source.is_stored(var, &at)? {
+            continue;
+        }
+        let (start, count) = stored.region(&at);
+        let here = grid.touched(&Hyperslab::new(&start, &count));
+        let here: Vec<_> =
+            here.iter().zip(&within).map(|(a, b)| a.start.max(b.start)..a.end.min(b.end)).collect();
+        chunks.extend(coordinates(&here));
+        if chunks.len() as u64 == all {
+            return Ok(None);
+        }
+    }
+    Ok(Some(chunks))
+}
+
+/// Chunks as boxes of chunks, each chunk in one of them and no other in any: what lies together is read together.
+pub(super) fn clusters(chunks: Vec<Vec<u64>>) -> Vec<Vec<Range<u64>>> {
+    let mut found = Vec::new();
+    let mut rest = vec![chunks];
+    while let Some(chunks) = rest.pop() {
+        let Some(first) = chunks.first() else { continue };
+        let mut around: Vec<Range<u64>> = first.iter().map(|&i| i..i + 1).collect();
+        for at in &chunks {
+            for (r, &i) in around.iter_mut().zip(at) {
+                *r = r.start.min(i)..r.end.max(i + 1);
+            }
+        }
+        let len = |r: &Range<u64>| r.end - r.start;
+        if around.iter().map(len).fold(1u64, u64::saturating_mul) == chunks.len() as u64 {
+            found.push(around);
+            continue;
+        }
+        let longest =
+            (0..around.len()).max_by_key(|&d| len(&around[d])).expect("more than one chunk has an axis");
+        let middle = around[longest].start + len(&around[longest]) / 2;
+        let (low, high) = chunks.into_iter().partition(|at| at[longest] < middle);
+        rest.extend([high, low]);
+    }
+    found
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    proptest! {
+        #[test]
+        fn clusters_have_each_chunk_once(
+            chunks in prop::collection::btree_set(prop::collection::vec(0u64..6, 3), 0..60),
+        ) {
+            let all: Vec<Vec<u64>> =
+                clusters(chunks.iter().cloned().collect()).iter().flat_map(|c| coordinates(c)).collect();
+            prop_assert_eq!(all.len(), chunks.len());
+            prop_assert_eq!(all.into_iter().collect::<BTreeSet<_>>(), chunks);
+        }
+    }
 }

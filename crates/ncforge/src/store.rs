@@ -27,8 +27,8 @@ use bytes::Bytes;
 use crate::error::{Error, Result};
 
 pub use blocks::{BlockStore, Part, RecordInsertion, Wider};
-pub use file::FileStore;
 pub(crate) use file::Stamp;
+pub use file::{FileStore, open_to_read};
 pub use lock::{Locking, take_lock_warning};
 pub use memory::MemoryStore;
 pub use open::open;

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
-use ncforge::store::{ReadStore, past_end};
+use ncforge::store::{ReadStore, open_to_read, past_end};
 use ncforge::{Error, Result};
 
 /// Descriptors that are open at a time, at most.
@@ -111,11 +111,7 @@ pub(super) struct PooledFile {
 impl PooledFile {
     pub(super) fn open(path: &Path, descriptors: &Arc<Descriptors>) -> Result<Self> {
         let name = path.display().to_string();
-        let file = File::open(path).map_err(|e| Error::io("open", &name, e))?;
-        let meta = file.metadata().map_err(|e| Error::io("open", &name, e))?;
-        if meta.is_dir() {
-            return Err(Error::io("open", name, std::io::ErrorKind::IsADirectory.into()));
-        }
+        let (file, meta) = open_to_read(path)?;
         let id = descriptors.next.fetch_add(1, Ordering::Relaxed);
         if id == 0 {
             descriptors.enlarge_table(&file);
@@ -150,8 +146,7 @@ impl PooledFile {
         if let Some(file) = self.descriptors.get(self.id) {
             return Ok(use_it(&file));
         }
-        let file = File::open(&self.path).map_err(|e| Error::io("open", &self.name, e))?;
-        let meta = file.metadata().map_err(|e| Error::io("open", &self.name, e))?;
+        let (file, meta) = open_to_read(&self.path)?;
         if (meta.len(), meta.ino()) != (self.len, self.inode) {
             return Err(Error::Tiles(format!("`{}` has changed while it was being read", self.name)));
         }

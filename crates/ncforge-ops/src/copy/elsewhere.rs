@@ -19,12 +19,13 @@ use serde::{Deserialize, Serialize};
 use super::engine::engine_below;
 use super::identity::Identity;
 use super::options::CopyOptions;
-use super::output::{chunk_grid, create, is_unwritten};
+use super::output::{chunk_grid, create};
 use super::plan::plan_with;
 use super::planned::{Plan, Route, VarWork};
 use super::quantized;
 use super::storage::Chosen;
 use crate::source::Source;
+use crate::written;
 use ncforge::model::{DimId, Dimension, Format, Schema, Storage, VarId};
 use ncforge::raw::{ChunkGrid, Place, Writer, coordinates};
 use ncforge::store::MemoryStore;
@@ -226,8 +227,8 @@ impl Encoder {
         let work = plan.work.get(id.var).filter(|w| id.step < w.walk.len()).ok_or_else(unknown)?;
         let parts = groups(&*self.source, plan, work, id.step, self.group_bytes)?;
         let slab = parts.get(id.group as usize).ok_or_else(unknown)?;
-        let whole = work.walk.box_at(id.step);
-        if work.sparse && is_unwritten(&*self.source, work, &whole)? {
+        let grid = chunk_grid(plan, work).ok_or_else(unknown)?;
+        if is_unwritten(&*self.source, work, &grid, id.step)? {
             return Ok(Vec::new());
         }
         let mut bytes = Buffer::zeroed((slab.len() * work.element) as usize);
@@ -235,7 +236,15 @@ impl Encoder {
         if let Some(rounding) = &work.quantize {
             quantized::round(&self.engine, rounding, plan.schema.var(work.moved.to).dtype, &mut bytes)?;
         }
-        self.encode(work, slab, &bytes)
+        let mut chunks = self.encode(work, slab, &bytes)?;
+        if work.sparse
+            && let Some(written) = written::chunks_in(&*self.source, work.moved.from, &grid, slab)?
+        {
+            for (at, chunk) in coordinates(&grid.touched(slab)).zip(&mut chunks) {
+                chunk.take_if(|_| !written.contains(&at));
+            }
+        }
+        Ok(chunks)
     }
 
     /// Writes the group into a dataset of its own in memory, by the way that all chunks go, and takes them out.
@@ -257,6 +266,15 @@ impl Encoder {
             .map(|at| self.engine.raw_chunk(container, var, &at))
             .collect()
     }
+}
+
+/// Whether nothing of a box need be written.
+pub(super) fn is_unwritten(source: &dyn Source, work: &VarWork, grid: &ChunkGrid, step: u64) -> Result<bool> {
+    if !work.sparse {
+        return Ok(false);
+    }
+    let chunks = written::chunks_in(source, work.moved.from, grid, &work.walk.box_at(step))?;
+    Ok(chunks.is_some_and(|chunks| chunks.is_empty()))
 }
 
 /// A schema with one variable of a given shape, stored as it is in `schema`.

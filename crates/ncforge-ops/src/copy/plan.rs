@@ -70,6 +70,7 @@ pub(crate) fn plan_with(
     let Decided { notes: more, mut choices, mut codecs } =
         decide(&mut schema, source, &vars, options, &rounded, recorded)?;
     notes.extend(said_of(source, &vars).into_iter().chain(more).chain(of_rounding));
+    fill_with_zeros(&mut schema, source, &vars)?;
     let mut chosen = recorded.clone();
     for (path, c) in &choices {
         chosen.chunks.entry(path.clone()).or_insert_with(|| c.chunks.clone());
@@ -120,6 +121,24 @@ pub(crate) fn plan_with(
         skip_fill: options.switches.skip_fill,
         chosen,
     })
+}
+
+/// Leaves variables without a fill value where the source has zeros for what was not written, and no `_FillValue` says so
+/// (`h5py`'s `fillvalue=0`): the type's default would have to be replaced by zeros in each chunk that the source lacks.
+fn fill_with_zeros(schema: &mut Schema, source: &dyn Source, vars: &[Moved]) -> Result<()> {
+    if schema.format.is_classic() {
+        return Ok(());
+    }
+    for moved in vars {
+        let var = schema.var(moved.to);
+        if var.attr("_FillValue").is_some() || schema.fixed_size(var.dtype).is_none() {
+            continue;
+        }
+        if native_fill(&*source.layout(moved.from)?).iter().all(|&b| b == 0) {
+            schema.vars[moved.to.0].fill = Fill::None;
+        }
+    }
+    Ok(())
 }
 
 /// What is to be known of the source, but for variables that are not copied.

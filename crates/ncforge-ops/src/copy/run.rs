@@ -3,6 +3,7 @@
 mod raw;
 mod records;
 mod resumed;
+mod sparse;
 mod var_group;
 
 use std::cell::Cell;
@@ -15,7 +16,7 @@ use self::resumed::Resumed;
 use super::elsewhere::{self, Elsewhere, GroupId};
 use super::journal::{Header, Journal, Step};
 use super::lasting::Lasting;
-use super::output::{chunk_grid, create, is_unwritten};
+use super::output::{chunk_grid, create};
 use super::planned::{Memory, Plan, Route, VarWork};
 use super::quantized;
 use super::spill::Spill;
@@ -208,8 +209,17 @@ impl Run<'_> {
         if todo.is_empty() || work.route == Route::Nothing {
             return Ok(());
         }
+        // The output needs what was not written as well, unless it reads the same without.
+        let shape = &work.walk.grid.shape;
+        let by_chunks = matches!(work.route, Route::Boxes | Route::Raw | Route::Spill(_));
+        let sparse =
+            work.sparse && by_chunks && !written::is_complete(self.task.source, work.moved.from, shape)?;
+        let written = match sparse {
+            true => written::boxes(self.task.source, work.moved.from, &work.walk)?,
+            false => None,
+        };
         let spill = match &work.route {
-            Route::Spill(bands) if self.has_room(work) => Some(Spill::fill(
+            Route::Spill(bands) if written.is_none() && self.has_room(work) => Some(Spill::fill(
                 self.task.source,
                 work.moved.from,
                 work.element,
@@ -222,12 +232,6 @@ impl Run<'_> {
             )?),
             _ => None,
         };
-        // The output needs what was not written as well, unless it reads the same without.
-        let by_chunks = matches!(work.route, Route::Boxes | Route::Raw | Route::Spill(_));
-        let written = match spill.is_none() && work.sparse && by_chunks {
-            true => written::boxes(self.task.source, work.moved.from, &work.walk)?,
-            false => None,
-        };
         let walked: Box<dyn Iterator<Item = u64>> = match &written {
             Some(boxes) => {
                 let unwritten = written::elements_outside(&work.walk, boxes);
@@ -238,10 +242,9 @@ impl Run<'_> {
         };
         for b in walked {
             let slab = work.walk.box_at(b);
-            let looked = written.is_some();
             self.unless_stopped(slab.len().saturating_mul(work.element), |run| match run.task.elsewhere {
                 Some(e) if elsewhere::is_encoded_elsewhere(run.task.plan, work) => run.place_encoded(i, b, e),
-                _ => run.box_of(work, b, &slab, spill.as_ref(), looked),
+                _ => run.box_of(work, b, &slab, spill.as_ref(), sparse),
             })?;
             self.done(i, b)?;
         }
@@ -293,14 +296,14 @@ impl Run<'_> {
         Error::Interrupted(format!("`{}` is not finished", self.output.destination().display()))
     }
 
-    /// Moves one box; `looked` says that it is known to hold something.
+    /// Moves one box; `sparse` says that the output may lack what the source does.
     fn box_of(
         &mut self,
         work: &VarWork,
         b: u64,
         slab: &Hyperslab,
         spill: Option<&Spill>,
-        looked: bool,
+        sparse: bool,
     ) -> Result<()> {
         match &work.route {
             Route::Heap => {
@@ -310,13 +313,10 @@ impl Run<'_> {
             }
             Route::Raw => self.raw(work, slab),
             Route::Fill => self.fill(work, slab),
-            Route::Boxes | Route::Spill(_) => {
-                let look = spill.is_none() && !looked && work.sparse;
-                if look && is_unwritten(self.task.source, work, slab)? {
-                    return Ok(());
-                }
-                self.boxed(work, b, slab, spill)
-            }
+            Route::Boxes | Route::Spill(_) => match spill {
+                None if sparse => self.sparse(work, b, slab),
+                _ => self.boxed(work, b, slab, spill),
+            },
             Route::Nothing => Ok(()),
         }
     }
@@ -325,10 +325,10 @@ impl Run<'_> {
     fn place_encoded(&mut self, var: usize, step: u64, from: &dyn Elsewhere) -> Result<()> {
         let plan = self.task.plan;
         let work = &plan.work[var];
-        if work.sparse && is_unwritten(self.task.source, work, &work.walk.box_at(step))? {
+        let Some(grid) = chunk_grid(plan, work) else { return Ok(()) };
+        if elsewhere::is_unwritten(self.task.source, work, &grid, step)? {
             return Ok(());
         }
-        let Some(grid) = chunk_grid(plan, work) else { return Ok(()) };
         let parts = elsewhere::groups(self.task.source, plan, work, step, from.group_bytes())?;
         for (group, part) in parts.iter().enumerate() {
             if self.task.progress.stop() {

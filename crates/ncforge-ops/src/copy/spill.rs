@@ -132,7 +132,14 @@ fn offset_in(target: &Hyperslab, at: &[u64]) -> u64 {
 }
 
 /// Takes a box of elements out of a band's row-major bytes.
-fn gather(bytes: &[u8], band: &Hyperslab, start: &[u64], count: &[u64], element: usize, out: &mut Vec<u8>) {
+pub(super) fn gather(
+    bytes: &[u8],
+    band: &Hyperslab,
+    start: &[u64],
+    count: &[u64],
+    element: usize,
+    out: &mut Vec<u8>,
+) {
     out.clear();
     let inside: Vec<u64> = start.iter().zip(&band.start).map(|(s, from)| s - from).collect();
     each_row(&band.count, &inside, count, element, |_, row| out.extend_from_slice(&bytes[row]));

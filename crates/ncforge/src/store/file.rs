@@ -5,7 +5,8 @@ mod write;
 
 use std::any::Any;
 use std::fs::{File, Metadata, OpenOptions};
-use std::os::unix::fs::FileExt;
+use std::io::ErrorKind;
+use std::os::unix::fs::{FileExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
@@ -52,6 +53,23 @@ pub struct FileStore {
     requests: AtomicU64,
 }
 
+/// Opens a file for reading, and says what it is.
+///
+/// # Errors
+/// [`Error::Io`] for a name that cannot be opened, a folder, a pipe or a device. A pipe without a writer is not waited for.
+pub fn open_to_read(path: &Path) -> Result<(File, Metadata)> {
+    let explain = |e| Error::io("open", path.display().to_string(), e);
+    let file = OpenOptions::new().read(true).custom_flags(libc::O_NONBLOCK).open(path).map_err(explain)?;
+    let meta = file.metadata().map_err(explain)?;
+    match meta.is_file() {
+        true => Ok((file, meta)),
+        false if meta.is_dir() => Err(explain(ErrorKind::IsADirectory.into())),
+        false => {
+            Err(explain(std::io::Error::new(ErrorKind::NotSeekable, "is a pipe or a device, not a file")))
+        }
+    }
+}
+
 impl FileStore {
     /// A file that is open for reading and writing, and what messages call it.
     pub(super) fn named(file: File, path: &Path, name: &str) -> Self {
@@ -78,12 +96,7 @@ impl FileStore {
 
     /// Opens an existing file for reading.
     pub fn open(path: &Path) -> Result<Self> {
-        let file = File::open(path).map_err(|e| Error::io("open", path.display().to_string(), e))?;
-        let meta = file.metadata().map_err(|e| Error::io("open", path.display().to_string(), e))?;
-        if meta.is_dir() {
-            let e = std::io::Error::from(std::io::ErrorKind::IsADirectory);
-            return Err(Error::io("open", path.display().to_string(), e));
-        }
+        let (file, meta) = open_to_read(path)?;
         let writes = Writes::of_metadata(&meta);
         Ok(Self::counted(file, path, None, writes).for_reading(&meta))
     }
@@ -278,7 +291,7 @@ impl ReadStore for FileStore {
         let read = self.file.read_exact_at(buf, offset);
         self.requests.fetch_add(1, Ordering::Release);
         read.map_err(|e| {
-            if e.kind() == std::io::ErrorKind::UnexpectedEof {
+            if e.kind() == ErrorKind::UnexpectedEof {
                 past_end(&self.name, buf.len() as u64, offset, self.file_len())
             } else {
                 Error::io(format!("read {} bytes at offset {offset} of", buf.len()), &self.name, e)
