@@ -210,7 +210,7 @@ def test_zeros_that_hdf5_does_not_store(tmp_path: Path, words: tuple[str, ...]) 
 
 
 @pytest.mark.parametrize("fill", ["netcdf4", "zeros", "none"])
-@pytest.mark.parametrize("chunks", ["auto", "t=1,y=300,x=300", "keep"])
+@pytest.mark.parametrize("chunks", ["auto", "t/1,y/300,x/300", "keep"])
 def test_what_was_never_written_takes_no_space(tmp_path: Path, fill: str, chunks: str) -> None:
     """Of an array of 4 GB with three chunks, all boxes in which one of these lies were written; and the whole array if HDF5's fill
     value is 0 and netCDF's is not."""
@@ -228,7 +228,7 @@ def test_what_was_never_written_takes_no_space(tmp_path: Path, fill: str, chunks
     run("copy", source, out, "--chunks", chunks, "--memory", "1G")
     with h5py.File(out) as f:
         v = f["v"]
-        assert v.id.get_storage_size() <= 4 * stored
+        assert v.id.get_storage_size() <= 30 * stored < 100_000_000
         assert (v[5, 10, 10], v[5, 2999, 3499], v[77, 1234, 3]) == (5, 5, 77)
         assert v[0, 0, 0] == v[5, 10, 11] == v[50, 50, 50] == v[99, 2999, 3499] == unwritten
     with netCDF4.Dataset(source) as a, netCDF4.Dataset(out) as b:
