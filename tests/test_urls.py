@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import glob
 import signal
 import time
 from pathlib import Path
@@ -80,12 +81,16 @@ def test_an_interrupted_upload(bucket: Any, tmp_path: Path, monkeypatch: pytest.
     write(tmp_path / "a.nc", n=4000)
     line = ["copy", tmp_path / "a.nc", f"s3://{name}/k/big.nc", "--codec", "deflate", "--level", 9, "-j", 1]
 
+    def begun() -> set[str]:
+        # Unlike `Path.glob`, no error if a folder disappears meanwhile: that of a killed process does.
+        return set(glob.glob(f"{temporary}/ncforge-upload-*/.big.nc*"))
+
     def stopped(number: int) -> tuple[int, str]:
         """Sends a signal when the temporary file has begun. The work may be done just then; so it is tried a few times."""
         for _ in range(5):
-            before = set(temporary.glob("ncforge-upload-*/.big.nc*"))
+            before = begun()
             running = start(*line)
-            while running.poll() is None and not set(temporary.glob("ncforge-upload-*/.big.nc*")) - before:
+            while running.poll() is None and not begun() - before:
                 time.sleep(0.002)
             running.send_signal(number)
             _, said = running.communicate(timeout=600)
