@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ncforge._core import File
+from ncforge._text import normalized
 from ncforge._values import ATOMIC, TypeName, Types, UnfitError, exact, naming, plain_attributes
 from ncforge.errors import NotFoundError, NotRepresentableError, ReadOnlyError
 
@@ -53,8 +54,9 @@ class Attributes:
         encoding
             Of its text.
         """
+        values = self._known or self._values()
         try:
-            value = (self._known or self._values())[name]
+            value = values[name if name in values else normalized(name)]
         except KeyError:
             raise AttributeError(f"no attribute `{name}`") from None
         if encoding != "utf-8" and isinstance(value, str):

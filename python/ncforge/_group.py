@@ -13,6 +13,7 @@ from ncforge._grouptypes import GroupTypes
 from ncforge._missing import not_found
 from ncforge._printed import group_text
 from ncforge._storage import storage_for
+from ncforge._text import normalized
 from ncforge._values import NUMBERS, TypeName, Types
 from ncforge._write import plain_fill
 from ncforge.dimension import Dimension
@@ -33,6 +34,8 @@ class Group(GroupTools, GroupTypes):
     __module__ = "ncforge.dataset"
 
     def __init__(self, parent: Group, name: str) -> None:
+        if name not in parent.groups:
+            name = normalized(name)
         ident = parent._changing().def_group(parent._group_id, name)
         self._fill(parent._core, parent._types, parent._contents, parent, ident, name)
 
@@ -100,6 +103,8 @@ class Group(GroupTools, GroupTypes):
         *above, last = [p for p in path.split("/") if p not in ("", ".")] or [""]
         for part in above:
             if part not in at.groups:
+                part = normalized(part)  # noqa: PLW2901
+            if part not in at.groups:
                 self._core.explain(f"{at.path.rstrip('/')}/{part}")
                 raise not_found("group", part, f" in `{at.path}`", at.groups)
             at = at.groups[part]
@@ -108,6 +113,8 @@ class Group(GroupTools, GroupTypes):
         if last in at._contents.vars(at._group_id):
             return at.variables[last]
         found = at.groups.get(last)
+        if found is None and normalized(last) != last:
+            return at[normalized(last)]
         if found is None:
             self._core.explain(f"{at.path.rstrip('/')}/{last}")
             raise not_found("variable or group", last, f" in `{at.path}`", [*at.variables, *at.groups])
@@ -117,6 +124,7 @@ class Group(GroupTools, GroupTypes):
 
     def createDimension(self, dimname: str, size: int | None = None) -> Dimension:
         """Defines a dimension. ``None`` or 0 is an unlimited one."""
+        dimname = normalized(dimname)
         ident = self._changing().def_dim(self._group_id, dimname, size or None)
         return Dimension(self, ident, dimname, not size)
 
@@ -202,7 +210,7 @@ class Group(GroupTools, GroupTypes):
                 blosc_shuffle, fletcher32, contiguous, chunksizes, endian, least_significant_digit, significant_digits,
                 quantize_mode, fill_value, chunk_cache,
             )  # fmt: skip
-        varname = last
+        varname = normalized(last)
         part = complex_type(datatype)
         if part is not None:
             if not self._contents.auto_complex:
@@ -267,6 +275,8 @@ class Group(GroupTools, GroupTypes):
                 if group == at._group_id:
                     known.append(n)
             at = at._parent
+        if normalized(name) != name:
+            return self._dimension(normalized(name))
         raise not_found("dimension", name, f" in `{self.path}` or above", known)
 
     def __iter__(self) -> Any:

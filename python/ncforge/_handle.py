@@ -35,11 +35,14 @@ def _most_open() -> int:
 class _Shared:
     """An open file, shared by all handles of this process."""
 
-    __slots__ = ("__weakref__", "file", "key")
+    __slots__ = ("__weakref__", "file", "key", "status")
 
-    def __init__(self, key: tuple[str, Identity], file: File | None) -> None:
+    def __init__(self, key: tuple[str, Identity], file: File | None, status: int | None) -> None:
         self.key = key
         self.file = file
+        self.status = status
+        """Time of the last change of its inode in nanoseconds: nobody can set it back, as can be done with that of its contents
+        (``touch -r``, ``rsync``)."""
 
 
 _known: weakref.WeakValueDictionary[tuple[str, Identity], _Shared] = weakref.WeakValueDictionary()
@@ -58,7 +61,10 @@ if hasattr(os, "register_at_fork"):
 
 
 def _identity(path: str) -> Identity:
-    found = os.stat(path)
+    return _identity_of(os.stat(path))
+
+
+def _identity_of(found: os.stat_result) -> Identity:
     return found.st_size, found.st_mtime_ns, found.st_ino
 
 
@@ -80,21 +86,23 @@ def _share(path: str, wanted: Identity | None) -> _Shared:
         shared = _known.get((path, wanted))
         if shared is not None:
             return shared
-    else:
-        with contextlib.suppress(OSError):
-            shared = _known.get((path, _identity(path)))
-            if shared is not None:
-                return shared
+    status = None
+    with contextlib.suppress(OSError):
+        found = os.stat(path)
+        status = found.st_ctime_ns
+        shared = _known.get((path, _identity_of(found)))
+        if wanted is None and shared is not None and shared.status == status:
+            return shared
     file = File.open(path)
     identity = file.identity()
     assert identity is not None
     if wanted is not None and identity != wanted:
         raise ChangedError(f"`{path}` is another file, or has other contents, than when it was opened; open it again")
-    return _register(path, identity, file)
+    return _register(path, identity, file, status)
 
 
-def _register(path: str, identity: Identity, file: File) -> _Shared:
-    shared = _Shared((path, identity), file)
+def _register(path: str, identity: Identity, file: File, status: int | None) -> _Shared:
+    shared = _Shared((path, identity), file, status)
     _known[path, identity] = shared
     _remember(shared)
     return shared
@@ -105,7 +113,12 @@ def adopted(path: str, file: File) -> FileHandle:
     identity = file.identity()
     assert identity is not None
     # Referenced until the handle refers to it.
-    shared = _known.get((path, identity)) or _register(path, identity, file)
+    status = None
+    with contextlib.suppress(OSError):
+        status = os.stat(path).st_ctime_ns
+    shared = _known.get((path, identity))
+    if shared is None or shared.status != status:
+        shared = _register(path, identity, file, status)
     handle = FileHandle(path, identity)
     del shared
     return handle

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import unicodedata
 from typing import Any
 
 import numpy as np
@@ -9,10 +10,15 @@ import numpy.typing as npt
 
 from ncforge.errors import InvalidError
 
-__all__ = ["chars", "chartostring", "strings", "stringtoarr", "stringtochar"]
+__all__ = ["chars", "chartostring", "normalized", "strings", "stringtoarr", "stringtochar"]
 
 _NO_ENCODING = ("none", "None", "bytes")
 """The encodings with which netCDF4-python leaves text as bytes."""
+
+
+def normalized(name: str) -> str:
+    """A name in Unicode's form C, in which netCDF stores names."""
+    return name if name.isascii() else unicodedata.normalize("NFC", name)
 
 
 def strings(data: Any, encoding: str) -> npt.NDArray[Any]:

@@ -22,7 +22,7 @@ pub use definition::Definition;
 pub use dtype::{Atomic, DType, Field, UserKind, UserType};
 pub use element::element_of;
 pub use id::{DimId, GroupId, TypeId, VarId};
-pub use name::{check_name, decode_name, encode_name};
+pub use name::{check_name, decode_name, encode_name, normalized_name};
 pub use number::Number;
 pub use quantized::{quantization_attribute, quantization_of};
 pub use schema::{

@@ -22,6 +22,16 @@ _TEXT: np.dtype[Any] = create_vlen_dtype(str)  # type: ignore[no-untyped-call]
 """The type that xarray uses for strings."""
 
 
+def _lazy_type(kind: TypeName, types: Types) -> np.dtype[Any]:
+    """The type of an array before it is read. Of ragged rows it is that of their elements, as with engine netcdf4: xarray looks
+    at the first row of objects, and fails unless it has one element."""
+    if kind == "str":
+        return _TEXT
+    if isinstance(kind, int) and types.info(kind)["kind"] == "vlen":
+        return types.dtype(types.info(kind)["base"])
+    return types.dtype(kind)
+
+
 class NcforgeArray(BackendArray):
     """A variable of a file. Reads without a lock, and is pickled with its file's handle."""
 
@@ -34,7 +44,7 @@ class NcforgeArray(BackendArray):
         self._kind = kind
         self._types: Types | None = types
         self.shape = shape
-        self.dtype: np.dtype[Any] = _TEXT if kind == "str" else types.dtype(kind)
+        self.dtype: np.dtype[Any] = _lazy_type(kind, types)
 
     def in_file(self, handle: Handle, shape: tuple[int, ...]) -> NcforgeArray:
         """The same variable in another file of the same kind."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterable
 from typing import Any
 
@@ -56,6 +57,9 @@ def arguments(variable: Variable, checked: bool, unlimited: Iterable[Any]) -> di
     out = {key: value for key, value in found.items() if key in _ARGUMENTS and value is not None}
     if out.get("compression") is None:
         out.update(_compression(found))
+    if not checked and out.get("compression") == "szip":
+        warnings.warn("szip is read and not written: values from a file with szip are compressed with zlib", stacklevel=2)
+        out = {key: value for key, value in out.items() if not key.startswith("szip_")} | {"compression": "zlib"}
     if out.get("contiguous") and out.get("compression"):
         del out["contiguous"]
     return out

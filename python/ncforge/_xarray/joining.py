@@ -148,6 +148,8 @@ class Joined:
     def _check_attributes(self, run: list[Seen], combining: dict[str, Any]) -> None:
         """Attributes may differ where xarray uses only those of the first file, and does not decode by them."""
         self._apart = False
+        if combining.get("compat") == "identical" and any(one.attributes for one in run):
+            raise Unlike
         from_first = combining.get("combine_attrs") in _FROM_FIRST
         for var, name in {pair for one in run for pair in one.attributes}:
             if var is not None and self._by_id[var] == self.dim and name in ("units", "calendar"):

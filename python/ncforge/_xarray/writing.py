@@ -18,6 +18,7 @@ from xarray.core.variable import Variable
 from ncforge._complex import storage_of
 from ncforge._core import File
 from ncforge._handle import WritingHandle
+from ncforge._text import normalized
 from ncforge._xarray.choosing import Choosing
 from ncforge._xarray.encoding import arguments, datatype, root
 from ncforge._xarray.fitting import divisible, fitting, uncut, whole_packing
@@ -204,6 +205,8 @@ class WritingStore(WritableCFDataStore):
     ) -> tuple[Target, Any]:
         """Defines a variable; returns the target of its values, and the values."""
         _check_name(name)
+        if name not in self._group.variables:
+            name = normalized(name)
         attrs = dict(variable.attrs)
         fill = attrs.pop("_FillValue", None)
         if name in self._group.variables:

@@ -4,6 +4,10 @@
 //! bytes. So a byte that is not valid UTF-8 becomes one character of the private-use range U+F780–U+F7FF, and
 //! is converted back on writing (as in Python's `surrogateescape`, with code points that Rust's `str` allows).
 
+use std::borrow::Cow;
+
+use unicode_normalization::UnicodeNormalization;
+
 use crate::error::{Error, Result};
 
 const ESCAPE: u32 = 0xF700;
@@ -42,6 +46,18 @@ pub fn encode_name(name: &str) -> Vec<u8> {
         }
     }
     out
+}
+
+/// A name as netCDF stores it: in Unicode's normalization form C (NetCDF Classic Format Specification, "name"). NetCDF-C looks
+/// for names in this form alone, and finds no object that has another.
+///
+/// ```
+/// use ncforge::model::normalized_name;
+/// assert_eq!(normalized_name("e\u{301}t\u{e9}"), "\u{e9}t\u{e9}");
+/// assert_eq!(normalized_name("temp"), "temp");
+/// ```
+pub fn normalized_name(name: &str) -> Cow<'_, str> {
+    if name.is_ascii() { Cow::Borrowed(name) } else { Cow::Owned(name.nfc().collect()) }
 }
 
 /// netCDF's `NC_MAX_NAME`.

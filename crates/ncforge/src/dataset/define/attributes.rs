@@ -4,8 +4,7 @@ use super::objects::check_type;
 use super::{Definer, known};
 use crate::codec::quantize::Quantize;
 use crate::error::{Error, Late, Result};
-use crate::model::no_attribute;
-use crate::model::{Attribute, Definition, GroupId, Schema, VarId};
+use crate::model::{Attribute, Definition, GroupId, Schema, VarId, no_attribute, normalized_name};
 
 /// What has attributes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -59,8 +58,12 @@ impl Definer {
     /// many. Of `_FillValue`: [`Error::BadType`] unless it is one value of its variable's type, [`Error::TooLate`] if the
     /// variable has values. In data mode of [`super::DefineMode::Explicit`], [`Error::NotInDefineMode`] for a new one, and for
     /// values that take more bytes.
-    pub fn put_attribute(&mut self, owner: Owner, new: Attribute) -> Result<()> {
-        let at = owner.attributes(self.schema())?.iter().position(|a| a.name == new.name);
+    pub fn put_attribute(&mut self, owner: Owner, mut new: Attribute) -> Result<()> {
+        let at = position(owner.attributes(self.schema())?, &new.name);
+        new.name = match at {
+            Some(at) => owner.attributes(self.schema())?[at].name.clone(),
+            None => normalized_name(&new.name).into_owned(),
+        };
         check_type(self.schema(), new.dtype)?;
         let old = at.map(|at| &owner.attributes(self.schema()).expect("just seen")[at]);
         if old.is_none_or(|old| bytes(&new) > bytes(old)) {
@@ -110,8 +113,7 @@ impl Definer {
     fn find_attribute(&self, owner: Owner, name: &str) -> Result<usize> {
         let schema = self.schema();
         let attributes = owner.attributes(schema)?;
-        let at = attributes.iter().position(|a| a.name == name);
-        at.ok_or_else(|| no_attribute(name, owner.path(schema), attributes))
+        position(attributes, name).ok_or_else(|| no_attribute(name, owner.path(schema), attributes))
     }
 
     /// An error for a fill value that comes too late: what a variable was filled with stays in the file.
@@ -141,6 +143,12 @@ impl Definer {
         self.quantized.push((var, how));
         Ok(())
     }
+}
+
+/// Where an attribute of this name is.
+fn position(attributes: &[Attribute], name: &str) -> Option<usize> {
+    let named = |name: &str| attributes.iter().position(|a| a.name == name);
+    named(name).or_else(|| named(&normalized_name(name)))
 }
 
 /// Bytes that an attribute's values take in a classic file; of other values, their number.

@@ -5,7 +5,7 @@ use super::{Definer, known};
 use crate::error::{Error, Result};
 use crate::model::{
     DType, Definition, DimId, Dimension, Fill, Group, GroupId, Schema, TypeId, UserKind, UserType, VarId,
-    Variable,
+    Variable, normalized_name,
 };
 
 /// A variable that shall be defined.
@@ -42,7 +42,7 @@ impl Definer {
             known(&draft.schema.groups, group.0, "group")?;
             let id = DimId(draft.schema.dims.len());
             let (len, unlimited) = (len.unwrap_or(0), len.is_none());
-            draft.schema.dims.push(Dimension { name: name.into(), group, len, unlimited });
+            draft.schema.dims.push(Dimension { name: own(name), group, len, unlimited });
             draft.accept(Definition::Dimension(id), |s| s.dims.truncate(id.0))?;
             Ok(id)
         })
@@ -57,7 +57,7 @@ impl Definer {
         self.change(|draft| {
             known(&draft.schema.groups, parent.0, "group")?;
             let id = GroupId(draft.schema.groups.len());
-            draft.schema.groups.push(Group { name: name.into(), parent: Some(parent), attrs: Vec::new() });
+            draft.schema.groups.push(Group { name: own(name), parent: Some(parent), attrs: Vec::new() });
             draft.accept(Definition::Group(id), |s| s.groups.truncate(id.0))?;
             Ok(id)
         })
@@ -70,7 +70,8 @@ impl Definer {
     pub fn require_group(&mut self, parent: GroupId, name: &str) -> Result<GroupId> {
         let schema = self.schema();
         known(&schema.groups, parent.0, "group")?;
-        let found = schema.children(parent).find(|&g| schema.group(g).name == name);
+        let named = |name: &str| schema.children(parent).find(|&g| schema.group(g).name == name);
+        let found = named(name).or_else(|| named(&normalized_name(name)));
         found.map_or_else(|| self.group(parent, name), Ok)
     }
 
@@ -85,7 +86,7 @@ impl Definer {
             known(&draft.schema.groups, group.0, "group")?;
             check_members(draft.schema, &kind)?;
             let id = TypeId(draft.schema.types.len());
-            draft.schema.types.push(UserType { name: name.into(), group, kind });
+            draft.schema.types.push(UserType { name: own(name), group, kind });
             draft.accept(Definition::Type(id), |s| s.types.truncate(id.0))?;
             Ok(id)
         })
@@ -106,7 +107,7 @@ impl Definer {
             known(&schema.groups, new.group.0, "group")?;
             new.dims.iter().try_for_each(|d| known(&schema.dims, d.0, "dimension"))?;
             check_type(schema, new.dtype)?;
-            let mut var = Variable::new(new.name, new.dtype, new.dims.to_vec());
+            let mut var = Variable::new(own(new.name), new.dtype, new.dims.to_vec());
             var.group = new.group;
             var.endian = new.storage.endian;
             var.fill = if new.storage.fill { Fill::Default } else { Fill::None };
@@ -150,6 +151,7 @@ impl Definer {
     }
 
     pub(super) fn rename(&mut self, of: Definition, name: &str) -> Result<()> {
+        let name = own(name);
         let old = of.name(self.schema());
         if old == name {
             return Ok(());
@@ -158,10 +160,15 @@ impl Definer {
             self.must_define("a longer name")?;
         }
         self.change(|draft| {
-            let old = std::mem::replace(name_mut(draft.schema, of), name.to_owned());
+            let old = std::mem::replace(name_mut(draft.schema, of), name);
             draft.accept(of, |s| *name_mut(s, of) = old)
         })
     }
+}
+
+/// The name that a new object gets.
+fn own(name: &str) -> String {
+    normalized_name(name).into_owned()
 }
 
 fn name_mut(schema: &mut Schema, of: Definition) -> &mut String {
