@@ -103,7 +103,7 @@ class Group(GroupTools, GroupTypes):
         *above, last = [p for p in path.split("/") if p not in ("", ".")] or [""]
         for part in above:
             if part not in at.groups:
-                part = normalized(part)  # noqa: PLW2901
+                part = normalized(part)
             if part not in at.groups:
                 self._core.explain(f"{at.path.rstrip('/')}/{part}")
                 raise not_found("group", part, f" in `{at.path}`", at.groups)

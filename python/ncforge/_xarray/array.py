@@ -46,6 +46,11 @@ class NcforgeArray(BackendArray):
         self.shape = shape
         self.dtype: np.dtype[Any] = _lazy_type(kind, types)
 
+    @property
+    def handles(self) -> list[Handle]:
+        """The file that it is read from."""
+        return [self._handle]
+
     def in_file(self, handle: Handle, shape: tuple[int, ...]) -> NcforgeArray:
         """The same variable in another file of the same kind."""
         return _rebuilt(handle, self._var, self._name, self._kind, shape, self.dtype)

@@ -2,18 +2,51 @@
 
 from __future__ import annotations
 
+import contextlib
 import math
-from collections.abc import Callable, Sequence
+import os
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from xarray.backends.common import ArrayWriter
 from xarray.backends.locks import get_dask_scheduler
 
+from ncforge._handle import FileHandle
+from ncforge._xarray.array import NcforgeArray
+from ncforge._xarray.many import ManyArray
 from ncforge.errors import UnsupportedCallError
 
 Region = tuple[slice, ...] | None
 _BATCH = 256 << 20
 """Bytes of blocks that are computed at a time if workers are processes on this machine."""
+
+
+def reads_from(source: Any, path: str) -> bool:
+    """Whether the blocks of a Dask array are read from this file when they are computed."""
+    layers = getattr(source.dask, "layers", None)
+    parts = [source.dask] if layers is None else layers.values()
+    return any(_is_of(value, path) for part in parts for value in _literals(part))
+
+
+def _literals(part: Any) -> Iterable[Any]:
+    """What a layer of a graph contains, without the tasks that it would be cut into."""
+    indices = getattr(part, "indices", None)
+    return dict(part).values() if indices is None else [value for value, index in indices if index is None]
+
+
+def _is_of(value: Any, path: str) -> bool:
+    while not isinstance(value, NcforgeArray | ManyArray):
+        parts = getattr(value, "args", value)
+        if isinstance(parts, list | tuple):
+            return any(_is_of(part, path) for part in parts)
+        # Dask's nodes of data, and xarray's wrappers of lazy arrays.
+        inner = next((getattr(value, name) for name in ("array", "value") if hasattr(value, name)), None)
+        if inner is None:
+            return False
+        value = inner
+    with contextlib.suppress(OSError):
+        return any(isinstance(h, FileHandle) and os.path.samefile(h.path, path) for h in value.handles)
+    return False
 
 
 def aligned(lengths: Sequence[int], chunk: int, start: int) -> tuple[int, ...]:

@@ -58,7 +58,9 @@ def arguments(variable: Variable, checked: bool, unlimited: Iterable[Any]) -> di
     if out.get("compression") is None:
         out.update(_compression(found))
     if not checked and out.get("compression") == "szip":
-        warnings.warn("szip is read and not written: values from a file with szip are compressed with zlib", stacklevel=2)
+        warnings.warn(
+            "szip is read and not written: values from a file with szip are compressed with zlib", stacklevel=2
+        )
         out = {key: value for key, value in out.items() if not key.startswith("szip_")} | {"compression": "zlib"}
     if out.get("contiguous") and out.get("compression"):
         del out["contiguous"]

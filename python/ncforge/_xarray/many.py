@@ -70,6 +70,11 @@ class ManyArray(BackendArray):
     def __reduce__(self) -> Any:
         return ManyArray, (self._files, self._axis, self._of, self._plan, self._parts)
 
+    @property
+    def handles(self) -> list[Handle]:
+        """The files that it is read from."""
+        return self._files.handles
+
     def __dask_tokenize__(self) -> Any:
         from dask.base import normalize_token
 

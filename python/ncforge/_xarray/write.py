@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import gc
 import io
 import os
 from collections.abc import Callable, Hashable, Iterable, Mapping
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -17,9 +19,9 @@ from ncforge._remote import is_url
 from ncforge._xarray.appending import add
 from ncforge._xarray.choosing import Choosing
 from ncforge._xarray.chunks import size_of
-from ncforge._xarray.dask import Writes
+from ncforge._xarray.dask import Writes, reads_from
 from ncforge._xarray.writing import WritingStore
-from ncforge.errors import InvalidError, UnsupportedCallError
+from ncforge.errors import InvalidError, LockedError, UnsupportedCallError
 
 Progress = Callable[[str, int, int], object]
 
@@ -72,9 +74,15 @@ def to_netcdf(
         if in_memory or isinstance(data, xr.DataTree):
             raise InvalidError("append_dim and region are for datasets, and files that have a path")
         mode = "r+" if region is not None or os.path.exists(target) else "w"
-    _check_chunks(chunks, [node.dataset for node in data.subtree] if isinstance(data, xr.DataTree) else [data])
+    nodes = [node.dataset for node in data.subtree] if isinstance(data, xr.DataTree) else [data]
+    _check_chunks(chunks, nodes)
+    if not in_memory and mode != "w" and os.path.exists(target):
+        # What is appended, or written to a region, has its dimensions; other variables are only compared.
+        grows = {append_dim} if append_dim is not None else set(region) if isinstance(region, Mapping) else None
+        _check_sources(nodes, target, grows)
     writes = Writes(progress)
-    store = WritingStore.open(
+    begin = partial(
+        WritingStore.open,
         target,
         mode=mode,
         format=format.upper() if format else None,
@@ -84,6 +92,12 @@ def to_netcdf(
         choosing=chosen,
         auto_complex=auto_complex,
     )
+    try:
+        store = begin()
+    except LockedError:
+        # By this process, perhaps: an earlier write with compute=False whose computation failed is closed when it is collected.
+        gc.collect()
+        store = begin()
     try:
         below = store if group is None else store.get_child_store(group)
         if isinstance(data, xr.DataTree):
@@ -120,6 +134,18 @@ def to_netcdf(
     if isinstance(target, io.IOBase):
         target.flush()
     return None
+
+
+def _check_sources(nodes: Iterable[Any], target: str, grows: set[Any] | None) -> None:
+    """Of values that are computed from the file while it is written, some would be those that are in it then."""
+    for dataset in nodes:
+        for name, variable in dataset.variables.items():
+            is_written = grows is None or grows & set(variable.dims)
+            if is_written and variable.chunks and reads_from(variable.data, target):
+                raise InvalidError(
+                    f"`{name}` would be computed from `{target}` while this file is written: call `.load()` on it first, or write "
+                    "another file"
+                )
 
 
 class _Held:

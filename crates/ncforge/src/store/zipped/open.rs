@@ -3,7 +3,7 @@
 use std::sync::atomic::{AtomicBool, AtomicU64};
 use std::sync::{Arc, RwLock};
 
-use super::format::{Kind, ROOT, ROOT_PLACES, Root, corrupt, parse_map};
+use super::format::{Kind, ROOT, ROOT_PLACES, Root, SLOT, corrupt, parse_map};
 use super::image::Map;
 use super::read::{Fetch, stored_bytes};
 use super::space::Space;
@@ -163,8 +163,9 @@ impl ZippedStore {
                     Ok(())
                 })?;
             }
-            let space = Space::rebuild(live, root.sequence).map_err(|slot| {
-                let at = slot.saturating_mul(super::format::SLOT);
+            let stored = store.backing.len().div_ceil(SLOT);
+            let space = Space::rebuild(live, root.sequence, stored).map_err(|slot| {
+                let at = slot.saturating_mul(SLOT);
                 corrupt(store.name(), at, "two blocks are stored in the same place")
             })?;
             core.tx = Some(Tx::new(space, root.map));
@@ -180,7 +181,7 @@ impl ZippedStore {
         let backing: Arc<dyn ReadStore> = sink.clone();
         let writer = lock::writer(&backing, Locking::default().or_environment())?;
         sink.set_len(0)?;
-        let mut space = Space::rebuild(Vec::new(), 1).map_err(|_| Error::Internal("no space".into()))?;
+        let mut space = Space::rebuild(Vec::new(), 1, 0).map_err(|_| Error::Internal("no space".into()))?;
         space.recycle(|_| false);
         let core = Core {
             map: Map::new(0),

@@ -34,9 +34,10 @@ pub(super) struct Space {
 }
 
 impl Space {
-    /// The space of a file with these live extents (first slot, slots) under the root of this number. The error
-    /// is the first slot of an extent that overlaps another one.
-    pub(super) fn rebuild(mut live: Vec<(u64, u64)>, sequence: u64) -> Result<Self, u64> {
+    /// The space of a file of so many slots with these live extents (first slot, slots) under the root of this number. What
+    /// lies behind them may still belong to an older root that is read, as the holes between them may. The error is the first
+    /// slot of an extent that overlaps another one.
+    pub(super) fn rebuild(mut live: Vec<(u64, u64)>, sequence: u64, stored: u64) -> Result<Self, u64> {
         live.extend(RESERVED);
         live.sort_unstable();
         let mut space = Space::default();
@@ -49,6 +50,10 @@ impl Space {
                 holes.push((space.end, start - space.end));
             }
             space.end = start.saturating_add(slots);
+        }
+        if stored > space.end {
+            holes.push((space.end, stored - space.end));
+            space.end = stored;
         }
         space.waiting.push((sequence, holes));
         Ok(space)
@@ -162,19 +167,29 @@ mod tests {
 
     #[test]
     fn holes_are_the_complement() {
-        let mut s = Space::rebuild(vec![(20, 4), (3, 2)], 5).unwrap();
+        let mut s = Space::rebuild(vec![(20, 4), (3, 2)], 5, 0).unwrap();
         assert_eq!((s.end(), s.available()), (24, 0));
         s.recycle(|n| n <= 4);
         // Slots 2, 5, 6, 7 and 10 to 19.
         assert_eq!(s.available(), 1 + 3 + 10);
         assert_eq!((s.take(2), s.take(1), s.take(1), s.take(11)), (5, 2, 7, 24));
-        assert_eq!(Space::rebuild(vec![(20, 4), (23, 2)], 1).unwrap_err(), 23);
-        assert_eq!(Space::rebuild(vec![(7, 2)], 1).unwrap_err(), 8);
+        assert_eq!(Space::rebuild(vec![(20, 4), (23, 2)], 1, 0).unwrap_err(), 23);
+        assert_eq!(Space::rebuild(vec![(7, 2)], 1, 0).unwrap_err(), 8);
+    }
+
+    #[test]
+    fn what_lies_behind_the_last_extent_waits_for_readers() {
+        let mut s = Space::rebuild(vec![(20, 4)], 5, 60).unwrap();
+        s.recycle(|n| n == 5);
+        assert_eq!((s.end(), s.take(100)), (60, 60));
+        let mut s = Space::rebuild(vec![(20, 4)], 5, 60).unwrap();
+        s.recycle(|_| false);
+        assert_eq!((s.end(), s.take(100)), (24, 24));
     }
 
     #[test]
     fn slots_freed_by_a_commit_wait() {
-        let mut s = Space::rebuild(vec![(20, 4)], 1).unwrap();
+        let mut s = Space::rebuild(vec![(20, 4)], 1, 0).unwrap();
         s.give(20, 4);
         let fresh = s.take(1);
         s.give(fresh, 1);
@@ -190,7 +205,7 @@ mod tests {
         /// Nothing is allocated twice, and everything is released.
         #[test]
         fn no_two_owners(steps in prop::collection::vec((1..9u64, any::<prop::sample::Index>(), 0..4u8), 1..200)) {
-            let mut s = Space::rebuild(Vec::new(), 1).unwrap();
+            let mut s = Space::rebuild(Vec::new(), 1, 0).unwrap();
             s.recycle(|_| false);
             let mut held: Vec<(u64, u64)> = Vec::new();
             let mut sequence = 1;

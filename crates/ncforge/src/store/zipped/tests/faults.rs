@@ -217,6 +217,35 @@ fn readers_see_their_state_while_a_writer_continues() {
     assert!(std::fs::metadata(&path).unwrap().len() <= grown, "space without readers is used again");
 }
 
+/// What a writer leaves free at the end of the file belongs to readers of older states, for the next writer too.
+#[test]
+fn readers_see_their_state_while_writers_come_and_go() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("a.ncz");
+    let create = Arc::new(FileStore::create(&path).unwrap());
+    ZippedStore::create(create, &small(), tight()).unwrap().sync().unwrap();
+    let write = |parts: &[(u64, Vec<u8>)]| {
+        let file = Arc::new(FileStore::open_rw(&path).unwrap());
+        let writer = ZippedStore::open_rw(file, Resources::default()).unwrap();
+        parts.iter().for_each(|(at, bytes)| writer.write_at(bytes, *at).unwrap());
+        writer.sync().unwrap();
+        image(&writer)
+    };
+    let noise = |len, seed: u64| bytes(len, 3 + 4 * seed);
+    const LONG: usize = 160_000;
+    const SHORT: usize = 16_000;
+    let behind = LONG as u64;
+    write(&[(0, noise(LONG, 1)), (behind, vec![0; SHORT])]);
+    // The short part is at the end of the file, and before it a hole.
+    let want = write(&[(0, vec![0; LONG]), (behind, noise(SHORT, 2))]);
+    let resources = Resources { cache: Arc::new(super::super::BlockCache::new(0)), ..Resources::default() };
+    let reader = ZippedStore::open(Arc::new(FileStore::open(&path).unwrap()), resources).unwrap();
+    // It moves into the hole; the reader's is behind the last extent that the file has now.
+    write(&[(behind, noise(SHORT, 3))]);
+    write(&[(0, noise(LONG, 4))]);
+    assert!(image(&reader) == want);
+}
+
 #[test]
 fn an_update_is_committed_now_and_then_but_never_halfway() {
     let file = memory();
