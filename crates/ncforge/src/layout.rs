@@ -23,6 +23,8 @@ pub struct VarLayout {
     pub element: Element,
     /// The fill value: one element in stored form (stored byte order, [`Element::size`] bytes).
     pub fill: Vec<u8>,
+    /// The same of elements beyond the extents, where they read otherwise; empty if they do not.
+    pub beyond: Vec<u8>,
     /// The place.
     pub place: Place,
 }

@@ -61,7 +61,8 @@ def arguments(variable: Variable, checked: bool, unlimited: Iterable[Any]) -> di
         warnings.warn(
             "szip is read and not written: values from a file with szip are compressed with zlib", stacklevel=2
         )
-        out = {key: value for key, value in out.items() if not key.startswith("szip_")} | {"compression": "zlib"}
+        of_szip = ("complevel", "shuffle", "szip_coding", "szip_pixels_per_block")
+        out = {key: value for key, value in out.items() if key not in of_szip} | {"compression": "zlib"}
     if out.get("contiguous") and out.get("compression"):
         del out["contiguous"]
     return out

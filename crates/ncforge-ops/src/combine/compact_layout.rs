@@ -102,6 +102,7 @@ impl CompactLayout {
                 shape: layout.shape.clone(),
                 element: layout.element.clone(),
                 fill: layout.fill.clone(),
+                beyond: layout.beyond.clone(),
                 place,
             }));
             positions.push(position);
@@ -261,7 +262,9 @@ fn is_alike(a: &VarLayout, b: &VarLayout) -> bool {
         }
         _ => false,
     };
-    places && (&a.name, &a.shape, &a.element, &a.fill) == (&b.name, &b.shape, &b.element, &b.fill)
+    places
+        && (&a.name, &a.shape, &a.element) == (&b.name, &b.shape, &b.element)
+        && (&a.fill, &a.beyond) == (&b.fill, &b.beyond)
 }
 
 impl SharedLayout {

@@ -197,7 +197,8 @@ impl Job<'_> {
     /// read, or almost all.
     fn written(&self, walk: &Walk, equality: &Equality<'_>) -> Result<Option<BTreeSet<u64>>> {
         let (x, y) = (self.a.layout(self.va)?, self.b.layout(self.vb)?);
-        if !equality.same(&native_fill(&x), &native_fill(&y)) {
+        let same_fill = equality.same(&native_fill(&x), &native_fill(&y));
+        if !same_fill || !x.beyond.is_empty() || !y.beyond.is_empty() {
             return Ok(None);
         }
         let Some(mut boxes) = written::boxes(self.a, self.va, walk)? else { return Ok(None) };

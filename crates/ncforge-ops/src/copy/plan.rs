@@ -30,7 +30,7 @@ use crate::rates;
 use crate::source::{Source, VarGroup};
 use ncforge::codec::quantize::Quantize;
 use ncforge::model::{Fill, Filter, Schema, Storage, VarId, element_of};
-use ncforge::raw::{Place, VarLayout, native_fill};
+use ncforge::raw::{Place, VarLayout, native_beyond, native_fill};
 use ncforge::{Dataset, Engine, Result};
 
 /// Boxes of this size keep every thread busy and memory warm; larger ones are taken only where they save work.
@@ -240,7 +240,10 @@ impl Planner<'_> {
             Some(a) => a.values.bytes().map(<[u8]>::to_vec),
             None => self.schema.default_fill(var.dtype),
         };
-        Ok(stays && fill == Some(native_fill(layout)) && self.source.has_chunks(self.moved.from))
+        // The output has no values beyond its end.
+        let is_short = layout.shape != self.schema.shape(self.moved.to);
+        let same = fill == Some(native_fill(layout)) && (!is_short || fill == Some(native_beyond(layout)));
+        Ok(stays && same && self.source.has_chunks(self.moved.from))
     }
 
     fn route(&self, layout: &VarLayout, heap: bool, sparse: bool) -> Route {

@@ -284,6 +284,7 @@ mod tests {
             element,
             shape: vec![3, 2],
             fill: if cfg!(target_endian = "little") { vec![0, 1] } else { vec![1, 0] },
+            beyond: Vec::new(),
             place: Place::Nowhere,
         };
         let values: Vec<u8> = [7u16, 8].into_iter().flat_map(u16::to_ne_bytes).collect();

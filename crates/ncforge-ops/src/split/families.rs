@@ -124,6 +124,15 @@ impl Families {
                     schema.dim(family.main()).name
                 )));
             }
+            let is_member = |d: &&DimId| family.members.iter().any(|m| m.dim == **d);
+            if let Some(v) =
+                schema.var_ids().find(|v| schema.var(*v).dims.iter().filter(is_member).count() > 1)
+            {
+                return Err(Error::Invalid(format!(
+                    "`{}` has two dimensions of one direction: it cannot be split",
+                    schema.var_path(v)
+                )));
+            }
             for m in &family.members {
                 let d = schema.dim(m.dim);
                 let want = match m.edge {
@@ -172,22 +181,27 @@ fn last_two(schema: &Schema) -> Option<(DimId, DimId)> {
 }
 
 /// The main dimension, and those that stand at its place (counted from the last) in other variables and have its length,
-/// or with `corners` one more.
+/// or with `corners` one more. The dimension at the other direction's place must be as long as that one's, and no variable
+/// may have two of a family: a level that happens to be as long as a row would be cut with it, along the diagonal.
 fn family(schema: &Schema, main: DimId, other: DimId, from_end: usize, corners: bool) -> Family {
-    let n = schema.dim(main).len;
+    let edge_of = |len: u64, n: u64| match len {
+        len if len == n => Some(Edge::Centre),
+        len if corners && len == n + 1 => Some(Edge::FirstHasMore),
+        _ => None,
+    };
+    let is_with = |a: DimId, b: DimId| schema.vars.iter().any(|v| v.dims.contains(&a) && v.dims.contains(&b));
+    let (n, across) = (schema.dim(main).len, schema.dim(other).len);
     let mut members = vec![Member { dim: main, edge: Edge::Centre }];
     for var in schema.vars.iter().filter(|v| v.dims.len() >= 2) {
-        let d = var.dims[var.dims.len() - from_end];
+        let place = |from_end: usize| var.dims[var.dims.len() - from_end];
+        let (d, crossing) = (place(from_end), place(3 - from_end));
         let dim = schema.dim(d);
-        if d == other || dim.unlimited || members.iter().any(|m| m.dim == d) {
+        if d == other || dim.unlimited || members.iter().any(|m| m.dim == d || is_with(m.dim, d)) {
             continue;
         }
-        let edge = match dim.len {
-            len if len == n => Edge::Centre,
-            len if corners && len == n + 1 => Edge::FirstHasMore,
-            _ => continue,
-        };
-        members.push(Member { dim: d, edge });
+        if let (Some(edge), Some(_)) = (edge_of(dim.len, n), edge_of(schema.dim(crossing).len, across)) {
+            members.push(Member { dim: d, edge });
+        }
     }
     Family { members }
 }

@@ -132,6 +132,7 @@ impl ClassicFile {
             shape: self.schema.shape(id),
             element: Element::atomic(atomic(var), Endian::Big),
             fill: stored_fill(var),
+            beyond: Vec::new(),
             place,
         }
     }

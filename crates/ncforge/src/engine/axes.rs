@@ -102,7 +102,14 @@ mod tests {
 
     fn layout(shape: &[u64], place: Place) -> VarLayout {
         let element = Element::atomic(Atomic::Short, Endian::Big);
-        VarLayout { name: "v".into(), shape: shape.to_vec(), element, fill: vec![0; 2], place }
+        VarLayout {
+            name: "v".into(),
+            shape: shape.to_vec(),
+            element,
+            fill: vec![0; 2],
+            beyond: Vec::new(),
+            place,
+        }
     }
 
     fn slab(start: &[u64], count: &[u64]) -> Hyperslab {

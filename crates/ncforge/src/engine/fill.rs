@@ -12,10 +12,17 @@ use crate::select::Hyperslab;
 
 /// One element in native byte order, as what was never written is read.
 pub fn native_fill(layout: &VarLayout) -> Vec<u8> {
-    let mut fill = layout.fill.clone();
-    if fill.len() != layout.element.size {
-        fill = vec![0; layout.element.size];
-    }
+    native(&layout.fill, layout)
+}
+
+/// The same of what lies beyond the extents that the file holds.
+pub fn native_beyond(layout: &VarLayout) -> Vec<u8> {
+    native(if layout.beyond.is_empty() { &layout.fill } else { &layout.beyond }, layout)
+}
+
+fn native(stored: &[u8], layout: &VarLayout) -> Vec<u8> {
+    let size = layout.element.size;
+    let mut fill = if stored.len() == size { stored.to_vec() } else { vec![0; size] };
     kernels::order_in_place(&mut fill, &layout.element);
     fill
 }
@@ -29,10 +36,10 @@ pub(super) unsafe fn fill_beyond(
     layout: &VarLayout,
     slab: &Hyperslab,
     steps: &[u64],
-    fill: &[u8],
     out: &SharedOut<'_>,
 ) -> Result<Hyperslab> {
     let mut held = slab.clone();
+    let fill = native_beyond(layout);
     for (d, &len) in layout.shape.iter().enumerate() {
         let inside = match len.checked_sub(slab.start[d]) {
             None | Some(0) => 0,
@@ -50,7 +57,7 @@ pub(super) unsafe fn fill_beyond(
         }
         let axes = memory_axes(&count, steps);
         // SAFETY: as for us.
-        unsafe { fill_parallel(engine, fill, out, inside * steps[d], axes, layout.element.size)? };
+        unsafe { fill_parallel(engine, &fill, out, inside * steps[d], axes, layout.element.size)? };
     }
     Ok(held)
 }

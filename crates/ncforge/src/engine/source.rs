@@ -41,7 +41,7 @@ impl Source<'_> {
         let size = layout.element.size;
         let fill_value = native_fill(layout);
         // SAFETY: as for us.
-        let held = unsafe { fill::fill_beyond(engine, layout, slab, steps, &fill_value, out)? };
+        let held = unsafe { fill::fill_beyond(engine, layout, slab, steps, out)? };
         if held.is_empty() {
             return Ok(());
         }

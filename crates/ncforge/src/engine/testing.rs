@@ -147,7 +147,14 @@ impl TestContainer {
                 Place::Chunked { chunk: chunk.clone(), codecs: codecs.clone(), index: index.clone() }
             }
         };
-        let layout = VarLayout { name: "v".into(), shape: shape.to_vec(), element, fill: stored_fill, place };
+        let layout = VarLayout {
+            name: "v".into(),
+            shape: shape.to_vec(),
+            element,
+            fill: stored_fill,
+            beyond: Vec::new(),
+            place,
+        };
         let sink: Arc<dyn WriteStore> = Arc::new(Profiled::new(bytes, TINY));
         Self { schema, store: sink.clone(), sink, layout: Arc::new(layout), index }
     }

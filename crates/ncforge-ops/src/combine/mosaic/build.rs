@@ -73,6 +73,14 @@ pub(crate) fn build(
         }
         None => None,
     };
+    if let Some(&last) = missing.last().filter(|_| existing.is_none() && !found.open_ended.is_empty())
+        && scanned.iter().all(|one| one.place.number.is_none_or(|n| n < last))
+    {
+        notes.push(format!(
+            "the last tile is missing, and no tile says how long `{}` is: the output ends where the tiles do",
+            found.open_ended.join("`, `")
+        ));
+    }
     let (patterns, from) = patterns(&tiles, &schema, &facts, &found.kinds, &mut notes)?;
     let fills = schema.var_ids().map(|v| fill::fill_of(&schema, v, options.holes)).collect();
     let bytes = scanned.iter().map(|s| s.bytes).sum();

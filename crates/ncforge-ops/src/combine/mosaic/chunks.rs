@@ -54,7 +54,7 @@ fn layout(mosaic: &Mosaic, first: &First, scanned: &[Scanned], v: VarId) -> Resu
             _ => false,
         };
     let fill = stored_fill(mosaic, v, some, &element)?;
-    let layout = VarLayout { name: schema.var_path(v), shape, element, fill, place };
+    let layout = VarLayout { name: schema.var_path(v), shape, element, fill, beyond: Vec::new(), place };
     Ok((Arc::new(layout), movable))
 }
 

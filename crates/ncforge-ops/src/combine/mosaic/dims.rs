@@ -18,6 +18,8 @@ pub(crate) struct Dims {
     pub(crate) kinds: Vec<DimKind>,
     pub(crate) spans: Vec<Vec<Span>>,
     pub(crate) notes: Vec<String>,
+    /// Names of split dimensions whose length no tile says: they end where the last of the tiles does.
+    pub(crate) open_ended: Vec<String>,
 }
 
 /// One tile's view of a dimension.
@@ -49,12 +51,16 @@ pub(crate) fn dims(
         kinds: Vec::with_capacity(whole.dims.len()),
         spans: vec![vec![NOTHING; whole.dims.len()]; tiles.len()],
         notes: Vec::new(),
+        open_ended: Vec::new(),
     };
     for (d, seen) in seen.iter().enumerate() {
         let dim = &whole.dims[d];
         let job = One { tiles, name: &dim.name, unlimited: dim.unlimited, seen, options };
         let (kind, len, spans) = if seen.iter().any(|s| s.axis.is_some()) {
             let (len, spans) = job.split()?;
+            if seen.iter().all(|s| s.axis.is_some_and(|a| a.whole.is_none())) {
+                out.open_ended.push(dim.name.clone());
+            }
             (DimKind::Split, len, spans)
         } else if seen.iter().any(|s| s.list) {
             let (len, spans) = job.list();

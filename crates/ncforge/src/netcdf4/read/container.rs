@@ -17,7 +17,7 @@ use crate::hdf5::file::File;
 use crate::hdf5::fill::FillKind;
 use crate::hdf5::layout::{IndexKind, Layout};
 use crate::layout::{ChunkIndex, Element, Place, VarLayout};
-use crate::model::{Atomic, DType, Endian, Schema, Value, VarId};
+use crate::model::{Atomic, DType, Endian, Schema, UserKind, Value, VarId};
 use crate::store::ReadStore;
 
 /// An open netCDF-4 file.
@@ -79,33 +79,46 @@ impl Netcdf4File {
         };
         let fill = match &d.fill.value {
             FillKind::User(bytes) if bytes.len() == size => bytes.clone(),
-            // Without a fill value, HDF5 reads zeros inside a dataset; netCDF reads the type's default where an
-            // unlimited dimension is longer than the dataset.
-            _ => match self.schema.var(var).dtype {
-                DType::Atomic(a) if d.space.dims() != self.schema.shape(var) => {
-                    let mut fill = a.default_fill();
-                    to_native(&element, &mut fill);
-                    fill
-                }
-                _ => vec![0; size],
-            },
+            _ => vec![0; size],
         };
+        // Without a fill value, HDF5 reads zeros inside a dataset; netCDF reads the type's default where an unlimited dimension
+        // is longer than the dataset.
+        let mut beyond = Vec::new();
+        if !matches!(d.fill.value, FillKind::User(_))
+            && d.space.dims() != self.schema.shape(var)
+            && let Some(of) = self.number_of(var)
+        {
+            beyond = of.default_fill();
+            to_native(&element, &mut beyond);
+        }
         let place = self.place(&name, d)?;
-        Ok(VarLayout { name, shape: d.space.dims().to_vec(), element, fill, place })
+        Ok(VarLayout { name, shape: d.space.dims().to_vec(), element, fill, beyond, place })
+    }
+
+    /// The type of the variable's numbers, those of an enum among them.
+    fn number_of(&self, var: VarId) -> Option<Atomic> {
+        match self.schema.var(var).dtype {
+            DType::Atomic(a) => Some(a),
+            DType::User(t) => match self.schema.types[t.0].kind {
+                UserKind::Enum { base, .. } => Some(base),
+                _ => None,
+            },
+            DType::String => None,
+        }
     }
 
     /// Two-byte floats, read as floats.
     fn make_half(&self, var: VarId, widen: Widen) -> Result<VarLayout> {
         let d = &self.datasets[var.0];
         let (name, shape) = (self.schema.var_path(var), d.space.dims().to_vec());
-        let fill = match &d.fill.value {
-            FillKind::User(bytes) if bytes.len() == 2 => widen.widened(bytes)?,
-            _ if shape != self.schema.shape(var) => Atomic::Float.default_fill(),
-            _ => vec![0; 4],
+        let (fill, beyond) = match &d.fill.value {
+            FillKind::User(bytes) if bytes.len() == 2 => (widen.widened(bytes)?, Vec::new()),
+            _ if shape != self.schema.shape(var) => (vec![0; 4], Atomic::Float.default_fill()),
+            _ => (vec![0; 4], Vec::new()),
         };
         let place = half::place(&**self.store(), self.place(&name, d)?, &shape, widen)?;
         let element = Element::atomic(Atomic::Float, Endian::Native);
-        Ok(VarLayout { name, shape, element, fill, place })
+        Ok(VarLayout { name, shape, element, fill, beyond, place })
     }
 
     fn place(&self, name: &str, d: &Dataset) -> Result<Place> {

@@ -247,7 +247,14 @@ impl VarState {
                 index: Arc::clone(table) as Arc<dyn ChunkIndex>,
             },
         };
-        VarLayout { name, shape, element: self.element.clone(), fill: self.pattern.clone(), place }
+        VarLayout {
+            name,
+            shape,
+            element: self.element.clone(),
+            fill: self.pattern.clone(),
+            beyond: Vec::new(),
+            place,
+        }
     }
 }
 
