@@ -142,3 +142,63 @@ def test_split_of_what_would_be_a_list(tmp_path: Path) -> None:
     ncforge("split", path, "-o", tmp_path / "p", "--tiles", "2x1", "--scheme", "roms")
     ncforge("combine", tmp_path / "p.0.nc", "-o", tmp_path / "back.nc", "--no-history")
     ncforge("compare", path, tmp_path / "back.nc")
+
+
+@pytest.mark.parametrize("scheme", ["nemo", "fms"])
+@pytest.mark.parametrize("named", [True, False])
+def test_a_level_as_long_as_a_row_is_not_split(tmp_path: Path, scheme: str, named: bool) -> None:
+    """It was cut together with the rows: the tiles had the diagonal blocks alone, and nothing said so."""
+    path = tmp_path / "whole.nc"
+    values = np.arange(360, dtype="f4").reshape(2, 6, 5, 6)
+    with netCDF4.Dataset(path, "w") as ds:
+        for name, length in (("t", 2), ("z", 6), ("y", 5), ("x", 6)):
+            ds.createDimension(name, length)
+            ds.createVariable(name, "f8", (name,))[:] = range(length)
+        ds.createVariable("v", "f4", ("t", "z", "y", "x"))[:] = values
+        ds.createVariable("mean", "f4", ("t", "z"))[:] = values.mean((2, 3))
+    words = ["--dims", "x,y"] if named else []
+    ncforge("split", path, "-o", tmp_path / "p", "--tiles", "2x2", "--scheme", scheme, *words)
+    ncforge("combine", *sorted(tmp_path.glob("p*")), "-o", tmp_path / "back.nc", "--verify")
+    with netCDF4.Dataset(tmp_path / "back.nc") as back:
+        np.testing.assert_array_equal(back["v"][:].filled(-1), values)
+        np.testing.assert_array_equal(back["mean"][:].filled(-1), values.mean((2, 3)))
+
+
+def test_a_variable_with_two_dimensions_of_one_direction(tmp_path: Path) -> None:
+    path = tmp_path / "whole.nc"
+    with netCDF4.Dataset(path, "w") as ds:
+        for name in ("eta_rho", "xi_rho", "xi_v"):
+            ds.createDimension(name, 6)
+        ds.createVariable("v", "f4", ("eta_rho", "xi_rho"))[:] = 1
+        ds.createVariable("w", "f4", ("eta_rho", "xi_rho", "xi_v"))[:] = 1
+    done = ncforge("split", path, "-o", tmp_path / "p", "--tiles", "2x1", "--scheme", "roms", code=2)
+    assert "`/w` has two dimensions of one direction" in done.stderr
+
+
+def test_a_mask_counts_all_of_its_records(tmp_path: Path) -> None:
+    """Of ice that comes in the second record, three tiles of four were not written."""
+    path = tmp_path / "whole.nc"
+    with netCDF4.Dataset(path, "w") as ds:
+        for name, length in (("t", 2), ("y", 4), ("x", 4)):
+            ds.createDimension(name, length)
+        ice = ds.createVariable("ice", "f4", ("t", "y", "x"))
+        ice[:] = 0
+        ice[0, 0, 0], ice[1, :, 2:] = 1, 5
+    ncforge("split", path, "-o", tmp_path / "p", "--tiles", "2x2", "--dims", "x,y", "--mask", "ice")
+    assert len(sorted(tmp_path.glob("p_*.nc"))) == 3
+
+
+@pytest.mark.parametrize("gone", [0, 1, 2])
+def test_a_missing_last_tile_is_noted_where_no_tile_says_the_length(tmp_path: Path, gone: int) -> None:
+    path = tmp_path / "whole.nc"
+    with netCDF4.Dataset(path, "w") as ds:
+        ds.createDimension("xi_rho", 10)
+        ds.createDimension("eta_rho", 4)
+        ds.createVariable("v", "f4", ("eta_rho", "xi_rho"))[:] = np.arange(40).reshape(4, 10)
+    ncforge("split", path, "-o", tmp_path / "p", "--tiles", "3x1", "--scheme", "roms")
+    tiles = sorted(tmp_path.glob("p*"))
+    tiles.pop(gone)
+    done = ncforge("combine", *tiles, "-o", tmp_path / "back.nc", "--allow-missing")
+    assert ("the last tile is missing, and no tile says how long" in done.stderr) == (gone == 2)
+    with netCDF4.Dataset(tmp_path / "back.nc") as back:
+        assert back["v"].shape == ((4, 6) if gone == 2 else (4, 10))

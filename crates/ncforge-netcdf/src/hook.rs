@@ -132,6 +132,11 @@ fn make_writable(table: *mut Dispatch) -> bool {
     unsafe { libc::mprotect(first as *mut c_void, end - first, libc::PROT_READ | libc::PROT_WRITE) == 0 }
 }
 
+/// Before a file is opened or created by this thread.
+fn no_messages<const L: usize, const T: usize>() {
+    guarded(|| (T == HDF5).then(|| writing::print_no_errors(L)));
+}
+
 unsafe extern "C" fn create<const L: usize, const T: usize>(
     path: *const c_char,
     mode: c_int,
@@ -142,6 +147,7 @@ unsafe extern "C" fn create<const L: usize, const T: usize>(
     table: *const Dispatch,
     ncid: c_int,
 ) -> c_int {
+    no_messages::<L, T>();
     // SAFETY: netCDF-C's function with netCDF-C's arguments.
     let code = unsafe { (original(L, T).create)(path, mode, initial, basepe, hint, parameters, table, ncid) };
     if code == NOERR && !path.is_null() {
@@ -177,6 +183,7 @@ unsafe extern "C" fn open<const L: usize, const T: usize>(
         let writers = writers::writers_of(L, identity.file);
         writers.into_iter().for_each(|writer| writing::open_again(L, writer, mode & abi::WRITE != 0));
     }
+    no_messages::<L, T>();
     // SAFETY: netCDF-C's function with netCDF-C's arguments.
     let code = unsafe { (original(L, T).open)(path, mode, basepe, hint, parameters, table, ncid) };
     if code != NOERR {

@@ -128,6 +128,24 @@ fn install_in<const L: usize>(path: &str) -> Result<(), &'static str> {
     Ok(())
 }
 
+thread_local! {
+    /// The libraries for which HDF5 prints nothing in this thread, one bit each.
+    static SILENT: Cell<u8> = const { Cell::new(0) };
+}
+
+/// A thread is about to open or create a file. The initialisation of netCDF-C, which ncforge calls from the thread that loads it,
+/// turns off HDF5's own messages for that thread alone; without ncforge it is the first that opens a file, which may be another.
+pub(crate) fn print_no_errors(library: usize) {
+    let (Some(hdf5), Some(bit)) = (HDF5[library].get(), 1u8.checked_shl(library as u32)) else { return };
+    // Of a thread that ends nothing is to be known.
+    let _ = SILENT.try_with(|silent| {
+        if silent.get() & bit == 0 {
+            hdf5.print_no_errors();
+            silent.set(silent.get() | bit);
+        }
+    });
+}
+
 /// A file was opened for writing, by nobody else in this process; `shared`: it has it open for reading.
 pub(crate) fn begin(library: usize, ncid: c_int, path: PathBuf, shared: bool) {
     let Some(hdf5) = HDF5[library].get() else { return };
