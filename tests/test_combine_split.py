@@ -172,7 +172,7 @@ def test_a_variable_with_two_dimensions_of_one_direction(tmp_path: Path) -> None
         ds.createVariable("v", "f4", ("eta_rho", "xi_rho"))[:] = 1
         ds.createVariable("w", "f4", ("eta_rho", "xi_rho", "xi_v"))[:] = 1
     done = ncforge("split", path, "-o", tmp_path / "p", "--tiles", "2x1", "--scheme", "roms", code=2)
-    assert "`/w` has two dimensions of one direction" in done.stderr
+    assert "`w` has two dimensions of one direction" in done.stderr
 
 
 def test_a_mask_counts_all_of_its_records(tmp_path: Path) -> None:
