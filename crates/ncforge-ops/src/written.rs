@@ -68,6 +68,36 @@ pub(super) fn is_complete(source: &dyn Source, var: VarId, shape: &[u64]) -> Res
 /// A box is looked through for chunks that the source never stored only if it has at most so many.
 const MOST_PROBES: u64 = 1 << 22;
 
+/// The source's chunks that a box touches, if it has any and they are not too many.
+fn touched(source: &dyn Source, var: VarId, shape: &[u64], slab: &Hyperslab) -> Result<Option<Touched>> {
+    let layout = source.layout(var)?;
+    let Place::Chunked { chunk, .. } = &layout.place else { return Ok(None) };
+    let grid = ChunkGrid::new(shape, chunk);
+    let ranges = grid.touched(slab);
+    Ok((number_of(&ranges) <= MOST_PROBES).then_some(Touched { grid, ranges }))
+}
+
+/// Chunks of a grid.
+struct Touched {
+    grid: ChunkGrid,
+    ranges: Vec<Range<u64>>,
+}
+
+fn number_of(ranges: &[Range<u64>]) -> u64 {
+    ranges.iter().fold(1u64, |n, r| n.saturating_mul(r.end - r.start))
+}
+
+/// Whether the source stores no chunk inside a box, as far as that is worth to be asked for.
+pub(super) fn is_empty(source: &dyn Source, var: VarId, shape: &[u64], slab: &Hyperslab) -> Result<bool> {
+    let Some(touched) = touched(source, var, shape, slab)? else { return Ok(false) };
+    for at in coordinates(&touched.ranges) {
+        if source.is_stored(var, &at)? {
+            return Ok(false);
+        }
+    }
+    Ok(true)
+}
+
 /// The chunks of `grid` in a box of whole ones that hold anything of the source's, in row-major order. `None`: all of them,
 /// or more than are worth to be asked for.
 pub(super) fn chunks_in(
@@ -76,17 +106,13 @@ pub(super) fn chunks_in(
     grid: &ChunkGrid,
     slab: &Hyperslab,
 ) -> Result<Option<BTreeSet<Vec<u64>>>> {
-    let layout = source.layout(var)?;
-    let Place::Chunked { chunk, .. } = &layout.place else { return Ok(None) };
-    let stored = ChunkGrid::new(&grid.shape, chunk);
-    let touched = stored.touched(slab);
-    if touched.iter().fold(1u64, |n, r| n.saturating_mul(r.end - r.start)) > MOST_PROBES {
+    let Some(Touched { grid: stored, ranges }) = touched(source, var, &grid.shape, slab)? else {
         return Ok(None);
-    }
+    };
     let within = grid.touched(slab);
-    let all = within.iter().fold(1u64, |n, r| n.saturating_mul(r.end - r.start));
+    let all = number_of(&within);
     let mut chunks = BTreeSet::new();
-    for at in coordinates(&touched) {
+    for at in coordinates(&ranges) {
         if !source.is_stored(var, &at)? {
             continue;
         }
@@ -115,7 +141,7 @@ pub(super) fn clusters(chunks: Vec<Vec<u64>>) -> Vec<Vec<Range<u64>>> {
             }
         }
         let len = |r: &Range<u64>| r.end - r.start;
-        if around.iter().map(len).fold(1u64, u64::saturating_mul) == chunks.len() as u64 {
+        if number_of(&around) == chunks.len() as u64 {
             found.push(around);
             continue;
         }

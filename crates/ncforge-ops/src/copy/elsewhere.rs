@@ -228,7 +228,7 @@ impl Encoder {
         let parts = groups(&*self.source, plan, work, id.step, self.group_bytes)?;
         let slab = parts.get(id.group as usize).ok_or_else(unknown)?;
         let grid = chunk_grid(plan, work).ok_or_else(unknown)?;
-        if is_unwritten(&*self.source, work, &grid, id.step)? {
+        if is_unwritten(&*self.source, work, id.step)? {
             return Ok(Vec::new());
         }
         let mut bytes = Buffer::zeroed((slab.len() * work.element) as usize);
@@ -269,12 +269,9 @@ impl Encoder {
 }
 
 /// Whether nothing of a box need be written.
-pub(super) fn is_unwritten(source: &dyn Source, work: &VarWork, grid: &ChunkGrid, step: u64) -> Result<bool> {
-    if !work.sparse {
-        return Ok(false);
-    }
-    let chunks = written::chunks_in(source, work.moved.from, grid, &work.walk.box_at(step))?;
-    Ok(chunks.is_some_and(|chunks| chunks.is_empty()))
+pub(super) fn is_unwritten(source: &dyn Source, work: &VarWork, step: u64) -> Result<bool> {
+    Ok(work.sparse
+        && written::is_empty(source, work.moved.from, &work.walk.grid.shape, &work.walk.box_at(step))?)
 }
 
 /// A schema with one variable of a given shape, stored as it is in `schema`.

@@ -326,7 +326,7 @@ impl Run<'_> {
         let plan = self.task.plan;
         let work = &plan.work[var];
         let Some(grid) = chunk_grid(plan, work) else { return Ok(()) };
-        if elsewhere::is_unwritten(self.task.source, work, &grid, step)? {
+        if elsewhere::is_unwritten(self.task.source, work, step)? {
             return Ok(());
         }
         let parts = elsewhere::groups(self.task.source, plan, work, step, from.group_bytes())?;
