@@ -34,7 +34,7 @@ class Group(GroupTools, GroupTypes):
     __module__ = "ncforge.dataset"
 
     def __init__(self, parent: Group, name: str) -> None:
-        if name not in parent.groups:
+        if not name.isascii() and name not in parent.groups:
             name = normalized(name)
         ident = parent._changing().def_group(parent._group_id, name)
         self._fill(parent._core, parent._types, parent._contents, parent, ident, name)

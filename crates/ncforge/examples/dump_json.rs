@@ -149,7 +149,8 @@ fn read_plainly(file: &dyn Container, v: VarId) -> Result<Json> {
 fn stored(file: &dyn Container, layout: &VarLayout, shape: &[u64]) -> Result<Vec<u8>> {
     let size = layout.element.size;
     let count = shape.iter().product::<u64>() as usize;
-    let mut out = layout.fill.repeat(count);
+    let beyond = if layout.beyond.is_empty() { &layout.fill } else { &layout.beyond };
+    let mut out = beyond.repeat(count);
     let mut put = |at: &[u64], one: &[u8]| {
         if at.iter().zip(shape).all(|(i, n)| i < n) {
             let i = at.iter().zip(shape).fold(0, |a, (&i, &n)| a * n + i) as usize;
@@ -157,6 +158,7 @@ fn stored(file: &dyn Container, layout: &VarLayout, shape: &[u64]) -> Result<Vec
         }
     };
     let all: Vec<_> = layout.shape.iter().map(|&n| 0..n).collect();
+    coordinates(&all).for_each(|at| put(&at, &layout.fill));
     let linear = match &layout.place {
         Place::Nowhere => None,
         Place::Inline(bytes) => Some(bytes.to_vec()),

@@ -123,6 +123,11 @@ pub(crate) fn plan_with(
     })
 }
 
+/// Whether it is known how what was never written reads. Of tiles that read otherwise than what lies between them it is not.
+fn has_fill(layout: &VarLayout) -> bool {
+    layout.fill.len() == layout.element.size
+}
+
 /// Leaves variables without a fill value where the source has zeros for what was not written, and no `_FillValue` says so
 /// (`h5py`'s `fillvalue=0`): the type's default would have to be replaced by zeros in each chunk that the source lacks.
 fn fill_with_zeros(schema: &mut Schema, source: &dyn Source, vars: &[Moved]) -> Result<()> {
@@ -134,7 +139,8 @@ fn fill_with_zeros(schema: &mut Schema, source: &dyn Source, vars: &[Moved]) -> 
         if var.attr("_FillValue").is_some() || schema.fixed_size(var.dtype).is_none() {
             continue;
         }
-        if native_fill(&*source.layout(moved.from)?).iter().all(|&b| b == 0) {
+        let layout = source.layout(moved.from)?;
+        if has_fill(&layout) && layout.fill.iter().all(|&b| b == 0) {
             schema.vars[moved.to.0].fill = Fill::None;
         }
     }
@@ -243,7 +249,7 @@ impl Planner<'_> {
         // The output has no values beyond its end.
         let is_short = layout.shape != self.schema.shape(self.moved.to);
         let same = fill == Some(native_fill(layout)) && (!is_short || fill == Some(native_beyond(layout)));
-        Ok(stays && same && self.source.has_chunks(self.moved.from))
+        Ok(stays && same && has_fill(layout) && self.source.has_chunks(self.moved.from))
     }
 
     fn route(&self, layout: &VarLayout, heap: bool, sparse: bool) -> Route {

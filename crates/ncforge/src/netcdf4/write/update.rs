@@ -320,17 +320,19 @@ fn state(
         PlaceState::Chunked { chunk, table, .. } => table.read().count() < ChunkGrid::new(shape, chunk).len(),
         _ => false,
     };
+    // What lies beyond the end, if anything does: with that, chunks are filled.
+    let pattern = if layout.beyond.is_empty() { &layout.fill } else { &layout.beyond };
     let loses_zeros = stays
         && *shape != schema.shape(id)
         && !shape.contains(&0)
         && unwritten
-        && layout.fill.iter().any(|&b| b != 0);
+        && pattern.iter().any(|&b| b != 0);
     let found = FoundSpace { dims: shape.clone(), max: dataset.space.max().to_vec(), stays, loses_zeros };
     Ok(Ok(VarState {
         stored: dataset.datatype.clone(),
         element: layout.element.clone(),
         fill: dataset.fill.clone(),
-        pattern: layout.fill.clone(),
+        pattern: pattern.clone(),
         place,
         found: Some(found),
     }))
