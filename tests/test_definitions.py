@@ -334,7 +334,8 @@ def test_thousands_of_definitions_take_no_time(tmp_path: Path) -> None:
                 ds.createVariable(f"v{i}", "f4", ("x",))
             return time.perf_counter() - began
 
-    assert seconds(5000) < 10 * max(seconds(1000), 0.05)
+    # Five times as many take five times as long, or 25 times. Other programs may slow one of the tries down, not all of them.
+    assert any(seconds(5000) < 10 * max(seconds(1000), 0.05) for _ in range(10))
 
 
 # Filters that can only be undone.
