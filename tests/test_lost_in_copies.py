@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
+import subprocess
 from pathlib import Path
+from typing import Any
 
 import h5py
 import netCDF4
@@ -235,6 +237,18 @@ def test_what_was_never_written_takes_no_space(tmp_path: Path, fill: str, chunks
         for i in (5, 6, 77):
             np.testing.assert_array_equal(a["v"][i].filled(-1), b["v"][i].filled(-1))
     run("compare", source, out)
+
+
+@pytest.mark.parametrize("form", ["NETCDF3_CLASSIC", "NETCDF4"])
+def test_characters_stay_filled(tmp_path: Path, form: Any) -> None:
+    """Their default fill value is zero: such variables do not become ones that are not filled."""
+    with netCDF4.Dataset(tmp_path / "c.nc", "w", format=form) as ds:
+        ds.createDimension("n", 4)
+        ds.createVariable("c", "S1", ("n",))[:2] = b"ab"
+        ds.createVariable("i", "i4", ("n",))[:2] = 1
+    run("copy", tmp_path / "c.nc", tmp_path / "out.nc", "--format", "netcdf4")
+    header = subprocess.run(["ncdump", "-hs", tmp_path / "out.nc"], capture_output=True, text=True, check=True).stdout
+    assert "char c(n)" in header and "_NoFill" not in header
 
 
 def test_a_pipe_is_not_a_file(tmp_path: Path) -> None:

@@ -41,6 +41,8 @@ def test_a_file_is_not_computed_from_itself(
         ValueError, match=r"`v` would be computed from `.*v\.nc` while this file is written: call `\.load\(\)`"
     ):
         ncforge.to_netcdf(new, path, **options, **how)
+    with pytest.raises(ValueError, match="would be computed from"):
+        ncforge.to_netcdf(dask.optimize(new)[0], path, **options, **how)
     with netCDF4.Dataset(path) as nc:
         np.testing.assert_array_equal(nc["v"][:], values)
     loaded = new.compute()
@@ -151,18 +153,3 @@ def test_identical_files_are_asked_for(tmp_path: Path) -> None:
     for how in ways:
         with pytest.raises(ValueError, match="attributes not equal"):
             ncforge.open_mfdataset(paths, compat="identical", **how)
-
-
-def test_a_delayed_write_that_failed_locks_nothing(tmp_path: Path) -> None:
-    def fails(block: Any) -> Any:
-        raise RuntimeError("the model failed")
-
-    good = xr.Dataset({"v": ("x", np.arange(10.0))}).chunk(x=5)
-    bad = good.assign(w=good.v.copy(data=good.v.data.map_blocks(fails, dtype="f8", meta=np.zeros(0))))
-    later = ncforge.to_netcdf(bad, tmp_path / "v.nc", compute=False)
-    with pytest.raises(RuntimeError, match="the model failed"), dask.config.set(scheduler="threads"):
-        later.compute()
-    del later
-    ncforge.to_netcdf(good, tmp_path / "v.nc")
-    with netCDF4.Dataset(tmp_path / "v.nc") as nc:
-        assert nc["v"][:].tolist() == list(range(10))

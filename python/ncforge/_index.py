@@ -114,7 +114,7 @@ def select_for_writing(
     record are written to the first one only. A single value is written to all.
     """
     items = expand(key, shape, name, unlimited)
-    data_shape = _aligned(items, shape, unlimited, data_shape)
+    data_shape = _aligned(items, shape, unlimited, data_shape, name)
     if not any(isinstance(item, np.ndarray) for item in items):
         selection = _select(items, shape, unlimited, data_shape, name)
         yield selection, None, selection.shape, data_shape
@@ -135,7 +135,7 @@ def select_for_writing(
 
 
 def _aligned(
-    items: list[Item], shape: tuple[int, ...], unlimited: list[bool], data_shape: tuple[int, ...]
+    items: list[Item], shape: tuple[int, ...], unlimited: list[bool], data_shape: tuple[int, ...], name: str
 ) -> tuple[int, ...]:
     """The shape of data with their axes of length 1 where the selection has them: as in netCDF4-python, a row of n values
     fits n rows of one value. Data that fit as they are, or in no way, keep their shape."""
@@ -148,7 +148,7 @@ def _aligned(
             lengths.append(len(item))
         elif isinstance(item, slice):
             is_open = grows and item.stop is None and (item.step is None or item.step > 0)
-            lengths.append(None if is_open else _range(item, n, grows, None, "")[1])
+            lengths.append(None if is_open else _range(item, n, grows, None, name)[1])
     # As in netCDF4-python, axes of length 1 before the selection's own say nothing.
     while len(data_shape) > len(lengths) and data_shape[0] == 1:
         data_shape = data_shape[1:]

@@ -137,7 +137,7 @@ thread_local! {
 /// turns off HDF5's own messages for that thread alone; without ncforge it is the first that opens a file, which may be another.
 pub(crate) fn print_no_errors(library: usize) {
     let (Some(hdf5), Some(bit)) = (HDF5[library].get(), 1u8.checked_shl(library as u32)) else { return };
-    // Of a thread that ends nothing is to be known.
+    // A thread that is ending has no flags any more.
     let _ = SILENT.try_with(|silent| {
         if silent.get() & bit == 0 {
             hdf5.print_no_errors();

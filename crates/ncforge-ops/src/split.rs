@@ -31,7 +31,6 @@ use crate::copy::{Lasting, copy_of, engine_below, give_up};
 use crate::intact::check_whole;
 use crate::progress::{Progress, check_stop};
 use ncforge::model::{Atomic, DType, DimId, Number};
-use ncforge::raw::coordinates;
 use ncforge::{Dataset, Engine, Error, Hyperslab, Result};
 
 use self::describe::{One, describe};
@@ -183,20 +182,22 @@ fn kept_tiles(source: &Dataset, families: &Families, options: &SplitOptions) -> 
         .collect();
     // Every record and level: ice that comes later, or water below the surface, is something.
     let shape = schema.shape(v);
-    let others: Vec<_> =
-        (0..shape.len()).map(|d| 0..if [px, py].contains(&d) { 1 } else { shape[d] }).collect();
+    let others: Vec<usize> = (0..shape.len()).filter(|d| ![px, py].contains(d)).collect();
+    let records = others.first().map_or(1, |&d| shape[d]);
     let mut kept = Vec::with_capacity(all);
     for j in 0..ny {
         for i in 0..nx {
-            let mut slab = Hyperslab::new(&vec![0; var.dims.len()], &vec![1; var.dims.len()]);
+            let mut slab = Hyperslab::all(&shape);
             for (at, family, tiles, axis) in [(i, &families.x, nx, px), (j, &families.y, ny, py)] {
                 let (from, to) = family.cut(schema.dim(family.main()).len, at, tiles);
                 slab.start[axis] = from;
                 slab.count[axis] = to - from;
             }
             kept.push(false);
-            for map in coordinates(&others) {
-                (0..var.dims.len()).filter(|d| ![px, py].contains(d)).for_each(|d| slab.start[d] = map[d]);
+            for record in 0..records {
+                if let Some(&d) = others.first() {
+                    (slab.start[d], slab.count[d]) = (record, 1);
+                }
                 let values = source.read(v, &slab)?;
                 let mut each = values.bytes().unwrap_or(&[]).chunks_exact(kind.size());
                 if each.any(|b| is_set(kind, b) && !missing.iter().any(|m| m == b)) {

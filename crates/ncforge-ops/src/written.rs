@@ -28,16 +28,13 @@ pub(super) fn boxes(source: &dyn Source, var: VarId, walk: &Walk) -> Result<Opti
         _ => return Ok(None),
     };
     let grid = ChunkGrid::new(&walk.grid.shape, chunk);
-    let counts = grid.counts();
-    // Chunks behind the end are those of a dimension that became shorter: no value is in them.
-    let is_inside = |at: &[u64]| at.len() == chunk.len() && at.iter().zip(&counts).all(|(a, n)| a < n);
-    let mut stored = 0u64;
-    if !source.each_stored(var, &mut |at| stored += u64::from(is_inside(at)))? || stored > grid.len() / 2 {
+    if number_stored(source, var, &grid)?.is_none_or(|stored| stored > grid.len() / 2) {
         return Ok(None);
     }
+    let counts = grid.counts();
     let mut boxes = BTreeSet::new();
     source.each_stored(var, &mut |at| {
-        if is_inside(at) {
+        if is_inside(at, &counts) {
             let (start, count) = grid.region(at);
             let touched = walk.grid.touched(&Hyperslab::new(&start, &count));
             boxes.extend(coordinates(&touched).map(|at| walk.grid.linear(&at)));
@@ -57,12 +54,20 @@ pub(super) fn is_complete(source: &dyn Source, var: VarId, shape: &[u64]) -> Res
     let layout = source.layout(var)?;
     let Place::Chunked { chunk, .. } = &layout.place else { return Ok(false) };
     let grid = ChunkGrid::new(shape, chunk);
+    Ok(number_stored(source, var, &grid)?.is_some_and(|stored| stored >= grid.len()))
+}
+
+/// How many chunks of a grid a source stored, if it knows them by heart.
+fn number_stored(source: &dyn Source, var: VarId, grid: &ChunkGrid) -> Result<Option<u64>> {
     let counts = grid.counts();
     let mut stored = 0u64;
-    let known = source.each_stored(var, &mut |at| {
-        stored += u64::from(at.iter().zip(&counts).all(|(a, n)| a < n));
-    })?;
-    Ok(known && stored >= grid.len())
+    let known = source.each_stored(var, &mut |at| stored += u64::from(is_inside(at, &counts)))?;
+    Ok(known.then_some(stored))
+}
+
+/// Chunks behind the end are those of a dimension that became shorter: no value is in them.
+fn is_inside(at: &[u64], counts: &[u64]) -> bool {
+    at.len() == counts.len() && at.iter().zip(counts).all(|(a, n)| a < n)
 }
 
 /// A box is looked through for chunks that the source never stored only if it has at most so many.

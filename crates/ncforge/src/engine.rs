@@ -63,7 +63,7 @@ use crate::model::{Values, VarId};
 use crate::select::{Hyperslab, Picks};
 use crate::store::ReadStore;
 
-pub use fill::{native_beyond, native_fill};
+pub use fill::native_fill;
 pub use options::{EngineOptions, parse_size};
 pub use parts::{Part, Region, Rows, overlap};
 pub use stats::EngineStats;

@@ -23,8 +23,9 @@ _BATCH = 256 << 20
 
 def reads_from(source: Any, path: str) -> bool:
     """Whether the blocks of a Dask array are read from this file when they are computed."""
-    layers = getattr(source.dask, "layers", None)
-    parts = [source.dask] if layers is None else layers.values()
+    graph = getattr(source, "dask", {})
+    layers = getattr(graph, "layers", None)
+    parts = [graph] if layers is None else layers.values()
     return any(_is_of(value, path) for part in parts for value in _literals(part))
 
 
@@ -37,6 +38,8 @@ def _literals(part: Any) -> Iterable[Any]:
 def _is_of(value: Any, path: str) -> bool:
     while not isinstance(value, NcforgeArray | ManyArray):
         parts = getattr(value, "args", value)
+        if isinstance(parts, dict):
+            parts = list(parts.values())
         if isinstance(parts, list | tuple):
             return any(_is_of(part, path) for part in parts)
         # Dask's nodes of data, and xarray's wrappers of lazy arrays.

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import gc
 import io
 import os
 from collections.abc import Callable, Hashable, Iterable, Mapping
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -21,7 +19,7 @@ from ncforge._xarray.choosing import Choosing
 from ncforge._xarray.chunks import size_of
 from ncforge._xarray.dask import Writes, reads_from
 from ncforge._xarray.writing import WritingStore
-from ncforge.errors import InvalidError, LockedError, UnsupportedCallError
+from ncforge.errors import InvalidError, UnsupportedCallError
 
 Progress = Callable[[str, int, int], object]
 
@@ -81,8 +79,7 @@ def to_netcdf(
         grows = {append_dim} if append_dim is not None else set(region) if isinstance(region, Mapping) else None
         _check_sources(nodes, target, grows)
     writes = Writes(progress)
-    begin = partial(
-        WritingStore.open,
+    store = WritingStore.open(
         target,
         mode=mode,
         format=format.upper() if format else None,
@@ -92,12 +89,6 @@ def to_netcdf(
         choosing=chosen,
         auto_complex=auto_complex,
     )
-    try:
-        store = begin()
-    except LockedError:
-        # By this process, perhaps: an earlier write with compute=False whose computation failed is closed when it is collected.
-        gc.collect()
-        store = begin()
     try:
         below = store if group is None else store.get_child_store(group)
         if isinstance(data, xr.DataTree):

@@ -30,7 +30,7 @@ use crate::rates;
 use crate::source::{Source, VarGroup};
 use ncforge::codec::quantize::Quantize;
 use ncforge::model::{Fill, Filter, Schema, Storage, VarId, element_of};
-use ncforge::raw::{Place, VarLayout, native_beyond, native_fill};
+use ncforge::raw::{Place, VarLayout, native_fill};
 use ncforge::{Dataset, Engine, Result};
 
 /// Boxes of this size keep every thread busy and memory warm; larger ones are taken only where they save work.
@@ -140,7 +140,10 @@ fn fill_with_zeros(schema: &mut Schema, source: &dyn Source, vars: &[Moved]) -> 
             continue;
         }
         let layout = source.layout(moved.from)?;
-        if has_fill(&layout) && layout.fill.iter().all(|&b| b == 0) {
+        let is_zero = |fill: &[u8]| fill.iter().all(|&b| b == 0);
+        // Of characters the default is zero.
+        let differs = schema.default_fill(var.dtype).is_some_and(|default| !is_zero(&default));
+        if differs && has_fill(&layout) && is_zero(&layout.fill) {
             schema.vars[moved.to.0].fill = Fill::None;
         }
     }
@@ -247,8 +250,7 @@ impl Planner<'_> {
             None => self.schema.default_fill(var.dtype),
         };
         // The output has no values beyond its end.
-        let is_short = layout.shape != self.schema.shape(self.moved.to);
-        let same = fill == Some(native_fill(layout)) && (!is_short || fill == Some(native_beyond(layout)));
+        let same = fill == Some(native_fill(layout)) && layout.beyond.is_empty();
         Ok(stays && same && has_fill(layout) && self.source.has_chunks(self.moved.from))
     }
 

@@ -212,12 +212,13 @@ impl Run<'_> {
         // The output needs what was not written as well, unless it reads the same without.
         let shape = &work.walk.grid.shape;
         let by_chunks = matches!(work.route, Route::Boxes | Route::Raw | Route::Spill(_));
-        let sparse =
-            work.sparse && by_chunks && !written::is_complete(self.task.source, work.moved.from, shape)?;
-        let written = match sparse {
+        let written = match work.sparse && by_chunks {
             true => written::boxes(self.task.source, work.moved.from, &work.walk)?,
             false => None,
         };
+        let sparse = work.sparse
+            && work.route != Route::Raw
+            && (written.is_some() || !written::is_complete(self.task.source, work.moved.from, shape)?);
         let spill = match &work.route {
             Route::Spill(bands) if written.is_none() && self.has_room(work) => Some(Spill::fill(
                 self.task.source,

@@ -16,7 +16,7 @@ pub fn native_fill(layout: &VarLayout) -> Vec<u8> {
 }
 
 /// The same of what lies beyond the extents that the file holds.
-pub fn native_beyond(layout: &VarLayout) -> Vec<u8> {
+fn native_beyond(layout: &VarLayout) -> Vec<u8> {
     native(if layout.beyond.is_empty() { &layout.fill } else { &layout.beyond }, layout)
 }
 

@@ -247,14 +247,14 @@ impl VarState {
                 index: Arc::clone(table) as Arc<dyn ChunkIndex>,
             },
         };
-        VarLayout {
-            name,
-            shape,
-            element: self.element.clone(),
-            fill: self.pattern.clone(),
-            beyond: Vec::new(),
-            place,
+        let (mut fill, mut beyond) = (self.pattern.clone(), Vec::new());
+        let mut shape = shape;
+        if let Some(found) = self.found.as_ref().filter(|f| f.loses_zeros) {
+            // Nothing is written to it; it reads as when it is only read.
+            shape.clone_from(&found.dims);
+            beyond = std::mem::replace(&mut fill, vec![0; self.pattern.len()]);
         }
+        VarLayout { name, shape, element: self.element.clone(), fill, beyond, place }
     }
 }
 
