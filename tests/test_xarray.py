@@ -405,7 +405,15 @@ def test_guessing(tmp_path: Path) -> None:
     with open(tmp_path / "CDF.txt", "rb") as file:
         assert guess(file)
         assert file.tell() == 0
+    with ncforge.Dataset(tmp_path / "plain.nc", "w", format="NETCDF3_CLASSIC") as ds:
+        ds.createVariable("v", "f4")[...] = 2
+    ncforge.zip(tmp_path / "plain.nc", tmp_path / "small.ncz")
+    with xr.open_dataset(tmp_path / "small.ncz") as opened:
+        assert float(opened["v"]) == 2
     yes = [
+        tmp_path / "small.ncz",
+        (tmp_path / "small.ncz").read_bytes(),
+        tmp_path / "absent.ncz",
         tmp_path / "user.block",
         str(tmp_path / "CDF.txt"),
         tmp_path / "absent.nc",

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from ncforge._core import File
 from ncforge._masking import Rules, Switches
+from ncforge._missing import not_found
 from ncforge._values import TypeName
 from ncforge.variable import Variable
 
@@ -134,8 +135,12 @@ class Variables(Mapping[str, Variable]):
         if facts is None:
             # An error that says so if it exists, but is damaged or not supported.
             self._group._core.explain(f"{self._group.path.rstrip('/')}/{name}")
-            raise KeyError(name)
+            raise not_found("variable", name, f" in `{self._group.path}`", self._facts)
         return self._group._variable(facts[0], name, facts[1], facts[2])
+
+    def get(self, name: str, default: Any = None) -> Any:
+        """A variable, or the default."""
+        return self[name] if name in self._facts else default
 
     def values(self) -> ValuesView[Variable]:
         """The variables, in the order of the file."""

@@ -26,7 +26,7 @@ def assign(variable: Variable, key: Any, value: Any) -> None:
             value = _of_user_type(variable, value, how)
         elif kind == "S1":
             value = _characters(variable, value, how)
-        elif kind != "str" and not isinstance(value, str | bytes):
+        elif kind != "str":
             value = variable._rules.take(value, how)
         variable._put(key, value, truncate=True)
 
@@ -38,21 +38,22 @@ def put(variable: Variable, key: Any, value: Any, truncate: bool) -> None:
     unlimited = [dims[d][2] for d in variable._dims]
     heap = types.is_heap(kind)
     data = _objects(types, kind, value) if heap else exact(value, types.dtype(kind), truncate)
-    for s, part, shape, aligned in select_for_writing(key, variable.shape, unlimited, data.shape, variable._name):
-        core = variable._changing()
+    to = select_for_writing(key, variable.shape, unlimited, data.shape, variable._name)
+    core = variable._changing()
+    try:
+        full = np.broadcast_to(data.reshape(to.given), to.shape)
+    except ValueError:
+        raise UnfitError(f"shape {data.shape} cannot be broadcast to the selection's, {to.shape}") from None
+    for s, part in to.parts:
         if 0 in s.count:
             continue
-        try:
-            full = np.broadcast_to(data.reshape(aligned), shape)
-        except ValueError:
-            raise UnfitError(f"shape {data.shape} cannot be broadcast to the selection's, {shape}") from None
-        full = (full if part is None else full[part]).reshape(s.count)
+        some = full[part].reshape(s.count)
         if any(s.flipped):
-            full = full[s.flips()]
+            some = some[s.flips()]
         if heap:
-            core.write_heap(ident, s.start, s.count, s.stride, types.plain(kind, full))
+            core.write_heap(ident, s.start, s.count, s.stride, types.plain(kind, some))
         else:
-            flat = np.ascontiguousarray(full).reshape(-1).view(np.uint8)
+            flat = np.ascontiguousarray(some).reshape(-1).view(np.uint8)
             core.write_fixed(ident, s.start, s.count, s.stride, flat)
 
 

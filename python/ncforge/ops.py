@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, overload
 from ncforge import _core
 from ncforge._options import given
 from ncforge._progress import Progress, reporter
-from ncforge._reports import Path, identity, only
+from ncforge._reports import Path, comparison_html, copy_html, identity, only
 from ncforge._splitting import ChunkChoice, SplitReport, split, tune_chunks
 from ncforge._zipping import Problem, VerifyReport, ZipReport, compact, unzip, verify, zip
 from ncforge.errors import NcforgeError
@@ -99,6 +99,9 @@ class CopyReport:
         verified = ", verified" if self.verified else ""
         first = f"{self.input} -> {self.output}: {sizes}, {self.variables} variables, {self.seconds:.3g} s{verified}"
         return "\n".join([first, *(f"note: {note}" for note in self.notes)])
+
+    def _repr_html_(self) -> str:
+        return copy_html(self)
 
 
 @dataclass(frozen=True)
@@ -188,6 +191,9 @@ class Comparison:
     def __str__(self) -> str:
         lines = [f"not compared: {what}" for what in self.not_compared] + [f"note: {note}" for note in self.notes]
         return "\n".join(["the same"] * self.same + [*map(str, self.differences), *lines])
+
+    def _repr_html_(self) -> str:
+        return comparison_html(self)
 
 
 @dataclass(frozen=True)

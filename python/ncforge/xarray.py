@@ -30,7 +30,8 @@ _UNSET: Any = object()
 
 _CLASSIC = (b"CDF\x01", b"CDF\x02", b"CDF\x05")
 _HDF5 = b"\x89HDF\r\n\x1a\n"
-_EXTENSIONS = (".nc", ".nc4", ".cdf", ".nc3", ".nc5", ".netcdf")
+_ZIPPED = b"\x89NCZ\r\n\x1a\n"
+_EXTENSIONS = (".nc", ".nc4", ".cdf", ".nc3", ".nc5", ".netcdf", ".ncz")
 
 
 def _is_netcdf(source: Any) -> bool:
@@ -55,7 +56,7 @@ def _is_netcdf(source: Any) -> bool:
 
 
 def _begins(magic: bytes) -> bool:
-    return magic == _HDF5 or magic[:4] in _CLASSIC
+    return magic in (_HDF5, _ZIPPED) or magic[:4] in _CLASSIC
 
 
 def _user_blocks(end: int) -> list[int]:
@@ -68,7 +69,7 @@ def _user_blocks(end: int) -> list[int]:
 
 
 class NcforgeBackendEntrypoint(BackendEntrypoint):
-    """The engine "ncforge": classic netCDF and netCDF-4 files, bytes, and file objects.
+    """The engine "ncforge": classic netCDF and netCDF-4 files, zipped ones, bytes, and file objects.
 
     Reading takes no lock. Elements selected with arrays of indices are extracted while chunks are decoded, each chunk once.
     Lazy arrays can be pickled; a file that was changed in the meantime is detected.

@@ -23,7 +23,7 @@ use crate::remote::remote_options;
 use crate::state::{Shared, State};
 use crate::store::{BytesStore, ObjectStore, RangesStore};
 use crate::unpacking::{self, Rules, UnpackedArrays};
-use crate::values::{checked, from_python, to_python_values, types_only, variable};
+use crate::values::{checked, from_python, row_type, to_objects, types_only, variable};
 
 type Dims = Vec<u64>;
 
@@ -385,7 +385,7 @@ impl File {
         unpacking::to_arrays(py, unpacked)
     }
 
-    /// Reads strings, ragged rows and compounds of them, as a list.
+    /// Reads strings and ragged rows of numbers as an array of objects; other rows, and compounds of them, as a list.
     fn read_heap<'py>(
         &self,
         py: Python<'py>,
@@ -395,7 +395,7 @@ impl File {
         stride: Dims,
     ) -> PyResult<Bound<'py, PyAny>> {
         let values = outside(py, || self.state.read_values(VarId(var), &Hyperslab { start, count, stride }))?;
-        to_python_values(py, &values)
+        to_objects(py, self.look(py, |s| row_type(s, var))?, &values)
     }
 
     /// Reads picked positions of a variable of fixed size into the bytes of an array.
@@ -410,7 +410,7 @@ impl File {
         outside(py, || self.state.read_picks_bytes(VarId(var), &picks?, out))
     }
 
-    /// Reads picked strings, ragged rows and compounds of them, as a list.
+    /// Reads picked values as `read_heap` does.
     fn read_picks_heap<'py>(
         &self,
         py: Python<'py>,
@@ -419,7 +419,7 @@ impl File {
     ) -> PyResult<Bound<'py, PyAny>> {
         let picks = picks::of(&axes)?;
         let values = outside(py, || self.state.read_picks(VarId(var), &picks?))?;
-        to_python_values(py, &values)
+        to_objects(py, self.look(py, |s| row_type(s, var))?, &values)
     }
 
     /// Where the stored chunks of a variable lie: grid coordinates, byte offset, stored bytes, and the mask of

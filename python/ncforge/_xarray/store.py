@@ -17,12 +17,15 @@ from ncforge._contents import by_group
 from ncforge._core import File
 from ncforge._filters import described
 from ncforge._handle import Handle, handle_of
-from ncforge._values import TypeName, Types, plain_attributes
+from ncforge._values import NUMBERS, TypeName, Types, plain_attributes
 from ncforge._xarray.array import ComplexArray, NcforgeArray
 from ncforge._xarray.chunks import Preferred, preferred
 from ncforge.errors import UnsupportedError
 
 __all__ = ["NcforgeDataStore", "Stored"]
+
+
+_NEED_A_VALUE = frozenset(("_FillValue", "missing_value", "scale_factor", "add_offset", "_Unsigned"))
 
 
 class Stored(NamedTuple):
@@ -140,7 +143,7 @@ class NcforgeDataStore(WritableCFDataStore):
         file = self._file
         shape = tuple(core.shape(ident))
         array = NcforgeArray(file.handle, ident, name, kind, shape, file.types)
-        attrs = _readable(plain_attributes(file.types, *core.attrs(self._group, ident)))
+        attrs = _with_values(plain_attributes(file.types, *core.attrs(self._group, ident)))
         dims = tuple(d[0] for d in described_dims)
         part = self._part(kind, shape, described_dims)
         if part is not None:
@@ -150,11 +153,14 @@ class NcforgeDataStore(WritableCFDataStore):
                 attrs["_FillValue"] = _complex_fill(attrs["_FillValue"], array.dtype)
         encoding: dict[str, Any] = {"dtype": self._encoded(kind, array.dtype)}
         if array.dtype.kind == "S" and "_FillValue" in attrs:
-            attrs["_FillValue"] = np.bytes_(attrs["_FillValue"])
+            fill = attrs["_FillValue"]
+            attrs["_FillValue"] = np.bytes_(fill.encode() if isinstance(fill, str) else fill)
         if not file.format.startswith("NETCDF3"):
             storage = core.storage(ident)
             chunks = storage["chunks"]
             encoding.update(described(storage["filters"]))
+            if storage["endian"] == "big" and kind in NUMBERS:
+                encoding["dtype"] = array.dtype.newbyteorder(">")
             encoding["contiguous"] = chunks is None
             if chunks is not None and part is not None:
                 chunks = chunks[: len(shape)]
@@ -196,7 +202,7 @@ class NcforgeDataStore(WritableCFDataStore):
     def get_attrs(self) -> Any:
         """Its attributes."""
         found = self._file.handle.file().attrs(self._group, None)
-        return FrozenDict(_readable(plain_attributes(self._file.types, *found)))
+        return FrozenDict(plain_attributes(self._file.types, *found))
 
     def _dims_of(self, group: int) -> dict[str, int]:
         dims = self._file.dims
@@ -235,9 +241,9 @@ def _complex_fill(fill: Any, dtype: np.dtype[Any]) -> Any:
     return dtype.type(complex(*parts))
 
 
-def _readable(attrs: dict[str, Any]) -> dict[str, Any]:
-    """Attributes with printable text: bytes that are not UTF-8 become question marks, as with netCDF4-python."""
-    for name, value in attrs.items():
-        if isinstance(value, str) and not value.isascii():
-            attrs[name] = value.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
+def _with_values(attrs: dict[str, Any]) -> dict[str, Any]:
+    """Attributes without those of missing values and of scaling that have no value: xarray could not decode the variable."""
+    for name in _NEED_A_VALUE & attrs.keys():
+        if np.size(attrs[name]) == 0:
+            del attrs[name]
     return attrs

@@ -114,13 +114,22 @@ impl Number {
     }
 }
 
-/// The number as its own type prints it: the shortest text that reads back as the same value.
+/// The number as its own type prints it: the shortest text that reads back as the same value, with an exponent as in C and NumPy.
 impl std::fmt::Display for Number {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
             Number::Integer(n) => write!(f, "{n}"),
-            Number::Float(x) => write!(f, "{x:?}"),
-            Number::Double(x) => write!(f, "{x:?}"),
+            Number::Float(x) => f.write_str(&with_exponent(format!("{x:?}"))),
+            Number::Double(x) => f.write_str(&with_exponent(format!("{x:?}"))),
         }
+    }
+}
+
+/// A float's text with a sign and two digits in its exponent.
+fn with_exponent(text: String) -> String {
+    let Some((digits, exponent)) = text.split_once('e') else { return text };
+    match exponent.strip_prefix('-') {
+        Some(below) => format!("{digits}e-{below:0>2}"),
+        None => format!("{digits}e+{exponent:0>2}"),
     }
 }
