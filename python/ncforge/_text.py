@@ -37,13 +37,14 @@ def strings(data: Any, encoding: str) -> npt.NDArray[Any]:
 
 
 def chars(data: npt.NDArray[Any], encoding: str, width: int) -> npt.NDArray[Any]:
-    """Strings as rows of ``width`` characters.
+    """Strings as rows of ``width`` characters; 0: of as many as the longest has.
 
     >>> chars(np.array(["ab", "c"]), "utf-8", 3).tolist()
     [[b'a', b'b', b''], [b'c', b'', b'']]
     """
     if data.dtype.kind == "U":
         data = np.char.encode(data, "utf-8" if encoding in NO_ENCODING else encoding)
+    width = width or max(data.dtype.itemsize, 1)
     fixed = np.ascontiguousarray(data.astype(f"S{width}"))
     return fixed.reshape(-1).view("S1").reshape((*data.shape, width))
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ncforge._index import select_for_writing
+from ncforge._index import expand, select_for_writing
 from ncforge._masking import Switches, default_fill
 from ncforge._text import chars
 from ncforge._values import TypeName, Types, UnfitError, at_place, exact, first_place, is_masked_array, naming, unmasked
@@ -25,7 +25,7 @@ def assign(variable: Variable, key: Any, value: Any) -> None:
         if isinstance(kind, int):
             value = _of_user_type(variable, value, how)
         elif kind == "S1":
-            value = _characters(variable, value, how)
+            value = _characters(variable, key, value, how)
         elif kind != "str":
             value = variable._rules.take(value, how)
         variable._put(key, value, truncate=True)
@@ -71,8 +71,9 @@ def plain_fill(types: Types, kind: TypeName, name: str, value: Any) -> Any:
         return types.plain(kind, [value] if types.is_heap(kind) else value)
 
 
-def _characters(variable: Variable, value: Any, how: Switches) -> Any:
-    """Values for a variable of characters: text is split into characters if there is an encoding."""
+def _characters(variable: Variable, key: Any, value: Any, how: Switches) -> Any:
+    """Values for a variable of characters: text is split into characters if there is an encoding, and complete rows of characters
+    are written."""
     rules = variable._rules
     if is_masked_array(value):
         if value.dtype.kind != "S":
@@ -83,8 +84,12 @@ def _characters(variable: Variable, value: Any, how: Switches) -> Any:
         return text.astype("S1")
     if rules.encoding is None or not how.chartostring or text.dtype.kind not in "US" or not variable._dims:
         return value
+    shape = variable.shape
+    last = expand(key, shape, variable._name)[-1]
+    if not isinstance(last, slice) or last.indices(shape[-1]) != (0, shape[-1], 1):
+        return value
     if text.dtype != "S1" or text.ndim < variable.ndim:
-        return chars(text, rules.encoding, variable.shape[-1])
+        return chars(text, rules.encoding, shape[-1])
     return value
 
 
