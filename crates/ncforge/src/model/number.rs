@@ -133,3 +133,16 @@ fn with_exponent(text: String) -> String {
         None => format!("{digits}e+{exponent:0>2}"),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn exponents_are_those_of_c_and_numpy() {
+        assert_eq!(Number::Float(9.96921e36).to_string(), "9.96921e+36");
+        assert_eq!(Number::Double(-1e-5).to_string(), "-1e-05");
+        assert_eq!(Number::Double(1e300).to_string(), "1e+300");
+        assert_eq!(Number::Double(0.5).to_string(), "0.5");
+    }
+}
