@@ -83,6 +83,10 @@ def test_changes_of_what_is_open_for_reading_are_runtime_errors(tmp_path: Path, 
             change(ds)
         with pytest.raises(IndexError):
             ds["v"][5] = 1
+        # Nothing is changed by nothing.
+        ds["v"][[False, False]] = 1
+        v = ds["v"]
+    assert v.dtype == np.dtype("f4")
 
 
 def test_what_a_format_has_no_type_for_is_refused_at_once(tmp_path: Path) -> None:

@@ -39,7 +39,6 @@ def put(variable: Variable, key: Any, value: Any, truncate: bool) -> None:
     heap = types.is_heap(kind)
     data = _objects(types, kind, value) if heap else exact(value, types.dtype(kind), truncate)
     to = select_for_writing(key, variable.shape, unlimited, data.shape, variable._name)
-    core = variable._changing()
     try:
         full = np.broadcast_to(data.reshape(to.given), to.shape)
     except ValueError:
@@ -47,6 +46,7 @@ def put(variable: Variable, key: Any, value: Any, truncate: bool) -> None:
     for s, part in to.parts:
         if 0 in s.count:
             continue
+        core = variable._changing()
         some = full[part].reshape(s.count)
         if any(s.flipped):
             some = some[s.flips()]

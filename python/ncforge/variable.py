@@ -129,7 +129,8 @@ class Variable(Attributes):
         if isinstance(kind, int) and self._types.info(kind)["kind"] == "vlen":
             return self._types.dtype(self._types.info(kind)["base"])
         dtype = self._types.dtype(kind)
-        swaps = kind in NUMBERS and self.endian() == ("big" if is_native_little else "little")
+        # The file says how it is stored, as long as it is open.
+        swaps = kind in NUMBERS and self._core.is_open() and self.endian() == ("big" if is_native_little else "little")
         return dtype.newbyteorder() if swaps else dtype
 
     @property
