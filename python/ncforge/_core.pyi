@@ -66,7 +66,7 @@ class File:
     @staticmethod
     def open_reader(name: str, size: int, reader: Any) -> File: ...
     @staticmethod
-    def update(path: _Path, locking: bool | str | None = None) -> File: ...
+    def update(path: _Path, locking: bool | str | None = None, durable: bool = False) -> File: ...
     @staticmethod
     def create(
         path: _Path,
@@ -75,6 +75,7 @@ class File:
         memory: int | None = None,
         alignment: tuple[int, int] | None = None,
         locking: bool | str | None = None,
+        durable: bool = False,
     ) -> File: ...
     @staticmethod
     def create_in_memory(name: str, format: str, alignment: tuple[int, int] | None = None) -> File: ...

@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use ncforge::Hyperslab;
 use ncforge::model::{DimId, Fill, GroupId, VarId};
+use ncforge::{CreateOptions, Hyperslab};
 use numpy::{PyArray1, PyReadonlyArray1, PyReadwriteArray1};
 use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedBytes;
@@ -105,15 +105,21 @@ impl File {
 
     /// Opens a file for updates in place.
     #[staticmethod]
-    #[pyo3(signature = (path, locking=None))]
-    fn update(py: Python<'_>, path: PathBuf, locking: Option<LockingArgument>) -> PyResult<Self> {
-        outside(py, || State::update(path, LockingArgument::locking(locking)?.unwrap_or_default()))
+    #[pyo3(signature = (path, locking=None, durable=false))]
+    fn update(
+        py: Python<'_>,
+        path: PathBuf,
+        locking: Option<LockingArgument>,
+        durable: bool,
+    ) -> PyResult<Self> {
+        outside(py, || State::update(path, LockingArgument::locking(locking)?.unwrap_or_default(), durable))
             .map(File::of)
     }
 
     /// Begins a new file; it gets its name when it is synced or closed.
     #[staticmethod]
-    #[pyo3(signature = (path, format, overwrite, memory=None, alignment=None, locking=None))]
+    #[pyo3(signature = (path, format, overwrite, memory=None, alignment=None, locking=None, durable=false))]
+    #[allow(clippy::too_many_arguments, reason = "as Python calls it")]
     fn create(
         py: Python<'_>,
         path: PathBuf,
@@ -122,10 +128,13 @@ impl File {
         memory: Option<u64>,
         alignment: Option<(u64, u64)>,
         locking: Option<LockingArgument>,
+        durable: bool,
     ) -> PyResult<Self> {
         let (format, alignment) = (format_of(format), alignment.map(arguments::alignment));
         let locking = LockingArgument::locking(locking).map(Option::unwrap_or_default);
-        outside(py, || State::create(path, format?, overwrite, memory, alignment, locking?)).map(File::of)
+        let options =
+            |locking| CreateOptions { overwrite, alignment, locking, durable, ..CreateOptions::default() };
+        outside(py, || State::create(path, format?, memory, options(locking?))).map(File::of)
     }
 
     /// Begins a new file in memory; `close` gives its bytes.
@@ -169,7 +178,7 @@ impl File {
         self.look(py, |s| s.find_skipped(path).map_or(Ok(()), |skipped| Err(skipped.error(&file))))
     }
 
-    /// Makes everything so far durable.
+    /// Brings everything so far into the file.
     fn sync(&self, py: Python<'_>) -> PyResult<()> {
         outside(py, || self.state.sync())
     }

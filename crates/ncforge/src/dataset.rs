@@ -62,7 +62,7 @@ pub use define::{
 };
 pub use identity::FileId;
 pub use mutable::DatasetMut;
-pub use options::CreateOptions;
+pub use options::{CreateOptions, UpdateOptions};
 pub use typed::Element;
 
 /// A dataset that is open for reading. Clones share it.

@@ -231,7 +231,7 @@ impl Encoder {
         if is_unwritten(&*self.source, work, id.step)? {
             return Ok(Vec::new());
         }
-        let mut bytes = Buffer::zeroed((slab.len() * work.element) as usize);
+        let mut bytes = Buffer::try_zeroed((slab.len() * work.element) as usize)?;
         self.source.read_bytes(work.moved.from, slab, &mut bytes)?;
         if let Some(rounding) = &work.quantize {
             quantized::round(&self.engine, rounding, plan.schema.var(work.moved.to).dtype, &mut bytes)?;

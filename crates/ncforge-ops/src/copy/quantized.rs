@@ -147,7 +147,7 @@ pub(super) fn verify(
     for b in 0..work.walk.len() {
         for slab in pieces(work.walk.box_at(b), limit / work.element.max(1)) {
             let len = (slab.len() * work.element) as usize;
-            let (mut wanted, mut found) = (Buffer::zeroed(len), Buffer::zeroed(len));
+            let (mut wanted, mut found) = (Buffer::try_zeroed(len)?, Buffer::try_zeroed(len)?);
             source.read_bytes(work.moved.from, &slab, &mut wanted)?;
             round(engine, rounding, dtype, &mut wanted)?;
             made.read_bytes(work.moved.to, &slab, &mut found)?;

@@ -45,7 +45,7 @@ use crate::codec::quantize::Quantize;
 use crate::error::{Error, Result};
 use crate::model::{Definition, Format, Schema, VarId};
 use crate::store::zipped::is_named_zipped;
-use crate::store::{OutputFile, WriteStore};
+use crate::store::{FileStore, OutputFile, WriteStore};
 
 pub use attributes::Owner;
 pub use chunks::{ChunkChooser, default_chunks};
@@ -209,8 +209,8 @@ impl Definer {
     ///
     /// # Errors
     /// [`Error::InDefineMode`] before [`Definer::enddef`] in [`DefineMode::Explicit`]; what [`DatasetMut::create`] and
-    /// [`DatasetMut::redefine`] give. Where a file cannot be changed the pending definitions are dropped, so that it can still
-    /// be closed; a new file that cannot be created stays undefined, and the error comes back each time.
+    /// [`DatasetMut::redefine`] give. Where a file cannot hold them the pending definitions are dropped, so that it can still
+    /// be closed; where they cannot be written, and of a new file, they stay pending, and the error comes back each time.
     pub fn dataset(&mut self) -> Result<&mut DatasetMut> {
         if self.is_defining && self.mode == DefineMode::Explicit {
             return Err(Error::InDefineMode { what: "access to data" });
@@ -220,8 +220,49 @@ impl Definer {
 
     /// Carries out what is pending, completes the file and closes it, see [`DatasetMut::close`].
     pub fn close(mut self) -> Result<()> {
-        self.carry_out()?;
-        self.file.take().map_or(Ok(()), DatasetMut::close)
+        if self.is_inherited() {
+            std::mem::forget(self);
+            return Ok(());
+        }
+        self.finish()
+    }
+
+    /// The same; after an error it is still open, see [`DatasetMut::finish`].
+    pub fn finish(&mut self) -> Result<()> {
+        if self.is_inherited() {
+            return Ok(());
+        }
+        self.carry_out()?.finish()
+    }
+
+    /// Brings everything so far into the file, see [`DatasetMut::sync`].
+    ///
+    /// # Errors
+    /// As [`Definer::dataset`] and [`DatasetMut::sync`].
+    pub fn sync(&mut self) -> Result<()> {
+        if self.is_inherited() {
+            return Ok(());
+        }
+        self.dataset()?.sync()
+    }
+
+    /// Whether the file belongs to a process that this one was forked from: then nothing is done to it, see [`DatasetMut`].
+    pub fn is_inherited(&self) -> bool {
+        self.store().is_some_and(|file| file.is_inherited())
+    }
+
+    /// An error if the file cannot be changed any more.
+    fn check(&self) -> Result<()> {
+        self.store().map_or(Ok(()), |file| file.check())
+    }
+
+    /// The file, if it is one.
+    fn store(&self) -> Option<&Arc<FileStore>> {
+        match (&self.file, &self.new.target) {
+            (Some(file), _) => file.store(),
+            (None, Target::Path(_, claim)) => claim.as_ref().map(OutputFile::store),
+            _ => None,
+        }
     }
 
     /// Carries out what is pending; from then on the dataset is not defined any further.
@@ -231,9 +272,21 @@ impl Definer {
     }
 
     fn carry_out(&mut self) -> Result<&mut DatasetMut> {
+        self.check()?;
         match (&mut self.file, self.pending.take()) {
             (Some(file), Some(schema)) => {
+                if let Err(error) = file.writer().flush() {
+                    self.pending = Some(schema);
+                    return Err(error);
+                }
+                // Others write what is defined with the next sync, not now.
+                let again = schema.format.is_classic().then(|| schema.clone());
                 if let Err(error) = file.redefine(schema) {
+                    if let (Error::Io { .. }, Some(schema)) = (&error, again) {
+                        // Another attempt may succeed; until then nothing is reported as written.
+                        self.pending = Some(schema);
+                        return Err(error);
+                    }
                     let known = file.schema().vars.len();
                     self.quantized.retain(|(var, _)| var.0 < known);
                     return Err(error);
@@ -256,6 +309,7 @@ impl Definer {
     /// Makes a change of the description, which is carried out later. One that fails leaves it as it was: it must have
     /// undone what it did.
     fn change<T>(&mut self, change: impl FnOnce(&mut Draft<'_>) -> Result<T>) -> Result<T> {
+        self.check()?;
         let (format, choose) = (self.format(), self.choose);
         let was_pending = self.pending.is_some();
         let mut schema = match self.pending.take() {

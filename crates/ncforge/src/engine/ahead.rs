@@ -130,7 +130,7 @@ impl Request<'_> {
         if plan.returns {
             return;
         }
-        let ready = self.ready(&plan, &grid, Keep::Nothing, spare);
+        let Some(ready) = self.ready(&plan, &grid, Keep::Nothing, spare) else { return };
         track.next = Some(ready.clone());
         drop(shard);
         if self.work(&ready.window).begin() {
@@ -226,7 +226,7 @@ impl Request<'_> {
             next.window.drop_it();
         }
         let keep = if plan.returns { Keep::Parts } else { Keep::Nothing };
-        let ready = self.ready(&plan, &grid, keep, spare);
+        let ready = self.ready(&plan, &grid, keep, spare)?;
         track.current = Some(ready.clone());
         Some(ready)
     }
@@ -256,16 +256,17 @@ impl Request<'_> {
         Some(Row::at(bounds, &grid.chunk, grid.size).bytes)
     }
 
-    fn ready(&self, plan: &Plan, grid: &Grid<'_>, keep: Keep, spare: Option<Held>) -> Ready {
+    /// `None` where there is no memory for it.
+    fn ready(&self, plan: &Plan, grid: &Grid<'_>, keep: Keep, spare: Option<Held>) -> Option<Ready> {
         let inner = &*self.engine.inner;
         let threads = self.engine.threads();
         let latency = self.store.io_profile().has_latency();
-        let memory = Held::new(plan.bytes, spare, &inner.budget);
+        let memory = Held::new(plan.bytes, spare, &inner.budget)?;
         // Coming requests go before decoded chunks and spare buffers.
         inner.cache.trim();
         inner.scratch.trim();
         let window = Window::new(plan, grid.size, &grid.chunk, threads, latency, memory);
-        Ready { window: Arc::new(window), after: plan.next.clone().map(Arc::new), keep }
+        Some(Ready { window: Arc::new(window), after: plan.next.clone().map(Arc::new), keep })
     }
 
     /// Bytes that all windows of this variable may take.

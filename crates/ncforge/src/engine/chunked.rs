@@ -186,7 +186,7 @@ impl ChunkedRead<'_> {
                     return Err(explain(past_end(self.store.name(), end - first, first, self.store.len())));
                 }
                 let len = (end - first) as usize;
-                let mut lease = inner.scratch.lease(len + PADDING);
+                let mut lease = inner.scratch.lease(len + PADDING)?;
                 self.store.read_at(&mut lease[..len], first).map_err(explain)?;
                 fetched = lease;
                 &fetched
@@ -226,7 +226,7 @@ impl ChunkedRead<'_> {
         if chunks.iter().any(|(bytes, mask)| self.codecs.check_len(bytes.len(), *mask, len).is_err()) {
             return Ok(());
         }
-        let (mut a, mut b) = (scratch.lease(len), scratch.lease(len));
+        let (mut a, mut b) = (scratch.lease(len)?, scratch.lease(len)?);
         let (mut result, mut done) = (Ok(()), vec![false; left.len()]);
         self.codecs.inflate_in_turn(&chunks, [&mut *a, &mut *b], |i, mask, bytes| {
             let record = ChunkRecord { mask, ..left[i].record };
@@ -333,11 +333,10 @@ impl ChunkedRead<'_> {
             return codec::Scratch::with(|scratch| {
                 let stage = self.codecs.decode_staged_padded(encoded, record.mask, len, scratch)?;
                 // SAFETY: the piece is the caller's alone.
-                unsafe { self.scatter_stage(piece, stage, out) };
-                Ok(())
+                unsafe { self.scatter_stage(piece, stage, out) }
             });
         }
-        let mut block = inner.scratch.take_tight(len, inner.cache.bytes());
+        let mut block = inner.scratch.take_tight(len, inner.cache.bytes())?;
         let decoded = self.codecs.decode_padded(encoded, record.mask, &mut block);
         if decoded.is_ok() {
             // SAFETY: the piece is the caller's alone.
@@ -353,7 +352,7 @@ impl ChunkedRead<'_> {
     ///
     /// # Safety
     /// As for [`ChunkedRead::read`].
-    unsafe fn scatter_stage(&self, piece: &Piece, stage: Stage<'_>, out: &SharedOut<'_>) {
+    unsafe fn scatter_stage(&self, piece: &Piece, stage: Stage<'_>, out: &SharedOut<'_>) -> Result<()> {
         let element = &self.layout.element;
         let size = element.size;
         let bytes = match stage {
@@ -369,16 +368,17 @@ impl ChunkedRead<'_> {
                     });
                 } else {
                     // Short rows: all at once into scratch, which stays in cache, and from there.
-                    let mut block = self.engine.inner.scratch.lease(planes.len());
+                    let mut block = self.engine.inner.scratch.lease(planes.len())?;
                     kernels::unshuffle(planes, &mut block, width);
                     // SAFETY: the piece is the caller's alone.
                     unsafe { self.scatter(piece, &block, out) };
                 }
-                return;
+                return Ok(());
             }
         };
         // SAFETY: the piece is the caller's alone.
         unsafe { self.scatter(piece, bytes, out) };
+        Ok(())
     }
 
     /// # Safety

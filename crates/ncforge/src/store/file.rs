@@ -1,5 +1,6 @@
 //! A file on disk: `pread`, `pwrite`, and for reading optionally a map.
 
+mod promise;
 mod stamp;
 mod write;
 
@@ -8,17 +9,19 @@ use std::fs::{File, Metadata, OpenOptions};
 use std::io::ErrorKind;
 use std::os::unix::fs::{FileExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use memmap2::Mmap;
 
+use super::durability::Durability;
 use super::lock::{Held, Kind, Locking, is_file_at};
 use super::near::{Near, Writes};
 use super::{ReadStore, copy_from, past_end};
 use crate::error::{Error, Result};
 
+use promise::Promise;
 pub(crate) use stamp::Stamp;
 
 /// A state of a file that is read while another program writes may be half of one and half of the next: so often it is
@@ -39,8 +42,8 @@ pub struct FileStore {
     renamed: OnceLock<PathBuf>,
     name: String,
     map: Option<Mmap>,
-    /// Syncs do nothing.
-    relaxed: AtomicBool,
+    /// What its changes outlive.
+    promise: Promise,
     /// Its length when it was opened, if it is open for reading only: asking the system at every read would cost
     /// as much as a small read. A file that is cut short meanwhile still gives an error, not less.
     len: Option<u64>,
@@ -74,7 +77,7 @@ impl FileStore {
     /// A file that is open for reading and writing, and what messages call it.
     pub(super) fn named(file: File, path: &Path, name: &str) -> Self {
         let writes = Writes::of(&file);
-        Self { name: name.to_owned(), ..Self::counted(file, path, None, writes) }
+        Self { name: name.to_owned(), promise: Promise::new(true), ..Self::counted(file, path, None, writes) }
     }
 
     fn counted(file: File, path: &Path, map: Option<Mmap>, writes: Writes) -> Self {
@@ -90,7 +93,7 @@ impl FileStore {
             writes,
             opened: None,
             requests: AtomicU64::new(0),
-            relaxed: AtomicBool::new(false),
+            promise: Promise::new(false),
         }
     }
 
@@ -200,7 +203,7 @@ impl FileStore {
             .open(path)
             .map_err(|e| Error::io("create", path.display().to_string(), e))?;
         let writes = Writes::of(&file);
-        Ok(Self::counted(file, path, None, writes))
+        Ok(Self { promise: Promise::new(true), ..Self::counted(file, path, None, writes) })
     }
 
     /// The file that a store is, if it is one.
@@ -247,10 +250,15 @@ impl FileStore {
         is_file_at(&self.file, self.path())
     }
 
-    /// From now on, [`WriteStore::sync`](super::WriteStore::sync) does nothing: nobody needs this file after a failure of the machine, and the
-    /// system may bring it to disk when it likes.
-    pub fn relax(&self) {
-        self.relaxed.store(true, Ordering::Relaxed);
+    /// What its changes outlive from now on; until something is chosen, a failure of the machine.
+    pub fn promise(&self, durability: Durability) {
+        self.promise.choose(durability);
+    }
+
+    /// Whether it belongs to a process that this one was forked from: then it is not changed here, and its lock and its name
+    /// are left alone.
+    pub(crate) fn is_inherited(&self) -> bool {
+        self.promise.is_inherited()
     }
 
     /// The file itself.

@@ -63,7 +63,13 @@ impl Netcdf4Writer {
 
     /// Writes the metadata to `space` and sets the superblock to it; the old metadata are free then.
     fn switch_to(&mut self, space: Extent, size: u64) -> Result<State> {
-        let root = self.write_metadata(space, size)?;
+        let root = match self.write_metadata(space, size) {
+            Ok(root) => root,
+            Err(e) => {
+                self.space.release(space);
+                return Err(e);
+            }
+        };
         let live = self.live(Some(space))?;
         let (start, last) = bounds(&live);
         // If all extents in use are known, the file ends where the last one ends. If some heap collections are not

@@ -4,9 +4,10 @@ use std::sync::Arc;
 
 use super::coverage::{Coverage, runs};
 use super::redefine;
+use super::space::Extent;
 use super::state::{PlaceState, VarState};
 use super::values::Encoder;
-use super::writer::{Netcdf4Writer, PAGED_CHUNK, data_align};
+use super::writer::{ChunkSpace, Netcdf4Writer, PAGED_CHUNK, data_align};
 use crate::container::{Container, ContainerMut};
 use crate::error::{Error, Result};
 use crate::hdf5::file::File;
@@ -70,9 +71,17 @@ impl ContainerMut for Netcdf4Writer {
     }
 
     fn place_chunk(&mut self, var: VarId, at: &[u64], encoded: &[u8], mask: u32) -> Result<()> {
-        let (table, offset) = self.space_for_chunk(var, at, encoded.len() as u64)?;
-        self.store.write_at(encoded, offset)?;
-        table.insert(at, ChunkRecord { offset, len: encoded.len() as u64, mask })?;
+        let len = encoded.len() as u64;
+        let ChunkSpace { table, offset, freed, is_fresh } = self.space_for_chunk(var, at, len)?;
+        if let Err(e) = self.store.write_at(encoded, offset) {
+            // The former chunk keeps its space: it is what is there.
+            if is_fresh {
+                self.space.release(Extent { offset, len });
+            }
+            return Err(e);
+        }
+        self.space.release(freed);
+        table.insert(at, ChunkRecord { offset, len, mask })?;
         self.dirty = true;
         Ok(())
     }
@@ -88,7 +97,8 @@ impl ContainerMut for Netcdf4Writer {
     }
 
     fn reserve_chunk(&mut self, var: VarId, at: &[u64], len: u64, mask: u32) -> Result<ChunkRecord> {
-        let (table, offset) = self.space_for_chunk(var, at, len)?;
+        let ChunkSpace { table, offset, freed, .. } = self.space_for_chunk(var, at, len)?;
+        self.space.release(freed);
         self.reach_chunk(var, at);
         let record = ChunkRecord { offset, len, mask };
         table.insert(at, record)?;

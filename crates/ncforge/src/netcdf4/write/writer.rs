@@ -50,6 +50,17 @@ pub(super) struct Netcdf4Writer {
     pub(super) dirty: bool,
 }
 
+/// Where a chunk is to be stored.
+pub(super) struct ChunkSpace {
+    /// The table for its record.
+    pub(super) table: Arc<LiveIndex>,
+    pub(super) offset: u64,
+    /// What is free once it is stored there.
+    pub(super) freed: Extent,
+    /// Whether the space was taken for it, and is not that of the former chunk.
+    pub(super) is_fresh: bool,
+}
+
 impl Netcdf4Writer {
     pub(super) fn path(&self, var: VarId) -> String {
         self.schema.var_path(var)
@@ -121,13 +132,8 @@ impl Netcdf4Writer {
         Ok(())
     }
 
-    /// Space for a chunk of `len` encoded bytes, and the table for its record.
-    pub(super) fn space_for_chunk(
-        &mut self,
-        var: VarId,
-        at: &[u64],
-        len: u64,
-    ) -> Result<(Arc<LiveIndex>, u64)> {
+    /// Space for a chunk of `len` encoded bytes.
+    pub(super) fn space_for_chunk(&mut self, var: VarId, at: &[u64], len: u64) -> Result<ChunkSpace> {
         self.check(var)?;
         let state = &self.vars[var.0];
         // Chunks may be as small as a value: names and shapes are formatted for errors only.
@@ -151,19 +157,18 @@ impl Netcdf4Writer {
         let is_plain = filters.is_empty();
         let table = Arc::clone(table);
         let old = table.read().get(at);
-        let offset = match old {
+        let (offset, freed, is_fresh) = match old {
             // The committed state does not refer to it yet.
             Some(old) if self.space.is_new(old.offset) && len <= old.len => {
-                self.space.release(Extent { offset: old.offset + len, len: old.len - len });
-                old.offset
+                (old.offset, Extent { offset: old.offset + len, len: old.len - len }, false)
             }
-            Some(old) => {
-                self.space.release(Extent { offset: old.offset, len: old.len });
-                self.take_for_chunk(len, is_plain)?
+            old => {
+                let freed =
+                    old.map_or(Extent { offset: 0, len: 0 }, |o| Extent { offset: o.offset, len: o.len });
+                (self.take_for_chunk(len, is_plain)?, freed, true)
             }
-            None => self.take_for_chunk(len, is_plain)?,
         };
-        Ok((table, offset))
+        Ok(ChunkSpace { table, offset, freed, is_fresh })
     }
 
     /// A whole chunk is written to: a variable that keeps its lengths has at least those that the chunk needs.
