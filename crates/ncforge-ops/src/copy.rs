@@ -235,9 +235,10 @@ pub(crate) fn copy_of(
     });
     match verified {
         Ok(()) => {}
-        // A full disk or a signal is no reason to begin anew: what is done stays.
+        // A full disk or a signal is no reason to begin anew: what is done stays, if anything is.
         Err(e @ (Error::Interrupted(_) | Error::Io { .. })) => {
-            claim.keep(true);
+            let is_begun = matches!(e, Error::Interrupted(_)) || claim.was_there() || is_noted(&mut claim);
+            claim.keep(is_begun);
             return Err(e);
         }
         Err(e) => {
@@ -250,6 +251,12 @@ pub(crate) fn copy_of(
     report.verified = options.verify;
     report.seconds = begun.elapsed().as_secs_f64();
     Ok(report)
+}
+
+/// Whether the journal says that something is done.
+fn is_noted(claim: &mut OutputFile) -> bool {
+    let journal = claim.journal().ok().and_then(Journal::read);
+    journal.is_some_and(|(_, steps)| !steps.is_empty())
 }
 
 /// Takes away what an unfinished copy to `output` has left, unless somebody else is at it: for work of which nobody can go
