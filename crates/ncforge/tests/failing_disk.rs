@@ -114,8 +114,8 @@ impl Model {
     fn grow(&mut self, records: u64) {
         for v in 0..2 {
             self.shapes[v][0] = self.shapes[v][0].max(records);
-            let len = (self.shapes[v][0] * X) as usize;
-            self.values[v].resize(len.max(self.values[v].len()), Some(-2_147_483_647));
+            let len = self.values[v].len().max((self.shapes[v][0] * X) as usize);
+            self.values[v].resize(len, Some(-2_147_483_647));
         }
     }
 
