@@ -7,12 +7,14 @@ use super::state::VarState;
 use super::types::{byte_order, stored_type};
 use super::values::Encoder;
 use crate::error::{Error, Limit, Result};
+use crate::hdf5::datatype::MAX_DEPTH;
 use crate::hdf5::emit::encode_datatype;
 use crate::hdf5::fill::FillKind;
 use crate::model::{
-    Atomic, Attribute, DType, Definition, Dimension, Endian, Format, Schema, TypeId, UserKind, VarId,
+    Atomic, Attribute, DType, Definition, Dimension, Endian, Format, GroupId, Schema, TypeId, UserKind, VarId,
 };
 use crate::netcdf4::read::attrs::is_hidden;
+use crate::netcdf4::read::scan::MAX_GROUPS;
 
 /// Most dimensions of an HDF5 dataset (`H5S_MAX_RANK`).
 const MAX_RANK: usize = 32;
@@ -90,7 +92,7 @@ pub(crate) fn check_new(s: &Schema, new: Definition) -> Result<()> {
         }
     }
     match new {
-        Definition::Group(_) => Ok(()),
+        Definition::Group(g) => check_depth(s, g),
         Definition::Dimension(d) => check_dimension(s.dim(d)),
         Definition::Type(t) => check_type(s, t),
         Definition::Variable(v) => check_variable(s, v),
@@ -141,8 +143,24 @@ fn check_dimension(d: &Dimension) -> Result<()> {
     }
 }
 
+/// What is deeper could not be read back.
+fn check_depth(s: &Schema, group: GroupId) -> Result<()> {
+    let above = std::iter::successors(Some(group), |&g| s.group(g).parent).take(MAX_GROUPS + 1).count();
+    match above > MAX_GROUPS {
+        true => Err(too_deep("group", &s.group(group).name, MAX_GROUPS)),
+        false => Ok(()),
+    }
+}
+
+fn too_deep(kind: &str, name: &str, most: usize) -> Error {
+    Error::Unsupported { path: format!("{kind} {name}"), what: format!("nesting more than {most} deep") }
+}
+
 fn check_type(s: &Schema, t: TypeId) -> Result<()> {
     let stored = stored_type(s, DType::User(t), byte_order(Endian::Native))?;
+    if stored.depth() > MAX_DEPTH {
+        return Err(too_deep("type", &s.user_type(t).name, MAX_DEPTH as usize));
+    }
     let bytes = encode_datatype(&stored)?.len();
     if bytes <= MAX_MESSAGE {
         return Ok(());
