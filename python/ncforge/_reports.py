@@ -32,12 +32,3 @@ def size(memory: str | int | None) -> str | None:
 def choosing(for_: str | None, expect: str | None = None) -> dict[str, Any]:
     """What chunk shapes are chosen for, as the extension reads it."""
     return {"for_": for_, "expect": expect}
-
-
-def identity(file: str) -> tuple[int, int] | None:
-    """Size and time of last change; ``None`` if there is no such file here."""
-    try:
-        found = os.stat(file)
-    except OSError:
-        return None
-    return found.st_size, found.st_mtime_ns

@@ -13,6 +13,7 @@ from ncforge._alignment import alignment
 from ncforge._contents import Contents
 from ncforge._core import File, write_whole
 from ncforge._group import Group
+from ncforge._identity import Identity
 from ncforge._missing import suggesting
 from ncforge._remote import alone, is_url
 from ncforge._values import Types
@@ -73,8 +74,8 @@ class Dataset(Group):
     state before remains: no file, the old one, or the state of the last ``sync``.
 
     One program at a time writes to a file: the second one gets a :class:`ncforge.errors.LockedError`. ncforge reads
-    without a lock: threads and processes may read in parallel. While another one writes, each opening reads the state of its
-    last ``sync``; a dataset that stays open over the next ``sync`` can give errors or wrong values: open it again.
+    without a lock: threads and processes may read in parallel. While another one writes, a dataset keeps the
+    description and the lengths that the file had when it was opened, and reads values of the newest ``sync``.
     """
 
     __slots__ = ("_discards", "_handle", "_is_new", "_on_disk", "_persist", "_process")
@@ -333,7 +334,7 @@ def _from_handle(opened: Any, auto_complex: bool) -> Dataset:
     return new
 
 
-def _open_again(path: str, identity: tuple[int, int, int], auto_complex: bool) -> Dataset:
+def _open_again(path: str, identity: Identity, auto_complex: bool) -> Dataset:
     core = File.open(path)
     if core.identity() != identity:
         raise ChangedError(f"`{path}` is another file, or has other contents, than the one that was sent here")

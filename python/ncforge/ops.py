@@ -9,9 +9,10 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, overload
 
 from ncforge import _core
+from ncforge._identity import Identity, identity_at
 from ncforge._options import given
 from ncforge._progress import Progress, reporter
-from ncforge._reports import Path, identity, only
+from ncforge._reports import Path, only
 from ncforge._splitting import ChunkChoice, SplitReport, split, tune_chunks
 from ncforge._zipping import Problem, VerifyReport, ZipReport, compact, unzip, verify, zip
 from ncforge.errors import NcforgeError
@@ -201,15 +202,15 @@ class Info:
     """Its path."""
     for_: str | None = None
     """The reads that are drawn on the chunks."""
-    _seen: tuple[int, int] | None = field(default=None, repr=False, compare=False)
-    """The identity of the file, see :func:`~ncforge._reports.identity`."""
+    _seen: Identity | None = field(default=None, repr=False, compare=False)
+    """The identity of the file, see :func:`~ncforge._identity.identity_at`."""
 
     def __str__(self) -> str:
         return self.cdl
 
     def _repr_html_(self) -> str | None:
         # A notebook shows the text if the file was removed or replaced.
-        if self._seen is None or self._seen != identity(self.file):
+        if self._seen is None or self._seen != identity_at(self.file):
             return None
         try:
             return _core.draw_info(self.file, {"for_": self.for_})
@@ -460,6 +461,6 @@ def info(path: Path, *, special: bool = False, for_: str | None = None) -> Info:
     True
     """
     file = os.fspath(path)
-    seen = identity(file)
+    seen = identity_at(file)
     cdl = _core.info_cdl(path, special).decode("utf-8", "surrogateescape")
     return Info(cdl, json.loads(_core.info_json(path)), file, for_, seen)

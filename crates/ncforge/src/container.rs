@@ -32,13 +32,6 @@ pub trait Container: Send + Sync + Debug {
     fn missing_bytes(&self) -> u64 {
         0
     }
-    /// The state that the file has now, if another program has written to it since it was opened.
-    ///
-    /// # Errors
-    /// It cannot be read.
-    fn present(&self) -> Result<Option<Arc<dyn Container>>> {
-        Ok(None)
-    }
     /// Bytes of metadata (header, indexes), if the container can distinguish them from data.
     fn metadata_bytes(&self) -> Option<u64> {
         None

@@ -5,6 +5,7 @@
 
 mod blocks;
 mod file;
+pub(crate) mod identity;
 pub(crate) mod lock;
 mod memory;
 mod near;
@@ -27,8 +28,8 @@ use bytes::Bytes;
 use crate::error::{Error, Result};
 
 pub use blocks::{BlockStore, Part, RecordInsertion, Wider};
-pub(crate) use file::Stamp;
 pub use file::{FileStore, open_to_read};
+pub use identity::Identity;
 pub use lock::{Locking, take_lock_warning};
 pub use memory::MemoryStore;
 pub use open::open;

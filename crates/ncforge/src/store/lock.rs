@@ -14,11 +14,11 @@ pub(crate) mod ranges;
 
 use std::fs::File;
 use std::os::fd::{AsRawFd, RawFd};
-use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, OnceLock, PoisonError};
 
+use super::identity::is_file_at;
 use crate::error::{Error, Result};
 
 /// Whether files are locked while they are open, in HDF5's terms.
@@ -143,14 +143,6 @@ impl Guard {
     /// Whether it is of the file that has this name now.
     pub(crate) fn is_of(&self, path: &Path) -> bool {
         is_file_at(&self.file, path)
-    }
-}
-
-/// Whether an open file is the one that has this name.
-pub(crate) fn is_file_at(file: &File, path: &Path) -> bool {
-    match (file.metadata(), path.metadata()) {
-        (Ok(own), Ok(named)) => (own.dev(), own.ino()) == (named.dev(), named.ino()),
-        _ => false,
     }
 }
 

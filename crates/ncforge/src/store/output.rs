@@ -27,7 +27,8 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use super::file::fixed;
-use super::lock::{Guard, Kind, Locking, busy, is_file_at};
+use super::identity::is_file_at;
+use super::lock::{Guard, Kind, Locking, busy};
 use super::{FileStore, WriteStore};
 use crate::error::{Error, Result};
 

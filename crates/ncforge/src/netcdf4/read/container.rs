@@ -199,7 +199,7 @@ impl Container for Netcdf4File {
         let values = Decoder::new(&self.file, stored).heap(&self.datasets[var.0].datatype, stored);
         match &self.watch {
             // The objects may be elsewhere now, and others where they were.
-            Some(watch) if !watch.is_unchanged() => {
+            Some(watch) if !watch.has_opened_contents() => {
                 Err(Error::Changed { path: self.file.source.name().to_owned() })
             }
             _ => values,
@@ -221,10 +221,6 @@ impl Container for Netcdf4File {
             }
         }
         notes
-    }
-
-    fn present(&self) -> Result<Option<Arc<dyn Container>>> {
-        self.watch.as_ref().map(|watch| watch.present()).transpose()
     }
 
     fn metadata_bytes(&self) -> Option<u64> {
