@@ -75,7 +75,8 @@ class Dataset(Group):
 
     One program at a time writes to a file: the second one gets a :class:`ncforge.errors.LockedError`. ncforge reads
     without a lock: threads and processes may read in parallel. While another one writes, a dataset keeps the
-    description and the lengths that the file had when it was opened, and reads values of the newest ``sync``.
+    description and the lengths that the file had when it was opened, and reads values of the newest ``sync`` (a zipped file: of its
+    opening).
     """
 
     __slots__ = ("_discards", "_handle", "_is_new", "_on_disk", "_persist", "_process")

@@ -4,8 +4,8 @@
 //! creates a file, or updates one in place.
 //!
 //! A [`Dataset`] has the description, and the number of records, that the file had when it was opened. Its values are those
-//! of the newest state that somebody has synced, in every format; a read never gives older ones than a read before it. What this
-//! process writes is seen at once, also in the same tick of the clock; single values of what is stored without filters show
+//! of the newest state that somebody has synced; a read never gives older ones than a read before it. A zipped file alone stays in
+//! the state of its opening, as a whole. What this process writes is seen at once, also in the same tick of the clock; single values of what is stored without filters show
 //! what other processes have written at most 10 milliseconds later. A variable that is no longer there as it was is
 //! an [`Error::Changed`](crate::Error::Changed).
 //!
@@ -80,7 +80,7 @@ struct Inner {
     engine: Engine,
     path: PathBuf,
     id: Option<FileId>,
-    /// Of a file.
+    /// Of a file whose states are followed.
     follower: Option<Follower>,
     /// Whether anything was read.
     was_read: AtomicBool,
@@ -170,8 +170,11 @@ impl Dataset {
                 },
                 |store| {
                     let id = FileId::of(path, store.file())?;
-                    let follower = Follower::new(store.clone(), engine.clone());
-                    Ok((formats::open(store.clone(), &engine)?, Some(id), Some(follower)))
+                    let container = formats::open(store.clone(), &engine)?;
+                    // What reads from another store, a zipped file, keeps the state of its opening.
+                    let is_file = FileStore::of(&**container.store()).is_some();
+                    let follower = is_file.then(|| Follower::new(store.clone(), engine.clone()));
+                    Ok((container, Some(id), follower))
                 },
                 // The header of a classic file is changed in one place.
                 |(container, ..)| container.schema().format.is_classic(),

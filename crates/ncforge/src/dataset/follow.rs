@@ -3,7 +3,8 @@
 //! A reader has the description and the lengths that the file had when it was opened. Each read is of one *state* of the
 //! file: a container, opened once more when the file has changed, with its own store. All that is kept of a file is kept by
 //! its store (decoded chunks, what was read ahead, indexes, pages of metadata, heaps), so nothing of an earlier state is ever
-//! answered in a later one, whatever the format and the layout.
+//! answered in a later one, whatever the format and the layout. (A zipped file is not followed: its writers keep the state that
+//! a reader has opened.)
 //!
 //! After a read the file is asked whether it is still in the state that was read
 //! ([`FileStore::is_as_opened`](crate::store::FileStore): one request to the system, which says no when in doubt). If it
@@ -132,7 +133,8 @@ impl Follower {
             let mut found = None;
             if !is_old {
                 let values = now.and_then(|now| read(container, now));
-                if if is_run { file.was_as_opened() } else { file.is_as_opened() } {
+                let is_newest = if is_run { file.was_as_opened() } else { file.is_as_opened() };
+                if is_newest {
                     return values;
                 }
                 found = Some(values);
