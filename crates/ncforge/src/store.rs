@@ -8,9 +8,9 @@ mod file;
 pub(crate) mod lock;
 mod memory;
 mod near;
+pub(crate) mod neighbours;
 mod open;
 pub(crate) mod output;
-pub(crate) mod paged;
 mod profile;
 mod recorded;
 pub mod remote;
@@ -61,7 +61,7 @@ pub trait ReadStore: Send + Sync + Debug {
             .collect()
     }
     /// The bytes of several ranges, each handed to `give` with its number as it comes, in any order, on the calling thread; no
-    /// more of them are wanted when `give` returns false. The default asks for as many at a time as the profile says.
+    /// more of them are wanted when `give` returns false. `give` must not read from the store. The default asks for as many at a time as the profile says.
     ///
     /// # Errors
     /// That of a range that could not be read, with the range's number.

@@ -9,18 +9,21 @@ use crate::engine::Engine;
 use crate::error::Result;
 use crate::model::{Definition, Format, Schema};
 use crate::store::lock::Kind;
-use crate::store::paged::PagedStore;
+use crate::store::neighbours::NeighbourStore;
 use crate::store::zipped::ZippedStore;
 use crate::store::{FileStore, Locking, ReadStore, WriteStore};
 use crate::{classic, netcdf4};
 
+/// Bytes of one request at least for a zipped file in a store with latency: its reader follows one small structure after the other.
+const ZIPPED_PAGE: u64 = 1 << 20;
+
 /// Opens a store for reading.
 pub(super) fn open(store: Arc<dyn ReadStore>, engine: &Engine) -> Result<Box<dyn Container>> {
-    match family(&*store)? {
-        Family::Zipped => {
-            let store = PagedStore::over(store);
-            classic::open(Arc::new(ZippedStore::open(store, engine.zipped_resources())?))
-        }
+    let family = family(&*store)?;
+    let page = if matches!(family, Family::Zipped) { ZIPPED_PAGE } else { 1 };
+    let store = NeighbourStore::over(store, page, engine.fetch_memory());
+    match family {
+        Family::Zipped => classic::open(Arc::new(ZippedStore::open(store, engine.zipped_resources())?)),
         Family::Classic => classic::open(store),
         Family::Netcdf4 => netcdf4::open(store),
     }
