@@ -264,6 +264,20 @@ def test_servers_without_versions(web: servers.Web, marks: dict[str, bool]) -> N
         assert_same(remote, web.folder / "a.nc")
 
 
+@pytest.mark.parametrize("head", [True, False])
+@pytest.mark.parametrize("marks", [{}, {"etag": False, "date": False}])
+def test_servers_that_do_not_tell_the_length(web: servers.Web, head: bool, marks: dict[str, bool]) -> None:
+    """`Content-Range: bytes 0-99/*`: the length is asked for, once for each version of a file."""
+    vars(web.behaviour).update(marks, lengths=False, head=head)
+    for n in (1400, 20):
+        write(web.folder / "a.nc", n=n)
+        web.behaviour.requests.clear()
+        with ncforge.Dataset(f"{web.url}/a.nc") as remote:
+            assert_same(remote, web.folder / "a.nc")
+        told = [wanted for _, wanted in web.behaviour.requests if wanted in ("", "bytes=-1")]
+        assert len(told) == 2 - head or marks
+
+
 @pytest.mark.parametrize(
     ("behaviour", "exception", "words"),
     [
