@@ -39,6 +39,7 @@ PARTS = (
     "points",
     "records",
     "opening",
+    "defining",
     "references",
     "commands",
     "programs",

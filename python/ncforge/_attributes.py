@@ -54,9 +54,12 @@ class Attributes:
         encoding
             Of its text.
         """
-        values = self._known or self._values()
+        values = self._known or self._values(name)
+        if name not in values and normalized(name) != name:
+            name = normalized(name)
+            values = self._known or self._values(name)
         try:
-            value = values[name if name in values else normalized(name)]
+            value = values[name]
         except KeyError:
             raise AttributeError(f"no attribute `{name}`") from None
         if encoding != "utf-8" and isinstance(value, str):
@@ -64,9 +67,10 @@ class Attributes:
         # The caller gets copies of values that can be modified.
         return value.copy() if type(value) in CHANGEABLE else value
 
-    def _values(self) -> dict[str, Any]:
-        """All attributes; cached if nothing can change them."""
-        values, odd = self._core.attrs(self._group_id, self._var_id)
+    def _values(self, name: str | None = None) -> dict[str, Any]:
+        """All attributes; cached if nothing can change them, else those of this name are enough."""
+        only = None if self._contents.settled else name
+        values, odd = self._core.attrs(self._group_id, self._var_id, only)
         if odd:
             plain_attributes(self._types, values, odd)
         if self._contents.keep(self._key, values):

@@ -34,8 +34,7 @@ def assign(variable: Variable, key: Any, value: Any) -> None:
 def put(variable: Variable, key: Any, value: Any, truncate: bool) -> None:
     """Writes values in their stored types."""
     types, kind, ident = variable._types, variable._kind, variable._var_id
-    dims = variable._contents.dims()
-    unlimited = [dims[d][2] for d in variable._dims]
+    unlimited = [variable._contents.dim(d)[2] for d in variable._dims]
     heap = types.is_heap(kind)
     data = _objects(types, kind, value) if heap else exact(value, types.dtype(kind), truncate)
     for s, part, shape, aligned in select_for_writing(key, variable.shape, unlimited, data.shape, variable._name):

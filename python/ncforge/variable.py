@@ -91,12 +91,12 @@ class Variable(Attributes):
     @property
     def dimensions(self) -> tuple[str, ...]:
         """Names of its dimensions, slowest first."""
-        dims = self._contents.dims()
-        return tuple(dims[d][0] for d in self._dims)
+        dim = self._contents.dim
+        return tuple(dim(d)[0] for d in self._dims)
 
     def get_dims(self) -> tuple[Dimension, ...]:
         """Its dimensions, slowest first."""
-        dims = self._contents.dims()
+        dims = {d: self._contents.dim(d) for d in self._dims}
         groups = {}
         at: Group | None = self._group
         while at is not None:

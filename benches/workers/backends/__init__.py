@@ -32,6 +32,8 @@ class Backend(ABC):
     name = ""
     # Whether a file is on disk when it is closed.
     syncs = False
+    # A module with netCDF4-python's interface.
+    module: Any = None
 
     @abstractmethod
     def version(self) -> str:

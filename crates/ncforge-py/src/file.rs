@@ -14,6 +14,7 @@ use pyo3::types::{PyBytes, PyDict, PyList};
 use crate::arguments::{self, LockingArgument, format_name, format_of};
 use crate::attributes;
 use crate::choosing::{ChoosingRequest, Planned};
+use crate::contents::Contents;
 use crate::define::{self, StorageRequest, TypeName, UserTypeRequest, owner};
 use crate::describe;
 use crate::errors::{inside, outside};
@@ -188,6 +189,11 @@ impl File {
         })
     }
 
+    /// Its objects, by group and name.
+    fn contents(&self) -> Contents {
+        Contents(Arc::clone(&self.state))
+    }
+
     /// The format, in netCDF4-python's words.
     fn format(&self, py: Python<'_>) -> PyResult<&'static str> {
         self.look(py, |s| Ok(format_name(s.format)))
@@ -231,12 +237,6 @@ impl File {
         describe::storage(py, format, &var)
     }
 
-    /// Names of the attributes of a variable, or of a group.
-    #[pyo3(signature = (group, var=None))]
-    fn attr_names(&self, py: Python<'_>, group: usize, var: Option<usize>) -> PyResult<Vec<String>> {
-        self.look(py, |s| Ok(owner(group, var).attributes(s)?.iter().map(|a| a.name.clone()).collect()))
-    }
-
     /// Type and values of an attribute; `None` if there is no such attribute.
     fn attr<'py>(
         &self,
@@ -245,21 +245,25 @@ impl File {
         var: Option<usize>,
         name: &str,
     ) -> PyResult<Option<attributes::Typed<'py>>> {
-        let found =
-            self.look(py, |s| Ok(owner(group, var).attributes(s)?.iter().find(|a| a.name == name).cloned()))?;
+        let found = outside(py, || self.state.named(|s, names| owner(group, var).named(s, names, name)))?;
         found.map(|a| attributes::typed(py, &a)).transpose()
     }
 
-    /// All attributes of a variable, or of a group: a dictionary, and the names in it whose values are still
-    /// what `attr` gives.
-    #[pyo3(signature = (group, var=None))]
+    /// All attributes of a variable, or of a group, or the one of this name: a dictionary, and the names in it whose values are
+    /// still what `attr` gives.
+    #[pyo3(signature = (group, var=None, name=None))]
     fn attrs<'py>(
         &self,
         py: Python<'py>,
         group: usize,
         var: Option<usize>,
+        name: Option<&str>,
     ) -> PyResult<(Bound<'py, PyDict>, Vec<String>)> {
         let owner = owner(group, var);
+        if let Some(name) = name {
+            let one = outside(py, || self.state.named(|s, names| owner.named(s, names, name)))?;
+            return attributes::all(py, one.as_slice());
+        }
         match self.state.reading() {
             Some(dataset) => attributes::all(py, inside(py, || owner.attributes(dataset.schema()))?),
             None => attributes::all(py, &self.look(py, |s| owner.attributes(s).cloned())?),

@@ -2,10 +2,10 @@
 //! together before the next data.
 
 use std::path::PathBuf;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use ncforge::codec::unpack::Unpacking;
-use ncforge::model::{Format, VarId};
+use ncforge::model::{Format, Members, Names, VarId};
 use ncforge::store::{Locking, MemoryStore, ReadStore, RemoteOptions};
 use ncforge::{
     Alignment, CreateOptions, Dataset, DatasetMut, Definer, Engine, EngineOptions, Error, Hyperslab,
@@ -31,6 +31,8 @@ pub(crate) struct State {
     path: PathBuf,
     /// Where a new file is made that has no path.
     memory: Option<Arc<MemoryStore>>,
+    /// The objects of each group, of a file that is read.
+    members: OnceLock<Members>,
 }
 
 impl State {
@@ -48,7 +50,7 @@ impl State {
 
     /// A dataset that is open for reading.
     pub(crate) fn over(dataset: Dataset, path: PathBuf) -> Self {
-        State { mode: Mutex::new(Mode::Read(dataset)), path, memory: None }
+        State { mode: Mutex::new(Mode::Read(dataset)), path, memory: None, members: OnceLock::new() }
     }
 
     pub(crate) fn read_store(store: Arc<dyn ReadStore>) -> Result<Self> {
@@ -58,7 +60,8 @@ impl State {
 
     fn defining(definer: Definer, path: PathBuf, memory: Option<Arc<MemoryStore>>) -> Self {
         let definer = definer.with_chunks_by(for_new_variable);
-        State { mode: Mutex::new(Mode::Write(Box::new(definer))), path, memory }
+        let mode = Mutex::new(Mode::Write(Box::new(definer)));
+        State { mode, path, memory, members: OnceLock::new() }
     }
 
     pub(crate) fn update(path: PathBuf, locking: Locking) -> Result<Self> {
@@ -117,6 +120,31 @@ impl State {
         match &*self.lock() {
             Mode::Read(dataset) => part(dataset.schema()),
             Mode::Write(definer) => part(definer.schema()),
+            Mode::Closed => Err(Error::Closed),
+        }
+    }
+
+    /// The description and the objects of its groups.
+    pub(crate) fn members<T>(&self, part: impl FnOnce(&Schema, &Members) -> Result<T>) -> Result<T> {
+        let dataset = match &mut *self.lock() {
+            Mode::Read(dataset) => dataset.clone(),
+            Mode::Write(definer) => {
+                let (schema, names) = definer.named();
+                return part(schema, names.members());
+            }
+            Mode::Closed => return Err(Error::Closed),
+        };
+        part(dataset.schema(), self.members.get_or_init(|| Members::of(dataset.schema())))
+    }
+
+    /// The description and its names.
+    pub(crate) fn named<T>(&self, part: impl FnOnce(&Schema, &Names) -> Result<T>) -> Result<T> {
+        match &mut *self.lock() {
+            Mode::Read(dataset) => part(dataset.schema(), &Names::of(dataset.schema())),
+            Mode::Write(definer) => {
+                let (schema, names) = definer.named();
+                part(schema, names)
+            }
             Mode::Closed => Err(Error::Closed),
         }
     }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use crate::error::{Error, Result};
 use crate::layout::{ChunkRecord, VarLayout};
-use crate::model::{Attribute, DimId, Schema, Value, VarId};
+use crate::model::{Attribute, Changes, DimId, Schema, Value, VarId};
 use crate::select::Hyperslab;
 use crate::store::{ReadStore, WriteStore};
 
@@ -60,6 +60,12 @@ pub trait ContainerMut: Container {
     /// Changes the schema: new dimensions, variables, groups, types at the ends of their
     /// arenas; any change of attributes; renamed dimensions and variables. Data are moved if necessary.
     fn redefine(&mut self, schema: Schema) -> Result<()>;
+    /// The same for a schema that continues the present one, and differs from it only in these parts, each of which the format can
+    /// hold ([`crate::check_new`]).
+    fn redefine_parts(&mut self, schema: &Schema, changes: &Changes) -> Result<()> {
+        let _ = changes;
+        self.redefine(schema.clone())
+    }
     /// Sets the current length of an unlimited dimension (it never shrinks).
     fn grow(&mut self, dim: DimId, len: u64) -> Result<()>;
     /// Stores one encoded chunk of a chunked variable. Replacing a chunk never overwrites the old bytes before

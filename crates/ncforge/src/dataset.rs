@@ -50,7 +50,7 @@ use crate::codec::unpack::Unpacking;
 use crate::container::Container;
 use crate::engine::Engine;
 use crate::error::{Error, Result};
-use crate::model::{Definition, Format, Schema, Values, VarId};
+use crate::model::{Definition, Format, Names, Schema, Values, VarId};
 use crate::select::{Hyperslab, Picks};
 use crate::store::lock::Kind;
 use crate::store::{FileStore, Locking, ReadStore, RemoteOptions, remote};
@@ -97,13 +97,13 @@ struct Inner {
 /// ```
 pub fn check_new(schema: &Schema, format: Format, new: Definition) -> Result<()> {
     new.check_name(schema)?;
-    formats::check_changed(schema, format, new)
+    check_changed(schema, format, new)
 }
 
 /// The same of what was there before under its name, such as an attribute that got other values: the name may be one that
 /// netCDF lets nobody choose.
 pub fn check_changed(schema: &Schema, format: Format, changed: Definition) -> Result<()> {
-    formats::check_changed(schema, format, changed)
+    formats::check_changed(schema, &Names::of(schema), format, changed)
 }
 
 /// How a file is opened.

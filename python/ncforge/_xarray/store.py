@@ -54,6 +54,12 @@ class OpenFile:
         self.format = core.format()
         self.groups = core.groups()
         self.sizes = [core.dim_len(i) for i in range(len(self.dims))]
+        self.children: dict[int | None, dict[str, int]] = {}
+        for i, (name, parent) in enumerate(self.groups):
+            self.children.setdefault(parent, {}).setdefault(name, i)
+        self.lengths: dict[int, dict[str, int]] = {}
+        for (name, of, _), size in zip(self.dims, self.sizes, strict=True):
+            self.lengths.setdefault(of, {})[name] = size
 
     def __reduce__(self) -> Any:
         return OpenFile, (self.handle,)
@@ -66,18 +72,17 @@ class OpenFile:
             raise ValueError("group must be a string or None")
         at = 0
         for part in (p for p in path.split("/") if p):
-            below = [i for i, (name, parent) in enumerate(self.groups) if parent == at and name == part]
-            if not below:
+            below = self.children.get(at, {}).get(part)
+            if below is None:
                 raise OSError(f"group not found: {path} in {self.handle.path}")
-            at = below[0]
+            at = below
         return at
 
     def below(self, group: int, path: str) -> Iterator[str]:
         """The paths of a group and of all groups below it, parents first."""
         yield path
-        for i, (name, parent) in enumerate(self.groups):
-            if parent == group:
-                yield from self.below(i, f"{path.rstrip('/')}/{name}")
+        for name, i in self.children.get(group, {}).items():
+            yield from self.below(i, f"{path.rstrip('/')}/{name}")
 
 
 class NcforgeDataStore(WritableCFDataStore):
@@ -199,8 +204,7 @@ class NcforgeDataStore(WritableCFDataStore):
         return FrozenDict(_readable(plain_attributes(self._file.types, *found)))
 
     def _dims_of(self, group: int) -> dict[str, int]:
-        dims = self._file.dims
-        return {name: self._file.sizes[i] for i, (name, of, _) in enumerate(dims) if of == group}
+        return self._file.lengths.get(group, {})
 
     def get_dimensions(self) -> Any:
         """Names and lengths of the dimensions that it defines."""
@@ -217,8 +221,8 @@ class NcforgeDataStore(WritableCFDataStore):
 
     def get_encoding(self) -> dict[str, Any]:
         """Its unlimited dimensions, and its source."""
-        dims = self._file.dims
-        unlimited = {name for name, of, grows in dims if grows and of == self._group}
+        own = self._dims_of(self._group)
+        unlimited = {name for name, of, grows in self._file.dims if grows and of == self._group} if own else set()
         return {"unlimited_dims": unlimited, "source": self._file.handle.path}
 
     def close(self) -> None:

@@ -7,7 +7,7 @@ use super::detect::{Family, family};
 use crate::container::{Container, ContainerMut};
 use crate::engine::Engine;
 use crate::error::Result;
-use crate::model::{Definition, Format, Schema};
+use crate::model::{Definition, Format, Names, Schema};
 use crate::store::lock::Kind;
 use crate::store::paged::PagedStore;
 use crate::store::zipped::ZippedStore;
@@ -76,11 +76,11 @@ pub(super) fn create(
 
 /// An error if no file of this format can hold what was just defined in a description, or changed, whatever else is defined
 /// later.
-pub(super) fn check_changed(schema: &Schema, format: Format, new: Definition) -> Result<()> {
-    new.check_unique(schema)?;
+pub(super) fn check_changed(schema: &Schema, names: &Names, format: Format, new: Definition) -> Result<()> {
+    new.check_unique(schema, names)?;
     new.check_fill(schema)?;
     match format {
         Format::Cdf1 | Format::Cdf2 | Format::Cdf5 => classic::check_new(schema, format, new),
-        Format::Netcdf4 | Format::Netcdf4Classic => netcdf4::write::check_new(schema, new),
+        Format::Netcdf4 | Format::Netcdf4Classic => netcdf4::write::check_new(schema, names, new),
     }
 }

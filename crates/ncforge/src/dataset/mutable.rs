@@ -12,7 +12,7 @@ use crate::codec::quantize::Quantize;
 use crate::container::{Container, put_attribute};
 use crate::engine::{Engine, Writer};
 use crate::error::{Error, Result};
-use crate::model::{DimId, Schema, Values, VarId, quantization_attribute, quantization_of};
+use crate::model::{Changes, DimId, Schema, Values, VarId, quantization_attribute, quantization_of};
 use crate::select::{Hyperslab, Picks};
 use crate::store::lock::Kind;
 use crate::store::output::OutputOptions;
@@ -314,6 +314,16 @@ impl DatasetMut {
     /// their arenas; names.
     pub fn redefine(&mut self, schema: Schema) -> Result<()> {
         self.writer.redefine(schema)
+    }
+
+    /// Takes over what is new or different in a description that continues this one: costs what was changed.
+    pub(super) fn redefine_parts(&mut self, schema: &Schema, changes: &Changes) -> Result<()> {
+        self.writer.redefine_parts(schema, changes)
+    }
+
+    /// Another number after each change of the description as a whole.
+    pub(super) fn revision(&self) -> u64 {
+        self.writer.revision()
     }
 
     /// Whether no value of a variable was ever stored, written or filled: its fill value is still to be chosen.

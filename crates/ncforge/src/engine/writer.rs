@@ -16,7 +16,7 @@ use super::{Engine, axes, boxes};
 use crate::container::{Container, ContainerMut};
 use crate::error::{Error, Result};
 use crate::layout::{ChunkRecord, Place, VarLayout};
-use crate::model::{DimId, Schema, Values, VarId};
+use crate::model::{Changes, DimId, Schema, Values, VarId};
 use crate::select::{ChunkGrid, Hyperslab, Picks};
 
 use gather::Gather;
@@ -52,6 +52,8 @@ pub struct Writer {
     shared: bool,
     /// Bytes of values of the chunks that were encoded and placed.
     placed: Arc<AtomicU64>,
+    /// How often the description was changed as a whole.
+    revision: u64,
 }
 
 impl Drop for Writer {
@@ -75,6 +77,7 @@ impl Writer {
             skip_fill: false,
             shared: false,
             placed: Arc::default(),
+            revision: 0,
         }
     }
 
@@ -249,8 +252,24 @@ impl Writer {
     pub fn redefine(&mut self, schema: Schema) -> Result<()> {
         self.flush()?;
         self.container.redefine(schema)?;
+        self.revision += 1;
         self.forget();
         Ok(())
+    }
+
+    /// Takes over what is new or different in a description, see [`ContainerMut::redefine_parts`].
+    pub fn redefine_parts(&mut self, schema: &Schema, changes: &Changes) -> Result<()> {
+        self.flush_tail()?;
+        if changes.touch_storage(schema, self.schema()) {
+            // Whether a variable has values decides what may become of it.
+            self.flush()?;
+        }
+        self.container.redefine_parts(schema, changes)
+    }
+
+    /// Another number after each [`Writer::redefine`].
+    pub fn revision(&self) -> u64 {
+        self.revision
     }
 
     /// Whether no value of a variable is stored so far, see [`ContainerMut::is_untouched`]; what is still being

@@ -5,11 +5,12 @@ use std::collections::HashSet;
 use super::dtype::{UserKind, UserType};
 use super::id::{DimId, GroupId, TypeId, VarId};
 use super::name::check_name;
+use super::names::Names;
 use super::schema::{Attribute, Schema};
 use crate::error::{Error, Result};
 
 /// A part of a schema that was just defined or renamed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Definition {
     /// A group.
     Group(GroupId),
@@ -49,6 +50,18 @@ impl Definition {
         }
     }
 
+    /// The same, to be changed.
+    pub(crate) fn name_mut(self, schema: &mut Schema) -> &mut String {
+        match self {
+            Definition::Group(g) => &mut schema.groups[g.0].name,
+            Definition::Dimension(d) => &mut schema.dims[d.0].name,
+            Definition::Type(t) => &mut schema.types[t.0].name,
+            Definition::Variable(v) => &mut schema.vars[v.0].name,
+            Definition::GroupAttribute(g, at) => &mut schema.groups[g.0].attrs[at].name,
+            Definition::VariableAttribute(v, at) => &mut schema.vars[v.0].attrs[at].name,
+        }
+    }
+
     /// The attribute, if the definition is one.
     pub fn attribute(self, schema: &Schema) -> Option<&Attribute> {
         match self {
@@ -68,36 +81,12 @@ impl Definition {
     }
 
     /// An error if another object of the same kind has its name: for example, two dimensions or variables of a group.
-    pub fn check_unique(self, schema: &Schema) -> Result<()> {
-        let name = self.name(schema);
-        let same = |a: &Attribute| a.name == name;
-        let taken = match self {
-            Definition::Group(g) => match schema.group(g).parent {
-                Some(parent) => schema.children(parent).any(|o| o != g && schema.group(o).name == name),
-                None => false,
-            },
-            Definition::Dimension(d) => {
-                schema.dims_in(schema.dim(d).group).any(|o| o != d && schema.dim(o).name == name)
-            }
-            Definition::Type(t) => {
-                schema.types_in(schema.user_type(t).group).any(|o| o != t && schema.user_type(o).name == name)
-            }
-            Definition::Variable(v) => {
-                schema.vars_in(schema.var(v).group).any(|o| o != v && schema.var(o).name == name)
-            }
-            Definition::GroupAttribute(g, at) => {
-                schema.group(g).attrs.iter().enumerate().any(|(i, a)| i != at && same(a))
-            }
-            Definition::VariableAttribute(v, at) => {
-                schema.var(v).attrs.iter().enumerate().any(|(i, a)| i != at && same(a))
-            }
-        };
-        if taken {
-            let kind = self.kind();
-            Err(Error::NameInUse { kind, name: name.to_owned(), holder: kind, group: String::new() })
-        } else {
-            Ok(())
+    pub fn check_unique(self, schema: &Schema, names: &Names) -> Result<()> {
+        if !names.is_taken(schema, self) {
+            return Ok(());
         }
+        let (kind, name) = (self.kind(), self.name(schema).to_owned());
+        Err(Error::NameInUse { kind, name, holder: kind, group: String::new() })
     }
 }
 
@@ -189,7 +178,8 @@ mod tests {
         s.vars.push(Variable::new("v", Atomic::Int, vec![]));
         s.vars.push(Variable::new("v", Atomic::Int, vec![]));
         s.vars.push(Variable::new("w", Atomic::Int, vec![]));
-        assert!(Definition::Variable(VarId(1)).check_unique(&s).is_err());
-        assert!(Definition::Variable(VarId(2)).check_unique(&s).is_ok());
+        let names = Names::of(&s);
+        assert!(Definition::Variable(VarId(1)).check_unique(&s, &names).is_err());
+        assert!(Definition::Variable(VarId(2)).check_unique(&s, &names).is_ok());
     }
 }

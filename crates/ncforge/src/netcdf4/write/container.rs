@@ -11,7 +11,7 @@ use crate::container::{Container, ContainerMut};
 use crate::error::{Error, Result};
 use crate::hdf5::file::File;
 use crate::layout::{ChunkRecord, VarLayout};
-use crate::model::{DimId, Fill, Schema, Value, VarId};
+use crate::model::{Changes, DimId, Fill, Schema, Value, VarId};
 use crate::netcdf4::read::values::Decoder;
 use crate::select::{ChunkGrid, Hyperslab, coordinates};
 use crate::store::{ReadStore, WriteStore};
@@ -49,6 +49,10 @@ impl ContainerMut for Netcdf4Writer {
 
     fn redefine(&mut self, schema: Schema) -> Result<()> {
         redefine::redefine(self, schema)
+    }
+
+    fn redefine_parts(&mut self, schema: &Schema, changes: &Changes) -> Result<()> {
+        redefine::redefine_parts(self, schema, changes)
     }
 
     fn grow(&mut self, dim: DimId, len: u64) -> Result<()> {

@@ -87,8 +87,9 @@ pub fn create(
         reclaim: false,
         dirty: true,
     };
-    for (id, state) in std::mem::take(&mut writer.vars).into_iter().enumerate() {
-        let state = redefine::complete(&mut writer, VarId(id), state)?;
+    let (states, schema) = (std::mem::take(&mut writer.vars), writer.schema.clone());
+    for (id, state) in states.into_iter().enumerate() {
+        let state = redefine::complete(&mut writer, &schema, VarId(id), state)?;
         writer.vars.push(state);
     }
     Ok(Box::new(writer))

@@ -10,7 +10,8 @@ use crate::error::{Error, Limit, Result};
 use crate::hdf5::emit::encode_datatype;
 use crate::hdf5::fill::FillKind;
 use crate::model::{
-    Atomic, Attribute, DType, Definition, Dimension, Endian, Format, Schema, TypeId, UserKind, VarId,
+    Atomic, Attribute, DType, Definition, Dimension, Endian, Format, Names, Schema, Scope, TypeId, UserKind,
+    VarId,
 };
 use crate::netcdf4::read::attrs::is_hidden;
 
@@ -81,8 +82,8 @@ fn types_used(s: &Schema, t: usize) -> impl Iterator<Item = usize> + '_ {
 
 /// An error if no netCDF-4 file of the schema's format can hold a new definition, whatever is defined later. Its
 /// name must be legal, and unique among objects of its kind.
-pub(crate) fn check_new(s: &Schema, new: Definition) -> Result<()> {
-    check_shared_name(s, new)?;
+pub(crate) fn check_new(s: &Schema, names: &Names, new: Definition) -> Result<()> {
+    check_shared_name(s, names, new)?;
     if s.format == Format::Netcdf4Classic {
         check_classic_part(s, new)?;
         if matches!(new, Definition::Dimension(d) if s.dim(d).unlimited) {
@@ -100,7 +101,7 @@ pub(crate) fn check_new(s: &Schema, new: Definition) -> Result<()> {
 }
 
 /// Groups and types share their names with everything else in their group; a variable and a dimension may have one name.
-fn check_shared_name(s: &Schema, new: Definition) -> Result<()> {
+fn check_shared_name(s: &Schema, names: &Names, new: Definition) -> Result<()> {
     let (group, name) = match new {
         Definition::Group(g) => (s.group(g).parent.unwrap_or(Schema::ROOT), &s.group(g).name),
         Definition::Dimension(d) => (s.dim(d).group, &s.dim(d).name),
@@ -114,17 +115,16 @@ fn check_shared_name(s: &Schema, new: Definition) -> Result<()> {
         let what = format!("the name `{name}`: `{NON_COORDINATE}` belongs to the format");
         return Err(Error::NotRepresentable { format: "netCDF-4", what });
     }
-    let other = if s.children(group).any(|g| new != Definition::Group(g) && s.group(g).name == *name) {
-        "group"
-    } else if s.types_in(group).any(|t| new != Definition::Type(t) && s.user_type(t).name == *name) {
-        "type"
-    } else if !shares && s.vars_in(group).any(|v| s.var(v).name == *name) {
-        "variable"
-    } else if !shares && s.dims_in(group).any(|d| s.dim(d).name == *name) {
-        "dimension"
-    } else {
-        return Ok(());
-    };
+    let kinds = [
+        (Scope::Groups(group), "group"),
+        (Scope::Types(group), "type"),
+        (Scope::Variables(group), "variable"),
+        (Scope::Dimensions(group), "dimension"),
+    ];
+    let kinds = &kinds[..if shares { 2 } else { 4 }];
+    let own = new.scope(s).map(|(scope, _)| scope);
+    let has = |scope: Scope| Some(scope) != own && names.find(s, scope, name).is_some();
+    let Some(&(_, other)) = kinds.iter().find(|(scope, _)| has(*scope)) else { return Ok(()) };
     let path = s.group_path(group);
     Err(Error::NameInUse { kind: new.kind(), name: name.clone(), holder: other, group: path })
 }

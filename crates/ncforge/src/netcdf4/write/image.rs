@@ -1,7 +1,9 @@
 //! Converts a netCDF schema to the HDF5 objects that store it, with netCDF's conventions.
 
+use std::collections::HashSet;
+
 use super::attached::{Users, rows};
-use super::facts::{FileFacts, Target};
+use super::facts::{FileFacts, Owner, Target};
 use super::scales::{Lead, Member, Scales, check_links, links};
 use super::state::{LiveIndex, PlaceState, VarState};
 use super::types::{atomic_type, byte_order, stored_type, string_type};
@@ -111,11 +113,11 @@ impl<'a> Builder<'a> {
             dims: vec![none; s.dims.len()],
         };
         for g in 0..s.groups.len() {
-            for t in s.types_in(GroupId(g)).filter(|t| !self.facts.is_nameless(*t)) {
+            for &t in scales.members.types(GroupId(g)).iter().filter(|t| !self.facts.is_nameless(**t)) {
                 ids.types[t.0] = ObjectId(parts.len());
                 parts.push(Part::Type(t));
             }
-            for m in scales.members(s, GroupId(g)) {
+            for m in scales.datasets(GroupId(g)) {
                 match m {
                     Member::Dim(d) => ids.dims[d.0] = ObjectId(parts.len()),
                     Member::Var(v) => ids.vars[v.0] = ObjectId(parts.len()),
@@ -149,8 +151,7 @@ impl<'a> Builder<'a> {
     }
 
     fn group(&self, id: GroupId, scales: &Scales, ids: &Ids) -> Result<Object<'a>> {
-        let s = self.schema;
-        let path = s.group_path(id);
+        let (s, owner) = (self.schema, Owner::Group(id));
         let links = links(s, id, scales, self.facts).into_iter().map(|(name, lead)| {
             let target = match lead {
                 Lead::Type(t) => ids.types[t.0],
@@ -166,8 +167,8 @@ impl<'a> Builder<'a> {
         if root && s.format == Format::Netcdf4Classic {
             attrs.push(int_attribute("_nc3_strict", Dataspace::Scalar, &[1]));
         }
-        self.user_attributes(&s.group(id).attrs, &path, &mut attrs)?;
-        attrs.extend_from_slice(self.facts.hidden(&path));
+        self.user_attributes(&s.group(id).attrs, owner, &mut attrs)?;
+        attrs.extend_from_slice(self.facts.hidden(owner));
         if let Some(text) = s.provenance.as_deref().filter(|t| root && !t.is_empty()) {
             attrs.push(text_attribute("_NCProperties", text.as_bytes().to_vec()));
         }
@@ -218,11 +219,11 @@ impl<'a> Builder<'a> {
         attached: &[Vec<ObjectId>],
         users: &[(ObjectId, u32)],
     ) -> Result<Object<'a>> {
-        let (var, state) = (self.schema.var(id), &self.vars[id.0]);
-        let path = self.schema.var_path(id);
+        let (var, state, owner) = (self.schema.var(id), &self.vars[id.0], Owner::Var(id));
         if let PlaceState::Compact(bytes) = &state.place
             && bytes.len() as u64 != state.bytes(&self.schema.shape(id))
         {
+            let path = self.schema.var_path(id);
             return Err(Error::Internal(format!("`{path}` has another size than its compact storage")));
         }
         let mut attrs = Vec::new();
@@ -239,9 +240,9 @@ impl<'a> Builder<'a> {
             attrs.extend(self.facts.scale_name(id).unwrap_or(Some(name)));
             attrs.push(int_attribute("_Netcdf4Dimid", Dataspace::Scalar, &[self.facts.number(dim)]));
         }
-        self.user_attributes(&var.attrs, &path, &mut attrs)?;
+        self.user_attributes(&var.attrs, owner, &mut attrs)?;
         let is_taken = |a: &&Attribute| attrs.iter().any(|other| other.name == a.name);
-        let hidden: Vec<_> = self.facts.hidden(&path).iter().filter(|a| !is_taken(a)).cloned().collect();
+        let hidden: Vec<_> = self.facts.hidden(owner).iter().filter(|a| !is_taken(a)).cloned().collect();
         attrs.extend(hidden);
         attrs.extend(reference_list(users));
         attrs.extend(dimension_list(attached));
@@ -277,13 +278,18 @@ impl<'a> Builder<'a> {
     fn user_attributes(
         &self,
         attrs: &[model::Attribute],
-        owner: &str,
+        owner: Owner,
         out: &mut Vec<Attribute>,
     ) -> Result<()> {
+        let (own, mut seen) = (out.len(), HashSet::new());
         for a in attrs {
-            let refuse = |why: &str| Error::NotRepresentable {
-                format: "netCDF-4",
-                what: format!("attribute `{}` of `{owner}`: {why}", a.name),
+            let refuse = |why: &str| {
+                let owner = match owner {
+                    Owner::Group(g) => self.schema.group_path(g),
+                    Owner::Var(v) => self.schema.var_path(v),
+                };
+                let what = format!("attribute `{}` of `{owner}`: {why}", a.name);
+                Error::NotRepresentable { format: "netCDF-4", what }
             };
             if is_hidden(a.name.as_bytes()) {
                 return Err(refuse("the name belongs to the format"));
@@ -292,7 +298,7 @@ impl<'a> Builder<'a> {
             if name.is_empty() || name.contains(&0) {
                 return Err(refuse("the name cannot be stored"));
             }
-            if out.iter().any(|o| o.name == name) {
+            if out[..own].iter().any(|o| o.name == name) || !seen.insert(&a.name) {
                 return Err(refuse("the name is there twice"));
             }
             out.push(self.facts.attribute(owner, a).map_or_else(|| self.attribute(a), Ok)?);

@@ -12,7 +12,7 @@ use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use super::coverage::Coverage;
-use super::facts::FileFacts;
+use super::facts::{FileFacts, Owner};
 use super::heap::HeapWriter;
 use super::image::{Builder, live_chunks};
 use super::space::{Extent, FileSpace};
@@ -234,14 +234,14 @@ fn file_facts(
         }
     }
     for (g, f) in found.groups.iter().enumerate() {
-        let owner = schema.group_path(GroupId(g));
+        let owner = Owner::Group(GroupId(g));
         let stored = file.attributes(&file.object(f.address)?)?;
         let remade: &[&[u8]] = match (g, &schema.provenance) {
             (0, Some(_)) => &[b"_nc3_strict", b"_NCProperties"],
             (0, None) => &[b"_nc3_strict"],
             _ => &[],
         };
-        forms::keep(file, &owner, &schema.groups[g].attrs, &stored, remade, &mut facts)?;
+        forms::keep(file, owner, &schema.groups[g].attrs, &stored, remade, &mut facts)?;
     }
     facts.insert_numbers(&objects.numbers);
     let lists = Lists::new(file, container, &facts);
@@ -261,7 +261,7 @@ fn file_facts(
         if let Err(why) = lists.keep(id, &stored, &mut facts)? {
             return Ok(Err(why));
         }
-        forms::keep(file, &schema.var_path(id), &schema.var(id).attrs, &stored, &remade, &mut facts)?;
+        forms::keep(file, Owner::Var(id), &schema.var(id).attrs, &stored, &remade, &mut facts)?;
     }
     Ok(Ok(facts))
 }
