@@ -134,6 +134,10 @@ pub trait ContainerMut: Container {
     /// Makes everything durable: data first, then the metadata that refer to them. After a crash the file is in the state of
     /// the last sync, or of this one.
     fn sync(&mut self) -> Result<()>;
+    /// The same for the last time: the file is closed then.
+    fn complete(&mut self) -> Result<()> {
+        self.sync()
+    }
     /// The read-only view.
     fn as_container(&self) -> &dyn Container;
 }

@@ -303,7 +303,8 @@ impl Writer {
 
     /// Makes everything durable and closes.
     pub fn finish(mut self) -> Result<()> {
-        self.sync()
+        self.flush()?;
+        self.container.complete()
     }
 
     fn before_read(&mut self, var: VarId) -> Result<()> {

@@ -69,6 +69,7 @@ impl ContainerMut for Netcdf4Writer {
             return Err(Error::TooLarge(format!("dimension `{}` of length {len}", d.name)));
         }
         d.len = len;
+        self.grown.insert(dim);
         self.dirty = true;
         Ok(())
     }
@@ -77,7 +78,7 @@ impl ContainerMut for Netcdf4Writer {
         let (table, offset) = self.space_for_chunk(var, at, encoded.len() as u64)?;
         self.store.write_at(encoded, offset)?;
         table.insert(at, ChunkRecord { offset, len: encoded.len() as u64, mask })?;
-        self.dirty = true;
+        self.touch(var);
         Ok(())
     }
 
@@ -96,7 +97,7 @@ impl ContainerMut for Netcdf4Writer {
         self.reach_chunk(var, at);
         let record = ChunkRecord { offset, len, mask };
         table.insert(at, record)?;
-        self.dirty = true;
+        self.touch(var);
         Ok(record)
     }
 
@@ -142,7 +143,7 @@ impl ContainerMut for Netcdf4Writer {
         }
         table.insert(at, record)?;
         self.reach_chunk(var, at);
-        self.dirty = true;
+        self.touch(var);
         Ok(())
     }
 
@@ -163,6 +164,7 @@ impl ContainerMut for Netcdf4Writer {
             return Ok(());
         }
         if let Some(found) = &mut state.found {
+            self.touched.insert(var);
             found.reach((0..region.rank()).map(|d| region.end(d)));
         }
         if !matches!(state.place, PlaceState::Contiguous { .. }) {
@@ -200,7 +202,11 @@ impl ContainerMut for Netcdf4Writer {
         };
         self.fill(var, place, &gaps)?;
         if let PlaceState::Contiguous { offset, written, .. } = &mut self.vars[var.0].place {
-            self.dirty |= offset.is_none();
+            if offset.is_none() {
+                self.touched.insert(var);
+                self.dirty = true;
+            }
+            self.unsettled.insert(var);
             *offset = Some(place);
             for (from, to) in ranges.unwrap_or_default().into_iter().chain(unknown) {
                 written.add(from, to);
@@ -246,7 +252,7 @@ impl ContainerMut for Netcdf4Writer {
             )));
         }
         old.copy_from_slice(bytes);
-        self.dirty = true;
+        self.touch(var);
         Ok(())
     }
 
@@ -262,6 +268,10 @@ impl ContainerMut for Netcdf4Writer {
 
     fn sync(&mut self) -> Result<()> {
         self.commit()
+    }
+
+    fn complete(&mut self) -> Result<()> {
+        self.complete_metadata()
     }
 
     fn as_container(&self) -> &dyn Container {

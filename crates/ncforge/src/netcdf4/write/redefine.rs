@@ -144,5 +144,5 @@ fn adopt(w: &mut Netcdf4Writer, fresh: Vec<(VarId, VarState)>) {
             w.vars.push(state);
         }
     }
-    w.dirty = true;
+    w.reshape();
 }

@@ -8,13 +8,12 @@ mod collections;
 mod forms;
 mod lists;
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeSet, HashMap, HashSet};
 use std::sync::Arc;
 
 use super::coverage::Coverage;
 use super::facts::{FileFacts, Owner};
 use super::heap::HeapWriter;
-use super::image::{Builder, live_chunks};
 use super::space::{Extent, FileSpace};
 use super::state::{FoundSpace, LiveIndex, PlaceState, VarState};
 use super::writer::Netcdf4Writer;
@@ -125,6 +124,11 @@ pub fn open_mut(store: Arc<dyn WriteStore>) -> Result<Box<dyn ContainerMut>> {
         front: None,
         current: None,
         dirty: false,
+        touched: BTreeSet::new(),
+        grown: BTreeSet::new(),
+        unsettled: BTreeSet::new(),
+        standing: None,
+        is_steady: true,
     };
     writer.current = own_block(&writer, root)?;
     if writer.reclaim && writer.current.is_some() {
@@ -349,10 +353,8 @@ fn table(index: &dyn ChunkIndex, shape: &[u64], chunk: &[u64]) -> Result<ChunkTa
 /// The committed metadata, if they are exactly those that this writer would write: then it did, and their
 /// extent is known.
 fn own_block(writer: &Netcdf4Writer, root: u64) -> Result<Option<Extent>> {
-    let chunks = live_chunks(&writer.vars);
-    let (schema, vars, facts) = (&writer.schema, &writer.vars, &writer.facts);
-    let image = Builder { schema, vars, chunks: &chunks, facts }.build()?;
-    let size = image.size()?;
+    let (image, _) = writer.assemble()?;
+    let size = image.size();
     let store = &writer.store;
     if size > MOST_COMPARED || root.checked_add(size).is_none_or(|end| end > store.len()) {
         return Ok(None);

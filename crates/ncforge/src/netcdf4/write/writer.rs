@@ -1,14 +1,16 @@
 //! A netCDF-4 file that is being written: its state, and space in it for data.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use super::facts::FileFacts;
 use super::heap::HeapWriter;
 use super::options::Alignment;
 use super::space::{Extent, FileSpace};
+use super::standing::Standing;
 use super::state::{LiveIndex, PlaceState, VarState};
 use crate::error::{Error, Result};
-use crate::model::{Schema, VarId};
+use crate::model::{DimId, Schema, VarId};
 use crate::select::ChunkGrid;
 use crate::store::{ReadStore, WriteStore};
 
@@ -48,9 +50,25 @@ pub(super) struct Netcdf4Writer {
     pub(super) reclaim: bool,
     /// Whether anything changed since the last commit.
     pub(super) dirty: bool,
+    /// Variables whose stored values moved, or became more, since then.
+    pub(super) touched: BTreeSet<VarId>,
+    /// Dimensions that grew since then.
+    pub(super) grown: BTreeSet<DimId>,
+    /// Variables in one run of bytes, of which some may have to be filled.
+    pub(super) unsettled: BTreeSet<VarId>,
+    /// The metadata as they are kept up to date in the file, after several commits.
+    pub(super) standing: Option<Standing>,
+    /// Whether the schema is that of the last commit.
+    pub(super) is_steady: bool,
 }
 
 impl Netcdf4Writer {
+    /// Records that what the metadata say about a variable changed.
+    pub(super) fn touch(&mut self, var: VarId) {
+        self.touched.insert(var);
+        self.dirty = true;
+    }
+
     pub(super) fn path(&self, var: VarId) -> String {
         self.schema.var_path(var)
     }
@@ -117,7 +135,7 @@ impl Netcdf4Writer {
             (*offset, *committed) = (Some(new), false);
         }
         self.space.release(Extent { offset: old, len: bytes });
-        self.dirty = true;
+        self.touch(var);
         Ok(())
     }
 
