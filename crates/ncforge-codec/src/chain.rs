@@ -28,7 +28,7 @@ struct Inner {
     widened: Option<Widened>,
 }
 
-/// Chunks of two-byte numbers that are read as floats.
+/// Chunks of numbers that are read as others.
 #[derive(Debug)]
 struct Widened {
     widen: Widen,
@@ -39,8 +39,13 @@ struct Widened {
 }
 
 impl Widened {
+    /// Bytes of numbers that take `len` bytes when they are read.
+    fn stored_len(&self, len: usize) -> usize {
+        len / self.widen.size() * self.widen.stored_size()
+    }
+
     fn decode(&self, encoded: PaddedInput<'_>, mask: u32, out: &mut [u8]) -> Result<()> {
-        let mut narrow = vec![0; out.len() / 2];
+        let mut narrow = vec![0; self.stored_len(out.len())];
         let end = if self.may_end { encoded.len().min(narrow.len()) } else { narrow.len() };
         self.from.decode_padded(encoded, mask, &mut narrow[..end])?;
         self.widen.widen(&narrow, out)
@@ -76,13 +81,14 @@ impl CodecChain {
         Ok(Self { inner: Arc::new(Inner { filters: filters.to_vec(), steps, element_size, widened: None }) })
     }
 
-    /// The chain that decodes numbers of two bytes with `from`, and converts them to floats of four. It cannot encode. With
+    /// The chain that decodes numbers with `from`, and converts them to those that they are read as. It cannot encode. With
     /// `may_end`, chunks may be stored without the elements beyond the extent of the array.
     pub fn widened(from: CodecChain, widen: Widen, may_end: bool) -> Self {
         let own = Filter { id: filters::WIDEN, params: widen.params(), optional: false };
         let filters = std::iter::once(own).chain(from.filters().iter().cloned()).collect();
+        let element_size = widen.size();
         let widened = Some(Widened { widen, from, may_end });
-        Self { inner: Arc::new(Inner { filters, steps: Vec::new(), element_size: 4, widened }) }
+        Self { inner: Arc::new(Inner { filters, steps: Vec::new(), element_size, widened }) }
     }
 
     /// The filters, in writing order.
@@ -99,7 +105,7 @@ impl CodecChain {
     /// whose size comes from a file; decoding calls it by itself.
     pub fn check_len(&self, encoded_len: usize, mask: u32, len: usize) -> Result<()> {
         if let Some(w) = &self.inner.widened {
-            return if w.may_end { Ok(()) } else { w.from.check_len(encoded_len, mask, len / 2) };
+            return if w.may_end { Ok(()) } else { w.from.check_len(encoded_len, mask, w.stored_len(len)) };
         }
         let most = self.active(mask).fold(encoded_len, |n, (_, step)| {
             // A header or two may encode a few hundred bytes.
@@ -232,8 +238,8 @@ impl CodecChain {
     /// A filter is skipped only if it is optional, does not make the chunk smaller, and cannot store it
     /// uncompressed.
     pub fn encode(&self, raw: &[u8]) -> Result<(Vec<u8>, u32)> {
-        if self.inner.widened.is_some() {
-            return Err(Error::Unsupported("writing two-byte floats".into()));
+        if let Some(w) = &self.inner.widened {
+            return Err(Error::Unsupported(format!("writing {}", w.widen.name())));
         }
         Scratch::with(|scratch| {
             let [mut current, mut free] = scratch.buffers.each_mut();

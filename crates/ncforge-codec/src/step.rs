@@ -71,7 +71,8 @@ impl Step {
             }
             filters::WIDEN => {
                 // A chain that reads them is made by `CodecChain::widened`.
-                let what = "combining or writing 2-byte floats (copies of such files hold floats)";
+                let what = "combining or writing 2-byte floats, or integers of fewer bits than their bytes (copies of \
+                            such files hold what they are read as)";
                 return Err(Error::Unsupported(what.into()));
             }
             id => {

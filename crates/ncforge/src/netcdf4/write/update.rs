@@ -31,7 +31,7 @@ use crate::layout::{ChunkIndex, Place};
 use crate::model::{Cause, DimId, GroupId, Schema, TypeId, VarId};
 use crate::netcdf4::read;
 use crate::netcdf4::read::attrs::is_hidden;
-use crate::netcdf4::read::half;
+use crate::netcdf4::read::narrow;
 use crate::netcdf4::read::scan::{self, Found, FoundDataset};
 use crate::select::ChunkGrid;
 use crate::store::{ReadStore, WriteStore};
@@ -96,9 +96,9 @@ pub fn open_mut(store: Arc<dyn WriteStore>) -> Result<Box<dyn ContainerMut>> {
             Cause::Damaged { .. } => s.error(store.name()),
         });
     }
-    let half = |id: &VarId| half::is_half(&container.dataset(*id).datatype);
-    if let Some(id) = schema.var_ids().find(half) {
-        return Err(refuse(format!("2-byte floats (`{}`), which netCDF has not", schema.var_path(id))));
+    let named = |id: VarId| Some((id, narrow::name(&container.dataset(id).datatype)?));
+    if let Some((id, what)) = schema.var_ids().find_map(named) {
+        return Err(refuse(format!("{what} (`{}`), which netCDF has not", schema.var_path(id))));
     }
     if let Some(why) = obstacle(&file, &found, &container)? {
         return Err(refuse(why));
