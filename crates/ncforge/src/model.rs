@@ -10,6 +10,7 @@ mod absent;
 mod definition;
 mod dtype;
 mod element;
+mod fill;
 mod id;
 mod name;
 mod number;
@@ -21,10 +22,11 @@ pub(crate) use absent::no_attribute;
 pub use definition::Definition;
 pub use dtype::{Atomic, DType, Field, UserKind, UserType};
 pub use element::element_of;
+pub use fill::ExactFill;
 pub use id::{DimId, GroupId, TypeId, VarId};
 pub use name::{check_name, decode_name, encode_name, normalized_name};
 pub use number::Number;
-pub use quantized::{quantization_attribute, quantization_of};
+pub use quantized::{QuantizationClaims, quantization_attribute, quantization_of};
 pub use schema::{
     Attribute, Cause, Dimension, Endian, Fill, Filter, Format, Group, Schema, Skipped, Storage, Variable,
 };

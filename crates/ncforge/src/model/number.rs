@@ -87,6 +87,60 @@ impl Number {
         }
     }
 
+    /// The bytes of the element of type `kind` that is this number, in native order; `None` where the type does not have it. Every NaN is
+    /// the same number.
+    ///
+    /// ```
+    /// use ncforge::model::{Atomic, Number};
+    /// assert_eq!(Number::Double(7.0).exactly(Atomic::Short), Some(7i16.to_ne_bytes().to_vec()));
+    /// assert_eq!(Number::Double(7.5).exactly(Atomic::Short), None);
+    /// assert_eq!(Number::Integer(200).exactly(Atomic::Byte), None);
+    /// ```
+    pub fn exactly(self, kind: Atomic) -> Option<Vec<u8>> {
+        macro_rules! integer {
+            ($t:ty) => {
+                <$t>::try_from(self.as_integer()?).ok()?.to_ne_bytes().to_vec()
+            };
+        }
+        macro_rules! float {
+            ($t:ty) => {{
+                let near = match self {
+                    Number::Integer(n) => n as $t,
+                    Number::Float(x) => x as $t,
+                    Number::Double(x) => x as $t,
+                };
+                let same = match self {
+                    Number::Integer(n) => near.is_finite() && near as i128 == n,
+                    _ => f64::from(near) == self.to_f64() || near.is_nan(),
+                };
+                same.then(|| near.to_ne_bytes().to_vec())?
+            }};
+        }
+        Some(match kind {
+            Atomic::Byte => integer!(i8),
+            Atomic::Char | Atomic::UByte => integer!(u8),
+            Atomic::Short => integer!(i16),
+            Atomic::UShort => integer!(u16),
+            Atomic::Int => integer!(i32),
+            Atomic::UInt => integer!(u32),
+            Atomic::Int64 => integer!(i64),
+            Atomic::UInt64 => integer!(u64),
+            Atomic::Float => float!(f32),
+            Atomic::Double => float!(f64),
+        })
+    }
+
+    /// The integer of any size that it is.
+    fn as_integer(self) -> Option<i128> {
+        match self {
+            Number::Integer(n) => Some(n),
+            _ => {
+                let x = self.to_f64();
+                (x.fract() == 0.0 && x.abs() < 2f64.powi(100)).then_some(x as i128)
+            }
+        }
+    }
+
     /// The bytes of the element of type `kind` that is nearest to a double, in native order.
     ///
     /// ```

@@ -97,6 +97,21 @@ impl Definer {
         self.rename(owner.definition(at), to)
     }
 
+    /// Renames a variable. The attributes `quantization` that name it follow.
+    ///
+    /// # Errors
+    /// As [`Definer::rename_dimension`].
+    pub fn rename_variable(&mut self, var: VarId, name: &str) -> Result<()> {
+        known(&self.schema().vars, var.0, "variable")?;
+        let quantized = self.schema().quantized_with(var);
+        self.rename(Definition::Variable(var), name)?;
+        for (v, above) in quantized {
+            let text = Attribute::text("quantization", &format!("{above}{}", normalized_name(name)));
+            self.put_attribute(Owner::Variable(v), text)?;
+        }
+        Ok(())
+    }
+
     /// Removes an attribute.
     ///
     /// # Errors

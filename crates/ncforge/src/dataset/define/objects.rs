@@ -129,15 +129,6 @@ impl Definer {
         self.rename(Definition::Dimension(dim), name)
     }
 
-    /// Renames a variable.
-    ///
-    /// # Errors
-    /// As [`Definer::rename_dimension`].
-    pub fn rename_variable(&mut self, var: VarId, name: &str) -> Result<()> {
-        known(&self.schema().vars, var.0, "variable")?;
-        self.rename(Definition::Variable(var), name)
-    }
-
     /// Renames a group.
     ///
     /// # Errors
