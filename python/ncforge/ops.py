@@ -33,6 +33,7 @@ if TYPE_CHECKING:
         endian: str | None
         skip_fill: bool
         fix_unlimited: bool
+        strict: bool
         profile: str | None
         groups: Iterable[str] | None
         all_dimensions: bool
@@ -296,13 +297,16 @@ def copy(
         Whether chunks that hold nothing but the fill value are left out; they read the same. ``False`` by default.
     fix_unlimited
         Whether unlimited dimensions become fixed ones of their length; ``False`` by default.
+    strict
+        Whether a classic output refuses strings and integers that it has no type for, even where text or another integer
+        holds the same; ``False`` by default.
     profile
         "cmip7": lays the output out as CMIP7 asks for. "virtual": with chunks and filters with
         which references join files.
     vars, groups
         Only these variables, and those of these groups and the groups below, with the dimensions and types that they use.
     all_dimensions
-        With ``vars`` or ``groups``: whether dimensions that nothing uses come along; ``False`` by default.
+        With ``vars`` or ``groups``: whether groups, dimensions and types that nothing uses come along; ``False`` by default.
     values_of
         Values of these variables only; the others are defined and read as their fill value.
     min_chunked
@@ -314,7 +318,7 @@ def copy(
     threads
         The number of threads; what the machine or the job allows by default.
     verify
-        Whether the target is read back and compared before it gets its name; ``False`` by default.
+        Whether the target is read back, as ncforge reads, and compared before it gets its name; ``False`` by default.
     overwrite
         Whether an existing target may be replaced; ``False`` by default.
     resume

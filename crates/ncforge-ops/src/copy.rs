@@ -31,10 +31,12 @@
 //! ```
 
 pub(crate) mod cf;
+mod classic;
 mod coded;
 mod complete;
 mod elsewhere;
 mod engine;
+mod fitted;
 mod hidden;
 mod history;
 pub(crate) mod identity;
@@ -70,9 +72,11 @@ use ncforge::{Dataset, Engine, Error, Result};
 
 pub use ncforge::store::partial_path;
 
+use self::classic::Conversion;
 use self::identity::{Identity, hash_of};
 use self::journal::{Header, Journal, VERSION};
 use self::planned::Memory;
+use self::storage::Chosen;
 
 pub use elsewhere::{Elsewhere, EncodedChunks, Encoder, GroupId};
 pub(crate) use engine::engine_below;
@@ -170,9 +174,12 @@ pub(crate) fn copy_of(
     let memory = Memory::of(engine.memory());
     let small = source.engine().clone();
     let identity = Identity::of_all(&source.files())?;
-    let mut plan = plan_of(source, options, engine)?;
+    let (own, conversion) = (source, Conversion::of(source.schema(), options));
+    let converted = conversion.as_ref().map(|c| c.over(own));
+    let source = converted.as_ref().map_or(own, |c| c as &dyn Source);
+    let mut plan = plan::plan_with(source, options, engine, &Chosen::default())?;
     for work in plan.work.iter().filter(|w| w.moved.values) {
-        plan::check_readable(source, work.moved.from)?;
+        plan::check_readable(own, work.moved.from)?;
     }
     let mut report = report_of(&plan, output, &identity);
     if options.resume && complete::is_complete(output, &plan, options, source, memory, progress)? {

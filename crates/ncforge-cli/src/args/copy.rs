@@ -52,7 +52,7 @@ pub(crate) struct CopyArgs {
     /// The same, to so many bits of the mantissa
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=52))]
     pub(crate) keep_bits: Option<u32>,
-    /// Byte order of numbers in netCDF-4 output
+    /// Byte order of numbers in netCDF-4 output; enums keep theirs
     #[arg(long, value_parser = word::<EndianChoice>(), default_value = "keep")]
     pub(crate) endian: EndianChoice,
     /// Leave out chunks that hold nothing but the fill value; they read the same
@@ -61,6 +61,10 @@ pub(crate) struct CopyArgs {
     /// Make unlimited dimensions fixed ones of their length
     #[arg(long)]
     pub(crate) fix_unlimited: bool,
+    /// Refuse strings and integers that a classic output has no type for, instead of writing text, or another integer that holds
+    /// the same
+    #[arg(long)]
+    pub(crate) strict: bool,
     /// Lay the output out as somebody requires it
     #[arg(long, value_parser = word::<Profile>())]
     pub(crate) profile: Option<Profile>,
@@ -115,6 +119,7 @@ impl CopyArgs {
                 fletcher32: self.fletcher32,
                 skip_fill: self.skip_fill,
                 fix_unlimited: self.fix_unlimited,
+                strict: self.strict,
                 ..Switches::default()
             },
             filters: self.filters.iter().map(|text| value("filters", text)).collect::<Result<_, _>>()?,
