@@ -10,6 +10,7 @@
 //! | NC3 `codecs` | filters and bytes |
 //! | NC4 `places` | where things lie in the file |
 //! | NC5 `across` | what must agree between files |
+//! | NC6 `attributes` | attributes that programs misunderstand |
 //! | NC7 `cmip7` | the layout that CMIP7 asks for |
 //! | NC8 `virtual_stores` | references to chunks |
 //!
@@ -47,6 +48,7 @@ mod across;
 mod advice;
 mod after_fix;
 mod anatomy;
+mod attributes;
 mod caches;
 mod cmip7;
 mod codecs;
@@ -258,6 +260,7 @@ fn report(facts: Facts, options: &DoctorOptions) -> (Report, Facts) {
             places::check(&x, &mut findings);
         }
     }
+    attributes::check(&x, &mut findings);
     findings.retain(|f| options.wants(f.rule));
     if options.profile.is_none() {
         after_fix::weigh(&facts, options, &mut findings);
