@@ -161,7 +161,7 @@ class Failure:
 @dataclass(frozen=True)
 class Diagnoses:
     """The findings of several files, in the order given. Like a list of the files that could be checked. ``str()`` is the text
-    of the command: files with the same findings together, with a loop of the shell that fixes all of them.
+    of the command: files with the same findings together, with the command that fixes all of them.
     """
 
     files: list[Diagnosis]

@@ -50,6 +50,7 @@ mod anatomy;
 mod caches;
 mod cmip7;
 mod codecs;
+mod described;
 mod facts;
 mod finding;
 mod fix;
@@ -72,9 +73,11 @@ use serde::{Deserialize, Serialize};
 use crate::choosing::check_dimensions;
 use crate::tune::{Access, Machine};
 use crate::words::{bytes, many};
+use ncforge::store::zipped::ZippedStore;
 use ncforge::store::{self, RecordedStore};
 use ncforge::{Dataset, Engine, Result};
 
+use self::described::Described;
 use self::facts::Facts;
 
 pub use crate::profile::Profile;
@@ -216,13 +219,13 @@ pub fn examine_across<P: AsRef<Path>>(
             Ok(facts) => {
                 let (report, facts) = report(facts, options);
                 reports.push(Ok(report));
-                all.push(facts);
+                // What is compared is kept, and the file closed: there may be more files than may be open.
+                all.push(Described::of(&facts, all.last()));
             }
             Err(e) => reports.push(Err(e)),
         }
     }
     let mut findings = Vec::new();
-    let all: Vec<&Facts> = all.iter().collect();
     across::check(&all, &mut findings);
     if options.profile == Some(Profile::Virtual) {
         virtual_stores::check_across(&all, &mut findings);
@@ -232,10 +235,12 @@ pub fn examine_across<P: AsRef<Path>>(
 }
 
 fn gather(path: &Path, options: &DoctorOptions, engine: &Engine) -> Result<Facts> {
-    let watched = Arc::new(RecordedStore::new(store::open(path)?));
+    let store = store::open(path)?;
+    let zipped = ZippedStore::of(&*store).is_some();
+    let watched = Arc::new(RecordedStore::new(store));
     let dataset = Dataset::from_store(watched.clone(), engine)?;
     check_dimensions(&options.accesses, dataset.schema(), &path.display().to_string())?;
-    let mut facts = Facts::gather(dataset, watched);
+    let mut facts = Facts::gather(dataset, watched, zipped);
     // Values matter to these families only.
     let mut telling = [shapes::RULES, caches::RULES, codecs::RULES].into_iter().flatten();
     if options.sample && options.profile.is_none() && telling.any(|r| options.wants(r)) {
