@@ -53,6 +53,7 @@ mod schema;
 mod spec;
 mod spill;
 mod storage;
+mod targets;
 #[cfg(test)]
 mod tests;
 mod upload;
@@ -87,6 +88,7 @@ pub use planned::{Plan, Totals, VarPlan};
 pub use reads::ChosenChunks;
 pub use request::{ChunkChoice, CopyRequest};
 pub use spec::{ChunkSpec, FilterSpec, VarChunks};
+pub use targets::targets_in;
 
 /// What a copy did.
 #[derive(Clone, Debug, Serialize)]

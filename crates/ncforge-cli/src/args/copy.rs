@@ -12,14 +12,15 @@ use super::{ChoosingArgs, CodecArgs, FormatArgs, GlobalArgs, OnlyArgs, RunArgs, 
 /// Copy a file into another format, chunk shape or compression.
 ///
 /// Memory stays within the budget whatever the file's size. The output appears under its name only when it is
-/// whole. Without options the copy keeps everything as it is in the input.
+/// whole. Without options the copy keeps everything as it is in the input. Several files, or one and a name that ends in `/`, are copied
+/// into a folder under their own names; it is made if it is not there.
 #[derive(Args, Debug)]
 #[command(after_long_help = AFTER)]
 pub(crate) struct CopyArgs {
-    /// The file to copy
-    #[arg(value_name = "IN")]
-    pub(crate) input: PathBuf,
-    /// The file to write
+    /// The file to copy, or several
+    #[arg(value_name = "IN", required = true)]
+    pub(crate) inputs: Vec<PathBuf>,
+    /// The file to write, or the folder
     #[arg(value_name = "OUT")]
     pub(crate) output: PathBuf,
     #[command(flatten)]
@@ -79,7 +80,8 @@ Examples:
   ncforge copy in.nc out.nc --format netcdf4 --chunks auto --codec deflate --verify
   ncforge copy in.nc out.nc --for series=3,map=1 --dry-run
   ncforge copy in.nc out.nc --chunks time/365,lat/40,lon/40 --codec zstd --level 3
-  ncforge copy -5 in.nc out.nc";
+  ncforge copy -5 in.nc out.nc
+  ncforge copy day_*.nc rechunked/ --chunks auto";
 
 pub(super) const RECHUNK: &str = "\
 Copy a file into the chunk shapes that your reads need.
