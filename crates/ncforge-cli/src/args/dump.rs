@@ -20,7 +20,7 @@ pub(crate) struct DumpArgs {
     #[arg(value_name = "FILE")]
     pub(crate) file: PathBuf,
     /// The header, no values
-    #[arg(short = 'h', conflicts_with_all = ["coordinates", "vars"])]
+    #[arg(short = 'h')]
     header: bool,
     /// Values of coordinate variables only
     #[arg(short = 'c', conflicts_with = "vars")]
