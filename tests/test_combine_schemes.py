@@ -164,7 +164,7 @@ def test_generic(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "dims", [("south_north", "west_east"), ("south_north", "west_east_stag"), ("south_north_stag",)]
+    "dims", [("south_north", "west_east"), ("south_north", "west_east_stag"), ("south_north_stag", "west_east")]
 )
 def test_wrf_attributes_speak_of_the_whole_whatever_a_stream_holds(tmp_path: Path, dims: tuple[str, ...]) -> None:
     """A stream of a few variables has not all dimensions; its attributes are those of the domain all the same."""

@@ -89,7 +89,9 @@ def test_values_of_every_type(form: str, tmp_path: Path) -> None:
         text[:] = np.array([list("ab\n\t\"'\\"), list("\0a\0\0\0\0\0"), list("\x01\x7f{}ab\v")], "S1")
         d.createVariable("letter", "S1", ())[...] = b"x"
         d.createVariable("late", "S1", ("t", "n"))[0] = np.array([b"\xe9", b"t", b"\xc3", b" ", b"\0", b" ", b"z"])
-    assert assert_same(path, ("", "-c", "-s", "-t", "-l 40", "-v text", "-v text,late", "-h", "-h -s -c", "-k", "-n name"))
+    assert assert_same(
+        path, ("", "-c", "-s", "-t", "-l 40", "-v text", "-v text,late", "-h", "-h -s -c", "-k", "-n name")
+    )
     if shutil.which("ncgen"):
         again = tmp_path / "again.nc"
         numbers = {"NETCDF3_CLASSIC": "1", "NETCDF3_64BIT_OFFSET": "2", "NETCDF4": "3", "NETCDF4_CLASSIC": "4"}

@@ -282,7 +282,7 @@ def test_files_are_copied_into_a_folder(run: Run, tmp_path: Path) -> None:
     for i, name in enumerate(names):
         with netCDF4.Dataset(tmp_path / name, "w") as d:
             d.createDimension("x", 1000)
-            d.createVariable("v", "f8", ("x",))[:] = i
+            d.createVariable("v", "f8", ("x",), chunksizes=(500,))[:] = i
     files = [tmp_path / name for name in names]
     out = tmp_path / "new" / "folder"
     run("copy", *files, out, code=2)

@@ -235,10 +235,9 @@ pub fn examine_across<P: AsRef<Path>>(
 }
 
 fn gather(path: &Path, options: &DoctorOptions, engine: &Engine) -> Result<Facts> {
-    let store = store::open(path)?;
-    let zipped = ZippedStore::of(&*store).is_some();
-    let watched = Arc::new(RecordedStore::new(store));
+    let watched = Arc::new(RecordedStore::new(store::open(path)?));
     let dataset = Dataset::from_store(watched.clone(), engine)?;
+    let zipped = ZippedStore::of(&**dataset.container().store()).is_some();
     check_dimensions(&options.accesses, dataset.schema(), &path.display().to_string())?;
     let mut facts = Facts::gather(dataset, watched, zipped);
     // Values matter to these families only.
