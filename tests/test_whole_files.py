@@ -300,7 +300,10 @@ def test_files_are_copied_into_a_folder(run: Run, tmp_path: Path) -> None:
     run("copy", *files, out, "-O")
     (tmp_path / "b").mkdir()
     shutil.copy(files[0], tmp_path / "b" / names[0])
-    assert "two files have the same name" in run("copy", files[0], tmp_path / "b" / names[0], f"{out}/", code=2).stderr
+    assert (
+        "two files have the same name"
+        in run("copy", files[0], tmp_path / "b" / names[0], f"{tmp_path}/same/", code=2).stderr
+    )
     files[1].write_bytes(files[1].read_bytes()[:100])
     other = tmp_path / "other"
     done = run("copy", *files, f"{other}/", code=4)

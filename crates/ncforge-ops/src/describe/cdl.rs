@@ -4,6 +4,8 @@
 //! purpose: where `ncdump` gives up on a file (a name that begins with a control character, an enum value
 //! without a name), this prints what is there.
 
+mod chosen;
+mod comments;
 mod data;
 mod times;
 mod types;
@@ -18,8 +20,10 @@ use ncforge::model::{Attribute, DType, DimId, Format, GroupId, Schema, TypeId, V
 use ncforge::raw::Container;
 use ncforge::{Dataset, Result};
 
-use self::data::{Chosen, Sink};
+use self::chosen::{Chosen, Sink};
 use self::times::Times;
+
+pub use self::chosen::DumpedValues;
 
 /// `ncdump` breaks lines at this length, less two, unless another one is asked for.
 const LINE_LENGTH: usize = 80;
@@ -35,20 +39,6 @@ pub struct CdlOptions {
     pub name: String,
     /// Storage as special attributes, as `ncdump -s`.
     pub special: bool,
-}
-
-/// Of which variables [`dump`] prints values.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub enum DumpedValues {
-    /// All.
-    #[default]
-    All,
-    /// None, as `ncdump -h`.
-    None,
-    /// Coordinate variables, as `ncdump -c`.
-    Coordinates,
-    /// These, as `ncdump -v`: a name, in whichever groups; or a path.
-    Of(Vec<String>),
 }
 
 /// What [`dump`] prints.
