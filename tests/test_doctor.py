@@ -100,6 +100,10 @@ CASES: dict[str, tuple[Make, Make]] = {
         lambda p: field(p, bounds=N, **z((64, 8, 16))),
     ),
     "NC106": (lambda p: field(p, zlib=True), lambda p: field(p, **z((64, 8, 16)))),
+    "NC107": (
+        lambda p: field(p, (1200, 64, 64), unlimited=False, **z((10, 16, 16))),
+        lambda p: field(p, (1200, 64, 64), unlimited=False, **z((120, 32, 32))),
+    ),
     "NC201": (
         lambda p: field(p, (9, 1024, cache() // 3072), values=False, unlimited=False, **z((1, 1024, cache() // 3072))),
         lambda p: field(p, (40, 720, 1440), values=False, unlimited=False, **z((10, 72, 144))),

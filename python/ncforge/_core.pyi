@@ -11,6 +11,7 @@ __all__ = [
     "__version__",
     "bench_access",
     "bench_chunks",
+    "blocks",
     "clear_cache",
     "combine",
     "compact",
@@ -199,6 +200,9 @@ def unpack(
     out: npt.NDArray[np.uint8],
     mask: npt.NDArray[np.uint8] | None,
 ) -> bool: ...
+def blocks(
+    chunk: list[int], lens: list[int], element: int, filtered: bool, want: int | None, most: int
+) -> list[int]: ...
 def nearest(name: str, known: list[str]) -> str | None: ...
 def main(argv: list[str], again: list[str]) -> int: ...
 

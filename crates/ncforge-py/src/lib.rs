@@ -73,6 +73,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(bench::bench_access, module)?)?;
     module.add_function(wrap_pyfunction!(bench::bench_chunks, module)?)?;
     module.add_function(wrap_pyfunction!(unpacking::unpack, module)?)?;
+    module.add_function(wrap_pyfunction!(choosing::blocks, module)?)?;
     module.add_function(wrap_pyfunction!(errors::nearest, module)?)?;
     module.add_function(wrap_pyfunction!(command::main, module)?)?;
     Ok(())

@@ -19,7 +19,7 @@ from ncforge._filters import described
 from ncforge._handle import Handle, handle_of
 from ncforge._values import TypeName, Types, plain_attributes
 from ncforge._xarray.array import ComplexArray, NcforgeArray
-from ncforge._xarray.chunks import Preferred, preferred
+from ncforge._xarray.chunks import Blocking, Preferred
 from ncforge.errors import UnsupportedError
 
 __all__ = ["NcforgeDataStore", "Stored"]
@@ -83,22 +83,22 @@ class OpenFile:
 class NcforgeDataStore(WritableCFDataStore):
     """One group of a file, open for reading."""
 
-    __slots__ = ("_complex", "_file", "_group", "_preferred")
+    __slots__ = ("_blocking", "_complex", "_file", "_group")
 
     def __init__(
         self,
         file: OpenFile,
         group: str | None = None,
-        preferred_chunks: Preferred = "disk",
+        preferred_chunks: Preferred | Blocking = "auto",
         auto_complex: bool | None = None,
     ) -> None:
         self._file = file
         self._complex = auto_complex
         self._group = file.group(group)
-        self._preferred: Preferred = preferred_chunks
+        self._blocking = preferred_chunks if isinstance(preferred_chunks, Blocking) else Blocking.of(preferred_chunks)
 
     @classmethod
-    def open(cls, source: Any, *, group: str | None = None, preferred_chunks: Preferred = "disk") -> NcforgeDataStore:
+    def open(cls, source: Any, *, group: str | None = None, preferred_chunks: Preferred = "auto") -> NcforgeDataStore:
         """Opens a path, bytes, or an object that reads and seeks."""
         return cls(OpenFile(handle_of(source)), group, preferred_chunks)
 
@@ -107,10 +107,15 @@ class NcforgeDataStore(WritableCFDataStore):
         """The file."""
         return self._file
 
+    @property
+    def blocking(self) -> Blocking:
+        """How stored chunks become blocks of Dask."""
+        return self._blocking
+
     def get_child_store(self, group: str) -> NcforgeDataStore:
         """The store of a group below this one."""
         path = os.path.join(self._path(), group)
-        return NcforgeDataStore(self._file, path, self._preferred, self._complex)
+        return NcforgeDataStore(self._file, path, self._blocking, self._complex)
 
     def _path(self) -> str:
         parts = []
@@ -160,11 +165,11 @@ class NcforgeDataStore(WritableCFDataStore):
                 chunks = chunks[: len(shape)]
             encoding["chunksizes"] = None if chunks is None else tuple(chunks)
             if chunks is not None:
-                wanted = preferred(self._preferred, tuple(chunks), shape, array.dtype.itemsize)
-                encoding["preferred_chunks"] = dict(zip(dims, wanted, strict=True))
-        elif self._preferred != "disk" and shape:
-            wanted = preferred(self._preferred, (1, *shape[1:]), shape, array.dtype.itemsize)
-            encoding["preferred_chunks"] = dict(zip(dims, wanted, strict=True))
+                is_filtered = bool(storage["filters"])
+                size = array.dtype.itemsize
+                encoding["preferred_chunks"] = self._blocking.chunked(dims, chunks, shape, size, is_filtered)
+        elif self._blocking.bytes is not None and shape:
+            encoding["preferred_chunks"] = self._blocking.plain(dims, shape, array.dtype.itemsize)
         if "least_significant_digit" in attrs:
             encoding["least_significant_digit"] = attrs.pop("least_significant_digit")
         encoding["source"] = file.handle.path
