@@ -40,6 +40,7 @@ PARTS = (
     "records",
     "opening",
     "references",
+    "tasks",
     "commands",
     "programs",
     "fresh",

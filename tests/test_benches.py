@@ -79,6 +79,7 @@ def test_rows_of_every_kind_are_measured(bench: Bench) -> None:
             "copy/rechunk/precip",
             "open/cdf5",
             "references",
+            "dask",
         ),
     ]
     done = bench(*(arg for pattern in only for arg in ("--only", pattern)), "--threads", "1", "--rounds", "2")
@@ -86,7 +87,7 @@ def test_rows_of_every_kind_are_measured(bench: Bench) -> None:
     results = bench.results()
     assert {r["name"].split("/")[0] for r in results} >= {
         *("read", "write", "sweep-slab", "sweep-series", "cliff", "classic-random", "classic-records"),
-        *("pixels", "copy", "open", "references", "fresh"),
+        *("pixels", "copy", "open", "references", "dask", "fresh"),
     }
     for r in results:
         assert r["ours"] > 0 and r["peer"] > 0 and r["ratio"] == pytest.approx(r["peer"] / r["ours"]), r

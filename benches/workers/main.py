@@ -49,6 +49,7 @@ class Worker:
             "write": self.write,
             "open": self.open,
             "references": self.references,
+            "reduce": self.reduce,
         }
         return tasks[request["do"]](request)
 
@@ -112,6 +113,15 @@ class Worker:
         files, total = self.backend.references(request)
         reply = stopped(clock, 0) | {"reads": files}
         return reply | ({"checksum": f"{total:016x}"} if request.get("check") == "1" else {})
+
+    def reduce(self, request: Request) -> dict[str, Any]:
+        """Computes means of the values of all files of a folder."""
+        clock = (time.perf_counter(), time.process_time())
+        means = self.backend.reduce(request)
+        reply = stopped(clock, sum(values.nbytes for values in means))
+        if request.get("check") == "1":
+            reply["checksum"] = f"{checksum(np.concatenate([values.reshape(-1) for values in means])):016x}"
+        return reply
 
 
 def load_keys(request: Request) -> list[Key]:
