@@ -9,6 +9,7 @@
 //! Level numbers have zlib's meaning: at no level is a stream more than 2 % larger than zlib's, beyond a few
 //! dozen bytes, and most are smaller. docs/notes/0013-deflate-by-planes.md describes the method and the measurements.
 
+pub mod access;
 mod bits;
 mod block;
 mod cost;
@@ -159,6 +160,15 @@ pub fn encode(src: &[u8], level: u32, planes: usize, out: &mut Vec<u8>) -> Resul
         return Ok(n);
     }
     DEFLATE.with(|own| own.borrow_mut().encode(src, level, out))
+}
+
+/// Deflates as [`encode`], with an access point at every `segment` bytes of each plane, and their table behind the stream.
+pub fn encode_segments(src: &[u8], level: u32, planes: usize, segment: usize, out: &mut Vec<u8>) -> usize {
+    with_planes(level, |encoder| {
+        let n = encoder.encode_segments(src, planes, segment, out);
+        WORK.set(Some(encoder.work()));
+        n
+    })
 }
 
 fn encode_planes(src: &[u8], level: u32, planes: usize, out: &mut Vec<u8>) -> usize {

@@ -149,7 +149,7 @@ impl Plan {
         if bytes.len() < SMALL || bytes.len() > u32::MAX as usize / 2 || repeats_of_three(bytes) < 0.002 {
             return None;
         }
-        let mut sampler = Sampler { matcher, sequences };
+        let mut sampler = Sampler { matcher, sequences, most_known: WINDOW };
         let fours = sampler.bits(bytes, Effort::Chains { least: 4, depth: 6, nice: 16, lazy: false }, WINDOW);
         if fours < 5.0 {
             return None;
@@ -158,11 +158,12 @@ impl Plan {
         (threes < fours * 0.995).then(|| Plan::new(vec![Treatment::Code(like_zlib(level))]))
     }
 
-    /// Plans the planes of a chunk.
+    /// Plans the planes of a chunk; of one that is cut into segments of so many bytes, if it is.
     pub(super) fn of(
         bytes: &[u8],
         planes: usize,
         level: u32,
+        segment: Option<usize>,
         matcher: &mut Matcher,
         sequences: &mut Vec<Sequence>,
     ) -> Plan {
@@ -172,12 +173,15 @@ impl Plan {
         let padding = (0..planes).map(|p| last_run(plane(p))).min().unwrap_or(0);
         let padding = if padding >= PADDING && padding <= n - n / 8 { padding } else { 0 };
         let values = |p: usize| &plane(p)[..n - padding];
-        let mut plan = Plan::independent(n - padding, planes, values, level, Sampler { matcher, sequences });
-        if padding > 0 || !bytes.len().is_multiple_of(planes) {
+        // In a segment, half of it is known on the average.
+        let most_known = segment.map_or(WINDOW, |s| s / 2);
+        let sampler = Sampler { matcher, sequences, most_known };
+        let mut plan = Plan::independent(n - padding, planes, values, level, sampler);
+        if segment.is_some() || padding > 0 || !bytes.len().is_multiple_of(planes) {
             // The tried bytes are only a part of the coded ones.
             plan.parses.clear();
         }
-        if n + MAX_MATCH < WINDOW {
+        if segment.is_none() && n + MAX_MATCH < WINDOW {
             for p in 1..planes.min(64) {
                 if repeats(plane(p - 1), plane(p)) {
                     plan.echoes |= 1 << p;
@@ -275,6 +279,8 @@ fn choose(judged: &[Judged], level: u32) -> Vec<usize> {
 struct Sampler<'a> {
     matcher: &'a mut Matcher,
     sequences: &'a mut Vec<Sequence>,
+    /// The largest number of bytes that repeats may reach back.
+    most_known: usize,
 }
 
 impl Sampler<'_> {
@@ -290,14 +296,14 @@ impl Sampler<'_> {
         if runs.bits > 7.97 && !often(runs.bits) && !far_repeats(plane) {
             return Judged { options: vec![store], known: 0, settled: true };
         }
-        let mut known = (4 * len).min(KNOWN);
+        let mut known = (4 * len).min(KNOWN).min(self.most_known);
         let mut found = self.choice(plane, pairs, known, level);
         let mut options = vec![store, runs];
         let least = runs.bits.min(found.bits);
         let mut threes = (level <= 3 || found.bits < 7.0) && often(least);
         if least > 7.0 {
             // Here few repeats matter, and they may be anywhere in the window.
-            known = WINDOW;
+            known = WINDOW.min(self.most_known);
             found = self.choice(plane, pairs, known, level);
         } else if threes {
             // Repeats of four bytes may suffice.
