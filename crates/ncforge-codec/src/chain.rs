@@ -3,6 +3,7 @@
 use std::ops::Range;
 use std::sync::Arc;
 
+use super::deflate::Segments;
 use super::padded::PaddedInput;
 use super::scratch::grow;
 use super::step::Step;
@@ -83,6 +84,22 @@ impl CodecChain {
         let filters = std::iter::once(own).chain(from.filters().iter().cloned()).collect();
         let widened = Some(Widened { widen, from, may_end });
         Self { inner: Arc::new(Inner { filters, steps: Vec::new(), element_size: 4, widened }) }
+    }
+
+    /// The same filters, whose deflate streams get these access points.
+    #[must_use]
+    pub fn with_segments(&self, segments: Segments) -> Self {
+        let mut steps = self.inner.steps.clone();
+        for step in &mut steps {
+            if let Step::Deflate { segments: own, .. } = step {
+                *own = segments;
+            }
+        }
+        let Inner { filters, element_size, .. } = &*self.inner;
+        let widened = None;
+        Self {
+            inner: Arc::new(Inner { filters: filters.clone(), steps, element_size: *element_size, widened }),
+        }
     }
 
     /// The filters, in writing order.

@@ -31,6 +31,7 @@ use std::cell::{Cell, RefCell};
 
 use libdeflater::{CompressionLvl, Compressor, DecompressionError};
 
+pub use access::Segments;
 pub use planes::PlaneEncoder;
 pub use work::Work;
 
@@ -148,10 +149,10 @@ pub fn decode_padded(src: PaddedInput<'_>, dst: &mut [u8]) -> Result<usize> {
 }
 
 /// Deflates into the front of `out`; returns the number of bytes. `planes` is the number of byte planes of equal
-/// length in `src`: the element size after a shuffle, else 1.
-pub fn encode(src: &[u8], level: u32, planes: usize, out: &mut Vec<u8>) -> Result<usize> {
+/// length in `src`: the element size after a shuffle, else 1. Planes get access points as `segments` says.
+pub fn encode(src: &[u8], level: u32, planes: usize, segments: Segments, out: &mut Vec<u8>) -> Result<usize> {
     if planes > 1 && PLANE_LEVELS.contains(&level) && src.len() <= PlaneEncoder::MOST {
-        return Ok(encode_planes(src, level, planes, out));
+        return Ok(encode_planes(src, level, planes, segments, out));
     }
     if planes == 1
         && GREEDY_LEVELS.contains(&level)
@@ -159,22 +160,23 @@ pub fn encode(src: &[u8], level: u32, planes: usize, out: &mut Vec<u8>) -> Resul
     {
         return Ok(n);
     }
-    DEFLATE.with(|own| own.borrow_mut().encode(src, level, out))
+    let n = DEFLATE.with(|own| own.borrow_mut().encode(src, level, out))?;
+    if planes > 1 && segments != Segments::None && src.len() <= PlaneEncoder::MOST {
+        // At the highest levels the other search takes most of the time, and a stream with access points may be a little larger.
+        let mut cut = Vec::new();
+        let m = with_planes(level, |encoder| encoder.encode(src, planes, segments, &mut cut));
+        if m <= n + n / 100 && cut[..m].ends_with(&access::MAGIC) {
+            grow(out, m);
+            out[..m].copy_from_slice(&cut[..m]);
+            return Ok(m);
+        }
+    }
+    Ok(n)
 }
 
-/// Deflates as [`encode`], with an access point at every `segment` bytes of each plane, and their table behind the stream.
-pub fn encode_segments(src: &[u8], level: u32, planes: usize, segment: usize, out: &mut Vec<u8>) -> usize {
+fn encode_planes(src: &[u8], level: u32, planes: usize, segments: Segments, out: &mut Vec<u8>) -> usize {
     with_planes(level, |encoder| {
-        let n = encoder.encode_segments(src, planes, segment, out);
-        WORK.set(Some(encoder.work()));
-        n
-    })
-}
-
-fn encode_planes(src: &[u8], level: u32, planes: usize, out: &mut Vec<u8>) -> usize {
-    grow(out, PlaneEncoder::bound(src.len(), planes));
-    with_planes(level, |encoder| {
-        let n = encoder.encode(src, planes, out);
+        let n = encoder.encode(src, planes, segments, out);
         WORK.set(Some(encoder.work()));
         n
     })

@@ -25,6 +25,18 @@ mod record;
 #[cfg(test)]
 mod tests;
 
-pub use read::{AccessPoints, FOOTER, MAGIC};
+pub use read::{AccessPoints, FOOTER, MAGIC, Tail};
 
 pub(super) use record::Marks;
+
+/// Which access points a stream gets.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Segments {
+    /// None.
+    None,
+    /// Those of the shortest segments that hardly make the chunk larger, if it is long enough to be worth it.
+    #[default]
+    Auto,
+    /// One at every so many bytes of a plane.
+    Bytes(usize),
+}

@@ -10,7 +10,7 @@
 //! Every reader of zlib streams decodes the result.
 
 use super::super::scratch::grow;
-use super::access::Marks;
+use super::access::{Marks, Segments};
 use super::bits::Bits;
 use super::block::{Counts, Sequence, entropy, write_block, write_stored};
 use super::matcher::{Effort, Matcher, Range};
@@ -71,25 +71,19 @@ impl PlaneEncoder {
         len + 6 * (len / SEGMENT + 2 * planes + 2) + 16 + Bits::SLACK
     }
 
-    /// Encodes `bytes`, which consist of `planes` equal parts, one for each plane (remaining bytes belong to the last), into
-    /// the front of `out`, which is [`PlaneEncoder::bound`] long; returns the length of the stream.
-    pub fn encode(&mut self, bytes: &[u8], planes: usize, out: &mut [u8]) -> usize {
+    /// Encodes `bytes`, which consist of `planes` equal parts, one for each plane (remaining bytes belong to the last), with segments and their
+    /// table, if `segments` says so; returns the length at the front of `out`.
+    pub fn encode(&mut self, bytes: &[u8], planes: usize, segments: Segments, out: &mut Vec<u8>) -> usize {
         let planes = planes.clamp(1, bytes.len().max(1));
-        let plan = Plan::of(bytes, planes, self.level, None, &mut self.matcher, &mut self.sequences);
-        self.encode_planned(bytes, plan, out)
-    }
-
-    /// Encodes with an access point at every `segment` elements, into the front of `out`, with their table; returns the length of
-    /// both. `bytes` are whole elements.
-    pub(super) fn encode_segments(
-        &mut self,
-        bytes: &[u8],
-        planes: usize,
-        segment: usize,
-        out: &mut Vec<u8>,
-    ) -> usize {
-        let plan = Plan::of(bytes, planes, self.level, Some(segment), &mut self.matcher, &mut self.sequences);
+        let mut plan = Plan::of(bytes, planes, self.level, &mut self.matcher, &mut self.sequences);
+        let segment = match segments {
+            Segments::None => None,
+            Segments::Auto => plan.cut(bytes, &mut self.matcher, &mut self.sequences),
+            Segments::Bytes(n) => Some(n.max(1)).filter(|_| bytes.len().is_multiple_of(planes)),
+        };
         grow(out, Self::bound(bytes.len(), planes));
+        let Some(segment) = segment else { return self.encode_planned(bytes, plan, out) };
+        plan.for_segments();
         self.marks.begin(bytes.len() / planes, Some(segment));
         let end = self.encode_planned(bytes, plan, out);
         let end = self.marks.finish(bytes, out, end);

@@ -4,7 +4,7 @@ use std::io::Read;
 use std::ops::Range;
 
 use super::read::{AccessPoints, FOOTER, Tail};
-use crate::deflate::{decode, encode, encode_segments};
+use crate::deflate::{PlaneEncoder, Segments, decode, encode};
 use crate::padded::PaddedInput;
 
 /// Numbers without a pattern, the same in every run.
@@ -47,7 +47,7 @@ fn chunk(seed: u64, plane: usize, planes: usize) -> Vec<u8> {
 
 fn encoded(raw: &[u8], level: u32, planes: usize, segment: usize) -> Vec<u8> {
     let mut out = Vec::new();
-    let n = encode_segments(raw, level, planes, segment, &mut out);
+    let n = PlaneEncoder::new(level).encode(raw, planes, Segments::Bytes(segment), &mut out);
     out.truncate(n);
     out
 }
@@ -150,6 +150,6 @@ fn a_tail_says_how_much_is_missing() {
     assert_eq!(AccessPoints::read(&bytes, all, raw.len(), 8), Tail::None);
     assert_eq!(AccessPoints::read(&bytes, all, raw.len() / 2, 4), Tail::None);
     let mut plain = Vec::new();
-    let n = encode(&raw, 1, 4, &mut plain).unwrap();
+    let n = encode(&raw, 1, 4, Segments::None, &mut plain).unwrap();
     assert_eq!(AccessPoints::read(&plain[..n], n as u64, raw.len(), 4), Tail::None);
 }
