@@ -4,6 +4,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use super::deflate::Segments;
+use super::deflate::access::{AccessPoints, Tail};
 use super::padded::PaddedInput;
 use super::scratch::grow;
 use super::step::Step;
@@ -27,6 +28,34 @@ struct Inner {
     steps: Vec<Step>,
     element_size: usize,
     widened: Option<Widened>,
+}
+
+/// Where a chunk's access points are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Segmented {
+    /// Byte planes: bytes of an element.
+    pub planes: usize,
+    /// Bytes of checksums behind the table's footer.
+    pub behind: usize,
+}
+
+impl Segmented {
+    /// Elements of a segment, as the last bytes of a chunk say; `None` if it has no access points.
+    pub fn segment(&self, tail: &[u8]) -> Option<usize> {
+        AccessPoints::segment_of(&tail[..tail.len().checked_sub(self.behind)?], self.planes)
+    }
+
+    /// Reads the access points of a chunk of `len` bytes, which are `encoded` in the store, from its last ones.
+    pub fn points(&self, tail: &[u8], encoded: u64, len: usize) -> Tail {
+        let end = tail.len().checked_sub(self.behind);
+        let (Some(end), Some(encoded)) = (end, encoded.checked_sub(self.behind as u64)) else {
+            return Tail::None;
+        };
+        match AccessPoints::read(&tail[..end], encoded, len, self.planes) {
+            Tail::Longer(need) => Tail::Longer(need + self.behind),
+            other => other,
+        }
+    }
 }
 
 /// Chunks of two-byte numbers that are read as floats.
@@ -242,6 +271,21 @@ impl CodecChain {
             let streams: Vec<_> = chunks.iter().map(|(encoded, _)| *encoded).collect();
             deflate::inflate_in_turn(&streams, buffers, |i, bytes| done(i, mask | 1 << at, bytes));
         }
+    }
+
+    /// How parts of a chunk can be decoded, if it has access points: all that its filters do is shuffle whole elements, deflate, and perhaps
+    /// add a checksum.
+    pub fn segmented(&self, mask: u32) -> Option<Segmented> {
+        let mut steps = self.active(mask).map(|(_, step)| step);
+        let (Some(Step::Shuffle { size }), Some(Step::Deflate { .. })) = (steps.next(), steps.next()) else {
+            return None;
+        };
+        let behind = match (steps.next(), steps.next()) {
+            (None, None) => 0,
+            (Some(Step::Fletcher32), None) => 4,
+            _ => return None,
+        };
+        (*size > 1 && *size == self.inner.element_size).then_some(Segmented { planes: *size, behind })
     }
 
     /// Encodes one chunk; returns the bytes and the mask of filters that were skipped.

@@ -1,6 +1,7 @@
 //! Reads selections of chunked variables: look up, fetch in file order, decode, scatter.
 
 mod apart;
+mod segments;
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -48,6 +49,8 @@ struct Stored {
 enum Task {
     Fill(u64),
     Kept(u64, Arc<Block>),
+    /// A chunk with access points of which little is needed.
+    Segments(Stored),
     /// A run of the stored pieces, fetched in one request.
     Fetch(Range<usize>),
 }
@@ -113,6 +116,10 @@ impl ChunkedRead<'_> {
         stored.sort_by_key(|s| (s.record.offset, s.number));
         let profile = self.store.io_profile();
         let apart = profile.has_latency();
+        if !apart {
+            let in_segments = |s: &mut Stored| self.takes_segments(plan, s);
+            tasks.extend(stored.extract_if(.., in_segments).map(Task::Segments));
+        }
         let total: u64 = stored.iter().fold(0, |n, s| n.saturating_add(s.record.len));
         let share = total / (4 * self.engine.threads() as u64);
         // Of chunks without filters only what is needed is read, unless that is most of it.
@@ -145,6 +152,8 @@ impl ChunkedRead<'_> {
                         self.scatter(&plan.piece(*number), block, out);
                         Ok(())
                     }
+                    Task::Segments(s) if self.read_segments(plan, s, out)? => Ok(()),
+                    Task::Segments(s) => self.fetch(plan, std::slice::from_ref(s), out),
                     Task::Fetch(range) => self.fetch(plan, &stored[range.clone()], out),
                 }
             }

@@ -45,6 +45,12 @@ pub const DECODE_PARALLEL: u64 = pick(128 << 10, 1);
 /// Chunked variables: rows of at least this many bytes are unshuffled one by one straight into their place.
 pub const STAGED_ROW: u64 = pick(512, 12);
 
+/// Chunks with access points: below this many decoded bytes a chunk is decoded whole.
+pub(super) const SEGMENTED_CHUNK: u64 = pick(32 << 10, 64);
+/// Chunks with access points: bytes of a chunk's end that are fetched first, for its table.
+pub(super) const TAIL_LEAST: usize = pick(1 << 10, 64) as usize;
+pub(super) const TAIL_MOST: usize = pick(32 << 10, 1 << 10) as usize;
+
 /// Looking ahead: of what is stored plainly this much is read at once as quickly as a few bytes of it.
 pub(super) const AHEAD_PAGE: u64 = pick(4096, 24);
 /// Looking ahead: bytes that are decoded in the background at a time, at least; enough to make the 20 µs small

@@ -69,6 +69,11 @@ pub enum Tail {
 }
 
 impl AccessPoints {
+    /// Bytes of a segment in a plane, as the last bytes of an encoded chunk of `planes` planes say; `None` if it has no access points.
+    pub fn segment_of(tail: &[u8], planes: usize) -> Option<usize> {
+        Footer::of(tail).filter(|f| f.planes == planes).map(|f| f.segment)
+    }
+
     /// Reads the access points of an encoded chunk of `encoded` bytes, without a checksum of another filter behind it, from its last bytes. The
     /// decoded chunk has `len` bytes in `planes` planes.
     pub fn read(tail: &[u8], encoded: u64, len: usize, planes: usize) -> Tail {
