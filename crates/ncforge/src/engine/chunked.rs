@@ -329,7 +329,7 @@ impl ChunkedRead<'_> {
         if boxes::single_run(&piece.axes, element.size) == Some(chunk_bytes) && element.order == Order::Keep {
             // SAFETY: the piece is the caller's alone.
             let dst = unsafe { out.slice(piece.to as usize, len) };
-            return Ok(self.codecs.decode_padded(encoded, record.mask, dst)?);
+            return self.decode_whole(record, encoded, dst);
         }
         let key = Key::new(self.store, self.var, record.offset);
         let mut freed = Vec::new();
@@ -338,6 +338,13 @@ impl ChunkedRead<'_> {
             && !inner.pool.is_forked()
             && inner.cache.admit(key, Scratch::footprint(chunk_bytes), self.how.number, &mut freed);
         freed.into_iter().for_each(|block| inner.scratch.give(block));
+        if !keep && self.has_groups(record, &encoded, len) {
+            let mut block = inner.scratch.lease(len);
+            self.decode_whole(record, encoded, &mut block[..len])?;
+            // SAFETY: the piece is the caller's alone.
+            unsafe { self.scatter(piece, &block, out) };
+            return Ok(());
+        }
         if !keep {
             return codec::Scratch::with(|scratch| {
                 let stage = self.codecs.decode_staged_padded(encoded, record.mask, len, scratch)?;
@@ -347,7 +354,7 @@ impl ChunkedRead<'_> {
             });
         }
         let mut block = inner.scratch.take_tight(len, inner.cache.bytes());
-        let decoded = self.codecs.decode_padded(encoded, record.mask, &mut block);
+        let decoded = self.decode_whole(record, encoded, &mut block);
         if decoded.is_ok() {
             // SAFETY: the piece is the caller's alone.
             unsafe { self.scatter(piece, &block, out) };
@@ -355,7 +362,15 @@ impl ChunkedRead<'_> {
         } else {
             inner.scratch.give(block);
         }
-        Ok(decoded?)
+        decoded
+    }
+
+    /// Decodes all of a chunk.
+    fn decode_whole(&self, record: ChunkRecord, encoded: PaddedInput<'_>, out: &mut [u8]) -> Result<()> {
+        if self.decode_groups(record, encoded, out)? {
+            return Ok(());
+        }
+        Ok(self.codecs.decode_padded(encoded, record.mask, out)?)
     }
 
     /// Moves the selected part of a chunk whose shuffle is not undone yet.

@@ -4,11 +4,14 @@
 //! whole, which says what is wrong with it.
 
 use std::ops::Range;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use super::super::boxes::{self, Axis};
 use super::super::cache::Key;
 use super::super::plan::{ChunkPlan, Piece};
-use super::super::policy::{SEGMENTED_CHUNK, TAIL_LEAST, TAIL_MOST};
+use super::super::policy::{
+    DECODE_PARALLEL, GROUP, GROUPED_CHUNK, PART_COST, SEGMENTED_CHUNK, TAIL_LEAST, TAIL_MOST,
+};
 use super::super::scratch::Scratch;
 use super::super::shared::SharedOut;
 use super::super::stats::add;
@@ -156,6 +159,48 @@ impl ChunkedRead<'_> {
         Ok(true)
     }
 
+    /// Whether a chunk that is decoded whole has access points and is long enough to be decoded in groups of segments.
+    pub(super) fn has_groups(&self, record: ChunkRecord, encoded: &[u8], len: usize) -> bool {
+        let own = self.codecs.segmented(record.mask).filter(|_| len >= GROUPED_CHUNK as usize);
+        own.is_some_and(|own| own.segment(encoded).is_some())
+    }
+
+    /// Decodes all of a chunk into memory that is its own, if it has access points and is long enough: group after group of segments, each
+    /// of them by any thread, so that what is inflated is still in a cache when it is unshuffled. Returns whether it could.
+    pub(super) fn decode_groups(
+        &self,
+        record: ChunkRecord,
+        encoded: PaddedInput<'_>,
+        out: &mut [u8],
+    ) -> Result<bool> {
+        let (size, len) = (self.layout.element.size, out.len());
+        let own = self.codecs.segmented(record.mask).filter(|_| self.has_groups(record, &encoded, len));
+        let Some(own) = own else { return Ok(false) };
+        let Tail::Points(points) = own.points(&encoded, encoded.len() as u64, len) else { return Ok(false) };
+        let inner = &*self.engine.inner;
+        let each = (GROUP as usize / (points.segment() * size)).max(1);
+        let groups = points.len().div_ceil(each);
+        let parallel = self.how.parallel && inner.pool.shares(len as u64, DECODE_PARALLEL);
+        let (whole, out) = (AtomicBool::new(true), SharedOut::new(out));
+        inner.pool.run(groups, parallel, |group| {
+            let segments = group * each..((group + 1) * each).min(points.len());
+            let part = |r: &Range<u64>| encoded.part(r.start as usize..r.end as usize);
+            let parts: Vec<_> = points.ranges(&segments).iter().map(part).collect();
+            let bytes = points.bytes(&segments);
+            let len = bytes.len() * size;
+            let mut planes = inner.scratch.lease(len);
+            if points.decode(&segments, &parts, &mut planes[..len]) {
+                // SAFETY: groups are disjoint parts of the chunk.
+                let dst = unsafe { out.slice(bytes.start * size, len) };
+                kernels::unshuffle(&planes[..len], dst, size);
+            } else {
+                whole.store(false, Ordering::Relaxed);
+            }
+            Ok(())
+        })?;
+        Ok(whole.into_inner())
+    }
+
     /// The access points of a chunk, from its last bytes.
     fn points(&self, own: Segmented, record: ChunkRecord) -> Option<AccessPoints> {
         let len = self.chunk_bytes().ok()? as usize;
@@ -203,7 +248,8 @@ impl ChunkedRead<'_> {
             return None;
         }
         add(&inner.counters.decoded, len as u64);
-        inner.points.add_part(Key::new(self.store, self.var, record.offset), len as u64);
+        let spent = PART_COST + fetched + len as u64;
+        inner.points.add_part(Key::new(self.store, self.var, record.offset), spent);
         let mut block = inner.scratch.lease(len);
         kernels::unshuffle(&planes[..len], &mut block[..len], size);
         Some(block)
