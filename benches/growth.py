@@ -1,7 +1,7 @@
-"""How time and memory grow with the size of the work: bytes, variables, chunks, tiles.
+"""How time and memory grow with the size of the work: bytes, variables, chunks, tiles, definitions.
 
     python benches/growth.py --command target/release/ncforge --gigabytes 1,4,16 --variables 1000,10000,100000 \\
-        --chunks 10000,100000,1000000 --tiles 16,256,4096
+        --chunks 10000,100000,1000000 --tiles 16,256,4096 --definitions 1000,4000,16000
 
 The defaults are small. Each task has a process of its own; its peak memory is the greatest resident set. Of each kind of work
 the table has an exponent: the slope of the logarithms, 1 for work that grows like its size, 0 for what stays as it is. The
@@ -29,6 +29,7 @@ from harness import report
 from harness.data import SEED
 from harness.model import Fields
 from harness.processes import Workers
+from workers.defining import TASKS
 
 ROOT = Path(__file__).resolve().parent.parent
 # Of the large files: the points of a map, and of a chunk of the source and of the output of `rechunk`.
@@ -52,6 +53,9 @@ def arguments(given: Sequence[str] | None) -> argparse.Namespace:
     parser.add_argument("--chunks", type=numbers, default="1000,10000", help="chunks of a variable that is read")
     parser.add_argument("--tiles", type=numbers, default="4,16", help="tiles combined; square numbers")
     parser.add_argument(
+        "--definitions", type=numbers, default="100,1000", help="things defined, all at once or in turn"
+    )
+    parser.add_argument(
         "--only", action="append", metavar="TEXT", help="kinds of work with this in their name; repeatable"
     )
     parser.add_argument("--threads", type=int, default=2)
@@ -71,13 +75,13 @@ class Bench:
     def command(self, *argv: object, output: Path | None = None) -> dict[str, Any]:
         """The command, with these arguments."""
         request = {"do": "run", "argv": json.dumps([str(a) for a in (self.args.command, *argv)])}
-        return self._best("commands", request | {"log": self.folder / "log"}, output)
+        return self.task("commands", request | {"log": self.folder / "log"}, output)
 
     def python(self, **request: object) -> dict[str, Any]:
         """The Python package."""
-        return self._best("ncforge-python", request, None)
+        return self.task("ncforge-python", request, None)
 
-    def _best(self, backend: str, request: Fields, output: Path | None) -> dict[str, Any]:
+    def task(self, backend: str, request: Fields, output: Path | None) -> dict[str, Any]:
         answers = []
         for _ in range(self.args.rounds):
             if output:
@@ -179,12 +183,22 @@ def tiles(bench: Bench, count: float) -> Iterator[tuple[str, dict[str, Any]]]:
     check(output, last)
 
 
+def definitions(bench: Bench, count: float) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Things that are defined, by both libraries. Time, of `synced` for a hundred syncs, stays as it is there."""
+    for what in TASKS:
+        for backend in ("ncforge-python", "netCDF4"):
+            path = bench.folder / "defined.nc"
+            request = {"do": "define", "what": what, "path": path, "count": int(count)}
+            yield f"{what}, {backend}", bench.task(backend, request, path)
+
+
 # What is done, and the option that has its sizes.
 WORK: dict[str, Callable[[Bench, float], Iterator[tuple[str, dict[str, Any]]]]] = {
     "gigabytes": bytes_moved,
     "variables": variables,
     "chunks": chunks,
     "tiles": tiles,
+    "definitions": definitions,
 }
 
 

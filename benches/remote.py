@@ -3,7 +3,8 @@
 A web server on this machine waits 20 ms before each answer and sends 100 MB/s on each connection. Every contestant opens a
 file and reads a map and a series ("first"), or all of one variable ("all"), each time in a process of its own whose time begins
 after its imports. Two files of the same values: one as ``ncforge copy --storage object`` writes it, one as netCDF-C does by default,
-whose 200 variables lie between their metadata. Seconds are medians; requests and bytes are counted by the server.
+whose 200 variables lie between their metadata. Of a third one, 200 variables of 100 kB are read in turn ("turn"), which is compared with
+copying it. Seconds are medians; requests and bytes are counted by the server.
 """
 
 from __future__ import annotations
@@ -60,6 +61,36 @@ CONTESTANTS = {
         "v = zarr.open_group(s, mode='r')['big']",
     ),
     "pyfive over fsspec": ("import fsspec, pyfive", "f = pyfive.File(fsspec.open(url).open()); v = f['big']"),
+}
+#: All variables of a file, one after the other.
+TURN = """
+import json, sys, time
+import numpy as np
+url = sys.argv[1]
+{imports}
+began = time.perf_counter()
+{load}
+print(json.dumps([time.perf_counter() - began, *sums]))
+"""
+SUMS = (
+    "sums = [float(v.values.sum(dtype='f8')) for v in xarray.open_dataset({source}, engine='{engine}').load().values()]"
+)
+OVER_FSSPEC = "fsspec.open(url, cache_type='blockcache', block_size=4 << 20).open()"
+IN_TURN = {
+    "ncforge": (
+        "import ncforge",
+        "f = ncforge.Dataset(url); sums = [float(v[:].sum(dtype='f8')) for v in f.variables.values()]",
+    ),
+    "ncforge, xarray": ("import xarray, ncforge", SUMS.format(source="url", engine="ncforge")),
+    "ncforge copy": (
+        "import ncforge, os, tempfile; out = tempfile.mkdtemp() + '/out.nc'",
+        "ncforge.copy(url, out); sums = []; os.remove(out)",
+    ),
+    "ncforge copy, decoded": (
+        "import ncforge, os, tempfile; out = tempfile.mkdtemp() + '/out.nc'",
+        "ncforge.copy(url, out, codec='zstd'); sums = []; os.remove(out)",
+    ),
+    "h5netcdf over fsspec": ("import fsspec, xarray", SUMS.format(source=OVER_FSSPEC, engine="h5netcdf")),
 }
 #: As many bytes as ncforge needed, in requests of 1 MiB, 32 at a time: the fastest of several ways to have them from obstore.
 PLAIN = """
@@ -155,6 +186,10 @@ def make(folder: Path, command: str) -> None:
         big[:] = rng.normal(280, 9, SHAPE).round(2)
     copy = ["copy", str(folder / "netcdf-c.nc"), str(folder / "object.nc"), "--storage", "object", "--progress", "none"]
     subprocess.run([command, *copy], check=True, stdout=subprocess.DEVNULL)
+    with netCDF4.Dataset(folder / "many.nc", "w") as nc:
+        nc.createDimension("x", 25_000)
+        for i in range(VARIABLES):
+            nc.createVariable(f"v{i}", "f4", ("x",))[:] = rng.random(25_000)
 
 
 def measure(code: str, url: str, work: str, size: int) -> tuple[list[float], int, int]:
@@ -172,7 +207,10 @@ def measure(code: str, url: str, work: str, size: int) -> tuple[list[float], int
 
 def compare(url: str, work: str, rounds: int) -> None:
     """A table of one file and one kind of work: all contestants in turn, those that need long fewer times."""
-    codes = {n: READS.format(imports=i, open=o) for n, (i, o) in CONTESTANTS.items()} | {BYTES: PLAIN}
+    if work == "turn":
+        codes = {n: TURN.format(imports=i, load=load) for n, (i, load) in IN_TURN.items()}
+    else:
+        codes = {n: READS.format(imports=i, open=o) for n, (i, o) in CONTESTANTS.items()} | {BYTES: PLAIN}
     runs: dict[str, list[tuple[float, int, int]]] = {n: [] for n in codes}
     sums, size = set(), 1
     for _ in range(rounds):
@@ -212,9 +250,9 @@ def main() -> None:
         server = Server(("127.0.0.1", 0), Slow)
         threading.Thread(target=server.serve_forever, daemon=True).start()
         print(f"{'file':<12} {'work':<6} {'contestant':<22} {'seconds':>11} {'requests':>7} {'MB':>8}")
-        for file in ("object.nc", "netcdf-c.nc"):
-            for work in ("first", "all"):
-                compare(f"http://127.0.0.1:{server.server_address[1]}/{file}", work, args.rounds)
+        works = [(file, work) for file in ("object.nc", "netcdf-c.nc") for work in ("first", "all")]
+        for file, work in [("many.nc", "turn"), *works]:
+            compare(f"http://127.0.0.1:{server.server_address[1]}/{file}", work, args.rounds)
         server.shutdown()
 
 

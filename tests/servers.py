@@ -45,6 +45,10 @@ class Behaviour:
     date: bool = True
     #: A weak ETag (`W/"…"`), which is never equal in the header `If-Match`.
     weak: bool = False
+    #: Answers do not tell how long the file is (`Content-Range: bytes 0-9/*`), …
+    lengths: bool = True
+    #: … nor do those to `HEAD`.
+    head: bool = True
     #: A page with links for folders.
     listing: bool = True
     #: Ends the stalling.
@@ -129,8 +133,9 @@ class Handler(BaseHTTPRequestHandler):
         length = last - first + 1
         self.send_response(status)
         if status == 206:
-            self.send_header("Content-Range", f"bytes {first}-{last}/{size}")
-        self.send_header("Content-Length", str(length))
+            self.send_header("Content-Range", f"bytes {first}-{last}/{size if how.lengths else '*'}")
+        if how.head or self.command != "HEAD":
+            self.send_header("Content-Length", str(length))
         if how.etag:
             tag = hashlib.md5(f"{size} {modified}".encode()).hexdigest()
             self.send_header("ETag", f'{"W/" if how.weak else ""}"{tag}"')

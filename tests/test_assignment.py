@@ -254,3 +254,130 @@ def test_an_element_of_structures_is_a_structure(tmp_path: Path) -> None:
             assert np.asarray(got[name][key]).tobytes() == np.asarray(want[name][key]).tobytes()
         number, _, floats = got["k"][2]
         assert number == got["k"][2][0] == 2 and floats.tolist() == [1.5, 1.5]
+
+
+EMPTY: list[tuple[Any, Any]] = [
+    (slice(10, 12), [1, 2]),
+    (slice(3, 1), [1, 2]),
+    (slice(2, 2), [1, 2, 3]),
+    (slice(1, 4, -1), [1, 2]),
+    (np.zeros(4, bool), [1, 2]),
+]
+
+
+@pytest.mark.parametrize("fmt", ["NETCDF4", "NETCDF3_CLASSIC"])
+@pytest.mark.parametrize("kind", ["i4", str])
+@pytest.mark.parametrize("records", [0, 4])
+def test_values_for_an_empty_selection_are_an_error(tmp_path: Path, fmt: Any, kind: Any, records: int) -> None:
+    """As in NumPy and netCDF4-python. They were dropped."""
+    if kind is str and fmt != "NETCDF4":
+        return
+    with ncforge.Dataset(tmp_path / "e.nc", "w", format=fmt) as ds:
+        ds.createDimension("t", None)
+        ds.createDimension("x", 4)
+        fixed, grows = (ds.createVariable(name, kind, (dim,)) for name, dim in (("f", "x"), ("g", "t")))
+        fixed[:] = np.arange(4).astype(kind)
+        grows[:records] = np.arange(records).astype(kind)
+        for key, values in EMPTY:
+            for v in (fixed, grows):
+                if v is grows and isinstance(key, slice) and key.start == 10:
+                    # These records can be made.
+                    continue
+                with pytest.raises(ValueError, match="cannot be broadcast"):
+                    v[key] = np.array(values).astype(kind)
+                # One value is broadcast to nothing, as in NumPy.
+                v[key] = np.array([7]).astype(kind)
+        assert fixed[:].tolist() == np.arange(4).astype(kind).tolist()
+        assert len(grows) == records
+
+
+@pytest.mark.parametrize("records", [0, 2, 4])
+@pytest.mark.parametrize("dims", [("t",), ("t", "x"), ("x", "t")])
+def test_open_slices_backwards_take_their_records_from_the_data(
+    tmp_path: Path, records: int, dims: tuple[str, ...]
+) -> None:
+    """As in netCDF4-python. They wrote nothing where there were no records."""
+    for key, n in itertools.product(
+        [np.s_[::-1], np.s_[5::-1], np.s_[4:1:-1], np.s_[1::-2], np.s_[-1::-1], np.s_[-3::-1]], [None, 1, 2, 3, 6]
+    ):
+        shape = tuple(3 if d == "x" else n for d in dims if n is not None)
+        values = np.arange(1, 1 + np.prod(shape, dtype=int)).reshape(shape) if n is not None else 5
+        place = tuple(key if d == "t" else slice(None) for d in dims)
+        made: list[Any] = []
+        for lib in (netCDF4, ncforge):
+            path = tmp_path / f"{lib.__name__}.nc"
+            with lib.Dataset(path, "w") as ds:
+                ds.createDimension("t", None)
+                ds.createDimension("x", 3)
+                v = ds.createVariable("v", "i4", dims)
+                if records:
+                    v[tuple(slice(0, records) if d == "t" else slice(None) for d in dims)] = 9
+                try:
+                    v[place] = values
+                except (ValueError, IndexError) as error:
+                    made.append(error)
+                    continue
+            with netCDF4.Dataset(path) as ds:
+                made.append(ds["v"][:].filled(-1).tolist())
+        if isinstance(made[0], Exception) or (key.start or 0) < 0:
+            # From the end: netCDF4-python counts from the end of the data.
+            continue
+        assert made[1] == made[0], (key, n, records)
+
+
+@pytest.mark.parametrize("kind", ["f8", "i4", "u1", "i2"])
+@pytest.mark.parametrize("attrs", [{}, {"scale_factor": 3.0}, {"scale_factor": 0.5, "add_offset": 2.0}])
+def test_numbers_are_packed_whatever_holds_them(tmp_path: Path, kind: Any, attrs: dict[str, float]) -> None:
+    """Text, objects and complex numbers were stored as they were."""
+    ways: list[Any] = [
+        "6",
+        b"6",
+        np.array("6"),
+        np.array(6, object),
+        np.array("6", object),
+        np.array(6 + 0j),
+        6,
+        True and 6.0,
+        np.ma.masked_array(["6"], [False]),
+    ]
+    with ncforge.Dataset(tmp_path / "p.nc", "w") as ds:
+        ds.createDimension("x", len(ways))
+        v = ds.createVariable("v", kind, ("x",))
+        v.setncatts(attrs)
+        for i, value in enumerate(ways):
+            v[i] = value
+        w = ds.createVariable("w", kind, ("x",), fill_value=99)
+        w.setncatts(attrs)
+        w[:2] = np.ma.masked_array(["6", "none"], [False, True])
+        w[2:4] = np.ma.masked_array(np.array([6, None], object), [False, True])
+        with pytest.raises(ValueError, match="`v`"):
+            v[0] = "six"
+    with netCDF4.Dataset(tmp_path / "p.nc") as nc:
+        assert nc["v"][:].tolist() == [6] * len(ways)
+        assert nc["w"][:4].tolist() == [6, None, 6, None]
+
+
+@pytest.mark.parametrize("switches", list(itertools.product([True, False], repeat=3)))
+def test_an_element_without_a_mask_is_a_scalar(tmp_path: Path, switches: tuple[bool, bool, bool]) -> None:
+    with netCDF4.Dataset(tmp_path / "s.nc", "w") as nc:
+        nc.createDimension("x", 3)
+        nc.createVariable("f", "f4", ("x",))[:] = [1, 2, 3]
+        packed = nc.createVariable("packed", "i2", ("x",), fill_value=-1)
+        packed.scale_factor = 0.5
+        packed[:] = [1, 2, 3]
+        nc.createVariable("c", "S1", ("x",))[:] = np.array([b"a", b"b", b"c"])
+        nc.createVariable("big", ">i4", ("x",), endian="big")[:] = [1, 2, 3]
+        nc.createVariable("one", "f8", ())[...] = 2.5
+        nc.createVariable("s", str, ("x",))[:] = np.array(["a", "b", "c"], object)
+        nc.createVariable("e", nc.createEnumType("u1", "e_t", {"a": 0, "b": 1}), ("x",))[:] = [0, 1, 1]
+    with netCDF4.Dataset(tmp_path / "s.nc") as nc, ncforge.Dataset(tmp_path / "s.nc") as ds:
+        for want, got in ((nc[name], ds[name]) for name in nc.variables):
+            for v in (want, got):
+                v.set_auto_mask(switches[0])
+                v.set_auto_scale(switches[1])
+                v.set_always_mask(switches[2])
+            keys: list[Any] = [1, -1, np.int64(2), slice(1, 2), ...] if want.ndim else [..., 0, slice(None)]
+            for key in keys:
+                a, b = want[key], got[key]
+                assert type(a) is type(b) and np.shape(a) == np.shape(b), (want.name, key)
+                assert np.array_equal(a, b), (want.name, key)

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import warnings
 from pathlib import Path
 from typing import Any
 
+import h5py
 import netCDF4
 import numpy as np
 import pytest
+import xarray as xr
 
 import ncforge
 
@@ -56,3 +59,82 @@ def test_who_changes_a_value_changes_no_other(tmp_path: Path) -> None:
         assert ds["v"].getncattr("names") == ["a", "b"]
         with pytest.raises(AttributeError, match="none"):
             ds["v"].getncattr("none")
+
+
+@pytest.mark.parametrize("format", ["NETCDF4", "NETCDF4_CLASSIC", "NETCDF3_CLASSIC"])
+def test_several_byte_strings_are_several_texts(tmp_path: Path, format: Any) -> None:
+    """As in netCDF4-python. They were stored as one text."""
+    values: dict[str, Any] = {
+        "array": np.array([b"foo", b"ba"]),
+        "list": [b"foo", b"ba"],
+        "tuple": (b"foo", b"ba", b""),
+        "objects": np.array([b"foo", "ba"], object),
+        "mixed": ["foo", b"ba"],
+    }
+    path = tmp_path / "a.nc"
+    with ncforge.Dataset(path, "w", format=format) as ds:
+        v = ds.createVariable("v", "i4")
+        for of in (ds, v):
+            for name, value in values.items():
+                if format == "NETCDF4":
+                    of.setncattr(name, value)
+                else:
+                    with pytest.raises(ncforge.NotRepresentableError):
+                        of.setncattr(name, value)
+            of.setncattr("one", [b"foo"])
+            of.setncattr("plain", np.array(b"foo"))
+            of.setncattr("nothing", np.array([], "S1"))
+    with netCDF4.Dataset(path) as nc, ncforge.Dataset(path) as ds:
+        for found in (nc, ds, nc["v"], ds["v"]):
+            if format == "NETCDF4":
+                for name, value in values.items():
+                    wanted = [v.decode() if isinstance(v, bytes) else v for v in value]
+                    assert found.getncattr(name) == wanted, name
+            assert found.getncattr("one") == found.getncattr("plain") == "foo"
+
+
+@pytest.mark.parametrize("format", ["NETCDF4", "NETCDF3_CLASSIC"])
+def test_text_of_attributes_can_be_printed(tmp_path: Path, format: Any) -> None:
+    """Bytes of other encodings, and NULs, are what netCDF4-python makes of them; `encoding` gives the text."""
+    path = tmp_path / "a.nc"
+    with netCDF4.Dataset(path, "w", format=format) as nc:
+        nc.setncattr("latin", "5 °C".encode("latin-1"))
+        nc.setncattr("nul", b"a\0b\0")
+        nc.setncattr("wide", "5 °C")
+        nc.createVariable("c", "S1", (), fill_value=b"\xff").units = "°F".encode("latin-1")
+    with netCDF4.Dataset(path) as nc, ncforge.Dataset(path) as ds:
+        for want, got in ((nc, ds), (nc["c"], ds["c"])):
+            for name in want.ncattrs():
+                assert got.getncattr(name) == want.getncattr(name), name
+            print(str(got).encode("utf-8"))
+        assert ds.getncattr("latin", encoding="latin-1") == nc.getncattr("latin", encoding="latin-1") == "5 °C"
+        assert ds["c"]._FillValue == b"\xff" and ds["c"][...].mask == nc["c"][...].mask
+
+
+def test_attributes_without_a_value_hide_no_variable(tmp_path: Path) -> None:
+    """Of missing values, limits and scales. An error before."""
+    path = tmp_path / "a.nc"
+    names = ("_FillValue", "missing_value", "valid_min", "valid_range", "scale_factor", "add_offset", "_Unsigned")
+    with h5py.File(path, "w") as file:
+        for kind in ("f4", "i2"):
+            for name in names:
+                file[f"{kind}_{name}"] = np.arange(3, dtype=kind)
+                file[f"{kind}_{name}"].attrs[name] = np.zeros(0, kind)
+        file["coded"] = np.array([b"a", b"b"])
+        file["coded"].attrs["_Encoding"] = "none that there is"
+    with ncforge.Dataset(path) as ds, warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        for name, v in ds.variables.items():
+            assert v[:].tolist() == ([b"a", b"b"] if name == "coded" else [0, 1, 2]), name
+            assert name in str(v)
+    with ncforge.Dataset(path, "r+") as ds, warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        for name, v in ds.variables.items():
+            if name != "coded":
+                v[:] = np.ma.masked_array([3, 4, 5], [False, False, True])
+                assert v[:2].tolist() == [3, 4], name
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        opened = xr.open_dataset(path, engine="ncforge", drop_variables=["coded"])
+    with opened:
+        assert opened.load()["f4__FillValue"].values[:2].tolist() == [3, 4]

@@ -79,6 +79,7 @@ def test_rows_of_every_kind_are_measured(bench: Bench) -> None:
             "copy/rechunk/precip",
             "open/cdf5",
             "references",
+            "dask",
         ),
     ]
     done = bench(*(arg for pattern in only for arg in ("--only", pattern)), "--threads", "1", "--rounds", "2")
@@ -86,7 +87,7 @@ def test_rows_of_every_kind_are_measured(bench: Bench) -> None:
     results = bench.results()
     assert {r["name"].split("/")[0] for r in results} >= {
         *("read", "write", "sweep-slab", "sweep-series", "cliff", "classic-random", "classic-records"),
-        *("pixels", "copy", "open", "references", "fresh"),
+        *("pixels", "copy", "open", "references", "dask", "fresh"),
     }
     for r in results:
         assert r["ours"] > 0 and r["peer"] > 0 and r["ratio"] == pytest.approx(r["peer"] / r["ours"]), r
@@ -168,8 +169,8 @@ def test_growth_is_fitted(target: Path, tmp_path: Path) -> None:
     done = subprocess.run([*command, "--out", str(tmp_path)], capture_output=True, text=True)
     assert done.returncode == 0, done.stderr[-2000:]
     found = json.loads((tmp_path / "growth.json").read_text())["results"]
-    assert len(found) == 2 * 7 and all(r["wall"] > 0 and r["peak"] > 1e6 for r in found)
-    assert sum("| exponent |" in line for line in done.stdout.splitlines()) == 7
+    assert len(found) == 2 * 21 and all(r["wall"] > 0 and r["peak"] > 1e6 for r in found)
+    assert sum("| exponent |" in line for line in done.stdout.splitlines()) == 21
     assert not list(tmp_path.glob("growth-*"))
     assert exponent([(10, 3.0), (100, 30.0), (1000, 300.0)]) == pytest.approx(1)
     assert exponent([(10, 3.0)]) is None

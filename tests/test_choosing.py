@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import os
 import subprocess
 from collections.abc import Callable
@@ -255,7 +256,7 @@ QUESTIONS = [
 def test_everybody_gives_the_same_answer(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, shape: tuple[int, int, int], filters: dict[str, Any]
 ) -> None:
-    """``tune chunks``, ``copy --chunks auto``, its equal in Python and the doctor's command, with and without values; and a
+    """``tune chunks``, ``copy --chunks auto`` and its equal in Python; with Dask among the readers, the doctor's command and a
     variable that is about to be created with no values yet."""
     monkeypatch.setenv("NCFORGE_MACHINE", "/nonexistent")
     source = tmp_path / "in.nc"
@@ -269,10 +270,12 @@ def test_everybody_gives_the_same_answer(
             found: list[int] = d["v"].chunking()
             return found
 
-    (reported,) = [
-        t for t in json.loads(run("tune", "chunks", source, "--json"))["variables"] if t["variable"] in {"v", "/v"}
-    ]
-    answers = {"tune": reported["choice"]["chunks"]}
+    def tuned(*options: str) -> list[int]:
+        (found,) = json.loads(run("tune", "chunks", source, "--vars", "v", "--json", *options))["variables"]
+        chunks: list[int] = found["choice"]["chunks"]
+        return chunks
+
+    answers = {"tune": tuned()}
     run("copy", "-q", "--chunks", "auto", source, tmp_path / "copy.nc")
     answers["copy"] = chunks_of(tmp_path / "copy.nc")
     ncforge.copy(source, tmp_path / "python.nc", chunks="auto")
@@ -280,15 +283,15 @@ def test_everybody_gives_the_same_answer(
     findings = json.loads(run("doctor", "--json", "--fail-on", "never", source))["files"][0]["findings"]
     commands = [c for f in findings if f["code"] == "NC101" for c in f["commands"]]
     words = {c.split("--chunks v:")[1].split()[0] for c in commands}
-    assert words <= {",".join(map(str, reported["choice"]["chunks"]))}, (commands, reported)
+    assert words <= {",".join(map(str, tuned("--reader", "dask")))}, commands
     assert words or not filters or shape[0] < 100, "time chunked by 1 is slow"
-    (bare,) = json.loads(run("tune", "chunks", "--no-sample", "--vars", "v", source, "--json"))["variables"]
+    bare = tuned("--no-sample", "--reader", "dask")
     with ncforge.Dataset(tmp_path / "new.nc", "w") as new:
         for name, n in zip(("time", "lat", "lon"), shape, strict=True):
             new.createDimension(name, n)
         created = new.createVariable("v", "f4", ("time", "lat", "lon"), **filters).chunking()
     # Without filters nothing needs chunks there.
-    assert created == (bare["choice"]["chunks"] if filters else "contiguous")
+    assert created == (bare if filters else "contiguous")
     assert len({tuple(a) for a in answers.values()}) == 1, answers
     # Asked again, of what it made itself, it has nothing to say.
     again = json.loads(run("doctor", "--json", tmp_path / "copy.nc"))["files"][0]["findings"]
@@ -308,3 +311,37 @@ def test_bounds_are_not_cut_apart(tmp_path: Path) -> None:
     with netCDF4.Dataset(out) as d:
         cells, corners = d["lat_edges"].chunking()
         assert corners == 4 and cells > 100
+
+
+#: Lengths of time (and whether it can grow), lat and lon, and the least bytes of a chunk when that is created, and when all is written.
+LARGE = [
+    ((400, False, 64, 128), 256 << 10, 256 << 10),
+    ((40, True, 180, 360), 180 * 360 * 4, 256 << 10),
+    ((3, True, 721, 1440), 256 << 10, 256 << 10),
+    ((100, False, 60, 90), 1, 1),
+]
+
+
+@pytest.mark.parametrize(("shape", "created", "written"), LARGE)
+def test_large_variables_get_no_small_chunks_unasked(
+    tmp_path: Path, shape: tuple[int, bool, int, int], created: int, written: int
+) -> None:
+    """Dask makes a task of every chunk: `createVariable` and `to_netcdf` choose none that is small, unless for named reads."""
+    xr = pytest.importorskip("xarray")
+    pytest.importorskip("dask")
+    (time, grows, lat, lon), names = shape, ("time", "lat", "lon")
+    lengths = (time, lat, lon)
+    with ncforge.Dataset(tmp_path / "new.nc", "w") as new:
+        for name, n in zip(names, (None if grows else time, lat, lon), strict=True):
+            new.createDimension(name, n)
+        chunks = new.createVariable("v", "f4", names, compression="zlib").chunking()
+    assert isinstance(chunks, list) and math.prod(chunks) * 4 >= created
+    ds = xr.Dataset({"v": (names, np.zeros(lengths, "f4"))}).chunk({"time": 10})
+    sizes = {}
+    asked: dict[str, dict[str, Any]] = {"plain": {}, "auto": {"chunks": "auto"}, "asked": {"for_": "series=3,map=1"}}
+    for name, options in asked.items():
+        path = tmp_path / f"{name}.nc"
+        ncforge.to_netcdf(ds, path, codec="zlib", unlimited_dims=["time"] if grows else [], **options)
+        with netCDF4.Dataset(path) as made:
+            sizes[name] = math.prod(made["v"].chunking()) * 4
+    assert min(sizes["plain"], sizes["auto"]) >= written and sizes["asked"] < 256 << 10, sizes

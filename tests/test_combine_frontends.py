@@ -6,6 +6,7 @@ from pathlib import Path
 
 import netCDF4
 import numpy as np
+import pytest
 
 import tiles as tl
 from combining import CLASSIC, DEFLATED, fms_whole, ncforge, ocean
@@ -240,3 +241,52 @@ def test_flags_about_memory(tmp_path: Path) -> None:
     assert "100" in ncforge("mppnccombine", "-k", 101, tmp_path / "ocean.nc", code=2).stderr
     ncforge("mppnccombine", "-k", 0, tmp_path / "ocean.nc")
     tl.check(tmp_path / "ocean.nc", fms_whole(), fms)
+
+
+@pytest.mark.parametrize("storage", [CLASSIC, DEFLATED], ids=["classic", "deflated"])
+def test_what_other_tools_write_where_no_tile_is(tmp_path: Path, storage: tl.Storage) -> None:
+    """rebuild_nemo writes the missing value, and zero where a variable has none; so does mppnccombine's -m."""
+    whole = ocean()
+    mosaic = tl.nemo(tmp_path, whole, (2, 3), storage, land=(1,))
+    for words in ((), ("-m",)):
+        done = ncforge("rebuild_nemo", *words, tmp_path / "nemo", 5)
+        assert "5 nemo tiles -> " in done.stderr and "nemo.nc: " in done.stderr
+        with netCDF4.Dataset(tmp_path / "nemo.nc") as ds:
+            ds.set_auto_mask(False)
+            for name, hole in (("votemper", 1e20), ("five", 0), ("v_i2", 0), ("nav_lon", 0)):
+                want = tl.expected(whole, mosaic, name, ds[name].dtype.type(hole))
+                assert ds[name][:].tobytes() == want.tobytes(), name
+    tiles = tl.fms(tmp_path, fms_whole(), (2, 2), storage, masked=[3])
+    ncforge("mppnccombine", "-m", tmp_path / "ocean.nc", *tiles.paths)
+    with netCDF4.Dataset(tmp_path / "ocean.nc") as ds:
+        ds.set_auto_mask(False)
+        for name, hole in (("temp", 7), ("five", 0)):
+            want = tl.expected(fms_whole(), tiles, name, np.float32(hole))
+            assert ds[name][:].tobytes() == want.tobytes(), name
+
+
+def test_a_tile_that_is_not_there_is_named(tmp_path: Path) -> None:
+    mosaic = tl.nemo(tmp_path, ocean(), (2, 2), CLASSIC)
+    done = ncforge("rebuild_nemo", tmp_path / "nemo", 9, code=4)
+    assert f"tile `{tmp_path / 'nemo_0004.nc'}` is not there" in done.stderr
+    assert "4 tiles before it are there" in done.stderr
+    mosaic.paths[0].unlink()
+    assert "FILEBASE is" in ncforge("rebuild_nemo", tmp_path / "nemo", 4, code=4).stderr
+
+
+def test_a_variable_that_a_tile_lacks_is_no_hole(tmp_path: Path) -> None:
+    """Its places in that tile are filled, and nothing says that points are in no tile."""
+    whole = fms_whole()
+    mosaic = tl.fms(tmp_path, whole, (2, 2), CLASSIC)
+    ncforge("copy", mosaic.paths[2], mosaic.paths[2], "-O", "--vars", "x,y,t,five,average_T1", "--no-history")
+    for command in (["mppnccombine", tmp_path / "a.nc"], ["combine", "-o", tmp_path / "b.nc"]):
+        done = ncforge(*command, *mosaic.paths)
+        assert "`temp` is in 3 of 4 tiles: its other places are filled" in done.stderr
+        assert "in no tile" not in done.stderr
+        with netCDF4.Dataset(str(command[-1])) as ds:
+            ds.set_auto_mask(False)
+            given = tl.Mosaic([], [g for i, g in enumerate(mosaic.given) if i != 2])
+            assert ds["temp"][:].tobytes() == tl.expected(whole, given, "temp", np.float32(7)).tobytes()
+            assert ds["five"][:].tobytes() == tl.expected(whole, mosaic, "five", 0).tobytes()
+    done = ncforge("combine", *mosaic.paths, "-o", tmp_path / "c.nc", "--holes", "error", code=4)
+    assert "`temp` is in 3 of 4 tiles" in done.stderr

@@ -46,14 +46,14 @@ def test_an_output_that_cannot_be_written_on(tmp_path: Path, tool: str) -> None:
     assert done.returncode == 1, done
     assert not out.exists()
     left = set(tmp_path.iterdir()) - before
-    assert left
+    # Where nothing was done there is nothing to go on from.
+    assert tool == "rebuild_nemo" or ("--resume" in done.stderr) == bool(left)
     for path in left:
         assert str(path) in done.stderr
     assert "ulimit -f" in done.stderr
     if tool == "rebuild_nemo":
         ncforge(*words)
     else:
-        assert "--resume" in done.stderr
         ncforge(*words, "--resume")
     assert set(tmp_path.iterdir()) == before | {out}
     with netCDF4.Dataset(whole) as a, netCDF4.Dataset(out) as b:

@@ -161,3 +161,63 @@ def test_generic(tmp_path: Path) -> None:
     words = ["--scheme", "generic", "--names", "part_{j}_{i}.nc", "--place", "y=tile:j", "--place", "x=tile:i"]
     ncforge("combine", tmp_path / "part_*_*.nc", "-O", "-o", tmp_path / "out.nc", *words)
     tl.check(tmp_path / "out.nc", whole, mosaic)
+
+
+@pytest.mark.parametrize(
+    "dims", [("south_north", "west_east"), ("south_north", "west_east_stag"), ("south_north_stag", "west_east")]
+)
+def test_wrf_attributes_speak_of_the_whole_whatever_a_stream_holds(tmp_path: Path, dims: tuple[str, ...]) -> None:
+    """A stream of a few variables has not all dimensions; its attributes are those of the domain all the same."""
+    lens = {"south_north": 7, "west_east": 11, "west_east_stag": 12, "south_north_stag": 8}
+    fields = {"v": tl.Field(("Time", *dims), values((2, *(lens[d] for d in dims))))}
+    whole = tl.Whole(fields, unlimited=("Time",))
+    shape = {d: n for d, n in lens.items() if d[-4:] != "stag"}
+    tl_whole = tl.Whole({**fields, "all": tl.Field(tuple(shape), values(tuple(shape.values())))}, unlimited=("Time",))
+    mosaic = tl.wrf(tmp_path, tl_whole, (2, 3), CLASSIC)
+    for path in mosaic.paths:
+        ncforge("copy", path, path, "-O", "--vars", "v", "--no-history")
+        with netCDF4.Dataset(path) as ds:
+            assert set(ds.dimensions) == {"Time", *dims}
+    done = ncforge("combine", *mosaic.paths, "-o", tmp_path / "whole.nc", "--vars", "v")
+    assert "PATCH" not in done.stderr
+    with netCDF4.Dataset(tmp_path / "whole.nc") as ds:
+        for axis, n in (("WEST-EAST", 11), ("SOUTH-NORTH", 7)):
+            found = [int(ds.getncattr(f"{axis}_PATCH_{w}_{k}")) for k in ("UNSTAG", "STAG") for w in ("START", "END")]
+            assert found == [1, n, 1, n + 1], axis
+    tl.check(tmp_path / "whole.nc", whole, mosaic)
+
+
+@pytest.mark.parametrize("number", [0, 2, 64])
+def test_places_are_stronger_than_a_count(tmp_path: Path, number: int) -> None:
+    """FMS's regional diagnostics count no files, or all processes; NEMO may be as wrong. Tiles that cover all are all."""
+    sets = {"fms": tl.fms(tmp_path, fms_whole(), (1, 4), CLASSIC), "nemo": tl.nemo(tmp_path, ocean(), (2, 3), CLASSIC)}
+    names = {"fms": "NumFilesInSet", "nemo": "DOMAIN_number_total"}
+    for scheme, mosaic in sets.items():
+        for path in mosaic.paths:
+            with netCDF4.Dataset(path, "a") as ds:
+                ds.setncattr(names[scheme], np.int32(number))
+        whole = fms_whole() if scheme == "fms" else ocean()
+        for i, given in enumerate((mosaic.paths, mosaic.paths[:1])):
+            done = ncforge("combine", *given, "-o", tmp_path / f"{scheme}{i}.nc")
+            assert "missing" not in done.stderr
+            tl.check(tmp_path / f"{scheme}{i}.nc", whole, mosaic)
+    ncforge("mppnccombine", tmp_path / "old.nc", *sets["fms"].paths)
+    tl.check(tmp_path / "old.nc", fms_whole(), sets["fms"])
+    # A hole is no such thing: then the count, if there is one, says that somebody forgot a file.
+    sets["fms"].paths[2].unlink()
+    there = [p for p in sets["fms"].paths if p.exists()]
+    done = ncforge("combine", *there, "-o", tmp_path / "hole.nc", code=4 if number == 64 else 0)
+    assert ("missing" if number == 64 else "in no tile") in done.stderr
+
+
+def test_a_count_tells_of_lists(tmp_path: Path) -> None:
+    """Lists have no places: one that is not there leaves no hole."""
+    for rank, index in enumerate([[3, 5], [12]]):
+        with netCDF4.Dataset(tmp_path / f"land.nc.{rank:04d}", "w") as ds:
+            ds.createDimension("tile_index", len(index))
+            v = ds.createVariable("tile_index", "i4", ("tile_index",))
+            v.compress = "tile lat lon"
+            v[:] = index
+            ds.NumFilesInSet = np.int32(3)
+    done = ncforge("combine", tmp_path / "land.nc.0000", tmp_path / "land.nc.0001", "-o", tmp_path / "l.nc", code=4)
+    assert "1 of 3 tiles is missing" in done.stderr

@@ -15,6 +15,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import ncforge
+from conftest import Run
 
 CLASSIC, HDF, STRICT = "NETCDF3_CLASSIC", "NETCDF4", "NETCDF4_CLASSIC"
 
@@ -389,3 +390,42 @@ def test_filters_that_cannot_be_applied_are_met_by_the_assignment(tmp_path: Path
         assert h["odd"][:].tolist() == list(range(8))
     with netCDF4.Dataset(path) as nc:
         assert nc["plain"].units == "m" and nc["odd"][:].tolist() == list(range(8))
+
+
+def test_what_nests_too_deep_to_be_read_is_refused_and_no_damage(tmp_path: Path, run: Run) -> None:
+    """One limit holds for writing and for reading; what other libraries nest deeper is left out, and said to be unsupported."""
+
+    def groups(ds: Any, count: int) -> None:
+        for _ in range(count):
+            ds = ds.createGroup("g")
+        ds.createVariable("deep", "i4")[...] = 1
+
+    def compounds(ds: Any, count: int) -> None:
+        dtype: Any = np.dtype([("x", "i4")])
+        kind = ds.createCompoundType(dtype, "t0")
+        for n in range(count):
+            dtype = np.dtype([("c", dtype)])
+            kind = ds.createCompoundType(dtype, f"t{n + 1}")
+        ds.createDimension("x", 2)
+        ds.createVariable("deep", kind, ("x",))[:] = np.zeros(2, dtype)
+
+    for make, deepest in ((groups, 127), (compounds, 31)):
+        path = tmp_path / f"{make.__name__}.nc"
+        with ncforge.Dataset(path, "w") as ds:
+            make(ds, deepest)
+        for module in (netCDF4, ncforge):
+            with module.Dataset(path) as ds:
+                name = "/".join(["g"] * deepest + ["deep"]) if make is groups else "deep"
+                assert ds[name].shape == (() if make is groups else (2,))
+        too_deep = pytest.raises(ncforge.errors.UnsupportedError, match=f"more than {deepest + 1} deep")
+        with ncforge.Dataset(tmp_path / "w.nc", "w") as ds, too_deep:
+            make(ds, deepest + 1)
+        other = tmp_path / "other.nc"
+        with netCDF4.Dataset(other, "w") as ds:  # type: ignore[assignment]
+            ds.createVariable("shallow", "i4")[...] = 7
+            make(ds, deepest + 1)
+        with ncforge.Dataset(other) as ds:
+            assert ds["shallow"][...] == 7
+        said = run("info", other)
+        assert f"nested more than {deepest + 1} deep" in said.stdout + said.stderr
+        assert "damaged" not in said.stdout + said.stderr

@@ -100,6 +100,10 @@ CASES: dict[str, tuple[Make, Make]] = {
         lambda p: field(p, bounds=N, **z((64, 8, 16))),
     ),
     "NC106": (lambda p: field(p, zlib=True), lambda p: field(p, **z((64, 8, 16)))),
+    "NC107": (
+        lambda p: field(p, (1200, 64, 64), unlimited=False, **z((10, 16, 16))),
+        lambda p: field(p, (1200, 64, 64), unlimited=False, **z((120, 32, 32))),
+    ),
     "NC201": (
         lambda p: field(p, (9, 1024, cache() // 3072), values=False, unlimited=False, **z((1, 1024, cache() // 3072))),
         lambda p: field(p, (40, 720, 1440), values=False, unlimited=False, **z((10, 72, 144))),
@@ -185,6 +189,7 @@ def test_every_rule_has_a_test() -> None:
     listed = json.loads(doctor("--rules", "--json", code=0).stdout)["rules"]
     here = {*CASES, *CMIP7, "NC501", "NC502", "NC503", "NC504", "NC505", "NC506", "NC507"}
     here |= {"NC508", "NC509", "NC801", "NC802", "NC803"}  # test_profile_virtual.py
+    here |= {"NC601", "NC602"}  # test_references.py, test_quantize.py
     assert {r["code"] for r in listed} == here
     text = doctor("--rules", code=0).stdout
     page = (ROOT / "docs/doctor.md").read_text()
@@ -240,7 +245,7 @@ def test_the_text_is_folded_and_narrow(tmp_path: Path) -> None:
             d.createDimension(name, n)
         for i in range(20):
             d.createVariable(f"v{i}", "f4", ("time", "lat", "lon"), **z((1, NY, NX)))[:] = smooth(64)
-    text = doctor("many.nc", code=0, cwd=tmp_path).stdout
+    text = doctor("many.nc", "--for", "map,series", code=0, cwd=tmp_path).stdout
     assert text.count("NC101") == 1 and "v0, v1, v2" in text and "and 8 more" in text
     long = [line for line in text.splitlines() if len(line) > 80]
     assert all("ncforge copy" in line for line in long), long
@@ -263,9 +268,63 @@ def test_files_that_are_alike_share_their_lines(tmp_path: Path) -> None:
     (command,) = [line.strip() for line in text.splitlines() if "ncforge copy" in line]
     env = {**os.environ, "PATH": f"{Path(binary()).parent}:{os.environ['PATH']}"}
     subprocess.run(["sh", "-e", "-c", command], cwd=tmp_path, env=env, check=True, capture_output=True)
+    # In a folder of their own: a pattern that meant the files means them still.
+    assert sorted(p.name for p in tmp_path.glob("*.nc")) == sorted(names)
     for i in range(15):
-        with netCDF4.Dataset(tmp_path / f"day_{i}-fixed.nc") as d:
+        with netCDF4.Dataset(tmp_path / "fixed" / f"day_{i}.nc") as d:
             assert d["tas"].chunking() != [1, NY, NX]
+            assert f"day_{(i + 1) % 15}.nc" not in d.history, "each tells of its own copy"
+
+
+def test_more_files_than_may_be_open(tmp_path: Path) -> None:
+    """Files are closed when they have been looked at, across files, too."""
+    ncforge = pytest.importorskip("ncforge")
+    field(tmp_path / "day_000.nc", (64, NY, NX), **z((32, 8, 16)))
+    paths = [tmp_path / f"day_{i:03d}.nc" for i in range(200)]
+    for path in paths[1:]:
+        path.hardlink_to(paths[0])
+    paths[-1].unlink()
+    field(paths[-1], (64, NY, NX), **z((16, 8, 16)))
+    script = (
+        "import json, resource, sys; resource.setrlimit(resource.RLIMIT_NOFILE, (60, 60)); "
+        "import ncforge; found = ncforge.doctor(sys.argv[1:], across=True); "
+        "print(json.dumps([len(found), len(found.failures), [f.code for f in found.across if f.variable == 'tas']]))"
+    )
+    assert ncforge
+    done = subprocess.run([sys.executable, "-c", script, *map(str, paths)], capture_output=True, text=True, check=True)
+    assert json.loads(done.stdout) == [200, 0, ["NC501"]]
+    line = f"ulimit -n 60; '{binary()}' doctor --across --fail-on never {tmp_path}/day_*.nc"
+    done = subprocess.run(["sh", "-c", line], capture_output=True, text=True, check=True)
+    assert "across 200 files" in done.stdout and not done.stderr
+
+
+def test_zipped_files_are_as_good_as_they_are(tmp_path: Path) -> None:
+    """Their blocks are compressed, and hold a variable's records one after the other."""
+    record_file(tmp_path / "r.nc", 31)
+    assert "NC401" in codes(tmp_path / "r.nc")
+    subprocess.run([binary(), "zip", tmp_path / "r.nc", tmp_path / "r.ncz"], check=True, capture_output=True)
+    found = findings(tmp_path / "r.ncz")
+    assert not {"NC401", "NC303"} & {f["code"] for f in found}
+    for at, command in enumerate(
+        c for f in [*found, *findings(tmp_path / "r.ncz", "--profile", "cmip7")] for c in f["commands"]
+    ):
+        folder = tmp_path / str(at)
+        folder.mkdir()
+        shutil.copy(tmp_path / "r.ncz", folder)
+        type_in(command.replace(str(tmp_path) + "/", ""), folder)
+
+
+def test_interleaved_records_that_take_a_moment_are_worth_no_warning(tmp_path: Path) -> None:
+    """Of a file in the page cache small gaps are read over, and no index says where records are."""
+    with netCDF4.Dataset(tmp_path / "r.nc", "w", format="NETCDF3_64BIT_OFFSET") as d:
+        d.createDimension("time", None)
+        d.createDimension("x", 100)
+        for i in range(10):
+            d.createVariable(f"v{i}", "f4", ("time", "x"))[0:3000] = np.zeros((3000, 100), "f4")
+    found = [f for f in findings(tmp_path / "r.nc") if f["code"] == "NC401"]
+    assert len(found) == 10 and {f["severity"] for f in found} == {"info"}
+    far = [f for f in findings(tmp_path / "r.nc", "--storage", "object") if f["code"] == "NC401"]
+    assert {f["severity"] for f in far} == {"warning"}
 
 
 def test_both_times_and_calls_for_the_curious(tmp_path: Path) -> None:

@@ -118,3 +118,78 @@ def test_attributes_stay_as_they_are(tmp_path: Path) -> None:
         assert f["x"].attrs["half"].dtype == np.dtype(">f2")
         assert f.attrs["half"] == np.float16(0.1)
         assert f.attrs["half"].dtype == np.dtype("f2")
+
+
+def bits(of: Any, precision: int, offset: int = 0) -> Any:
+    """A type of integers of fewer bits."""
+    kind = of.copy()
+    kind.set_size(max(kind.get_size(), (precision + offset + 7) // 8))
+    kind.set_precision(precision)
+    kind.set_offset(offset)
+    return kind
+
+
+@pytest.fixture(scope="module")
+def counts(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Integers of fewer bits than their bytes, in both orders, with and without the n-bit filter."""
+    path = tmp_path_factory.mktemp("bits") / "bits.h5"
+    t = h5py.h5t
+    kinds = {
+        "u12": bits(t.STD_U16LE, 12),
+        "i12at2": bits(t.STD_I16BE, 12, 2),
+        "u5at3": bits(t.STD_U8LE, 5, 3),
+        "i24": bits(t.STD_I32LE, 24),
+        "i17at3": bits(t.STD_I32BE, 17, 3),
+        "i40at8": bits(t.STD_I64LE, 40, 8),
+        "u63": bits(t.STD_U64BE, 63),
+    }
+    with h5py.File(path, "w") as f:
+        space = h5py.h5s.create_simple((301, 7))
+        for name, kind in kinds.items():
+            precision, signed = kind.get_precision(), kind.get_sign() == t.SGN_2
+            low, high = (-(2 ** (precision - 1)), 2 ** (precision - 1)) if signed else (0, 2**precision)
+            memory = f"{'i' if signed else 'u'}8"
+            values = RANDOM.integers(low, high, (301, 7), dtype=memory)
+            values.flat[:2] = low, high - 1
+            for filters in ("", "_nbit", "_deflate"):
+                create = h5py.h5p.create(h5py.h5p.DATASET_CREATE)
+                if filters:
+                    create.set_chunk((50, 7))
+                    create.set_filter(h5py.h5z.FILTER_NBIT) if filters == "_nbit" else create.set_deflate(3)
+                d = h5py.h5d.create(f.id, (name + filters).encode(), kind, space, create)
+                d.write(h5py.h5s.ALL, h5py.h5s.ALL, values)
+        attr = h5py.h5a.create(f.id, b"a", kinds["i12at2"], h5py.h5s.create_simple((2,)))
+        attr.write(np.array([-5, 2047], "i2"), mtype=t.NATIVE_INT16)
+    return path
+
+
+def test_integers_of_fewer_bits(counts: Path, tmp_path: Path) -> None:
+    out = tmp_path / "out.nc"
+    subprocess.run([find_binary(), "copy", "-q", "--verify", counts, out], check=True)
+    classic = tmp_path / "classic.nc"
+    subprocess.run(
+        [find_binary(), "copy", "-q", "-3", "--vars", "u12,u5at3,i12at2_nbit,i24_nbit", counts, classic], check=True
+    )
+    with h5py.File(counts) as f, ncforge.Dataset(counts) as ds, netCDF4.Dataset(out) as copied:
+        names = [name for name in f if isinstance(f[name], h5py.Dataset)]
+        assert len(names) == 21
+        for name in names:
+            wanted = f[name][()]
+            for of in (ds, copied):
+                of.set_auto_maskandscale(False)
+                assert of[name].dtype.newbyteorder("=") == wanted.dtype.newbyteorder("="), name
+                np.testing.assert_array_equal(of[name][...], wanted, err_msg=name)
+            np.testing.assert_array_equal(ds[name][17:301:3, 2:5], wanted[17:301:3, 2:5], err_msg=name)
+        assert ds.a.tolist() == [-5, 2047]
+        with netCDF4.Dataset(classic) as small:
+            small.set_auto_maskandscale(False)
+            for name in small.variables:
+                np.testing.assert_array_equal(small[name][...], f[name][()], err_msg=name)
+
+
+def test_files_with_integers_of_fewer_bits_are_not_changed(counts: Path, tmp_path: Path) -> None:
+    path = tmp_path / "a.h5"
+    path.write_bytes(counts.read_bytes())
+    with pytest.raises((OSError, RuntimeError, ValueError), match="bits"):
+        ncforge.Dataset(path, "a")
+    assert path.read_bytes() == counts.read_bytes()

@@ -334,9 +334,9 @@ def test_json_is_lossless(tmp_path: Path) -> None:
 
 def test_the_variables_of_ncdump_are_not_taken_for_files_without_a_hint(run: Run, tmp_path: Path) -> None:
     storage(tmp_path / "f.nc")
-    done = run("dump", "-v", "time", tmp_path / "f.nc", code=4)
-    assert "cannot open `time`" in done.stderr and "`ncforge run ncdump -v VARIABLES FILE` prints values" in done.stderr
-    assert "--verbose" not in run("dump", "time", tmp_path / "f.nc", code=4).stderr
+    done = run("info", "-v", "time", tmp_path / "f.nc", code=4)
+    assert "cannot open `time`" in done.stderr and "`ncforge dump -v VARIABLES FILE` prints values" in done.stderr
+    assert "--verbose" not in run("info", "time", tmp_path / "f.nc", code=4).stderr
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="no device that is always full")

@@ -28,6 +28,8 @@ COMMANDS = {
     "compare": ["compare --json navy.nc navy2.nc"],
     "copy": ["copy --json navy.nc c1.nc", "copy --json -O navy.nc c1.nc --verify"],
     "copy-plan": ["copy --json --dry-run navy.nc c2.nc"],
+    "copies": ["copy --json navy.nc uv.nc many/", "copy --json -O navy.nc many/"],
+    "copies-plan": ["copy --json --dry-run navy.nc uv.nc planned/"],
     "combine": ["combine --json nemo_0000.nc -o c3.nc", "combine --json nemo_0000.nc -o c3.nc -O --verify"],
     "combine-plan": ["combine --json --dry-run nemo_0000.nc -o c4.nc"],
     "split": ["split --json uv.nc --tiles 2x2 -o s"],
@@ -69,8 +71,8 @@ def folder(tmp_path_factory: pytest.TempPathFactory, run: Run) -> Path:
 
 def words(line: str, folder: Path) -> list[str]:
     """The words of a line, names of files as paths in the folder."""
-    is_file = re.compile(r"[a-z0-9_]+\.(nc|ncz|json)|s")
-    return [str(folder / word) if is_file.fullmatch(word) else word for word in line.split()]
+    is_file = re.compile(r"[a-z0-9_]+\.(nc|ncz|json)|s|[a-z]+/")
+    return [f"{folder}/{word}" if is_file.fullmatch(word) else word for word in line.split()]
 
 
 def test_every_document_is_on_the_page() -> None:

@@ -9,6 +9,7 @@ from typing import Any
 import netCDF4
 import numpy as np
 import pytest
+import xarray as xr
 
 import ncforge
 
@@ -82,6 +83,10 @@ def test_changes_of_what_is_open_for_reading_are_runtime_errors(tmp_path: Path, 
             change(ds)
         with pytest.raises(IndexError):
             ds["v"][5] = 1
+        # Nothing is changed by nothing.
+        ds["v"][[False, False]] = 1
+        v = ds["v"]
+    assert v.dtype == np.dtype("f4")
 
 
 def test_what_a_format_has_no_type_for_is_refused_at_once(tmp_path: Path) -> None:
@@ -274,3 +279,102 @@ def test_misspelt_names_get_the_nearest(tmp_path: Path) -> None:
         assert "hint" not in str(unlike.value)
     with pytest.raises(ncforge.NotFoundError, match=r"no variable `salt` .*did you mean `model/salt`"):
         ncforge.copy(path, tmp_path / "copy.nc", vars=["salt"])
+
+
+def test_rows_of_text_are_strings(tmp_path: Path) -> None:
+    """As in netCDF4-python: a type of ragged rows of strings is one that neither it nor ncdump reads."""
+    for module in (netCDF4, ncforge):
+        path = tmp_path / f"{module.__name__}.nc"
+        with module.Dataset(path, "w") as ds:
+            ds.createDimension("x", 3)
+            kind = ds.createVLType(str, "text")
+            v = ds.createVariable("v", kind, ("x",))
+            v[0], v[1:] = "a", np.array(["bb", "ccc"], object)
+            assert v.dtype is str and isinstance(kind, module.VLType)
+            assert str(kind) == f"\"<class '{module.__name__}.VLType'>\": string type"
+        for reader in (netCDF4, ncforge):
+            with reader.Dataset(path) as ds:
+                assert ds["v"][:].tolist() == ["a", "bb", "ccc"] and not ds.vltypes
+
+
+def test_types_of_variables_are_those_of_the_file(tmp_path: Path) -> None:
+    path = tmp_path / "t.nc"
+    with netCDF4.Dataset(path, "w") as nc:
+        nc.createDimension("x", 3)
+        orders: tuple[tuple[Any, Any], ...] = (("little", "<"), ("big", ">"), ("native", "="))
+        for order, code in orders:
+            nc.createVariable(f"f_{order}", np.dtype(f"{code}f8"), ("x",), endian=order)[:] = [1, 2, 3]
+        nc.createVariable("byte", "i1", ("x",))
+        nc.createVariable("rows", nc.createVLType("f4", "row"), ("x",))[0] = np.zeros(2, "f4")
+        nc.createVariable("s", str, ("x",))
+        nc.createVariable("c", "S1", ("x",))
+        nc.createVariable("e", nc.createEnumType("u1", "e_t", {"a": 0}), ("x",))
+        nc.createVariable("k", nc.createCompoundType(np.dtype([("a", "i4")]), "k_t"), ("x",))
+    with netCDF4.Dataset(path) as nc, ncforge.Dataset(path) as ds:
+        for name, want in nc.variables.items():
+            assert ds[name].dtype == want.dtype, name
+            if name.startswith("f_"):
+                assert ds[name].datatype == want.datatype
+                for dtype in (want.dtype, np.dtype("f8")):
+                    for key in (slice(None), slice(None, None, -1), [0, 2]):
+                        out = np.empty(2 if isinstance(key, list) else 3, dtype)
+                        assert ds[name].read_into(out, key).tolist() == want[key].tolist()
+    with (
+        xr.open_dataset(path, engine="netcdf4", drop_variables=["k"]) as theirs,
+        xr.open_dataset(path, engine="ncforge", drop_variables=["k"]) as ours,
+    ):
+        for name in ("f_little", "f_big", "f_native", "byte", "rows", "c", "e"):
+            assert ours[name].encoding["dtype"] == theirs[name].encoding["dtype"], name
+        ncforge.to_netcdf(ours[["f_big"]], tmp_path / "again.nc")
+    with netCDF4.Dataset(tmp_path / "again.nc") as nc:
+        assert nc["f_big"][:].tolist() == [1, 2, 3]
+
+
+def test_names_of_the_module() -> None:
+    """What programs ask netCDF4-python for, besides what it imports itself."""
+    imported = {
+        "Union",
+        "Version",
+        "certifi",
+        "functools",
+        "glob",
+        "ma",
+        "numpy",
+        "os",
+        "pathlib",
+        "pluginpath",
+        "posixpath",
+    }
+    imported |= {"subprocess", "sys", "utils", "warnings", "weakref"}
+    theirs = {n for n in dir(netCDF4) if not n.startswith("_") or n.startswith("__has_") or n.endswith("version__")}
+    assert {n for n in theirs - imported if not hasattr(ncforge, n)} == set()
+    for name in ("default_encoding", "unicode_error", "is_native_little", "is_native_big", "NC_DISKLESS", "NC_PERSIST"):
+        assert getattr(ncforge, name) == getattr(netCDF4, name), name
+    assert [int(part) for part in ncforge.__netcdf4libversion__.split(".")] >= [4, 9]
+    assert ncforge.getlibversion().startswith(ncforge.__netcdf4libversion__)
+    assert ncforge.get_chunk_cache()[0] == ncforge.engine_stats().memory
+    assert ncforge.dtype_is_complex("c8") and not ncforge.dtype_is_complex("f4")
+    assert ncforge.rc_get("HTTP.TIMEOUT") is None
+    ncforge.rc_set("HTTP.TIMEOUT", "5")
+    assert ncforge.rc_get("HTTP.TIMEOUT") == "5"
+
+
+def test_chunk_caches_of_all_variables(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr("ncforge._library._chunk_cache", None)
+    ncforge.set_chunk_cache(1000, preemption=0.5)
+    assert ncforge.get_chunk_cache() == (1000, 0, 0.5)
+    with ncforge.Dataset(tmp_path / "c.nc", "w") as ds:
+        v = ds.createVariable("v", "f4")
+        assert v.get_var_chunk_cache() == (1000, 0, 0.5)
+        v.set_var_chunk_cache(nelems=3)
+        assert v.get_var_chunk_cache() == (1000, 3, 0.5)
+
+
+def test_variables_by_a_misspelt_name(tmp_path: Path) -> None:
+    with ncforge.Dataset(tmp_path / "m.nc", "w") as ds:
+        ds.createVariable("temperature", "f4")
+        with pytest.raises(KeyError, match=r"no variable `temprature` .*did you mean `temperature`"):
+            ds.variables["temprature"]
+        assert ds.variables.get("temprature") is None and ds.variables.get("temperature") == ds["temperature"]
+    with pytest.raises(KeyError, match="did you mean `t2m`"):
+        ncforge.to_netcdf(xr.Dataset({"t2m": ("x", [1.0])}), tmp_path / "x.nc", encoding={"t2n": {"zlib": True}})

@@ -163,3 +163,20 @@ def test_a_large_dataset_stays_small(tmp_path: Path) -> None:
         assert "Variables (501)" in words and "… and 101 more" in words and "… and 100 more" in words
         assert drawn.count("<svg") == 40
         assert len(drawn) < 150_000
+
+
+def test_copies_and_comparisons_are_tables(maps: Path, tmp_path: Path) -> None:
+    copy = tmp_path / "a <copy>.nc"
+    report = ncforge.copy(maps, copy, codec="zstd")
+    page = Page(report._repr_html_())
+    for what in ("File", "Format", str(maps), str(copy), "Variables", "2"):
+        assert what in page.words, what
+    found = ncforge.compare(maps, copy)
+    page = Page(found._repr_html_())
+    assert page.words.startswith("the same") and "table" not in page.tags
+    with ncforge.Dataset(copy, "r+") as ds:
+        ds["tas"][3, 2, 1] = 1e30
+        ds["tas"].note = "1 < 2"
+    page = Page(ncforge.compare(maps, copy)._repr_html_())
+    for what in ("2 differences", "tas", "[3, 2, 1]", "1e+30", "1 of 640000"):
+        assert what in page.words, what

@@ -56,7 +56,8 @@ def fixed(run: Run, finding: dict[str, Any]) -> list[Path]:
     for command in finding["commands"]:
         words = shlex.split(command)
         run(*words[1:])
-        out.append(Path(words[3]))
+        folder = next((i for i, word in enumerate(words) if word.endswith("/")), None)
+        out += [Path(words[3])] if folder is None else [Path(words[folder], Path(p).name) for p in words[2:folder]]
     return out
 
 

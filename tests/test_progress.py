@@ -129,3 +129,15 @@ def test_a_log_shows_only_what_can_be_counted(run: Run, room: Path) -> None:
     reported = run(*words).stderr.splitlines()
     did = [line for line in reported if not line.startswith("ncforge: copy ")]
     assert " -> " in did[0] and len(did) <= 2 and all("chunks of" in line for line in did[1:]), reported
+
+
+def test_parts_of_one_piece_of_work_are_counted_together(ncforge_bin: Path, room: Path) -> None:
+    """Tiles of a split, and files that are copied into a folder: one total, reached once."""
+    split = "split noise.nc -o again --tiles 2x2 --dims x,y --scheme fms -O"
+    for words in (split.split(), ["copy", "noise.nc", "deflated.nc", "parts/", "-O", "--verify"]):
+        line = [str(ncforge_bin.resolve()), "--progress", "json", *words]
+        done = subprocess.run(line, cwd=room, capture_output=True, text=True, timeout=600, check=False)
+        told = [json.loads(t) for t in done.stderr.splitlines() if t.startswith("{")]
+        assert done.returncode == 0 and len({t["total_bytes"] for t in told}) == 1, done.stderr
+        counts = [t["done_bytes"] for t in told]
+        assert counts == sorted(counts) and counts[-1] == told[-1]["total_bytes"]

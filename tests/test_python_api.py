@@ -6,6 +6,7 @@ import builtins
 import gc
 import pickle
 import re
+import time
 from pathlib import Path
 from typing import Any
 
@@ -300,6 +301,8 @@ def test_engine_stats_tell_a_sweep(tmp_path: Path) -> None:
         for name, n in zip("tyx", values.shape, strict=True):
             ds.createDimension(name, n)
         ds.createVariable("v", "f4", ("t", "y", "x"), zlib=True, chunksizes=(12, 20, 25))[...] = values
+    # A file that has just been written is read anew in case it is written on.
+    time.sleep(0.1)
     with ncforge.Dataset(path) as ds:
         v = ds.variables["v"]
         before = ncforge.engine_stats()

@@ -172,3 +172,75 @@ def test_coordinates_keep_all_bits(tmp_path: Path) -> None:
         assert np.max(np.abs(a["t"][:] - b["t"][:]) / np.maximum(np.abs(a["t"][:]), 1e-9)) <= 0.05
     both: list[str | Path] = [binary(), "copy", "--keep-digits", "2", "--keep-bits", "3", path, tmp_path / "c.nc"]
     assert subprocess.run(both, capture_output=True, check=False).returncode == 2
+
+
+def field(path: Path, **attrs: Any) -> None:
+    """Floats with these attributes."""
+    with netCDF4.Dataset(path, "w") as d:
+        d.createDimension("x", 50)
+        for name in ("a", "b"):
+            v = d.createVariable(name, "f4", ("x",), zlib=True)
+            v[:] = np.random.default_rng(3).normal(size=50)
+        for name, value in attrs.items():
+            d["a"].setncattr(name, np.int32(value) if isinstance(value, int) else value)
+
+
+def copied(*words: str | Path) -> str:
+    done = subprocess.run([binary(), "copy", "-O", *words], capture_output=True, text=True, check=True)
+    return done.stdout + done.stderr
+
+
+@pytest.mark.parametrize("option", ["--keep-bits", "--keep-digits"])
+@pytest.mark.parametrize("how", [[], ["--format", "classic"]], ids=str)
+def test_claims_of_netcdf_c_and_of_cf(tmp_path: Path, option: str, how: list[str]) -> None:
+    """A copy claims what it did in both ways, with one container, which goes where its variables go."""
+    field(tmp_path / "a.nc")
+    copied(option, "4", "--verify", *how, tmp_path / "a.nc", tmp_path / "b.nc")
+    bits = option == "--keep-bits"
+    own = ATTRIBUTES["BitRound" if bits else "GranularBitRound"]
+    kept = "quantization_nsb" if bits else "quantization_nsd"
+    copied("--vars", "b", tmp_path / "b.nc", tmp_path / "c.nc")
+    for path, names in [("b.nc", {"a", "b", "quantization_info"}), ("c.nc", {"b", "quantization_info"})]:
+        with netCDF4.Dataset(tmp_path / path) as d:
+            assert set(d.variables) == names
+            for name in names - {"quantization_info"}:
+                assert d[name].getncattr(own) == d[name].getncattr(kept) == 4
+                assert d[name].getncattr("quantization") == "quantization_info"
+            info = d["quantization_info"]
+            assert info.dtype == "S1" and info.dimensions == ()
+            assert info.algorithm == ("bitround" if bits else "granular_bitround")
+            assert info.implementation.startswith("ncforge version ")
+
+
+@pytest.mark.parametrize(
+    "claim",
+    [
+        {"quantization": "info", "quantization_nsb": 9},
+        {"quantization_nsd": 3},
+        {"QuantizeDigitRoundNumberOfSignificantDigits": 3},
+        {"_QuantizeBitGroomNumberOfSignificantDigits": 3},
+        {"number_of_significant_digits": 3},
+    ],
+    ids=str,
+)
+def test_nothing_is_quantized_twice(tmp_path: Path, claim: dict[str, Any]) -> None:
+    field(tmp_path / "a.nc", **claim)
+    said = copied("--keep-bits", "4", tmp_path / "a.nc", tmp_path / "b.nc")
+    assert "quantized before, and are left as they are: a" in said.replace("`", "").replace(": /a", ": a")
+    with netCDF4.Dataset(tmp_path / "a.nc") as old, netCDF4.Dataset(tmp_path / "b.nc") as new:
+        same_bits(old["a"][:].data, new["a"][:].data)
+        assert set(new["a"].ncattrs()) == set(old["a"].ncattrs())
+        assert new["b"].quantization_nsb == 4
+    assert "NC602" in subprocess.run([binary(), "doctor", tmp_path / "a.nc"], capture_output=True, text=True).stdout
+
+
+def test_complete_claims_are_no_finding_and_follow_renamed_containers(tmp_path: Path) -> None:
+    field(tmp_path / "a.nc")
+    copied("--keep-bits", "9", tmp_path / "a.nc", tmp_path / "b.nc")
+    with ncforge.Dataset(tmp_path / "b.nc", "a") as d:
+        d.renameVariable("quantization_info", "rounding")
+        d.renameVariable("a", "c")
+    with netCDF4.Dataset(tmp_path / "b.nc") as d:
+        assert d["c"].getncattr("quantization") == d["b"].getncattr("quantization") == "rounding"
+        assert d["rounding"].algorithm == "bitround"
+    assert "NC602" not in subprocess.run([binary(), "doctor", tmp_path / "b.nc"], capture_output=True, text=True).stdout

@@ -391,3 +391,65 @@ def test_attributes_that_differ_are_noted(tmp_path: Path, run: Run) -> None:
     # Of what is not wanted nothing is said.
     assert len(ncforge.references(paths, out, overwrite=True, vars=["time", "v"]).notes) == 3
     assert not ncforge.references(paths[:2], out, overwrite=True).notes
+
+
+#: `_FillValue` as users of h5py write it: type of the variable, values, the attribute, what xarray's other engines read.
+FILLS: dict[str, tuple[str, list[float], Any, list[float]]] = {
+    "int64 on short": ("i2", [1, -999, 3], np.int64(-999), [1, np.nan, 3]),
+    "double on short": ("i2", [1, -999, 3], -999.0, [1, np.nan, 3]),
+    "double on float": ("f4", [1, -999, 3], -999.0, [1, np.nan, 3]),
+    "in a list": ("i2", [1, -999, 3], np.array([-999]), [1, np.nan, 3]),
+    "twice": ("i2", [1, -999, 3], np.array([-999, -999], "i2"), [1, np.nan, 3]),
+    "two values": ("i2", [1, -999, 0], np.array([-999, 0], "i2"), [1, np.nan, np.nan]),
+    "two, of another type": ("i4", [1, -999, 0], np.array([-999.0, 0]), [1, np.nan, np.nan]),
+    "none of the type's": ("f4", [1, 1e20, 3], 1e20, [1, float(np.float32(1e20)), 3]),
+    "too large": ("i2", [1, 4464, 3], np.int64(70_000), [1, 4464, 3]),
+    "text": ("i2", [1, -999, 3], "-999", [1, -999, 3]),
+}
+
+
+def filled(path: Path, kind: str, values: list[float], fill: Any) -> Path:
+    with h5py.File(path, "w", track_order=True) as f:
+        x = f.create_dataset("x", data=np.arange(3.0))
+        x.make_scale("x")
+        v = f.create_dataset("v", data=np.array(values, kind))
+        v.dims[0].attach_scale(x)
+        v.attrs["_FillValue"] = fill
+    return path
+
+
+def values(path: Any, **options: Any) -> Any:
+    with xr.open_dataset(path, **options) as ds:
+        return ds.v.values.astype("f8")
+
+
+@pytest.mark.filterwarnings("ignore::xarray.SerializationWarning")
+@pytest.mark.parametrize("case", FILLS)
+def test_masks_of_another_type(tmp_path: Path, run: Run, case: str) -> None:
+    """Missing values are missing for readers of the references, and of copies; where nothing is equal to the attribute, it is said."""
+    kind, stored, fill, wanted = FILLS[case]
+    path = filled(tmp_path / "a.nc", kind, stored, fill)
+    np.testing.assert_array_equal(values(path, engine="netcdf4"), wanted)
+    inexact = case in ("none of the type's", "too large", "text")
+    said = run("refs", path, "-o", tmp_path / "r.json", code=3 if inexact else 0).stderr
+    assert ("`v:_FillValue` is not in the references" in said) == inexact
+    options = {"consolidated": False, "storage_options": {"fo": str(tmp_path / "r.json"), "remote_protocol": "file"}}
+    np.testing.assert_array_equal(values("reference://", engine="zarr", backend_kwargs=options), wanted)
+    found = json.loads(run("doctor", "--json", path, code=(0, 3)).stdout)
+    assert "NC601" in json.dumps(found)
+
+    copied = tmp_path / "b.nc"
+    said = run("copy", path, copied).stderr
+    assert "`_FillValue`" in said
+    np.testing.assert_array_equal(values(copied, engine="netcdf4"), wanted)
+    if not inexact:
+        with netCDF4.Dataset(copied) as ds:
+            assert ds["v"]._FillValue.dtype == np.dtype(kind)
+        assert "NC601" not in run("doctor", "--json", copied, code=(0, 3)).stdout
+
+
+def test_masks_of_copies_pass_nccopy(tmp_path: Path, run: Run, tool: Any) -> None:
+    path = filled(tmp_path / "a.nc", *FILLS["int64 on short"][:3])
+    run("copy", path, tmp_path / "b.nc")
+    tool("nccopy", str(tmp_path / "b.nc"), str(tmp_path / "c.nc"))
+    np.testing.assert_array_equal(values(tmp_path / "c.nc", engine="netcdf4"), [1, np.nan, 3])

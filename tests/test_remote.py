@@ -149,6 +149,111 @@ def test_few_requests(tmp_path: Path) -> None:
         assert server.behaviour.sent < 1.5 * whole
 
 
+VARIABLES = 150
+
+
+def write_many(path: Path, format: Any, how: dict[str, Any]) -> None:
+    """A file of 15 MB: many variables of 100 kB."""
+    rng = np.random.default_rng(0)
+    with netCDF4.Dataset(path, "w", format=format) as nc:
+        nc.createDimension("x", 25_000)
+        for i in range(VARIABLES):
+            nc.createVariable(f"v{i}", "f4", ("x",), **how)
+        for i in range(VARIABLES):
+            nc[f"v{i}"][:] = rng.random(25_000)
+
+
+def load(url: str) -> None:
+    xr.open_dataset(url, engine="ncforge").load()
+
+
+def each(url: str) -> None:
+    with ncforge.Dataset(url) as remote:
+        for variable in remote.variables.values():
+            variable[:]
+
+
+@pytest.mark.parametrize(
+    ("format", "how"),
+    [
+        ("NETCDF4", {}),
+        ("NETCDF4", {"zlib": True, "complevel": 1}),
+        ("NETCDF4", {"chunksizes": (5000,), "zlib": True, "complevel": 1, "shuffle": True}),
+        ("NETCDF3_64BIT_OFFSET", {}),
+    ],
+    ids=["contiguous", "one-chunk", "chunks", "classic"],
+)
+def test_many_variables_in_turn(tmp_path: Path, format: Any, how: dict[str, Any]) -> None:
+    """What lies next comes along: neither a request for each variable nor bytes that nobody needs."""
+    path, out = tmp_path / "many.nc", tmp_path / "out.nc"
+    write_many(path, format, how)
+    size = path.stat().st_size
+
+    def copied(**options: Any) -> Any:
+        return lambda url: ncforge.copy(url, out, overwrite=True, **options)
+
+    # Of compressed variables, a copy that codes them anew reads parts first, to choose how.
+    anew = [] if how else [copied(codec="zstd", format="netcdf4")]
+    for read in (load, each, copied(), *anew):
+        with servers.web(tmp_path) as server:
+            read(f"{server.url}/many.nc")
+            asked = server.behaviour.requests
+            assert len(asked) <= 40 and server.behaviour.sent <= 1.05 * size + (1 << 20), (
+                len(asked),
+                server.behaviour.sent / size,
+            )
+    with netCDF4.Dataset(path) as a, netCDF4.Dataset(out) as b:
+        for name in a.variables:
+            np.testing.assert_array_equal(a[name][:], b[name][:])
+
+
+def test_slices_in_turn(tmp_path: Path) -> None:
+    """A variable that is read record by record, and several in turn."""
+    with netCDF4.Dataset(tmp_path / "a.nc", "w") as nc:
+        nc.createDimension("t", 100)
+        nc.createDimension("x", 10_000)
+        for name in ("u", "v"):
+            nc.createVariable(name, "f8", ("t", "x"))[:] = np.random.default_rng(0).random((100, 10_000))
+    size = (tmp_path / "a.nc").stat().st_size
+    with servers.web(tmp_path) as server:
+        with ncforge.Dataset(f"{server.url}/a.nc") as remote, netCDF4.Dataset(tmp_path / "a.nc") as nc:
+            for t in range(100):
+                for name in ("u", "v"):
+                    np.testing.assert_array_equal(remote[name][t], nc[name][t])
+        assert len(server.behaviour.requests) <= 50 and server.behaviour.sent <= 1.05 * size
+
+
+@pytest.mark.parametrize("format", ["NETCDF4", "NETCDF3_64BIT_OFFSET"])
+def test_single_reads_bring_little_more(tmp_path: Path, format: Any) -> None:
+    write_many(tmp_path / "a.nc", format, {})
+    with servers.web(tmp_path) as server, ncforge.Dataset(f"{server.url}/a.nc") as remote:
+        server.behaviour.sent = 0
+        remote["v70"][:]
+        assert server.behaviour.sent <= 101_000
+        server.behaviour.sent = 0
+        for i in (30, 120, 60, 140, 100, 80, 50):
+            remote[f"v{i}"][7]
+        assert server.behaviour.sent <= 1000
+        for i in (90, 91):
+            remote[f"v{i}"][:]
+        assert server.behaviour.sent <= 600_000
+
+
+def test_nothing_is_fetched_twice(tmp_path: Path, run: Run) -> None:
+    """A file of some megabytes is fetched when it is opened; its values are there then."""
+    write(tmp_path / "a.nc", n=300)
+    size = (tmp_path / "a.nc").stat().st_size
+    assert 1 << 20 < size < 4 << 20
+    with servers.web(tmp_path) as server:
+        with ncforge.Dataset(f"{server.url}/a.nc") as remote:
+            assert_same(remote, tmp_path / "a.nc")
+        assert server.behaviour.sent == size
+        for path in (f"{server.url}/a.nc", tmp_path / "a.nc"):
+            predicted = json.loads(run("info", "--requests", "--json", path).stdout)["files"][0]
+            assert predicted["open"]["bytes"] == size
+            assert all(v["all"]["bytes"] == 0 for v in predicted["variables"])
+
+
 def test_a_busy_server_and_cut_answers(web: servers.Web) -> None:
     web.behaviour.busy_every = 3
     web.behaviour.cuts = 2
@@ -162,6 +267,20 @@ def test_servers_without_versions(web: servers.Web, marks: dict[str, bool]) -> N
     web.behaviour.cuts = 1
     with ncforge.Dataset(f"{web.url}/a.nc") as remote:
         assert_same(remote, web.folder / "a.nc")
+
+
+@pytest.mark.parametrize("head", [True, False])
+@pytest.mark.parametrize("marks", [{}, {"etag": False, "date": False}])
+def test_servers_that_do_not_tell_the_length(web: servers.Web, head: bool, marks: dict[str, bool]) -> None:
+    """`Content-Range: bytes 0-99/*`: the length is asked for, once for each version of a file."""
+    vars(web.behaviour).update(marks, lengths=False, head=head)
+    for n in (1400, 20):
+        write(web.folder / "a.nc", n=n)
+        web.behaviour.requests.clear()
+        with ncforge.Dataset(f"{web.url}/a.nc") as remote:
+            assert_same(remote, web.folder / "a.nc")
+        told = [wanted for _, wanted in web.behaviour.requests if wanted in ("", "bytes=-1")]
+        assert len(told) == 2 - head or marks
 
 
 @pytest.mark.parametrize(

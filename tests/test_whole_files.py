@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -273,3 +274,42 @@ def test_reading_commands_end_at_once() -> None:
         [sys.executable, "-c", code, file], capture_output=True, text=True, timeout=600, env=os.environ
     )
     assert done.returncode == -signal.SIGINT and "Traceback" not in done.stderr
+
+
+def test_files_are_copied_into_a_folder(run: Run, tmp_path: Path) -> None:
+    """Under their own names, all or none refused, each with its own history; a damaged one does not keep the others back."""
+    names = [f"day_{i}.nc" for i in range(3)]
+    for i, name in enumerate(names):
+        with netCDF4.Dataset(tmp_path / name, "w") as d:
+            d.createDimension("x", 1000)
+            d.createVariable("v", "f8", ("x",), chunksizes=(500,))[:] = i
+    files = [tmp_path / name for name in names]
+    out = tmp_path / "new" / "folder"
+    run("copy", *files, out, code=2)
+    assert not out.exists()
+    done = run("copy", *files, f"{out}/", "--codec", "deflate", "--verify")
+    assert "3 files -> " in done.stderr and ", verified" in done.stderr
+    for i, name in enumerate(names):
+        with netCDF4.Dataset(out / name) as d:
+            assert (d["v"][:] == i).all() and d["v"].filters()["zlib"]
+            assert d.history.endswith(f"copy --codec deflate --verify {files[i]} {out / name}")
+    # Nothing is replaced without being asked for, and nothing is begun then.
+    (out / names[0]).unlink()
+    assert f"`{out / names[1]}` exists already" in run("copy", *files, f"{out}/", code=2).stderr
+    assert not (out / names[0]).exists()
+    run("copy", *files, out, "-O")
+    (tmp_path / "b").mkdir()
+    shutil.copy(files[0], tmp_path / "b" / names[0])
+    assert (
+        "two files have the same name"
+        in run("copy", files[0], tmp_path / "b" / names[0], f"{tmp_path}/same/", code=2).stderr
+    )
+    files[1].write_bytes(files[1].read_bytes()[:100])
+    other = tmp_path / "other"
+    done = run("copy", *files, f"{other}/", code=4)
+    assert f"`{files[1]}`" in done.stderr and "2 files -> " in done.stderr
+    assert sorted(p.name for p in other.iterdir()) == [names[0], names[2]]
+    run("copy", files[0], f"{tmp_path}/single/")
+    assert (tmp_path / "single" / names[0]).exists()
+    plan = run("copy", files[0], files[2], f"{tmp_path}/planned/", "--dry-run").stdout
+    assert plan.count(" -> ") >= 2 and not (tmp_path / "planned").exists()

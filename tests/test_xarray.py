@@ -21,7 +21,7 @@ import pytest
 import ncforge
 
 xr = pytest.importorskip("xarray")
-pytest.importorskip("dask")
+dask = pytest.importorskip("dask")
 netCDF4 = pytest.importorskip("netCDF4")
 
 SHAPE = (30, 40, 50)
@@ -362,16 +362,52 @@ def test_async_loading(tmp_path: Path) -> None:
 
 def test_chunks_for_dask(tmp_path: Path) -> None:
     path = made(tmp_path / "c.nc")
-    disk = xr.open_dataset(path, engine="ncforge", chunks={})
+    disk = xr.open_dataset(path, engine="ncforge", chunks={}, preferred_chunks="disk")
     assert disk["a"].chunks == ((7, 7, 7, 7, 2), (8,) * 5, (10,) * 5)
+    xr.testing.assert_identical(disk, xr.open_dataset(path, engine="netcdf4", chunks={}))
     sized = xr.open_dataset(path, engine="ncforge", chunks={}, preferred_chunks="25kB")
     assert sized["a"].chunks == ((7, 7, 7, 7, 2), (16, 16, 8), (50,))
-    whole = xr.open_dataset(path, engine="ncforge", chunks={}, preferred_chunks="auto")
-    assert whole["a"].chunks == tuple((n,) for n in SHAPE)
+    for options in ({}, {"preferred_chunks": "auto"}):
+        whole = xr.open_dataset(path, engine="ncforge", chunks={}, **options)
+        assert whole["a"].chunks == tuple((n,) for n in SHAPE)
+        # How it is stored is as other engines say it.
+        assert whole["a"].encoding["preferred_chunks"] == disk["a"].encoding["preferred_chunks"]
+        again = pickle.loads(pickle.dumps(whole["a"].encoding["preferred_chunks"]))
+        assert again == {"t": 7, "y": 8, "x": 10} and again.get("x", 50) == 50 and again.get("x") == 10
     xr.testing.assert_identical(sized.compute(), xr.open_dataset(path, engine="netcdf4").load())
     for wrong in ("a lot", 0, "3 kiloparsec"):
         with pytest.raises(ValueError, match="size"):
             xr.open_dataset(path, engine="ncforge", preferred_chunks=wrong)
+
+
+@pytest.mark.filterwarnings("error")
+def test_given_lengths_are_compared_with_stored_chunks(tmp_path: Path) -> None:
+    """Blocks are joined by default, and a user's lengths that cut these blocks cut no stored chunk."""
+    path = made(tmp_path / "c.nc")
+    lengths = {"t": 14, "y": 16}
+    found = xr.open_dataset(path, engine="ncforge", chunks=lengths, drop_variables=["packed", "text"])
+    assert found["a"].chunks == ((14, 14, 2), (16, 16, 8), (50,))
+    with pytest.warns(UserWarning, match="separate the stored chunks"):
+        xr.open_dataset(path, engine="ncforge", chunks={"t": 10})
+
+
+def test_small_blocks_where_dask_is_told_so(tmp_path: Path) -> None:
+    path = made(tmp_path / "c.nc")
+    with dask.config.set({"array.chunk-size": "25kB"}):
+        assert xr.open_dataset(path, engine="ncforge", chunks={})["a"].chunks == ((7, 7, 7, 7, 2), (16, 16, 8), (50,))
+
+
+@pytest.mark.parametrize("opening", [xr.open_mfdataset, ncforge.open_mfdataset])
+def test_a_file_of_many_is_a_block(tmp_path: Path, opening: Any) -> None:
+    for i in range(4):
+        how = {"a": {"zlib": True, "chunksizes": (1, 8, 10)}}
+        times = xr.date_range(f"200{i}-01-01", periods=12, freq="MS")
+        ds = xr.Dataset({"a": (("t", "y", "x"), np.full((12, 40, 50), i, "f4"))}, coords={"t": times})
+        ds.to_netcdf(tmp_path / f"{i}.nc", engine="netcdf4", encoding=how)
+    options = {"engine": "ncforge"} if opening is xr.open_mfdataset else {}
+    found = opening(str(tmp_path / "*.nc"), **options)
+    assert found["a"].chunks == ((12,) * 4, (40,), (50,))
+    assert found["a"].resample(t="YS").mean().mean(("y", "x")).values.tolist() == [0, 1, 2, 3]
 
 
 def test_groups_and_trees(tmp_path: Path) -> None:
@@ -405,7 +441,15 @@ def test_guessing(tmp_path: Path) -> None:
     with open(tmp_path / "CDF.txt", "rb") as file:
         assert guess(file)
         assert file.tell() == 0
+    with ncforge.Dataset(tmp_path / "plain.nc", "w", format="NETCDF3_CLASSIC") as ds:
+        ds.createVariable("v", "f4")[...] = 2
+    ncforge.zip(tmp_path / "plain.nc", tmp_path / "small.ncz")
+    with xr.open_dataset(tmp_path / "small.ncz") as opened:
+        assert float(opened["v"]) == 2
     yes = [
+        tmp_path / "small.ncz",
+        (tmp_path / "small.ncz").read_bytes(),
+        tmp_path / "absent.ncz",
         tmp_path / "user.block",
         str(tmp_path / "CDF.txt"),
         tmp_path / "absent.nc",

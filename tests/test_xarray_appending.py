@@ -412,3 +412,58 @@ def test_values_that_are_not_in_the_enum(tmp_path: Path) -> None:
     ds["b"][0] = 7
     path.unlink()
     refused(path, ds, "`b`: 7 at", mode="w")
+
+
+@pytest.mark.parametrize("lazy", [False, True])
+@pytest.mark.parametrize("fill", [-9, None])
+def test_fractions_do_not_go_into_integers(tmp_path: Path, lazy: bool, fill: int | None) -> None:
+    """They were rounded. A new variable is what its encoding asks for, and is rounded as xarray does it."""
+    path = tmp_path / "i.nc"
+
+    def numbers(values: Any, first: int) -> Any:
+        ds = xr.Dataset({"v": ("t", np.array(values, "f4"))}, {"t": first + np.arange(len(values)) * 1.0})
+        return ds.chunk({"t": 1}) if lazy else ds
+
+    how = {"dtype": "i4"} if fill is None else {"dtype": "i4", "_FillValue": fill}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        ncforge.to_netcdf(numbers([1, 2.5], 0), path, encoding={"v": how}, unlimited_dims=["t"])
+        match = r"`v`: 0.25 at \[1\] is not a whole number, and the file has int32"
+        refused(path, numbers([3, 0.25], 2), match, append_dim="t")
+        refused(path, numbers([3, 0.25], 0), match, region={"t": slice(0, 2)})
+        ncforge.to_netcdf(numbers([3, 4], 2), path, append_dim="t")
+        ncforge.to_netcdf(numbers([5, 6], 0), path, region={"t": slice(0, 2)})
+    with open_netcdf4(path) as nc:
+        assert nc["v"][:].tolist() == [5, 6, 3, 4]
+
+
+@pytest.mark.parametrize("kind", ["f4", "f8", "i4", "i2"])
+@pytest.mark.parametrize("filled", [True, False])
+@pytest.mark.parametrize(
+    "factors", [{"scale_factor": 0.01}, {"add_offset": 273.15}, {"scale_factor": 0.01, "add_offset": 273.15}]
+)
+@pytest.mark.parametrize("of", [float, np.float64, np.float32])
+def test_packing_is_the_same_in_every_write(
+    tmp_path: Path, kind: str, filled: bool, factors: dict[str, float], of: Any
+) -> None:
+    """Python's factors were calculated with in the precision of the data, those of a file in double precision."""
+    packing = {"dtype": "i2", **{key: of(value) for key, value in factors.items()}}
+    if filled:
+        packing["_FillValue"] = -32768
+    low, high = (0, 300) if "add_offset" in factors else (-300, 300)
+    values = np.random.default_rng(3).uniform(low, high, 4000).astype(kind)
+    ds = xr.Dataset({"v": ("t", values)}, {"t": np.arange(4000.0)})
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        ncforge.to_netcdf(ds, tmp_path / "all.nc", encoding={"v": packing}, unlimited_dims=["t"])
+        again = tmp_path / "again.nc"
+        ncforge.to_netcdf(ds.isel(t=slice(0, 10)), again, encoding={"v": packing}, unlimited_dims=["t"])
+        ncforge.to_netcdf(ds.isel(t=slice(10, 3000)), again, append_dim="t")
+        ncforge.to_netcdf(ds.isel(t=slice(3000, 4000)), again, append_dim="t")
+        ncforge.to_netcdf(ds.isel(t=slice(5, 500)), again, region={"t": slice(5, 500)})
+    stored = []
+    for path in (tmp_path / "all.nc", again):
+        with open_netcdf4(path) as nc:
+            nc["v"].set_auto_maskandscale(False)
+            stored.append((nc["v"][:].tolist(), {name: nc["v"].getncattr(name) for name in nc["v"].ncattrs()}))
+    assert stored[0] == stored[1]

@@ -419,3 +419,35 @@ def test_values_are_rounded_to_the_digits_of_an_encoding(tmp_path: Path, fmt: An
         assert file["t2m"].shape[0] == 24
         values = file["t2m"][12:]
         np.testing.assert_array_equal(values[values != -9999] % step, 0)
+
+
+def test_a_codec_keeps_the_level_and_leaves_coordinates(tmp_path: Path) -> None:
+    """What the dataset's file had, as without a codec; another codec, or a level, replaces it."""
+    first = tmp_path / "first.nc"
+    ds = xr.Dataset({"v": (("y", "x"), np.zeros((40, 60)))}, {"y": np.arange(40.0), "x": ("x", np.arange(60.0))})
+    ds["area"] = (("y", "x"), np.ones((40, 60)))
+    ncforge.to_netcdf(ds, first, encoding={"v": {"zlib": True, "complevel": 1, "shuffle": False}, "y": {"zlib": True}})
+    ways: dict[str, dict[str, Any]] = {
+        "as it was": {},
+        "zlib": {"codec": "zlib"},
+        "level": {"codec": "zlib", "level": 6},
+        "zstd": {"codec": "zstd"},
+        "none": {"codec": "none"},
+    }
+    stored = {}
+    with xr.open_dataset(first, engine="ncforge") as opened:
+        for name, how in ways.items():
+            ncforge.to_netcdf(opened, tmp_path / "copy.nc", **how)
+            with ncforge.Dataset(tmp_path / "copy.nc") as made:
+                stored[name] = {
+                    n: (f["zlib"], f["zstd"], f["complevel"], f["shuffle"])
+                    for n, f in ((n, v.filters() or {}) for n, v in made.variables.items())
+                }
+    plain = (False, False, 0, False)
+    assert all(found["x"] == plain for found in stored.values())
+    assert stored["as it was"]["v"] == stored["zlib"]["v"] == (True, False, 1, False)
+    assert stored["as it was"]["y"] == stored["zlib"]["y"] == (True, False, 4, True)
+    assert stored["zlib"]["area"] == (True, False, 4, True) and stored["as it was"]["area"] == plain
+    assert stored["level"]["v"] == stored["level"]["y"] == (True, False, 6, True)
+    assert [stored["zstd"][name][1] for name in ("v", "y", "area")] == [True] * 3
+    assert [stored["none"][name] for name in ("v", "y", "area")] == [plain] * 3

@@ -78,6 +78,19 @@ KINDS: dict[str, Callable[[np.random.Generator, tuple[int, ...]], Iterator[np.nd
 }
 
 
+def _maps(spec: FileSpec) -> list[str]:
+    return ["make_maps.py", ",".join(map(str, spec.shape)), spec.kind]
+
+
+# Of the kinds of files, and of folders of files, that a script makes: its name, and what it is told besides a path.
+SCRIPTS: dict[str, Callable[[FileSpec], list[str]]] = {
+    "many": lambda spec: ["make_many.py", spec.format],
+    "series": lambda spec: ["make_series.py", str(spec.shape[0])],
+    "maps": _maps,
+    "maps-auto": _maps,
+}
+
+
 class Data:
     """The folder of the data."""
 
@@ -108,17 +121,16 @@ class Data:
         if spec.path in self._fresh or (spec.path.exists() and not spec.writer.startswith("ncforge")):
             return
         unfinished = spec.path.with_suffix(".tmp")
-        if spec.kind == "many":
-            make = [sys.executable, str(BENCHES / "workers" / "make_many.py"), str(unfinished), spec.format]
-            subprocess.run(make, check=True)
-        elif spec.kind == "series":
+        if spec.kind in SCRIPTS:
             shutil.rmtree(unfinished, ignore_errors=True)
-            make = [sys.executable, str(BENCHES / "workers" / "make_series.py"), str(unfinished), str(spec.shape[0])]
-            subprocess.run(make, check=True)
+            script, *more = SCRIPTS[spec.kind](spec)
+            subprocess.run([sys.executable, str(BENCHES / "workers" / script), str(unfinished), *more], check=True)
         else:
             request = {"do": "write", "path": unfinished, "var": "v", "type": dtype_of(spec.kind).str[1:]}
             source = {"source": self.source(spec.kind, spec.shape)}
             self.workers.get(spec.writer, 2).ask(request | source | spec.layout())
+        if spec.path.is_dir():
+            shutil.rmtree(spec.path)
         unfinished.rename(spec.path)
         self._fresh.add(spec.path)
 

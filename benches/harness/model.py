@@ -13,7 +13,7 @@ Fields = dict[str, Any]
 @dataclass(frozen=True)
 class FileSpec:
     """A file that is read: one variable ``v`` of a kind of data, or for ``kind="many"`` a thousand of them; for
-    ``kind="series"`` a folder of files."""
+    ``kind="series"``, ``"maps"`` and ``"maps-auto"`` a folder of files."""
 
     path: Path
     kind: str

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from workers.backends import Key, Request, load_backend
+from workers.defining import TASKS
 
 BLOCK = 1 << 20  # words
 
@@ -48,7 +49,9 @@ class Worker:
             "slabs": self.slabs,
             "write": self.write,
             "open": self.open,
+            "define": self.define,
             "references": self.references,
+            "reduce": self.reduce,
         }
         return tasks[request["do"]](request)
 
@@ -106,12 +109,28 @@ class Worker:
             reply["checksum"] = f"{checksum(np.frombuffer(b''.join(map(encoded, attributes)), np.uint8)):016x}"
         return reply
 
+    def define(self, request: Request) -> dict[str, Any]:
+        """Carries out one of the programs that define ``count`` things; of some, only a part counts."""
+        clock = (time.perf_counter(), time.process_time())
+        part = TASKS[request["what"]](self.backend.module, request["path"], int(request["count"]))
+        reply = stopped(clock, 0)
+        return reply if part is None else reply | {"wall": part}
+
     def references(self, request: Request) -> dict[str, Any]:
         """Makes references to all files of a folder."""
         clock = (time.perf_counter(), time.process_time())
         files, total = self.backend.references(request)
         reply = stopped(clock, 0) | {"reads": files}
         return reply | ({"checksum": f"{total:016x}"} if request.get("check") == "1" else {})
+
+    def reduce(self, request: Request) -> dict[str, Any]:
+        """Computes means of the values of all files of a folder."""
+        clock = (time.perf_counter(), time.process_time())
+        means = self.backend.reduce(request)
+        reply = stopped(clock, sum(values.nbytes for values in means))
+        if request.get("check") == "1":
+            reply["checksum"] = f"{checksum(np.concatenate([values.reshape(-1) for values in means])):016x}"
+        return reply
 
 
 def load_keys(request: Request) -> list[Key]:

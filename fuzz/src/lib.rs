@@ -5,7 +5,8 @@
 
 use std::sync::Arc;
 
-use ncforge::codec::{CodecChain, Scratch};
+use ncforge::codec::deflate::PlaneEncoder;
+use ncforge::codec::{AccessPoints, CodecChain, PaddedInput, Scratch, Segments, Tail};
 use ncforge::raw::{Element, Order, Place, Container};
 use ncforge::model::Filter;
 use ncforge::store::{MemoryStore, WriteStore};
@@ -73,5 +74,41 @@ pub fn decode(id: u16, data: &[u8]) {
         let mut back = vec![0; len];
         chain.decode(&again, mask, &mut back).expect("our own stream decodes");
         assert_eq!(back, &encoded[..len], "filter {id} is not lossless");
+    }
+}
+
+/// Encodes the input with access points, changes some bytes, and decodes every segment.
+///
+/// The input: planes, the bytes of a segment (two bytes), the number of changes; for each of them its place, counted from the end (two
+/// bytes), and what is added to the byte there; the rest is the chunk. Numbers are little-endian.
+pub fn segments(data: &[u8]) {
+    let Some((&[planes, low, high, changes], rest)) = data.split_first_chunk::<4>() else { return };
+    let Some((changes, raw)) = rest.split_at_checked(usize::from(changes & 31) * 3) else { return };
+    let planes = usize::from(planes & 7) + 1;
+    let segment = usize::from(u16::from_le_bytes([low, high])).max(1);
+    let raw = &raw[..raw.len() / planes * planes];
+    let mut out = Vec::new();
+    let level = u32::from(low % 9) + 1;
+    let n = PlaneEncoder::new(level).encode(raw, planes, Segments::Bytes(segment), &mut out);
+    let mut chunk = out[..n].to_vec();
+    for change in changes.as_chunks::<3>().0 {
+        let back = usize::from(u16::from_le_bytes([change[0], change[1]])) % n;
+        chunk[n - 1 - back] = chunk[n - 1 - back].wrapping_add(change[2]);
+    }
+    let is_changed = chunk != out[..n];
+    let points = match AccessPoints::read(&chunk, n as u64, raw.len(), planes) {
+        Tail::Points(points) => points,
+        other => return assert!(is_changed || raw.is_empty(), "{other:?}"),
+    };
+    for i in 0..points.len() {
+        let ranges = points.ranges(&(i..i + 1));
+        let part = |r: &std::ops::Range<u64>| PaddedInput::within(&chunk, r.start as usize..r.end as usize);
+        let parts: Vec<_> = ranges.iter().map(part).collect();
+        let own = points.bytes(&(i..i + 1));
+        let mut values = vec![0; own.len() * planes];
+        let decoded = points.decode(&(i..i + 1), &parts, &mut values);
+        let plane = raw.len() / planes;
+        let same = |p: usize| values[p * own.len()..][..own.len()] == raw[p * plane..][own.clone()];
+        assert!(is_changed || decoded && (0..planes).all(same), "segment {i}");
     }
 }

@@ -54,19 +54,30 @@ class Attributes:
         encoding
             Of its text.
         """
-        values = self._known or self._values()
+        values = self._known or self._values(name)
+        if name not in values and normalized(name) != name:
+            name = normalized(name)
+            values = self._known or self._values(name)
         try:
-            value = values[name if name in values else normalized(name)]
+            value = values[name]
         except KeyError:
             raise AttributeError(f"no attribute `{name}`") from None
         if encoding != "utf-8" and isinstance(value, str):
-            return value.encode("utf-8", "surrogateescape").decode(encoding)
+            return self._bytes(name).decode(encoding, "replace")
         # The caller gets copies of values that can be modified.
         return value.copy() if type(value) in CHANGEABLE else value
 
-    def _values(self) -> dict[str, Any]:
-        """All attributes; cached if nothing can change them."""
-        values, odd = self._core.attrs(self._group_id, self._var_id)
+    def _bytes(self, name: str) -> bytes:
+        """The bytes of one text, without NULs."""
+        found = self._core.attr(self._group_id, self._var_id, name)
+        assert found is not None
+        text: bytes | list[bytes | None] = found[1]
+        return ((text[0] or b"") if isinstance(text, list) else text).replace(b"\0", b"")
+
+    def _values(self, name: str | None = None) -> dict[str, Any]:
+        """All attributes; cached if nothing can change them, else those of this name are enough."""
+        only = None if self._contents.settled else name
+        values, odd = self._core.attrs(self._group_id, self._var_id, only)
         if odd:
             plain_attributes(self._types, values, odd)
         if self._contents.keep(self._key, values):
@@ -80,8 +91,8 @@ class Attributes:
         return self._core
 
     def setncattr(self, name: str, value: Any) -> None:
-        """Sets an attribute. Text becomes ``char``, or ``string`` if it is not ASCII and the format has strings; a list of
-        text becomes ``string``; numbers keep their type.
+        """Sets an attribute. Text becomes ``char``, or ``string`` if it is not ASCII and the format has strings; a list or array
+        of text becomes ``string``; numbers keep their type. ``bytes`` are text.
         """
         with naming(f"attribute `{name}`"):
             kind, plain = self._attribute(value)
@@ -125,16 +136,13 @@ class Attributes:
             if of is None:
                 raise UnfitError("define the compound type of this attribute first")
             return of, self._types.plain(of, array.reshape(-1))
-        if array.dtype.kind in "UO" and all(isinstance(v, str) for v in array.reshape(-1)):
-            if array.ndim == 0:
-                return self._attribute(str(array[()]))
+        texts = array.reshape(-1).tolist() if array.dtype.kind in "USO" else [None]
+        if all(isinstance(v, str | bytes) for v in texts):
+            if array.ndim == 0 or (len(texts) < 2 and format != "NETCDF4"):
+                return self._attribute(texts[0] if texts else "")
             if format != "NETCDF4":
-                if array.size == 1:
-                    return self._attribute(str(array[0]))
                 raise NotRepresentableError(f"{format} has no lists of text as attributes")
-            return "str", self._types.plain("str", [str(v) for v in array])
-        if array.dtype.kind == "S":
-            return "S1", array.tobytes()
+            return "str", self._types.plain("str", texts)
         code = "i1" if array.dtype.kind == "b" else f"{array.dtype.kind}{array.dtype.itemsize}"
         if code == "i8" and format in ("NETCDF3_CLASSIC", "NETCDF3_64BIT_OFFSET", "NETCDF4_CLASSIC"):
             # Python's integers have 64 bits, those of these formats do not.

@@ -134,7 +134,7 @@ def combine(
     place, names
         For "generic", as the command's ``--place`` and ``--names`` (docs/combine.md): ``["x=attr:ibegin"]``.
     holes
-        The values where there is no tile: "fill" (the default), "zero", or "error".
+        The values where there is no tile: "fill" (the default), "missing", "zero", or "error".
     allow_missing, allow_ragged
         Whether tiles that should exist may be missing; whether some may lack records.
     differing

@@ -111,7 +111,7 @@ def variable_of(group: Group, ident: int, name: str, kind: TypeName, dims: list[
     part = pair_of(group._types, kind)
     if part is not None:
         return ComplexVariable._over(plain, part, False)
-    if dims and lies_along(kind, group._contents.dims()[dims[-1]]) and plain.shape[-1] == 2:
+    if dims and lies_along(kind, group._contents.dim(dims[-1])) and plain.shape[-1] == 2:
         return ComplexVariable._over(plain, str(kind), True)
     return plain
 

@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable, ItemsView, Iterator, Mapping, ValuesView
-from typing import TYPE_CHECKING, Any
+from typing import Any, Generic, TypeVar
 
 from ncforge._core import File
 from ncforge._masking import Rules, Switches
 from ncforge._values import TypeName
-from ncforge.variable import Variable
-
-if TYPE_CHECKING:
-    from ncforge.dataset import Group
 
 Facts = tuple[int, TypeName, list[int]]
 """A variable: its position, type and dimensions."""
+Length = tuple[int, bool]
+"""A dimension: its position, and whether it is unlimited."""
+Of = TypeVar("Of")
+Has = TypeVar("Has")
 
 
 def by_group(core: File) -> dict[int, dict[str, Facts]]:
@@ -26,13 +26,18 @@ def by_group(core: File) -> dict[int, dict[str, Facts]]:
 
 
 class Contents:
-    """The names in one open file. They are cached if the file is open for reading only, else looked up each time."""
+    """The names in one open file. They are cached if the file is open for reading only, else looked up each time: one by one, so
+    that a look at one object does not cost more the more there are.
+    """
 
     def __init__(self, core: File) -> None:
-        self._core = core
-        self._vars: dict[int, dict[str, Facts]] | None = None
-        self._dims: list[tuple[str, int, bool]] | None = None
-        self._settled = core.is_reading()
+        self._names = core.contents()
+        self._vars: dict[int, dict[str, Facts]] = {}
+        self._dims: dict[int, dict[str, Length]] = {}
+        self._groups: dict[int, dict[str, int]] = {}
+        self._each_dim: dict[int, tuple[str, int, bool]] = {}
+        self.settled = core.is_reading()
+        """Whether nothing can change them."""
         self.known: dict[int, dict[str, Any]] = {}
         """Attributes that were requested, by the key of their object."""
         self._switches: dict[int, Switches] = {}
@@ -70,7 +75,7 @@ class Contents:
 
     def rules(self, var: int, make: Callable[[], Rules]) -> Rules:
         """The rules that a variable's attributes give for its values; cached if nothing can change them."""
-        if not self._settled:
+        if not self.settled:
             return make()
         if var not in self._rules:
             self._rules[var] = make()
@@ -78,85 +83,134 @@ class Contents:
 
     def keep(self, key: int, values: dict[str, Any]) -> bool:
         """Caches the attributes of an object, if nothing can change them."""
-        if self._settled:
+        if self.settled:
             self.known[key] = values
-        return self._settled
+        return self.settled
 
     def forget(self) -> None:
         """Clears all caches: the file is closed."""
-        self._settled = False
+        self.settled = False
         for values in self.known.values():
             values.clear()
         self.known.clear()
 
     def vars(self, group: int) -> dict[str, Facts]:
         """The variables of a group, in the order of the file."""
-        found = self._vars
-        if found is None or not self._settled:
-            found = self._vars = by_group(self._core)
-        return found.get(group, {})
+        return self._kept(self._vars, group, lambda: dict(self._names.vars(group)))
 
-    def dims(self) -> list[tuple[str, int, bool]]:
-        """Name, group and whether it is unlimited, of every dimension."""
-        found = self._dims
-        if found is None or not self._settled:
-            found = self._dims = self._core.dims()
+    def dims(self, group: int) -> dict[str, Length]:
+        """The dimensions that a group defines, in the order of the file."""
+        return self._kept(self._dims, group, lambda: {name: (i, grows) for i, name, grows in self._names.dims(group)})
+
+    def groups(self, group: int) -> dict[str, int]:
+        """The positions of the groups below a group, in the order of the file."""
+        return self._kept(self._groups, group, lambda: {name: i for i, name in self._names.groups(group)})
+
+    def var(self, group: int, name: str) -> Facts | None:
+        """A variable of a group."""
+        return self.vars(group).get(name) if self.settled else self._names.var(group, name)
+
+    def dim_of(self, group: int, name: str) -> Length | None:
+        """A dimension that a group defines."""
+        if self.settled:
+            return self.dims(group).get(name)
+        found = self._names.visible_dim(group, name)
+        if found is None:
+            return None
+        _, of, grows = self._names.dim(found)
+        return (found, grows) if of == group else None
+
+    def group(self, group: int, name: str) -> int | None:
+        """A group below a group."""
+        return self.groups(group).get(name) if self.settled else self._names.group(group, name)
+
+    def dim(self, dim: int) -> tuple[str, int, bool]:
+        """Name, group and whether it is unlimited, of a dimension."""
+        return self._kept(self._each_dim, dim, lambda: self._names.dim(dim))
+
+    def _kept(self, among: dict[int, Has], key: int, ask: Callable[[], Has]) -> Has:
+        if not self.settled:
+            return ask()
+        found = among.get(key)
+        if found is None:
+            found = among[key] = ask()
         return found
 
 
-class _Values(ValuesView[Variable]):
+class _Values(ValuesView[Has]):
     """Makes them one after the other, without a lookup by name for each."""
 
-    _mapping: Variables
+    _mapping: Members[Any, Has]
 
-    def __iter__(self) -> Iterator[Variable]:
-        return (variable for _, variable in self._mapping._made())
+    def __iter__(self) -> Iterator[Has]:
+        return (made for _, made in self._mapping._made())
 
 
-class _Items(ItemsView[str, Variable]):
+class _Items(ItemsView[str, Has]):
     """Makes them one after the other, without a lookup by name for each."""
 
-    _mapping: Variables
+    _mapping: Members[Any, Has]
 
-    def __iter__(self) -> Iterator[tuple[str, Variable]]:
+    def __iter__(self) -> Iterator[tuple[str, Has]]:
         return self._mapping._made()
 
 
-class Variables(Mapping[str, Variable]):
-    """The variables of a group, by name. Like a ``dict`` that makes its values when they are requested."""
+class Members(Mapping[str, Has], Generic[Of, Has]):
+    """The objects of one kind in a group, by name. Like a ``dict`` that makes its values when they are requested.
 
-    def __init__(self, group: Group, facts: dict[str, Facts]) -> None:
-        self._group = group
-        self._facts = facts
+    Parameters
+    ----------
+    all_of
+        The facts of all of them, in the order of the file.
+    one
+        Those of one; ``None`` if it is not there.
+    make
+        An object, from its name and facts.
+    missing
+        What raises another error than ``KeyError`` for a name that is not there.
+    """
 
-    def __getitem__(self, name: str) -> Variable:
-        facts = self._facts.get(name)
+    def __init__(
+        self,
+        all_of: Callable[[], dict[str, Of]],
+        one: Callable[[str], Of | None],
+        make: Callable[[str, Of], Has],
+        missing: Callable[[str], object] | None = None,
+    ) -> None:
+        self._all, self._one, self._make, self._missing = all_of, one, make, missing
+
+    def __getitem__(self, name: str) -> Has:
+        facts = self._one(name)
         if facts is None:
-            # An error that says so if it exists, but is damaged or not supported.
-            self._group._core.explain(f"{self._group.path.rstrip('/')}/{name}")
+            if self._missing is not None:
+                self._missing(name)
             raise KeyError(name)
-        return self._group._variable(facts[0], name, facts[1], facts[2])
+        return self._make(name, facts)
 
-    def values(self) -> ValuesView[Variable]:
-        """The variables, in the order of the file."""
+    def values(self) -> ValuesView[Has]:
+        """The objects, in the order of the file."""
         return _Values(self)
 
-    def items(self) -> ItemsView[str, Variable]:
-        """Names and variables, in the order of the file."""
+    def items(self) -> ItemsView[str, Has]:
+        """Names and objects, in the order of the file."""
         return _Items(self)
 
-    def _made(self) -> Iterator[tuple[str, Variable]]:
-        make = self._group._variable
-        return ((name, make(ident, name, kind, dims)) for name, (ident, kind, dims) in self._facts.items())
+    def copy(self) -> dict[str, Has]:
+        """All of them."""
+        return dict(self._made())
+
+    def _made(self) -> Iterator[tuple[str, Has]]:
+        make = self._make
+        return ((name, make(name, facts)) for name, facts in self._all().items())
 
     def __contains__(self, name: object) -> bool:
-        return name in self._facts
+        return isinstance(name, str) and self._one(name) is not None
 
     def __iter__(self) -> Iterator[str]:
-        return iter(self._facts)
+        return iter(self._all())
 
     def __len__(self) -> int:
-        return len(self._facts)
+        return len(self._all())
 
     def __repr__(self) -> str:
-        return repr(dict(self))
+        return repr(self.copy())

@@ -10,9 +10,10 @@ from html import escape
 from typing import TYPE_CHECKING, Any, overload
 
 from ncforge import _core
+from ncforge._identity import Identity, identity_at
 from ncforge._options import given
 from ncforge._progress import Progress, reporter
-from ncforge._reports import Path, identity, only
+from ncforge._reports import Path, only
 from ncforge._reports import names as names_of
 from ncforge.errors import NcforgeError
 
@@ -119,8 +120,8 @@ class Diagnosis:
     """The report for Rust, which puts those of several files together."""
     _request: dict[str, Any] = field(default_factory=dict, repr=False, compare=False)
     """The options of the check."""
-    _seen: tuple[int, int] | None = field(default=None, repr=False, compare=False)
-    """The identity of the file, see :func:`~ncforge._reports.identity`."""
+    _seen: Identity | None = field(default=None, repr=False, compare=False)
+    """The identity of the file, see :func:`~ncforge._identity.identity_at`."""
 
     @property
     def worst(self) -> str | None:
@@ -142,7 +143,7 @@ class Diagnosis:
     def _repr_html_(self) -> str | None:
         # Drawn on demand: checks of an archive's files need no drawings. A notebook shows the text if the file was removed or
         # replaced after the check.
-        if self._seen is None or self._seen != identity(self.file):
+        if self._seen is None or self._seen != identity_at(self.file):
             return None
         try:
             return _core.draw_doctor(self.file, self._request)
@@ -161,7 +162,7 @@ class Failure:
 @dataclass(frozen=True)
 class Diagnoses:
     """The findings of several files, in the order given. Like a list of the files that could be checked. ``str()`` is the text
-    of the command: files with the same findings together, with a loop of the shell that fixes all of them.
+    of the command: files with the same findings together, with the command that fixes all of them.
     """
 
     files: list[Diagnosis]
@@ -237,7 +238,7 @@ def _diagnosis(text: str, request: dict[str, Any]) -> Diagnosis:
     # Not parts of the command's document.
     printed, saved = raw.pop("text").rstrip(), raw.pop("saved")
     own = {"text": printed, "findings": [_finding(f) for f in raw["findings"]], "raw": raw, "_saved": saved}
-    return only(Diagnosis, {**raw, **own, "_request": request, "_seen": identity(raw["file"])})
+    return only(Diagnosis, {**raw, **own, "_request": request, "_seen": identity_at(raw["file"])})
 
 
 def _one(path: str, request: dict[str, Any]) -> str:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import Any
+from typing import Any, NoReturn
 
 from ncforge._complex import complex_type, fill_of, storage_of, variable_of
-from ncforge._contents import Contents, Variables
+from ncforge._contents import Contents, Members
 from ncforge._core import File
 from ncforge._grouptools import GroupTools
 from ncforge._grouptypes import GroupTypes
@@ -77,21 +77,40 @@ class Group(GroupTools, GroupTypes):
         return self._parent
 
     @property
-    def dimensions(self) -> dict[str, Dimension]:
+    def dimensions(self) -> Mapping[str, Dimension]:
         """The dimensions that it defines, by name."""
-        own = ((i, d) for i, d in enumerate(self._contents.dims()) if d[1] == self._group_id)
-        return {name: Dimension(self, i, name, unlimited) for i, (name, _, unlimited) in own}
+        contents, own = self._contents, self._group_id
+        return Members(
+            lambda: contents.dims(own),
+            lambda name: contents.dim_of(own, name),
+            lambda name, facts: Dimension(self, facts[0], name, facts[1]),
+        )
 
     @property
     def variables(self) -> Mapping[str, Variable]:
         """Its variables, by name, in the order of the file. Accessing a damaged one is an error that says what is wrong."""
-        return Variables(self, self._contents.vars(self._group_id))
+        contents, own = self._contents, self._group_id
+        return Members(
+            lambda: contents.vars(own),
+            lambda name: contents.var(own, name),
+            lambda name, facts: self._variable(facts[0], name, facts[1], facts[2]),
+            self._no_variable,
+        )
+
+    def _no_variable(self, name: str) -> NoReturn:
+        # An error that says so if it exists, but is damaged or not supported.
+        self._core.explain(f"{self.path.rstrip('/')}/{name}")
+        raise not_found("variable", name, f" in `{self.path}`", self._contents.vars(self._group_id))
 
     @property
-    def groups(self) -> dict[str, Group]:
+    def groups(self) -> Mapping[str, Group]:
         """The groups below it, by name."""
-        below = ((i, g) for i, g in enumerate(self._core.groups()) if g[1] == self._group_id)
-        return {name: Group._at(self, i, name) for i, (name, _) in below}
+        contents, own = self._contents, self._group_id
+        return Members(
+            lambda: contents.groups(own),
+            lambda name: contents.group(own, name),
+            lambda name, ident: Group._at(self, ident, name),
+        )
 
     def _variable(self, ident: int, name: str, kind: TypeName, dims: list[int]) -> Variable:
         """An existing variable."""
@@ -110,7 +129,7 @@ class Group(GroupTools, GroupTypes):
             at = at.groups[part]
         if last == "":
             return at
-        if last in at._contents.vars(at._group_id):
+        if last in at.variables:
             return at.variables[last]
         found = at.groups.get(last)
         if found is None and normalized(last) != last:
@@ -265,18 +284,19 @@ class Group(GroupTools, GroupTypes):
         return at
 
     def _dimension(self, name: str) -> int:
-        dims = self._contents.dims()
-        known = []
         at: Group | None = self
         while at is not None:
-            for i, (n, group, _) in enumerate(dims):
-                if n == name and group == at._group_id:
-                    return i
-                if group == at._group_id:
-                    known.append(n)
+            found = at._contents.dim_of(at._group_id, name)
+            if found is not None:
+                return found[0]
             at = at._parent
         if normalized(name) != name:
             return self._dimension(normalized(name))
+        above = self
+        known = [*self.dimensions]
+        while above._parent is not None:
+            above = above._parent
+            known += above.dimensions
         raise not_found("dimension", name, f" in `{self.path}` or above", known)
 
     def __iter__(self) -> Any:

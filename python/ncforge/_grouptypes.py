@@ -79,8 +79,11 @@ class GroupTypes(Attributes):
         return self._define(datatype_name, {"kind": "compound", "size": dtype.itemsize, "fields": fields})
 
     def createVLType(self, datatype: Any, datatype_name: str) -> UserType:
-        """Defines a ragged type."""
-        return self._define(datatype_name, {"kind": "vlen", "base": self._kind(datatype)})
+        """Defines a ragged type. Of ``str``, it is the type of strings, as in netCDF4-python: nothing is defined in the file."""
+        base = self._kind(datatype)
+        if base == "str":
+            return VLType(datatype_name, np.dtype("O"), base, str)
+        return self._define(datatype_name, {"kind": "vlen", "base": base})
 
     def createEnumType(self, datatype: Any, datatype_name: str, enum_dict: Mapping[str, int]) -> UserType:
         """Defines an enum type: an integer type, and names for values."""

@@ -14,11 +14,9 @@ from collections.abc import Mapping
 from typing import Any
 
 from ncforge._core import File
+from ncforge._identity import Identity, identity_at, identity_of
 from ncforge._remote import StoreHandle, UrlHandle, access, is_url
 from ncforge.errors import ChangedError
-
-Identity = tuple[int, int, int]
-"""Size, time of the last change in nanoseconds, inode."""
 
 
 def _most_open() -> int:
@@ -60,14 +58,6 @@ if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_after_fork)
 
 
-def _identity(path: str) -> Identity:
-    return _identity_of(os.stat(path))
-
-
-def _identity_of(found: os.stat_result) -> Identity:
-    return found.st_size, found.st_mtime_ns, found.st_ino
-
-
 def _remember(shared: _Shared) -> None:
     """Registers it as open, and releases the one that was opened longest ago if there are too many."""
     with _lock:
@@ -90,7 +80,7 @@ def _share(path: str, wanted: Identity | None) -> _Shared:
     with contextlib.suppress(OSError):
         found = os.stat(path)
         status = found.st_ctime_ns
-        shared = _known.get((path, _identity_of(found)))
+        shared = _known.get((path, identity_of(found)))
         if wanted is None and shared is not None and shared.status == status:
             return shared
     file = File.open(path)
@@ -139,7 +129,7 @@ class FileHandle:
         file = shared.file
         path, identity = shared.key
         if file is None:
-            if _identity(path) != identity:
+            if identity_of(os.stat(path)) != identity:
                 raise self._changed()
             file = File.open(path)
             if file.identity() != identity:
@@ -149,11 +139,8 @@ class FileHandle:
             return file
         # A file that was replaced by another stays readable through open descriptors. One that was overwritten does not: the
         # header in memory is the old one, and its values would be arbitrary.
-        try:
-            now = _identity(path)
-        except OSError:
-            return file
-        if now != identity and now[2] == identity[2]:
+        now = identity_at(path)
+        if now is not None and now != identity and now[2] == identity[2]:
             raise self._changed()
         return file
 

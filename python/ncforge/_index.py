@@ -9,8 +9,9 @@ from __future__ import annotations
 import contextlib
 import itertools
 import operator
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from types import EllipsisType
 from typing import Any
 
 import numpy as np
@@ -21,6 +22,8 @@ from ncforge.errors import SelectionError
 
 Positions = npt.NDArray[np.int64]
 Item = slice | int | Positions
+Part = tuple[slice | EllipsisType, ...]
+"""An index expression for a part of an array."""
 
 
 @dataclass
@@ -104,21 +107,31 @@ def select(key: Any, shape: tuple[int, ...], name: str) -> Selection | Picked:
     return Picked(at, squeezed)
 
 
+@dataclass
+class Destination:
+    """Where ``variable[key] = data`` writes."""
+
+    shape: tuple[int, ...]
+    """The shape of all data."""
+    given: tuple[int, ...]
+    """The shape from which they are broadcast to it."""
+    parts: Iterable[tuple[Selection, Part]]
+    """Hyperslabs, and the part of the data for each."""
+
+
 def select_for_writing(
     key: Any, shape: tuple[int, ...], unlimited: list[bool], data_shape: tuple[int, ...], name: str
-) -> Iterator[tuple[Selection, tuple[slice, ...] | None, tuple[int, ...], tuple[int, ...]]]:
-    """The selections of ``variable[key] = data``: on unlimited dimensions they may pass the end. With each, the part of
-    the data to write there (``None``: all), the shape of all data, and the shape from which they are broadcast to it.
+) -> Destination:
+    """The selections of ``variable[key] = data``: on unlimited dimensions they may pass the end.
 
-    An open slice (``:``, ``n:``) on an unlimited dimension takes its length from the data, as in netCDF4-python: data of one
-    record are written to the first one only. A single value is written to all.
+    An open slice (``:``, ``n:``, ``::-1``) on an unlimited dimension takes its length from the data, as in netCDF4-python: data
+    of one record are written to the first one only. A single value is written to all.
     """
     items = expand(key, shape, name, unlimited)
     data_shape = _aligned(items, shape, unlimited, data_shape, name)
     if not any(isinstance(item, np.ndarray) for item in items):
         selection = _select(items, shape, unlimited, data_shape, name)
-        yield selection, None, selection.shape, data_shape
-        return
+        return Destination(selection.shape, data_shape, [(selection, (...,))])
     # Every list as runs of evenly spaced positions: a hyperslab for every combination of them.
     whole = [item if isinstance(item, slice | int) else slice(0, len(item)) for item in items]
     longer = [grows or isinstance(item, np.ndarray) for item, grows in zip(items, unlimited, strict=True)]
@@ -129,9 +142,13 @@ def select_for_writing(
             runs.append(_runs(_wrapped(item, shape[d], unlimited[d], d, name)))
         else:
             runs.append([(item, slice(None))])
-    for combined in itertools.product(*runs):
-        part = tuple(part for (item, part), gone in zip(combined, frame.squeezed, strict=True) if not gone)
-        yield _select([item for item, _ in combined], shape, unlimited, data_shape, name), part, frame.shape, data_shape
+
+    def parts() -> Iterator[tuple[Selection, Part]]:
+        for combined in itertools.product(*runs):
+            part = tuple(part for (item, part), gone in zip(combined, frame.squeezed, strict=True) if not gone)
+            yield _select([item for item, _ in combined], shape, unlimited, data_shape, name), part
+
+    return Destination(frame.shape, data_shape, parts())
 
 
 def _aligned(
@@ -147,8 +164,7 @@ def _aligned(
         if isinstance(item, np.ndarray):
             lengths.append(len(item))
         elif isinstance(item, slice):
-            is_open = grows and item.stop is None and (item.step is None or item.step > 0)
-            lengths.append(None if is_open else _range(item, n, grows, None, name)[1])
+            lengths.append(None if grows and item.stop is None else _range(item, n, grows, None, name)[1])
     # As in netCDF4-python, axes of length 1 before the selection's own say nothing.
     while len(data_shape) > len(lengths) and data_shape[0] == 1:
         data_shape = data_shape[1:]
@@ -201,8 +217,8 @@ def _select(
         if isinstance(item, slice):
             start, count, step = _range(item, shape[d], grows, lengths.get(d), name)
             if grows and item.stop is None and count == 0 and data_shape is not None:
-                makes_one = start == 0 and unlimited[-1]
-                count = _first_record(d, makes_one, d in lengths, data_shape, name)
+                makes_one = unlimited[-1] and _range(item, 1, False, None, name)[1] == 1
+                start, count = max(start, 0), _first_record(d, makes_one, d in lengths, data_shape, name)
         else:
             start, count, step = _position(item, shape[d], grows, d, name), 1, 1
         out.flipped.append(step < 0)
@@ -296,6 +312,10 @@ def _range(item: slice, length: int, grows: bool, data: int | None, name: str) -
     step = 1 if item.step is None else operator.index(item.step)
     if step == 0:
         raise SelectionError(f"`{name}`: a slice's step cannot be zero")
+    if step < 0 and grows and item.stop is None and data is not None:
+        # Down to the first record, from that at which the slice begins, or from the last one that the data have.
+        begin = 0 if item.start is None else operator.index(item.start)
+        length = length if begin < 0 else begin + data
     if not grows or step < 0:
         start, stop, step = item.indices(length)
         return start, len(range(start, stop, step)), step

@@ -6,6 +6,7 @@ The rules are netCDF4-python's: ``missing_value``, ``_FillValue`` (or the defaul
 
 from __future__ import annotations
 
+import codecs
 import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -14,8 +15,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from ncforge._text import NO_ENCODING
 from ncforge._unpack import Plan, plan_of
-from ncforge._values import is_masked_array
+from ncforge._values import exact, is_masked_array
 from ncforge.errors import InvalidError
 
 DEFAULT_FILL: dict[str, Any] = {
@@ -45,6 +47,19 @@ def default_fill(dtype: np.dtype[Any]) -> Any:
     return np.array(DEFAULT_FILL[code], dtype)[()]
 
 
+def text_encoding(value: Any) -> str | None:
+    """The encoding that an attribute ``_Encoding`` names; ``None`` if it names none that Python has: characters stay what
+    they are."""
+    if not isinstance(value, str):
+        return None
+    if value not in NO_ENCODING:
+        try:
+            codecs.lookup(value)
+        except LookupError:
+            return None
+    return value
+
+
 @dataclass
 class Switches:
     """How a variable's values are converted in reads and writes."""
@@ -60,8 +75,8 @@ class Rules:
 
     def __init__(self, attrs: Mapping[str, Any], dtype: np.dtype[Any], fills: bool) -> None:
         self.dtype = dtype
-        self.encoding: str | None = attrs.get("_Encoding")
-        self.unsigned = dtype.kind == "i" and attrs.get("_Unsigned") in ("true", "True")
+        self.encoding = text_encoding(attrs.get("_Encoding"))
+        self.unsigned = dtype.kind == "i" and str(attrs.get("_Unsigned")) in ("true", "True")
         self.missing = self._safe(attrs, "missing_value")
         self.fill = self._safe(attrs, "_FillValue")
         if self.fill is not None:
@@ -78,11 +93,13 @@ class Rules:
         self._plans: dict[tuple[bool, bool], Plan | None] = {}
 
     def _safe(self, attrs: Mapping[str, Any], name: str) -> Any:
-        """An attribute converted to the variable's type, if that does not change its value."""
+        """An attribute converted to the variable's type, if that does not change its value; ``None`` if it has no value."""
         value = attrs.get(name)
         if value is None:
             return None
         plain = np.array(value)
+        if plain.size == 0:
+            return None
         if self.dtype.kind == "S":
             text = value.encode() if isinstance(value, str) else value
             return np.array(text, self.dtype) if isinstance(text, bytes) and len(text) <= 1 else None
@@ -107,7 +124,9 @@ class Rules:
         both = self._safe(attrs, "valid_range")
         if both is not None and both.size == 2:
             return both.reshape(-1)[0], both.reshape(-1)[1]
-        return self._safe(attrs, "valid_min"), self._safe(attrs, "valid_max")
+        low, high = self._safe(attrs, "valid_min"), self._safe(attrs, "valid_max")
+        low, high = (None if v is None or v.size != 1 else v.reshape(()) for v in (low, high))
+        return low, high
 
     def _scalable(self) -> bool:
         try:
@@ -216,12 +235,26 @@ class Rules:
         """Converts values of a program to stored ones."""
         if is_masked_array(data):
             return self._filled(data, how)
-        data = self.rounded(data)
+        data = self.rounded(self._numbers(data, how, None))
         return self._packed(np.asarray(data)) if how.scale else data
+
+    def _numbers(self, data: Any, how: Switches, mask: npt.NDArray[np.bool_] | None) -> Any:
+        """Values as numbers where they are calculated with: text that is a number, objects, complex numbers without an imaginary
+        part. Others are converted as they are stored. What is masked may be no number."""
+        calculates = self.digits is not None or (how.scale and (self.scales or self.unsigned))
+        if not calculates or self.dtype.kind not in "iuf":
+            return data
+        array = np.asarray(data)
+        if array.dtype.kind in "iufb":
+            return array
+        if mask is not None and mask.any():
+            array = array.astype(object)
+            array[mask] = 0
+        return exact(array, np.dtype("f8"))
 
     def _filled(self, data: Any, how: Switches) -> Any:
         mask = np.ma.getmaskarray(data)
-        plain = np.asarray(self.rounded(data.data))
+        plain = np.asarray(self.rounded(self._numbers(data.data, how, mask)))
         if not mask.any():
             return self._packed(plain) if how.scale else plain
         fill: Any = self.missing.reshape(-1)[0] if self.missing is not None else self.fill
@@ -233,8 +266,6 @@ class Rules:
         packed = np.array(self._packed(plain) if how.scale else plain)
         if packed.dtype != self.dtype and self.dtype.kind in "iuf" and packed.dtype.kind in "iufb":
             # For example masked floats for an integer variable: the fill value must not be converted to a float.
-            from ncforge._values import exact
-
             packed = exact(packed, self.dtype, truncate=True).copy()
         packed[mask] = np.asarray(fill).astype(packed.dtype)
         return packed
@@ -284,8 +315,6 @@ class Rules:
         if self.unsigned and data.dtype.kind in "iuf":
             kind = np.dtype(f"u{self.dtype.itemsize}")
             if data.dtype.kind != "i" or data.dtype.itemsize != self.dtype.itemsize:
-                from ncforge._values import exact
-
                 data = exact(data, kind, truncate=True).view(self.dtype)
         return data
 

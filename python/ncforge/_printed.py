@@ -108,6 +108,8 @@ def type_text(kind: UserType) -> str:
     """A user-defined type: its name and the NumPy type of its values."""
     text = f"name = '{kind.name}', numpy dtype = {kind.dtype}"
     match kind:
+        case VLType(_id="str"):
+            return f'"{_class(kind)}": string type'
         case EnumType():
             return f'"{_class(kind)}": {text}, fields/values ={kind.enum_dict}'
         case VLType():

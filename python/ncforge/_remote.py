@@ -10,6 +10,7 @@ from functools import partial
 from typing import Any
 
 from ncforge._core import File, set_remote_options
+from ncforge._identity import Identity
 from ncforge.errors import ChangedError, InvalidError
 
 __all__ = ["StoreHandle", "UrlHandle", "access", "alone", "is_url", "open_file", "reader_of", "set_storage_options"]
@@ -165,14 +166,12 @@ class UrlHandle:
 
     __slots__ = ("_access", "_file", "_identity", "path")
 
-    def __init__(
-        self, url: str, how: Access, identity: tuple[int, int, int] | None = None, shared: bool = True
-    ) -> None:
+    def __init__(self, url: str, how: Access, identity: Identity | None = None, shared: bool = True) -> None:
         self.path, self._access = url, how
         file = _remembered((url, how, identity)) if shared and identity is not None else None
         self._take(file or open_file(url, how), identity, shared)
 
-    def _take(self, file: File, identity: tuple[int, int, int] | None, shared: bool) -> None:
+    def _take(self, file: File, identity: Identity | None, shared: bool) -> None:
         found = file.identity()
         assert found is not None
         if identity is not None and found != identity:

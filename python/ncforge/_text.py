@@ -12,7 +12,7 @@ from ncforge.errors import InvalidError
 
 __all__ = ["chars", "chartostring", "normalized", "strings", "stringtoarr", "stringtochar"]
 
-_NO_ENCODING = ("none", "None", "bytes")
+NO_ENCODING = ("none", "None", "bytes")
 """The encodings with which netCDF4-python leaves text as bytes."""
 
 
@@ -30,20 +30,21 @@ def strings(data: Any, encoding: str) -> npt.NDArray[Any]:
     plain = np.ascontiguousarray(np.ma.getdata(data))
     width = plain.shape[-1]
     joined = plain.reshape(-1, width).view(f"S{max(width, 1)}") if width else np.zeros((plain[..., :0].size, 1), "S1")
-    if encoding in _NO_ENCODING:
+    if encoding in NO_ENCODING:
         return joined.reshape(plain.shape[:-1])
     decoded = np.char.decode(joined, encoding).reshape(plain.shape[:-1])
     return np.asarray(decoded, f"U{max(width, 1)}")
 
 
 def chars(data: npt.NDArray[Any], encoding: str, width: int) -> npt.NDArray[Any]:
-    """Strings as rows of ``width`` characters.
+    """Strings as rows of ``width`` characters; 0: of as many as the longest has.
 
     >>> chars(np.array(["ab", "c"]), "utf-8", 3).tolist()
     [[b'a', b'b', b''], [b'c', b'', b'']]
     """
     if data.dtype.kind == "U":
-        data = np.char.encode(data, "utf-8" if encoding in _NO_ENCODING else encoding)
+        data = np.char.encode(data, "utf-8" if encoding in NO_ENCODING else encoding)
+    width = width or max(data.dtype.itemsize, 1)
     fixed = np.ascontiguousarray(data.astype(f"S{width}"))
     return fixed.reshape(-1).view("S1").reshape((*data.shape, width))
 
@@ -110,7 +111,7 @@ def chartostring(b: npt.ArrayLike, encoding: str = "utf-8") -> npt.NDArray[Any]:
         raise InvalidError(f"characters are of NumPy's type S1 or U1, in rows, not {text.dtype} of shape {text.shape}")
     if text.dtype == "U1":
         joined = np.ascontiguousarray(text).view(f"U{max(text.shape[-1], 1)}")[..., 0]
-        return np.char.encode(joined, "utf-8") if encoding in _NO_ENCODING else joined
+        return np.char.encode(joined, "utf-8") if encoding in NO_ENCODING else joined
     return strings(text, encoding)
 
 

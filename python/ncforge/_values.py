@@ -137,6 +137,8 @@ class Types:
 
     def array(self, name: TypeName, values: Any, shape: tuple[int, ...]) -> np.ndarray:
         """An array from values of the extension module."""
+        if isinstance(values, np.ndarray):
+            return values.reshape(shape)
         dtype = self.dtype(name)
         if not self.is_heap(name):
             return np.frombuffer(values, dtype).reshape(shape).copy()
@@ -175,7 +177,12 @@ class Types:
         """Values for the extension module: bytes for fixed-size types, else a list."""
         if not self.is_heap(name):
             return exact(values, self.dtype(name)).tobytes()
-        return [self.plain_item(name, v) for v in _flat(unmasked(values))]
+        items = _flat(unmasked(values))
+        if name == "str" and isinstance(items, np.ndarray):
+            plain = items.tolist()
+            if set(map(type, plain)) <= {str, bytes}:
+                return plain
+        return [self.plain_item(name, v) for v in items]
 
     def plain_item(self, name: TypeName, value: Any) -> Any:
         """One value."""

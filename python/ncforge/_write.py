@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ncforge._index import select_for_writing
+from ncforge._index import expand, select_for_writing
 from ncforge._masking import Switches, default_fill
 from ncforge._text import chars
 from ncforge._values import TypeName, Types, UnfitError, at_place, exact, first_place, is_masked_array, naming, unmasked
@@ -25,8 +25,8 @@ def assign(variable: Variable, key: Any, value: Any) -> None:
         if isinstance(kind, int):
             value = _of_user_type(variable, value, how)
         elif kind == "S1":
-            value = _characters(variable, value, how)
-        elif kind != "str" and not isinstance(value, str | bytes):
+            value = _characters(variable, key, value, how)
+        elif kind != "str":
             value = variable._rules.take(value, how)
         variable._put(key, value, truncate=True)
 
@@ -34,25 +34,25 @@ def assign(variable: Variable, key: Any, value: Any) -> None:
 def put(variable: Variable, key: Any, value: Any, truncate: bool) -> None:
     """Writes values in their stored types."""
     types, kind, ident = variable._types, variable._kind, variable._var_id
-    dims = variable._contents.dims()
-    unlimited = [dims[d][2] for d in variable._dims]
+    unlimited = [variable._contents.dim(d)[2] for d in variable._dims]
     heap = types.is_heap(kind)
     data = _objects(types, kind, value) if heap else exact(value, types.dtype(kind), truncate)
-    for s, part, shape, aligned in select_for_writing(key, variable.shape, unlimited, data.shape, variable._name):
-        core = variable._changing()
+    to = select_for_writing(key, variable.shape, unlimited, data.shape, variable._name)
+    try:
+        full = np.broadcast_to(data.reshape(to.given), to.shape)
+    except ValueError:
+        raise UnfitError(f"shape {data.shape} cannot be broadcast to the selection's, {to.shape}") from None
+    for s, part in to.parts:
         if 0 in s.count:
             continue
-        try:
-            full = np.broadcast_to(data.reshape(aligned), shape)
-        except ValueError:
-            raise UnfitError(f"shape {data.shape} cannot be broadcast to the selection's, {shape}") from None
-        full = (full if part is None else full[part]).reshape(s.count)
+        core = variable._changing()
+        some = full[part].reshape(s.count)
         if any(s.flipped):
-            full = full[s.flips()]
+            some = some[s.flips()]
         if heap:
-            core.write_heap(ident, s.start, s.count, s.stride, types.plain(kind, full))
+            core.write_heap(ident, s.start, s.count, s.stride, types.plain(kind, some))
         else:
-            flat = np.ascontiguousarray(full).reshape(-1).view(np.uint8)
+            flat = np.ascontiguousarray(some).reshape(-1).view(np.uint8)
             core.write_fixed(ident, s.start, s.count, s.stride, flat)
 
 
@@ -70,8 +70,9 @@ def plain_fill(types: Types, kind: TypeName, name: str, value: Any) -> Any:
         return types.plain(kind, [value] if types.is_heap(kind) else value)
 
 
-def _characters(variable: Variable, value: Any, how: Switches) -> Any:
-    """Values for a variable of characters: text is split into characters if there is an encoding."""
+def _characters(variable: Variable, key: Any, value: Any, how: Switches) -> Any:
+    """Values for a variable of characters: text is split into characters if there is an encoding, and complete rows of characters
+    are written."""
     rules = variable._rules
     if is_masked_array(value):
         if value.dtype.kind != "S":
@@ -82,8 +83,12 @@ def _characters(variable: Variable, value: Any, how: Switches) -> Any:
         return text.astype("S1")
     if rules.encoding is None or not how.chartostring or text.dtype.kind not in "US" or not variable._dims:
         return value
+    shape = variable.shape
+    last = expand(key, shape, variable._name)[-1]
+    if not isinstance(last, slice) or last.indices(shape[-1]) != (0, shape[-1], 1):
+        return value
     if text.dtype != "S1" or text.ndim < variable.ndim:
-        return chars(text, rules.encoding, variable.shape[-1])
+        return chars(text, rules.encoding, shape[-1])
     return value
 
 

@@ -13,6 +13,7 @@ from ncforge._alignment import alignment
 from ncforge._contents import Contents
 from ncforge._core import File, write_whole
 from ncforge._group import Group
+from ncforge._identity import Identity
 from ncforge._missing import suggesting
 from ncforge._remote import alone, is_url
 from ncforge._values import Types
@@ -20,6 +21,7 @@ from ncforge.errors import (
     ChangedError,
     ExistsError,
     InvalidError,
+    NcforgeError,
     UnsupportedCallError,
     UnsupportedError,
 )
@@ -61,6 +63,10 @@ class Dataset(Group):
         Whether the file is locked while it is open, as in h5py: ``False`` never, ``True`` always (an error where the file
         system has no locks), "best-effort" where it is possible. By default, writers lock it where it is possible, and
         readers do not. The environment variable ``HDF5_USE_FILE_LOCKING`` overrides it, as in HDF5.
+    durable
+        Whether ``sync`` and ``close`` wait until the changes are on disk, so that they outlive a failure of the machine. Without,
+        they outlive the program alone, as with netCDF4-python. The environment variable ``NCFORGE_DURABLE=1`` asks for it
+        everywhere; zipped files always wait.
     storage_options
         How a URL (``s3://``, ``gs://``, ``az://``, ``https://``) is accessed: ``anonymous``, ``endpoint``, ``region``,
         ``timeout``, … by the names of the Rust crate ``object_store``; ``anon``, ``key`` and ``secret`` as in s3fs. The
@@ -73,8 +79,9 @@ class Dataset(Group):
     state before remains: no file, the old one, or the state of the last ``sync``.
 
     One program at a time writes to a file: the second one gets a :class:`ncforge.errors.LockedError`. ncforge reads
-    without a lock: threads and processes may read in parallel. While another one writes, each opening reads the state of its
-    last ``sync``; a dataset that stays open over the next ``sync`` can give errors or wrong values: open it again.
+    without a lock: threads and processes may read in parallel. While another one writes, a dataset keeps the
+    description and the lengths that the file had when it was opened, and reads values of the newest ``sync`` (a zipped file: of its
+    opening).
     """
 
     __slots__ = ("_discards", "_handle", "_is_new", "_on_disk", "_persist", "_process")
@@ -97,6 +104,7 @@ class Dataset(Group):
         auto_complex: bool = False,
         *,
         locking: bool | str | None = None,
+        durable: bool = False,
         storage_options: Mapping[str, Any] | None = None,
         store: Any = None,
         _memory: int | None = None,
@@ -145,11 +153,11 @@ class Dataset(Group):
                     raise ExistsError(f"`{path}` exists already")
                 core = File.create_in_memory(path, format, alignment())
             case "r+" | "a":
-                core = File.update(path, locking)
+                core = File.update(path, locking, durable)
             case "w":
-                core = File.create(path, format, clobber, _memory, alignment(), locking)
+                core = File.create(path, format, clobber, _memory, alignment(), locking, durable)
             case "x":
-                core = File.create(path, format, False, _memory, alignment(), locking)
+                core = File.create(path, format, False, _memory, alignment(), locking, durable)
             case _:
                 raise InvalidError(f"mode is 'r', 'r+', 'a', 'w' or 'x', not {mode!r}")
         self._fill(core, Types(core), Contents(core), None, 0, "/")
@@ -310,8 +318,16 @@ class Dataset(Group):
         if failed and self._is_new:
             # A partial file is discarded.
             self._abandon()
-        else:
+            return
+        try:
             self.close()
+        except NcforgeError as lost:
+            # Nobody will try again.
+            self._abandon()
+            if error is None or not failed:
+                raise
+            if hasattr(error, "add_note"):
+                error.add_note(f"ncforge: closing the file failed, too: {lost}")
 
 
 _written: weakref.WeakSet[Dataset] = weakref.WeakSet()
@@ -321,8 +337,14 @@ _written: weakref.WeakSet[Dataset] = weakref.WeakSet()
 @atexit.register
 def _close_all() -> None:
     """Completes files that the program has not closed, at exit, while all modules are still loaded."""
+    errors: list[Exception] = []
     for dataset in list(_written):
-        dataset._ended()
+        try:
+            dataset._ended()
+        except Exception as error:
+            errors.append(error)
+    if errors:
+        raise errors[0]
 
 
 def _from_handle(opened: Any, auto_complex: bool) -> Dataset:
@@ -333,7 +355,7 @@ def _from_handle(opened: Any, auto_complex: bool) -> Dataset:
     return new
 
 
-def _open_again(path: str, identity: tuple[int, int, int], auto_complex: bool) -> Dataset:
+def _open_again(path: str, identity: Identity, auto_complex: bool) -> Dataset:
     core = File.open(path)
     if core.identity() != identity:
         raise ChangedError(f"`{path}` is another file, or has other contents, than the one that was sent here")

@@ -103,6 +103,10 @@ class BudgetError(NcforgeError, MemoryError):
     """The memory budget is too small for the smallest unit of work."""
 
 
+class OutOfMemoryError(NcforgeError, MemoryError):
+    """The system does not give the memory that a result, or a part of the work, needs."""
+
+
 class InterruptedCopyError(NcforgeError):
     """The work was stopped; completed steps are saved and the work can be resumed."""
 
@@ -131,6 +135,7 @@ _CLASSES: dict[str, type[NcforgeError]] = {
         InvalidError,
         ExistsError,
         BudgetError,
+        OutOfMemoryError,
         InterruptedCopyError,
         VerifyError,
         InternalError,

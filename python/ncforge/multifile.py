@@ -210,7 +210,7 @@ class MFVariable(Variable):
             if self._name not in part.variables:
                 raise IoError(f"{where}: there is no such variable; `{dataset.filepath()}` has it")
             found = part.variables[self._name]
-            if found.dimensions != master.dimensions or found.dtype != master.dtype:
+            if found.dimensions != master.dimensions or _stored(found) != _stored(master):
                 raise IoError(f"{where} is {_said(found)}, in `{dataset.filepath()}` it is {_said(master)}")
             lengths, wanted = list(found.shape), list(master.shape)
             lengths[self._axis] = wanted[self._axis] = 0
@@ -398,6 +398,11 @@ def _plain(positions: npt.NDArray[np.int64]) -> Any:
     first, last = int(positions[0]), int(positions[-1])
     stop = last + (1 if step > 0 else -1)
     return slice(first, None if stop < 0 else stop, step)
+
+
+def _stored(variable: Variable) -> Any:
+    """The type of its values, in whatever byte order they are stored."""
+    return variable._types.dtype(variable._kind)
 
 
 def _said(variable: Variable) -> str:

@@ -9,9 +9,10 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, overload
 
 from ncforge import _core
+from ncforge._identity import Identity, identity_at
 from ncforge._options import given
 from ncforge._progress import Progress, reporter
-from ncforge._reports import Path, identity, only
+from ncforge._reports import Path, comparison_html, copy_html, only
 from ncforge._splitting import ChunkChoice, SplitReport, split, tune_chunks
 from ncforge._zipping import Problem, VerifyReport, ZipReport, compact, unzip, verify, zip
 from ncforge.errors import NcforgeError
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
         endian: str | None
         skip_fill: bool
         fix_unlimited: bool
+        strict: bool
         profile: str | None
         groups: Iterable[str] | None
         all_dimensions: bool
@@ -99,6 +101,9 @@ class CopyReport:
         verified = ", verified" if self.verified else ""
         first = f"{self.input} -> {self.output}: {sizes}, {self.variables} variables, {self.seconds:.3g} s{verified}"
         return "\n".join([first, *(f"note: {note}" for note in self.notes)])
+
+    def _repr_html_(self) -> str:
+        return copy_html(self)
 
 
 @dataclass(frozen=True)
@@ -189,6 +194,9 @@ class Comparison:
         lines = [f"not compared: {what}" for what in self.not_compared] + [f"note: {note}" for note in self.notes]
         return "\n".join(["the same"] * self.same + [*map(str, self.differences), *lines])
 
+    def _repr_html_(self) -> str:
+        return comparison_html(self)
+
 
 @dataclass(frozen=True)
 class Info:
@@ -201,15 +209,15 @@ class Info:
     """Its path."""
     for_: str | None = None
     """The reads that are drawn on the chunks."""
-    _seen: tuple[int, int] | None = field(default=None, repr=False, compare=False)
-    """The identity of the file, see :func:`~ncforge._reports.identity`."""
+    _seen: Identity | None = field(default=None, repr=False, compare=False)
+    """The identity of the file, see :func:`~ncforge._identity.identity_at`."""
 
     def __str__(self) -> str:
         return self.cdl
 
     def _repr_html_(self) -> str | None:
         # A notebook shows the text if the file was removed or replaced.
-        if self._seen is None or self._seen != identity(self.file):
+        if self._seen is None or self._seen != identity_at(self.file):
             return None
         try:
             return _core.draw_info(self.file, {"for_": self.for_})
@@ -267,7 +275,7 @@ def copy(
     storage
         The storage that the file will be read from: "local", "nfs" or "object"; by default this machine's, as calibrated.
     reader
-        The library that will read it: "ncforge" (the default) or "netcdf-c".
+        The library that will read it: "ncforge" (the default), "netcdf-c" or "dask".
     writer_memory
         Memory of a program that will append to it record by record: the chunks that a record touches fit in there. "1G" by
         default.
@@ -296,13 +304,16 @@ def copy(
         Whether chunks that hold nothing but the fill value are left out; they read the same. ``False`` by default.
     fix_unlimited
         Whether unlimited dimensions become fixed ones of their length; ``False`` by default.
+    strict
+        Whether a classic output refuses strings and integers that it has no type for, even where text or another integer
+        holds the same; ``False`` by default.
     profile
         "cmip7": lays the output out as CMIP7 asks for. "virtual": with chunks and filters with
         which references join files.
     vars, groups
         Only these variables, and those of these groups and the groups below, with the dimensions and types that they use.
     all_dimensions
-        With ``vars`` or ``groups``: whether dimensions that nothing uses come along; ``False`` by default.
+        With ``vars`` or ``groups``: whether groups, dimensions and types that nothing uses come along; ``False`` by default.
     values_of
         Values of these variables only; the others are defined and read as their fill value.
     min_chunked
@@ -314,7 +325,7 @@ def copy(
     threads
         The number of threads; what the machine or the job allows by default.
     verify
-        Whether the target is read back and compared before it gets its name; ``False`` by default.
+        Whether the target is read back, as ncforge reads, and compared before it gets its name; ``False`` by default.
     overwrite
         Whether an existing target may be replaced; ``False`` by default.
     resume
@@ -460,6 +471,6 @@ def info(path: Path, *, special: bool = False, for_: str | None = None) -> Info:
     True
     """
     file = os.fspath(path)
-    seen = identity(file)
+    seen = identity_at(file)
     cdl = _core.info_cdl(path, special).decode("utf-8", "surrogateescape")
     return Info(cdl, json.loads(_core.info_json(path)), file, for_, seen)

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+
+if TYPE_CHECKING:
+    from ncforge._values import TypeName
 
 __all__ = ["CompoundType", "EnumType", "OpaqueType", "UserType", "VLType"]
 
@@ -18,7 +21,7 @@ class UserType:
     """Its name, unique in its group."""
     dtype: np.dtype[Any]
     """The NumPy type of one value."""
-    _id: int
+    _id: TypeName
 
     def __repr__(self) -> str:
         # That module needs these classes.
@@ -47,7 +50,8 @@ class EnumType(UserType):
 
 @dataclass(frozen=True, repr=False)
 class VLType(UserType):
-    """Ragged rows: each value is an array of its own. ``dtype`` is that of the values of a row."""
+    """Ragged rows: each value is an array of its own. ``dtype`` is that of the values of a row. A row of ``str`` is text: such
+    variables are strings."""
 
     base: Any
     """The NumPy type of one value of a row (``str`` for strings)."""

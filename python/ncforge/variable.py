@@ -8,9 +8,9 @@ import numpy as np
 
 from ncforge import _read, _write
 from ncforge._attributes import CHANGEABLE, Attributes
-from ncforge._core import engine_stats
 from ncforge._filters import QUANTIZED, described
 from ncforge._index import Picked, Selection, select
+from ncforge._library import changed_cache, get_chunk_cache, is_native_little
 from ncforge._masking import Rules, Switches, default_fill
 from ncforge._printed import variable_text
 from ncforge._text import strings
@@ -91,12 +91,12 @@ class Variable(Attributes):
     @property
     def dimensions(self) -> tuple[str, ...]:
         """Names of its dimensions, slowest first."""
-        dims = self._contents.dims()
-        return tuple(dims[d][0] for d in self._dims)
+        dim = self._contents.dim
+        return tuple(dim(d)[0] for d in self._dims)
 
     def get_dims(self) -> tuple[Dimension, ...]:
         """Its dimensions, slowest first."""
-        dims = self._contents.dims()
+        dims = {d: self._contents.dim(d) for d in self._dims}
         groups = {}
         at: Group | None = self._group
         while at is not None:
@@ -121,13 +121,22 @@ class Variable(Attributes):
 
     @property
     def dtype(self) -> Any:
-        """NumPy type of its values; ``str`` for strings."""
-        return str if self._kind == "str" else self._types.dtype(self._kind)
+        """NumPy type of its values, in the byte order of the file; ``str`` for strings; of ragged rows the type of a row's values.
+        Values that are read are in the order of this computer."""
+        kind = self._kind
+        if kind == "str":
+            return str
+        if isinstance(kind, int) and self._types.info(kind)["kind"] == "vlen":
+            return self._types.dtype(self._types.info(kind)["base"])
+        dtype = self._types.dtype(kind)
+        # The file says how it is stored, as long as it is open.
+        swaps = kind in NUMBERS and self._core.is_open() and self.endian() == ("big" if is_native_little else "little")
+        return dtype.newbyteorder() if swaps else dtype
 
     @property
     def datatype(self) -> Any:
         """Its type: a NumPy type, ``str``, or a user-defined type."""
-        return self._group._datatype(self._kind)
+        return self._group._datatype(self._kind) if isinstance(self._kind, int) else self.dtype
 
     def chunking(self) -> str | list[int] | None:
         """Its chunk lengths, or "contiguous"; ``None`` for classic formats."""
@@ -157,7 +166,7 @@ class Variable(Attributes):
         return self.dtype
 
     def getncattr(self, name: str, encoding: str = "utf-8") -> Any:
-        """The value of an attribute, see :meth:`Group.getncattr`. ``_FillValue`` of characters is ``bytes``."""
+        """The value of an attribute, see :meth:`Group.getncattr`. A ``_FillValue`` of characters is ``bytes``."""
         # In files with thousands of attributes, the cost is that of calls: this makes as few as possible.
         value = (self._known or self._values()).get(name)
         kind = type(value)
@@ -165,8 +174,6 @@ class Variable(Attributes):
             value = Attributes.getncattr(self, name, encoding)
         elif kind in CHANGEABLE:
             return value.copy()
-        if name == "_FillValue" and self._kind == "S1" and isinstance(value, str):
-            return value.encode("utf-8", "surrogateescape") or b"\0"
         return value
 
     def setncattr(self, name: str, value: Any) -> None:
@@ -180,8 +187,10 @@ class Variable(Attributes):
         self._changing().set_attr(self._group_id, self._var_id, name, self._kind, plain)
 
     def endian(self) -> str:
-        """Byte order in the file: "native", "little" or "big"."""
-        return str(self._core.storage(self._var_id)["endian"])
+        """Byte order in the file: "native", "little" or "big"; "native" for classic formats, which have only one."""
+        return (
+            "native" if self._core.format().startswith("NETCDF3") else str(self._core.storage(self._var_id)["endian"])
+        )
 
     def __len__(self) -> int:
         if not self._dims:
@@ -196,7 +205,16 @@ class Variable(Attributes):
             plan = rules.plan(how)
             if plan is not None:
                 return rules.dressed(*self._unpacked(selection, plan), how)
-        return self._given(self._get(selection), selection)
+        given = self._given(self._get(selection), selection)
+        if (
+            type(given) is not np.ndarray
+            or given.ndim
+            or how.mask
+            or not (self._dims or isinstance(key, int | np.integer))
+        ):
+            return given
+        # As with netCDF4-python: one element without a mask is a scalar, and a scalar variable as a whole is an array.
+        return given if given.dtype.kind == "U" else given[()]
 
     def _unpacked(self, s: Selection | Picked, plan: Plan) -> Unpacked:
         """Reads numbers that are unpacked while they are decoded."""
@@ -338,7 +356,7 @@ class Variable(Attributes):
         """Size, slots and preemption of a chunk cache, as in netCDF-C: the values that were set, or else the budget of the one
         cache that ncforge has for all variables (:func:`ncforge.engine_stats`).
         """
-        return self._contents.chunk_cache(self._var_id) or (int(dict(engine_stats())["memory"]), 0, 0.0)
+        return self._contents.chunk_cache(self._var_id) or get_chunk_cache()
 
     def set_var_chunk_cache(
         self, size: int | None = None, nelems: int | None = None, preemption: float | None = None
@@ -346,10 +364,8 @@ class Variable(Attributes):
         """Recorded for compatibility, and returned by :meth:`get_var_chunk_cache`. ncforge decides which decoded chunks are
         cached, for all variables, within its memory budget.
         """
-        given = (size, nelems, preemption)
         now = self.get_var_chunk_cache()
-        a, b, c = (old if new is None else new for old, new in zip(now, given, strict=True))
-        self._contents.set_chunk_cache(self._var_id, (int(a), int(b), float(c)))
+        self._contents.set_chunk_cache(self._var_id, changed_cache(now, size, nelems, preemption))
 
     def set_collective(self, value: bool) -> None:
         """Accepted for compatibility, without effect."""
@@ -406,14 +422,17 @@ class Variable(Attributes):
             raise TypeError(f"{self._name!r} holds objects: read them by indexing")
         s = select(key, self.shape, self._name)
         dtype = self._types.dtype(self._kind)
-        if out.dtype != dtype or out.shape != tuple(s.shape):
+        swapped = out.dtype == dtype.newbyteorder() and out.dtype == self.dtype
+        if (out.dtype != dtype and not swapped) or out.shape != tuple(s.shape):
             raise ValueError(
                 f"{self._name!r}: the selection is {dtype} of shape {tuple(s.shape)}, "
                 f"the destination {out.dtype} of shape {out.shape}"
             )
         if not (out.flags.c_contiguous and out.flags.writeable):
             raise ValueError(f"{self._name!r}: the destination must be C-contiguous and writable")
-        if isinstance(s, Picked):
+        if swapped:
+            out[...] = self._get(s)
+        elif isinstance(s, Picked):
             self._core.read_picks(self._var_id, s.plain(), out.reshape(-1).view(np.uint8))
         elif any(s.flipped):
             out[...] = self._read(s)
@@ -427,7 +446,7 @@ class Variable(Attributes):
         array = _read.slab(self._core, self._types, self._var_id, self._kind, s.start, s.count, s.stride)
         if any(s.flipped):
             array = np.ascontiguousarray(array[s.flips()])
-        # An array without dimensions stays one, as with netCDF4-python; except for objects, which it returns as such.
+        # An array without dimensions stays one; except for objects, which are returned as such.
         array = array.reshape(s.shape)
         return array[()] if array.ndim == 0 and dtype == np.dtype("O") else array
 

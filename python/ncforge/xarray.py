@@ -30,7 +30,8 @@ _UNSET: Any = object()
 
 _CLASSIC = (b"CDF\x01", b"CDF\x02", b"CDF\x05")
 _HDF5 = b"\x89HDF\r\n\x1a\n"
-_EXTENSIONS = (".nc", ".nc4", ".cdf", ".nc3", ".nc5", ".netcdf")
+_ZIPPED = b"\x89NCZ\r\n\x1a\n"
+_EXTENSIONS = (".nc", ".nc4", ".cdf", ".nc3", ".nc5", ".netcdf", ".ncz")
 
 
 def _is_netcdf(source: Any) -> bool:
@@ -55,7 +56,7 @@ def _is_netcdf(source: Any) -> bool:
 
 
 def _begins(magic: bytes) -> bool:
-    return magic == _HDF5 or magic[:4] in _CLASSIC
+    return magic in (_HDF5, _ZIPPED) or magic[:4] in _CLASSIC
 
 
 def _user_blocks(end: int) -> list[int]:
@@ -68,7 +69,7 @@ def _user_blocks(end: int) -> list[int]:
 
 
 class NcforgeBackendEntrypoint(BackendEntrypoint):
-    """The engine "ncforge": classic netCDF and netCDF-4 files, bytes, and file objects.
+    """The engine "ncforge": classic netCDF and netCDF-4 files, zipped ones, bytes, and file objects.
 
     Reading takes no lock. Elements selected with arrays of indices are extracted while chunks are decoded, each chunk once.
     Lazy arrays can be pickled; a file that was changed in the meantime is detected.
@@ -78,8 +79,8 @@ class NcforgeBackendEntrypoint(BackendEntrypoint):
     group
         Path of the group to open.
     preferred_chunks
-        The chunks for ``chunks={}`` and ``chunks="auto"``: "disk", the stored chunks; "auto", multiples of them of about
-        64 MiB; or a size such as "16MiB".
+        The blocks for ``chunks={}`` and ``chunks="auto"``. "auto": stored chunks below 1 MiB are joined to blocks of about 64 MiB;
+        "disk": the stored chunks; or a size of blocks such as "16MiB".
     auto_complex
         Whether pairs are complex numbers. ``None``: compounds of a real and an imaginary float are. ``True``: floats with a last
         dimension of length 2 called "_pfnc_complex", "complex" or "ri" are, too. ``False``: none is.
@@ -123,7 +124,7 @@ class NcforgeBackendEntrypoint(BackendEntrypoint):
         decode_timedelta: Any = None,
         group: str | None = None,
         lock: Any = None,
-        preferred_chunks: Preferred = "disk",
+        preferred_chunks: Preferred = "auto",
         auto_complex: bool | None = None,
         storage_options: Mapping[str, Any] | None = None,
         store: Any = None,
@@ -159,7 +160,7 @@ class NcforgeBackendEntrypoint(BackendEntrypoint):
         decode_timedelta: Any = None,
         group: str | None = None,
         lock: Any = None,
-        preferred_chunks: Preferred = "disk",
+        preferred_chunks: Preferred = "auto",
         auto_complex: bool | None = None,
         storage_options: Mapping[str, Any] | None = None,
         store: Any = None,
@@ -238,7 +239,7 @@ def open_mfdataset(
     paths
         A pattern, or a list of paths; both may be of URLs (patterns of ``http://`` where the server lists its folders).
     chunks
-        As in ``xr.open_dataset``; by default stored chunks, and whole files of variables without.
+        As in ``xr.open_dataset``; by default blocks of stored chunks (``preferred_chunks``), and whole files of variables without.
     concat_dim
         With ``combine="nested"``: the dimension along which files are joined.
     compat, data_vars, coords, join, combine_attrs

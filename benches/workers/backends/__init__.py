@@ -21,6 +21,8 @@ BACKENDS = {
     "hidefix": "hidefix_library:Hidefix",
     "virtualizarr": "virtual_stores:Theirs",
     "virtualizarr-ncforge": "virtual_stores:Ours",
+    "xarray-ncforge": "xarray_engines:Ours",
+    "xarray-netcdf4": "xarray_engines:Netcdf4",
     "numpy": "system:Fromfile",
     "system": "system:System",
 }
@@ -32,6 +34,8 @@ class Backend(ABC):
     name = ""
     # Whether a file is on disk when it is closed.
     syncs = False
+    # A module with netCDF4-python's interface.
+    module: Any = None
 
     @abstractmethod
     def version(self) -> str:
@@ -63,6 +67,10 @@ class Backend(ABC):
     def references(self, request: Request) -> tuple[int, int]:
         """Makes references to all files of a folder; how many files, and with ``check`` a checksum of the references."""
         raise UnsupportedOperation(f"{self.name} makes no references")
+
+    def reduce(self, request: Request) -> list[np.ndarray]:
+        """Opens all files of a folder as one; means of years, and of months over all years."""
+        raise UnsupportedOperation(f"{self.name} computes nothing")
 
 
 def load_backend(name: str) -> Backend:

@@ -19,6 +19,7 @@ class Ncforge(Backend):
 
     name = "ncforge (Python)"
     syncs = False
+    module = ncforge
 
     def version(self) -> str:
         return ncforge.__version__

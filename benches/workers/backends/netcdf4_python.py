@@ -17,6 +17,7 @@ class Netcdf4(Backend):
     """The wheel, which brings its own netcdf-c and HDF5."""
 
     name = "netCDF4-python"
+    module = netCDF4
 
     def version(self) -> str:
         c = netCDF4.__netcdf4libversion__.split()[0]

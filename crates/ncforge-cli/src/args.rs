@@ -7,6 +7,7 @@ mod combine;
 mod compare;
 mod copy;
 mod doctor;
+mod dump;
 mod global;
 mod info;
 mod nccopy;
@@ -37,7 +38,8 @@ pub(crate) use combine::CombineArgs;
 pub(crate) use compare::CompareArgs;
 pub(crate) use copy::CopyArgs;
 pub(crate) use doctor::{DoctorArgs, FailOn};
-pub(crate) use global::{ColorWhen, GlobalArgs, ProgressKind};
+pub(crate) use dump::DumpArgs;
+pub(crate) use global::{ColorWhen, GlobalArgs, HEADING, ProgressKind};
 pub(crate) use info::InfoArgs;
 pub(crate) use nccopy::NccopyArgs;
 pub(crate) use netcdf::{EnableArgs, Netcdf, NetcdfArgs, ProgramArgs, StatusArgs};
@@ -84,8 +86,10 @@ Exit codes:
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
     #[command(about = "Copy a file into another format, chunk shape or compression")]
+    #[command(override_usage = "ncforge copy [OPTIONS] <IN>... <OUT>")]
     Copy(Box<CopyArgs>),
     #[command(about = "Copy a file into the chunk shapes that your reads need")]
+    #[command(override_usage = "ncforge rechunk [OPTIONS] <IN>... <OUT>")]
     #[command(long_about = copy::RECHUNK, after_long_help = copy::RECHUNK_AFTER, mut_arg("reads", |a| a.display_order(0)))]
     Rechunk(Box<CopyArgs>),
     #[command(about = "Put the tiles of a model's processes together into one file")]
@@ -94,8 +98,10 @@ pub(crate) enum Command {
     Split(Box<SplitArgs>),
     #[command(about = "Make references to chunks, for readers of Zarr")]
     Refs(RefsArgs),
-    #[command(about = "Show what is in a file and how it is stored", visible_alias = "dump")]
+    #[command(about = "Show what is in a file and how it is stored")]
     Info(InfoArgs),
+    #[command(about = "Print a file and its values as `ncdump` does", alias = "ncdump")]
+    Dump(DumpArgs),
     #[command(about = "Compare two files: structure and every value", visible_alias = "diff")]
     Compare(CompareArgs),
     #[command(about = "Say what is slow in files, and which command fixes it")]
@@ -137,6 +143,7 @@ impl Command {
     /// The input files of a command that takes any number of them.
     pub(crate) fn files(&mut self) -> Option<&mut Vec<PathBuf>> {
         match self {
+            Command::Copy(a) | Command::Rechunk(a) => Some(&mut a.paths),
             Command::Refs(a) => Some(&mut a.files),
             Command::Info(a) => Some(&mut a.files),
             Command::Doctor(a) => Some(&mut a.files),
@@ -204,6 +211,7 @@ impl Command {
                 Tune::Chunks(a) => a.global.clone(),
                 Tune::Calibrate(a) => a.global.clone(),
             },
+            Command::Dump(a) => a.global(),
             Command::Nccopy(a) => a.global(),
             Command::Netcdf(a) => match &a.what {
                 Netcdf::Enable(a) | Netcdf::Disable(a) => a.global.clone(),
@@ -269,11 +277,35 @@ fn help_for(argv: &[OsString]) -> String {
     format!("`{name} --help` {lists}")
 }
 
-/// The whole command line as clap sees it.
-pub(crate) fn declaration() -> clap::Command {
+/// The whole command line as it is declared.
+pub(crate) fn declared() -> clap::Command {
     let plain = Cli::command();
     let listed = tasks::listed(&plain);
     plain.help_template(tasks::TEMPLATE).before_help(listed)
+}
+
+/// The same as clap sees it: the help of a command shows its own options, and where those of every command are told.
+pub(crate) fn declaration() -> clap::Command {
+    declared().mut_subcommands(without_general_options)
+}
+
+/// The line for the options that every command has.
+const GENERAL: &str =
+    "`ncforge --help` tells the options of every command: threads, memory, progress, colours, URLs.";
+
+fn without_general_options(command: clap::Command) -> clap::Command {
+    let is_general = |a: &clap::Arg| a.get_help_heading() == Some(HEADING);
+    let has = command.get_arguments().any(is_general);
+    let after = command.get_after_long_help().map(ToString::to_string);
+    let command = command
+        .mut_args(|a| if is_general(&a) { a.hide(true) } else { a })
+        .mut_subcommands(without_general_options);
+    match has {
+        true => command
+            .after_help(GENERAL)
+            .after_long_help(after.map_or_else(|| GENERAL.to_owned(), |text| format!("{text}\n\n{GENERAL}"))),
+        false => command,
+    }
 }
 
 #[cfg(test)]
@@ -317,7 +349,7 @@ mod tests {
     #[test]
     fn other_names_of_commands() {
         let named = |line: &str| parse(&words(line)).expect("parses").command;
-        assert!(matches!(named("ncforge dump a.nc"), Command::Info(_)));
+        assert!(matches!(named("ncforge ncdump -v sst a.nc"), Command::Dump(_)));
         assert!(matches!(named("ncforge diff a.nc b.nc"), Command::Compare(_)));
         assert!(matches!(named("ncforge rechunk a.nc b.nc --for series"), Command::Rechunk(_)));
         // The names before 0.1: they work and are in no help.
@@ -352,9 +384,23 @@ mod tests {
     }
 
     #[test]
+    fn options_of_every_command_are_told_once() {
+        let mut declared = declaration();
+        let copy = declared.find_subcommand_mut("copy").expect("a command").render_long_help().to_string();
+        assert!(!copy.contains("--storage-option") && copy.contains(GENERAL), "{copy}");
+        let bench = declared.find_subcommand_mut("bench").and_then(|b| b.find_subcommand_mut("access"));
+        assert!(!bench.expect("a command").render_help().to_string().contains("--storage-option"));
+        assert!(declared.render_long_help().to_string().contains("--storage-option"));
+        assert_eq!(
+            parse(&words("ncforge copy a b -j 3")).expect("parses").global.threads.map(usize::from),
+            Some(3)
+        );
+    }
+
+    #[test]
     fn only_the_agreed_short_options_exist() {
         let agreed = "34567OovqjnhsV";
-        for sub in declaration().get_subcommands().filter(|c| c.get_name() != "nccopy") {
+        for sub in declaration().get_subcommands().filter(|c| !["nccopy", "dump"].contains(&c.get_name())) {
             for short in sub.get_arguments().filter_map(clap::Arg::get_short) {
                 assert!(agreed.contains(short), "-{short} of {}", sub.get_name());
             }

@@ -7,6 +7,7 @@ mod compare;
 mod copy;
 mod doctor;
 mod document;
+mod dump;
 mod info;
 mod inputs;
 mod nccopy;
@@ -111,6 +112,7 @@ fn dispatch(mut command: Command, cx: &Context<'_>) -> Result {
         Command::Split(a) => split::run(&a, cx),
         Command::Refs(a) => refs::run(&a, cx),
         Command::Info(a) => info::run(&a, cx),
+        Command::Dump(a) => dump::run(&a, cx),
         Command::Compare(a) => compare::run(&a, cx),
         Command::Doctor(a) => doctor::run(&a, cx),
         Command::Zip(a) => zip::run(&a, cx),

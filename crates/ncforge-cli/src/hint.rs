@@ -61,7 +61,12 @@ fn usual(e: &Error) -> &'static str {
         Error::Locked { .. } => {
             "wait until the other program has closed it; HDF5_USE_FILE_LOCKING=FALSE takes no locks, where you know that nobody writes"
         }
+        Error::Inherited { .. } => "open it again in this process, once it is closed there",
+        Error::Lost { .. } => {
+            "make space if the disk is full, and write the values again; what is not named was written"
+        }
         Error::Changed { .. } => "run the command again: it reads what is there now",
+        Error::Memory { .. } => "select less at a time, or give a smaller --memory",
         Error::Budget { .. } => "give a larger --memory, or smaller chunks",
         Error::Interrupted(what) if what.starts_with("nothing was uploaded") => {
             "start the same command again: an upload begins anew"
@@ -229,7 +234,10 @@ mod tests {
             Error::Exists("x".into()),
             Error::Appeared { path: "x".into(), partial: ".x".into() },
             Error::Locked { path: text(), what: text() },
+            Error::Inherited { path: text() },
+            Error::Lost { path: text(), what: text() },
             Error::Budget { what: text(), needed: 2, budget: 1 },
+            Error::Memory { bytes: 1 },
             Error::Interrupted(text()),
             Error::Interrupted("nothing was uploaded to `s3://b/a.nc`".to_owned()),
             Error::bad_option("endpoint", text()),

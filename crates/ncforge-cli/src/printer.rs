@@ -85,10 +85,10 @@ impl Printer {
         self.bytes(text.as_bytes());
     }
 
-    /// Bytes for stdout, as they are: text of old files need not be UTF-8.
-    pub(crate) fn bytes(&self, text: &[u8]) {
+    /// Bytes for stdout, as they are: text of old files need not be UTF-8. Whether somebody still reads them.
+    pub(crate) fn bytes(&self, text: &[u8]) -> bool {
         if self.stdout_closed.load(Ordering::Relaxed) {
-            return;
+            return false;
         }
         let mut out = std::io::stdout().lock();
         if let Err(e) = out.write_all(text).and_then(|()| out.flush()) {
@@ -96,7 +96,9 @@ impl Printer {
             if e.kind() != std::io::ErrorKind::BrokenPipe {
                 *self.lost.lock().unwrap_or_else(PoisonError::into_inner) = Some(e);
             }
+            return false;
         }
+        true
     }
 
     /// Why the standard output did not take all of the output, unless its reader has gone.

@@ -115,12 +115,12 @@ fn commands_have_the_names_that_other_tools_gave_them() {
         assert!(!own.is_empty());
         assert_eq!(other, own);
     };
-    same("dump -s uv300.nc", "info -s uv300.nc");
-    same("dump --help", "info --help");
+    same("dump -h -s uv300.nc", "info -s uv300.nc");
+    same("ncdump --help", "dump --help");
     p.run("copy uv300.nc copy.nc").exits(0);
     same("diff --json uv300.nc copy.nc", "compare --json uv300.nc copy.nc");
     let help = p.run("--help").exits(0).out;
-    for names in ["info, dump", "compare, diff", "rechunk"] {
+    for names in ["compare, diff", "rechunk"] {
         assert!(help.contains(names), "{names}: {help}");
     }
 }

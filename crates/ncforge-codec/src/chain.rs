@@ -3,6 +3,8 @@
 use std::ops::Range;
 use std::sync::Arc;
 
+use super::deflate::Segments;
+use super::deflate::access::{AccessPoints, Tail};
 use super::padded::PaddedInput;
 use super::scratch::grow;
 use super::step::Step;
@@ -28,7 +30,35 @@ struct Inner {
     widened: Option<Widened>,
 }
 
-/// Chunks of two-byte numbers that are read as floats.
+/// Where a chunk's access points are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Segmented {
+    /// Byte planes: bytes of an element.
+    pub planes: usize,
+    /// Bytes of checksums behind the table's footer.
+    pub behind: usize,
+}
+
+impl Segmented {
+    /// Elements of a segment, as the last bytes of a chunk say; `None` if it has no access points.
+    pub fn segment(&self, tail: &[u8]) -> Option<usize> {
+        AccessPoints::segment_of(&tail[..tail.len().checked_sub(self.behind)?], self.planes)
+    }
+
+    /// Reads the access points of a chunk of `len` bytes, which are `encoded` in the store, from its last ones.
+    pub fn points(&self, tail: &[u8], encoded: u64, len: usize) -> Tail {
+        let end = tail.len().checked_sub(self.behind);
+        let (Some(end), Some(encoded)) = (end, encoded.checked_sub(self.behind as u64)) else {
+            return Tail::None;
+        };
+        match AccessPoints::read(&tail[..end], encoded, len, self.planes) {
+            Tail::Longer(need) => Tail::Longer(need + self.behind),
+            other => other,
+        }
+    }
+}
+
+/// Chunks of numbers that are read as others.
 #[derive(Debug)]
 struct Widened {
     widen: Widen,
@@ -39,8 +69,13 @@ struct Widened {
 }
 
 impl Widened {
+    /// Bytes of numbers that take `len` bytes when they are read.
+    fn stored_len(&self, len: usize) -> usize {
+        len / self.widen.size() * self.widen.stored_size()
+    }
+
     fn decode(&self, encoded: PaddedInput<'_>, mask: u32, out: &mut [u8]) -> Result<()> {
-        let mut narrow = vec![0; out.len() / 2];
+        let mut narrow = vec![0; self.stored_len(out.len())];
         let end = if self.may_end { encoded.len().min(narrow.len()) } else { narrow.len() };
         self.from.decode_padded(encoded, mask, &mut narrow[..end])?;
         self.widen.widen(&narrow, out)
@@ -76,13 +111,30 @@ impl CodecChain {
         Ok(Self { inner: Arc::new(Inner { filters: filters.to_vec(), steps, element_size, widened: None }) })
     }
 
-    /// The chain that decodes numbers of two bytes with `from`, and converts them to floats of four. It cannot encode. With
+    /// The chain that decodes numbers with `from`, and converts them to those that they are read as. It cannot encode. With
     /// `may_end`, chunks may be stored without the elements beyond the extent of the array.
     pub fn widened(from: CodecChain, widen: Widen, may_end: bool) -> Self {
         let own = Filter { id: filters::WIDEN, params: widen.params(), optional: false };
         let filters = std::iter::once(own).chain(from.filters().iter().cloned()).collect();
+        let element_size = widen.size();
         let widened = Some(Widened { widen, from, may_end });
-        Self { inner: Arc::new(Inner { filters, steps: Vec::new(), element_size: 4, widened }) }
+        Self { inner: Arc::new(Inner { filters, steps: Vec::new(), element_size, widened }) }
+    }
+
+    /// The same filters, whose deflate streams get these access points.
+    #[must_use]
+    pub fn with_segments(&self, segments: Segments) -> Self {
+        let mut steps = self.inner.steps.clone();
+        for step in &mut steps {
+            if let Step::Deflate { segments: own, .. } = step {
+                *own = segments;
+            }
+        }
+        let Inner { filters, element_size, .. } = &*self.inner;
+        let widened = None;
+        Self {
+            inner: Arc::new(Inner { filters: filters.clone(), steps, element_size: *element_size, widened }),
+        }
     }
 
     /// The filters, in writing order.
@@ -99,7 +151,7 @@ impl CodecChain {
     /// whose size comes from a file; decoding calls it by itself.
     pub fn check_len(&self, encoded_len: usize, mask: u32, len: usize) -> Result<()> {
         if let Some(w) = &self.inner.widened {
-            return if w.may_end { Ok(()) } else { w.from.check_len(encoded_len, mask, len / 2) };
+            return if w.may_end { Ok(()) } else { w.from.check_len(encoded_len, mask, w.stored_len(len)) };
         }
         let most = self.active(mask).fold(encoded_len, |n, (_, step)| {
             // A header or two may encode a few hundred bytes.
@@ -227,13 +279,28 @@ impl CodecChain {
         }
     }
 
+    /// How parts of a chunk can be decoded, if it has access points: all that its filters do is shuffle whole elements, deflate, and perhaps
+    /// add a checksum.
+    pub fn segmented(&self, mask: u32) -> Option<Segmented> {
+        let mut steps = self.active(mask).map(|(_, step)| step);
+        let (Some(Step::Shuffle { size }), Some(Step::Deflate { .. })) = (steps.next(), steps.next()) else {
+            return None;
+        };
+        let behind = match (steps.next(), steps.next()) {
+            (None, None) => 0,
+            (Some(Step::Fletcher32), None) => 4,
+            _ => return None,
+        };
+        (*size > 1 && *size == self.inner.element_size).then_some(Segmented { planes: *size, behind })
+    }
+
     /// Encodes one chunk; returns the bytes and the mask of filters that were skipped.
     ///
     /// A filter is skipped only if it is optional, does not make the chunk smaller, and cannot store it
     /// uncompressed.
     pub fn encode(&self, raw: &[u8]) -> Result<(Vec<u8>, u32)> {
-        if self.inner.widened.is_some() {
-            return Err(Error::Unsupported("writing two-byte floats".into()));
+        if let Some(w) = &self.inner.widened {
+            return Err(Error::Unsupported(format!("writing {}", w.widen.name())));
         }
         Scratch::with(|scratch| {
             let [mut current, mut free] = scratch.buffers.each_mut();

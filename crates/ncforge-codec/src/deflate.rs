@@ -9,6 +9,7 @@
 //! Level numbers have zlib's meaning: at no level is a stream more than 2 % larger than zlib's, beyond a few
 //! dozen bytes, and most are smaller. docs/notes/0013-deflate-by-planes.md describes the method and the measurements.
 
+pub mod access;
 mod bits;
 mod block;
 mod cost;
@@ -30,6 +31,7 @@ use std::cell::{Cell, RefCell};
 
 use libdeflater::{CompressionLvl, Compressor, DecompressionError};
 
+pub use access::Segments;
 pub use planes::PlaneEncoder;
 pub use work::Work;
 
@@ -147,10 +149,10 @@ pub fn decode_padded(src: PaddedInput<'_>, dst: &mut [u8]) -> Result<usize> {
 }
 
 /// Deflates into the front of `out`; returns the number of bytes. `planes` is the number of byte planes of equal
-/// length in `src`: the element size after a shuffle, else 1.
-pub fn encode(src: &[u8], level: u32, planes: usize, out: &mut Vec<u8>) -> Result<usize> {
+/// length in `src`: the element size after a shuffle, else 1. Planes get access points as `segments` says.
+pub fn encode(src: &[u8], level: u32, planes: usize, segments: Segments, out: &mut Vec<u8>) -> Result<usize> {
     if planes > 1 && PLANE_LEVELS.contains(&level) && src.len() <= PlaneEncoder::MOST {
-        return Ok(encode_planes(src, level, planes, out));
+        return Ok(encode_planes(src, level, planes, segments, out));
     }
     if planes == 1
         && GREEDY_LEVELS.contains(&level)
@@ -158,13 +160,23 @@ pub fn encode(src: &[u8], level: u32, planes: usize, out: &mut Vec<u8>) -> Resul
     {
         return Ok(n);
     }
-    DEFLATE.with(|own| own.borrow_mut().encode(src, level, out))
+    let n = DEFLATE.with(|own| own.borrow_mut().encode(src, level, out))?;
+    if planes > 1 && segments != Segments::None && src.len() <= PlaneEncoder::MOST {
+        // At the highest levels the other search takes most of the time, and a stream with access points may be a little larger.
+        let mut cut = Vec::new();
+        let m = with_planes(level, |encoder| encoder.encode(src, planes, segments, &mut cut));
+        if m <= n + n / 100 && cut[..m].ends_with(&access::MAGIC) {
+            grow(out, m);
+            out[..m].copy_from_slice(&cut[..m]);
+            return Ok(m);
+        }
+    }
+    Ok(n)
 }
 
-fn encode_planes(src: &[u8], level: u32, planes: usize, out: &mut Vec<u8>) -> usize {
-    grow(out, PlaneEncoder::bound(src.len(), planes));
+fn encode_planes(src: &[u8], level: u32, planes: usize, segments: Segments, out: &mut Vec<u8>) -> usize {
     with_planes(level, |encoder| {
-        let n = encoder.encode(src, planes, out);
+        let n = encoder.encode(src, planes, segments, out);
         WORK.set(Some(encoder.work()));
         n
     })

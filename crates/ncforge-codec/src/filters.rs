@@ -11,7 +11,7 @@ pub const FLETCHER32: u16 = 3;
 /// Szip (CCSDS 121.0-B).
 pub const SZIP: u16 = 4;
 /// Not a filter of files (HDF5 does not assign the number): [`CodecChain::filters`](super::CodecChain::filters) lists it
-/// first where two-byte numbers are read as floats.
+/// first where numbers are read as others (`widen`).
 pub const WIDEN: u16 = 0;
 /// Packed bits.
 pub const NBIT: u16 = 5;

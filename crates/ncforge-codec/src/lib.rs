@@ -72,7 +72,9 @@ pub mod zstd;
 #[cfg(test)]
 mod tests;
 
-pub use chain::CodecChain;
+pub use chain::{CodecChain, Segmented};
+pub use deflate::Segments;
+pub use deflate::access::{AccessPoints, FOOTER, Tail};
 pub use filter_chain::FilterChain;
 pub use filters::{describe, filter_name};
 pub use padded::{PADDING, PaddedInput};

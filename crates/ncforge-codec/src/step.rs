@@ -23,6 +23,8 @@ pub(super) enum Step {
         level: u32,
         /// Byte planes of the input: the element size right after a shuffle, else 1.
         planes: usize,
+        /// The access points that planes get.
+        segments: deflate::Segments,
     },
     Shuffle {
         size: usize,
@@ -50,7 +52,10 @@ impl Step {
     pub(super) fn new(filter: &Filter, element_size: usize) -> Result<Step> {
         let param = |i: usize| filter.params.get(i).copied();
         Ok(match filter.id {
-            filters::DEFLATE => Step::Deflate { level: param(0).unwrap_or(6).min(9), planes: 1 },
+            filters::DEFLATE => {
+                let segments = deflate::Segments::Auto;
+                Step::Deflate { level: param(0).unwrap_or(6).min(9), planes: 1, segments }
+            }
             filters::SHUFFLE => match param(0).map_or(element_size, |p| p as usize) {
                 0 => return Err(damaged("shuffle", "an element size of 0")),
                 size => Step::Shuffle { size },
@@ -71,7 +76,8 @@ impl Step {
             }
             filters::WIDEN => {
                 // A chain that reads them is made by `CodecChain::widened`.
-                let what = "combining or writing 2-byte floats (copies of such files hold floats)";
+                let what = "combining or writing 2-byte floats, or integers of fewer bits than their bytes (copies of \
+                            such files hold what they are read as)";
                 return Err(Error::Unsupported(what.into()));
             }
             id => {
@@ -169,7 +175,9 @@ impl Step {
             Step::Identity { .. } | Step::Szip(_) | Step::Nbit(_) | Step::ScaleOffset(_) => {
                 Err(Error::Unsupported(format!("writing with filter {}", self.name())))
             }
-            Step::Deflate { level, planes } => deflate::encode(src, *level, *planes, out).map(Some),
+            Step::Deflate { level, planes, segments } => {
+                deflate::encode(src, *level, *planes, *segments, out).map(Some)
+            }
             Step::Zstd { level } => zstd::encode(src, *level, out).map(Some),
             Step::Bzip2 { level } => bzip2::encode(src, *level, out).map(Some),
             Step::Lz4 { block } => lz4::encode(src, *block, out).map(Some),

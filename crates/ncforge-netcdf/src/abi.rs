@@ -3,7 +3,14 @@
 //! Names, order and signatures are those of `netcdf_dispatch.h` (installed by netCDF-C, version 5 of the table: netCDF-C 4.9.0
 //! to 4.10), numbers those of `netcdf.h`. A table whose `dispatch_version` is another one is never touched.
 
-use std::ffi::{c_char, c_int, c_uint, c_void};
+use std::ffi::{CStr, c_char, c_int, c_uint, c_void};
+use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
+
+/// A C string as a path.
+pub(crate) fn path_of(text: &CStr) -> &Path {
+    Path::new(std::ffi::OsStr::from_bytes(text.to_bytes()))
+}
 
 /// The version of the dispatch table that [`Dispatch`] declares.
 pub(crate) const DISPATCH_VERSION: c_int = 5;

@@ -7,7 +7,7 @@ use std::ffi::{CStr, c_char, c_int};
 use ncforge::model::Format;
 use ncforge::store::zipped;
 
-use crate::identity::path_of;
+use crate::abi::path_of;
 use crate::report::{Wish, wish};
 use crate::tables::guarded;
 

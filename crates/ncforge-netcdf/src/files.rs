@@ -10,11 +10,10 @@ use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use ncforge::store::FileStore;
+use ncforge::store::{FileStore, Identity};
 use ncforge::{Dataset, OpenOptions};
 
 use crate::engine;
-use crate::identity::Identity;
 use crate::image::Zipped;
 use crate::limits::{self, Slot};
 use crate::report::{Wish, log, wish};

@@ -9,10 +9,11 @@ use std::ffi::{CStr, c_char, c_int, c_void};
 use std::ptr::null_mut;
 use std::sync::atomic::{AtomicPtr, Ordering};
 
-use crate::abi::{self, Dispatch, NOERR};
+use ncforge::store::Identity;
+
+use crate::abi::{self, Dispatch, NOERR, path_of};
 use crate::call::Call;
 use crate::files::{self, OpenFile};
-use crate::identity::{Identity, path_of};
 use crate::libraries::Library;
 use crate::tables::{CLASSIC, HDF5, LIBRARIES, guarded, original, remember};
 use crate::{serve, writers, writing, zipped};
@@ -155,7 +156,7 @@ unsafe extern "C" fn create<const L: usize, const T: usize>(
             files::remove(L, ncid);
             // SAFETY: netCDF-C passes a C string.
             let path = path_of(unsafe { CStr::from_ptr(path) });
-            let others = writers::add_writer((L, ncid), Identity::of_path(path)?.file);
+            let others = writers::add_writer((L, ncid), Identity::at(path)?.file());
             let plain = mode & !(abi::HARMLESS | abi::WRITE | abi::NOCLOBBER) == 0 && parameters.is_null();
             if T == HDF5 && !others.write && plain {
                 writing::begin(L, ncid, path.to_path_buf(), others.read);
@@ -177,10 +178,10 @@ unsafe extern "C" fn open<const L: usize, const T: usize>(
 ) -> c_int {
     let before = guarded(|| {
         // SAFETY: netCDF-C passes a C string.
-        (!path.is_null()).then(|| Identity::of_path(path_of(unsafe { CStr::from_ptr(path) })))?
+        (!path.is_null()).then(|| Identity::at(path_of(unsafe { CStr::from_ptr(path) })))?
     });
     if let Some(identity) = &before {
-        let writers = writers::writers_of(L, identity.file);
+        let writers = writers::writers_of(L, identity.file());
         writers.into_iter().for_each(|writer| writing::open_again(L, writer, mode & abi::WRITE != 0));
     }
     no_messages::<L, T>();
@@ -196,14 +197,14 @@ unsafe extern "C" fn open<const L: usize, const T: usize>(
         // SAFETY: netCDF-C passes a C string.
         let path = path_of(unsafe { CStr::from_ptr(path) });
         if mode & abi::WRITE != 0 {
-            let others = writers::add_writer((L, ncid), identity.file);
+            let others = writers::add_writer((L, ncid), identity.file());
             let plain = mode & !(abi::HARMLESS | abi::WRITE) == 0 && parameters.is_null();
             if T == HDF5 && !others.write && plain {
                 writing::begin(L, ncid, path.to_path_buf(), others.read);
             }
             return None;
         }
-        let off = writers::add_reader((L, ncid), identity.file)?;
+        let off = writers::add_reader((L, ncid), identity.file())?;
         // Shared, parallel, diskless, in memory: netCDF-C's.
         if mode & !abi::HARMLESS != 0 || !parameters.is_null() {
             return None;

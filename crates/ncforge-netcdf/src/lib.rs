@@ -22,7 +22,6 @@ mod engine;
 mod files;
 mod heap;
 mod hook;
-mod identity;
 mod image;
 mod install;
 mod libraries;

@@ -15,12 +15,12 @@ use std::sync::Mutex;
 use std::sync::atomic::Ordering;
 
 use ncforge::model::Atomic;
+use ncforge::store::Identity;
 use ncforge::{Dataset, OpenOptions};
 
-use crate::abi::{self, Dispatch, NOERR};
+use crate::abi::{self, Dispatch, NOERR, path_of};
 use crate::call::Call;
 use crate::files::{self, OpenFile};
-use crate::identity::{Identity, path_of};
 use crate::image::{Zipped, copy, in_memory};
 use crate::libraries::Library;
 use crate::report::log;
@@ -123,7 +123,7 @@ unsafe extern "C" fn open<const L: usize>(
 /// Opens a zipped file, and makes the file in memory that has its header.
 fn prepare(path: &Path) -> Result<(OpenFile, CString), c_int> {
     let system = |e: std::io::Error| e.raw_os_error().unwrap_or(libc::EIO);
-    let identity = Identity::of_path(path).ok_or(abi::EINVAL)?;
+    let identity = Identity::at(path).ok_or(abi::EINVAL)?;
     let options = OpenOptions { engine: engine::engine(), ..OpenOptions::default() };
     let dataset = Dataset::open_options(path, &options).map_err(|e| code_of(&e))?;
     let store = dataset.container().store();

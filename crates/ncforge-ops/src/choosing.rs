@@ -32,7 +32,7 @@ const GUESSED: f64 = 2.0;
 /// Rates of decoders are compared in chunks of this size.
 const USUAL: f64 = 65536.0;
 
-/// Chunk lengths for a variable that is being defined, for the usual reads: what a [`ncforge::Definer`] asks for
+/// Chunk lengths for a variable that is being defined, for the usual reads and readers: what a [`ncforge::Definer`] asks for
 /// ([`ncforge::ChunkChooser`]).
 ///
 /// # Errors
@@ -41,7 +41,8 @@ pub fn for_new_variable(schema: &Schema, var: &Variable, filters: &[Filter]) -> 
     let element = schema.fixed_size(var.dtype).unwrap_or_else(|| schema.memory_size(var.dtype)) as u64;
     let axes = axes_along(schema, &var.dims);
     let cut = Cut { axes: &axes, element, filters, sampled: None, before: None };
-    Ok(cut.choose(&Choosing::default())?.map(|choice| choice.chunks))
+    let choosing = Choosing { limits: Limits::for_tasks(), ..Choosing::default() };
+    Ok(cut.choose(&choosing)?.map(|choice| choice.chunks))
 }
 
 /// How to choose.

@@ -31,10 +31,12 @@
 //! ```
 
 pub(crate) mod cf;
+mod classic;
 mod coded;
 mod complete;
 mod elsewhere;
 mod engine;
+mod fitted;
 mod hidden;
 mod history;
 pub(crate) mod identity;
@@ -53,6 +55,7 @@ mod schema;
 mod spec;
 mod spill;
 mod storage;
+mod targets;
 #[cfg(test)]
 mod tests;
 mod upload;
@@ -70,9 +73,11 @@ use ncforge::{Dataset, Engine, Error, Result};
 
 pub use ncforge::store::partial_path;
 
+use self::classic::Conversion;
 use self::identity::{Identity, hash_of};
 use self::journal::{Header, Journal, VERSION};
 use self::planned::Memory;
+use self::storage::Chosen;
 
 pub use elsewhere::{Elsewhere, EncodedChunks, Encoder, GroupId};
 pub(crate) use engine::engine_below;
@@ -87,6 +92,7 @@ pub use planned::{Plan, Totals, VarPlan};
 pub use reads::ChosenChunks;
 pub use request::{ChunkChoice, CopyRequest};
 pub use spec::{ChunkSpec, FilterSpec, VarChunks};
+pub use targets::targets_in;
 
 /// What a copy did.
 #[derive(Clone, Debug, Serialize)]
@@ -170,9 +176,12 @@ pub(crate) fn copy_of(
     let memory = Memory::of(engine.memory());
     let small = source.engine().clone();
     let identity = Identity::of_all(&source.files())?;
-    let mut plan = plan_of(source, options, engine)?;
+    let (own, conversion) = (source, Conversion::of(source.schema(), options));
+    let converted = conversion.as_ref().map(|c| c.over(own));
+    let source = converted.as_ref().map_or(own, |c| c as &dyn Source);
+    let mut plan = plan::plan_with(source, options, engine, &Chosen::default())?;
     for work in plan.work.iter().filter(|w| w.moved.values) {
-        plan::check_readable(source, work.moved.from)?;
+        plan::check_readable(own, work.moved.from)?;
     }
     let mut report = report_of(&plan, output, &identity);
     if options.resume && complete::is_complete(output, &plan, options, source, memory, progress)? {
@@ -235,9 +244,10 @@ pub(crate) fn copy_of(
     });
     match verified {
         Ok(()) => {}
-        // A full disk or a signal is no reason to begin anew: what is done stays.
+        // A full disk or a signal is no reason to begin anew: what is done stays, if anything is.
         Err(e @ (Error::Interrupted(_) | Error::Io { .. })) => {
-            claim.keep(true);
+            let is_begun = matches!(e, Error::Interrupted(_)) || claim.was_there() || is_noted(&mut claim);
+            claim.keep(is_begun);
             return Err(e);
         }
         Err(e) => {
@@ -250,6 +260,12 @@ pub(crate) fn copy_of(
     report.verified = options.verify;
     report.seconds = begun.elapsed().as_secs_f64();
     Ok(report)
+}
+
+/// Whether the journal says that something is done.
+fn is_noted(claim: &mut OutputFile) -> bool {
+    let journal = claim.journal().ok().and_then(Journal::read);
+    journal.is_some_and(|(_, steps)| !steps.is_empty())
 }
 
 /// Takes away what an unfinished copy to `output` has left, unless somebody else is at it: for work of which nobody can go

@@ -10,6 +10,7 @@
 //! | NC3 `codecs` | filters and bytes |
 //! | NC4 `places` | where things lie in the file |
 //! | NC5 `across` | what must agree between files |
+//! | NC6 `attributes` | attributes that programs misunderstand |
 //! | NC7 `cmip7` | the layout that CMIP7 asks for |
 //! | NC8 `virtual_stores` | references to chunks |
 //!
@@ -47,9 +48,11 @@ mod across;
 mod advice;
 mod after_fix;
 mod anatomy;
+mod attributes;
 mod caches;
 mod cmip7;
 mod codecs;
+mod described;
 mod facts;
 mod finding;
 mod fix;
@@ -72,9 +75,11 @@ use serde::{Deserialize, Serialize};
 use crate::choosing::check_dimensions;
 use crate::tune::{Access, Machine};
 use crate::words::{bytes, many};
+use ncforge::store::zipped::ZippedStore;
 use ncforge::store::{self, RecordedStore};
 use ncforge::{Dataset, Engine, Result};
 
+use self::described::Described;
 use self::facts::Facts;
 
 pub use crate::profile::Profile;
@@ -216,13 +221,13 @@ pub fn examine_across<P: AsRef<Path>>(
             Ok(facts) => {
                 let (report, facts) = report(facts, options);
                 reports.push(Ok(report));
-                all.push(facts);
+                // What is compared is kept, and the file closed: there may be more files than may be open.
+                all.push(Described::of(&facts, all.last()));
             }
             Err(e) => reports.push(Err(e)),
         }
     }
     let mut findings = Vec::new();
-    let all: Vec<&Facts> = all.iter().collect();
     across::check(&all, &mut findings);
     if options.profile == Some(Profile::Virtual) {
         virtual_stores::check_across(&all, &mut findings);
@@ -234,8 +239,9 @@ pub fn examine_across<P: AsRef<Path>>(
 fn gather(path: &Path, options: &DoctorOptions, engine: &Engine) -> Result<Facts> {
     let watched = Arc::new(RecordedStore::new(store::open(path)?));
     let dataset = Dataset::from_store(watched.clone(), engine)?;
+    let zipped = ZippedStore::of(&**dataset.container().store()).is_some();
     check_dimensions(&options.accesses, dataset.schema(), &path.display().to_string())?;
-    let mut facts = Facts::gather(dataset, watched);
+    let mut facts = Facts::gather(dataset, watched, zipped);
     // Values matter to these families only.
     let mut telling = [shapes::RULES, caches::RULES, codecs::RULES].into_iter().flatten();
     if options.sample && options.profile.is_none() && telling.any(|r| options.wants(r)) {
@@ -258,6 +264,7 @@ fn report(facts: Facts, options: &DoctorOptions) -> (Report, Facts) {
             places::check(&x, &mut findings);
         }
     }
+    attributes::check(&x, &mut findings);
     findings.retain(|f| options.wants(f.rule));
     if options.profile.is_none() {
         after_fix::weigh(&facts, options, &mut findings);

@@ -202,7 +202,7 @@ fn sample_chunks(
             let own = cut(&values, &slab.count, &at, &count, element);
             match count == shape {
                 true => found.add(&chain, &own, timed)?,
-                false => edge.add(&chain, &padded(&own, &count, &shape, &layout), timed)?,
+                false => edge.add(&chain, &padded(&own, &count, &shape, &layout)?, timed)?,
             }
         }
     }

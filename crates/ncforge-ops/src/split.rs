@@ -29,11 +29,11 @@ use serde::Serialize;
 use crate::combine::{is_of_tile, lists_of_nemo};
 use crate::copy::{Lasting, copy_of, engine_below, give_up};
 use crate::intact::check_whole;
-use crate::progress::{Progress, check_stop};
-use ncforge::model::{Atomic, DType, DimId, Number};
+use crate::progress::{Parts, Progress, check_stop};
+use ncforge::model::{Atomic, DType, DimId, Number, Schema, VarId};
 use ncforge::{Dataset, Engine, Error, Hyperslab, Result};
 
-use self::describe::{One, describe};
+use self::describe::{Described, One, describe};
 use self::families::Families;
 use self::window::Window;
 
@@ -92,14 +92,23 @@ pub fn split(
         output_bytes: 0,
         seconds: 0.0,
     };
-    for (rank, (i, _)) in kept.iter().enumerate().filter(|(_, k)| **k).enumerate() {
-        let rank = rank as u64;
-        check_stop(progress, "splitting")?;
+    let of_tile = |rank: usize, i: usize| -> Result<(PathBuf, Described)> {
         let at = (i as u64 % nx, i as u64 / nx);
-        let one = One { at, tiles: (nx, ny), rank, total: total as u64, halo: options.halo };
-        let path = name(base, options.scheme, rank, total as u64);
-        let window = Window::new(&source, describe(&source, &families, options.scheme, one, &path)?);
-        let done = copy_of(&window, &path, &options.copy, engine, progress, Lasting::Relaxed, None);
+        let one = One { at, tiles: (nx, ny), rank: rank as u64, total: total as u64, halo: options.halo };
+        let path = name(base, options.scheme, one.rank, one.total);
+        Ok((path.clone(), describe(&source, &families, options.scheme, one, &path)?))
+    };
+    let kept: Vec<usize> = (0..kept.len()).filter(|&i| kept[i]).collect();
+    let sizes: Vec<u64> = (kept.iter().enumerate())
+        .map(|(rank, &i)| Ok(bytes_of(&of_tile(rank, i)?.1.schema)))
+        .collect::<Result<_>>()?;
+    let parts = Parts::of(progress, "copy", &sizes, 1 + u64::from(options.copy.verify));
+    for (rank, &i) in kept.iter().enumerate() {
+        check_stop(progress, "splitting")?;
+        let (path, tile) = of_tile(rank, i)?;
+        let window = Window::new(&source, tile);
+        parts.part(rank, &path.display().to_string());
+        let done = copy_of(&window, &path, &options.copy, engine, &parts, Lasting::Relaxed, None);
         let done = done.inspect_err(|e| {
             // What a copy would go on from: splitting begins anew.
             if matches!(e, Error::Interrupted(_) | Error::Io { .. }) {
@@ -112,8 +121,18 @@ pub fn split(
             report.first = done.output;
         }
     }
+    parts.finish();
     report.seconds = begun.elapsed().as_secs_f64();
     Ok(report)
+}
+
+/// Bytes of the values of a tile.
+fn bytes_of(schema: &Schema) -> u64 {
+    let bytes = |v: VarId| {
+        let element = schema.fixed_size(schema.var(v).dtype).unwrap_or(16) as u64;
+        schema.shape(v).iter().fold(element, |b, &n| b.saturating_mul(n))
+    };
+    schema.var_ids().map(bytes).fold(0, u64::saturating_add)
 }
 
 /// An error if tiles of NEMO would have a dimension that `combine` takes for a list, and concatenates.

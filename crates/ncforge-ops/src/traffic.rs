@@ -17,8 +17,8 @@ mod proposed;
 use std::collections::HashMap;
 use std::ops::Range;
 use std::path::Path;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use bytes::Bytes;
 use ncforge::model::VarId;
@@ -104,8 +104,8 @@ pub struct Requests {
 #[derive(Debug)]
 struct Counted {
     inner: Arc<dyn ReadStore>,
-    /// Bytes that the first request brings.
-    front: u64,
+    /// What requests have brought: the first one, the beginning.
+    brought: Mutex<Vec<Range<u64>>>,
     requests: AtomicU64,
     rounds: AtomicU64,
     bytes: AtomicU64,
@@ -116,7 +116,31 @@ impl Counted {
     fn new(inner: Arc<dyn ReadStore>) -> Self {
         let front = FIRST_REQUEST.min(inner.len());
         let (requests, rounds, bytes) = (AtomicU64::new(1), AtomicU64::new(1), AtomicU64::new(front));
-        Counted { inner, front, requests, rounds, bytes }
+        let brought = Mutex::new(std::iter::once(0..front).collect());
+        Counted { inner, brought, requests, rounds, bytes }
+    }
+
+    /// Counts requests for these ranges. What the first one brought is there.
+    fn count(&self, ranges: &[Range<u64>]) {
+        let mut brought = self.brought.lock().unwrap_or_else(PoisonError::into_inner);
+        let front = brought[0].end;
+        let absent: Vec<Range<u64>> =
+            ranges.iter().filter(|r| r.end > front).map(|r| r.start.max(front)..r.end).collect();
+        self.add(absent.len() as u64, absent.iter().map(|r| r.end.saturating_sub(r.start)).sum());
+        brought.extend(absent);
+    }
+
+    /// What need not be requested: what requests have brought, and what lies behind the end. In the order of the file.
+    fn there(&self) -> Vec<Range<u64>> {
+        let mut there = self.brought.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        there.push(self.inner.len()..u64::MAX);
+        there.sort_by_key(|r| r.start);
+        there.dedup_by(|next, before| {
+            let meets = next.start <= before.end;
+            before.end = if meets { before.end.max(next.end) } else { before.end };
+            meets
+        });
+        there
     }
 
     fn add(&self, requests: u64, bytes: u64) {
@@ -146,9 +170,7 @@ impl ReadStore for Counted {
     }
 
     fn read_at(&self, buf: &mut [u8], offset: u64) -> Result<()> {
-        if offset.saturating_add(buf.len() as u64) > self.front {
-            self.add(1, buf.len() as u64);
-        }
+        self.count(std::slice::from_ref(&span(offset, buf.len() as u64)));
         self.inner.read_at(buf, offset)
     }
 
@@ -157,8 +179,7 @@ impl ReadStore for Counted {
     }
 
     fn read_ranges(&self, ranges: &[Range<u64>]) -> Result<Vec<Bytes>> {
-        let absent = ranges.iter().filter(|r| r.end > self.front);
-        self.add(absent.clone().count() as u64, absent.map(|r| r.end.saturating_sub(r.start)).sum());
+        self.count(ranges);
         self.inner.read_ranges(ranges)
     }
 }
@@ -182,6 +203,7 @@ pub fn requests(path: &Path) -> Result<Requests> {
         let of_file = Stored::of(&*dataset.container().layout(var)?)?;
         stored.insert(var, (of_file, counted.take()));
     }
+    let there = counted.there();
     let mut copy = proposed::of(&dataset, |var| stored.get(&var).map(|(of_file, _)| of_file));
     // What it took to plan the copy.
     counted.take();
@@ -189,13 +211,14 @@ pub fn requests(path: &Path) -> Result<Requests> {
         let ((of_file, index), shape) = (&stored[&var], schema.shape(var));
         let after = copy.as_mut().and_then(|copy| {
             let (shape, stored) = copy.variables.remove(&var)?;
-            Some(After { reads: Reads::of(&stored, &shape, copy.front), chunks: stored.chunk })
+            let there = std::slice::from_ref(&copy.front);
+            Some(After { reads: Reads::of(&stored, &shape, there), chunks: stored.chunk })
         });
         VariableCost {
             name: schema.var_path(var),
             chunks: of_file.chunk.clone(),
             index: *index,
-            reads: Reads::of(of_file, &shape, counted.front),
+            reads: Reads::of(of_file, &shape, &there),
             after,
             shape,
         }
@@ -205,15 +228,15 @@ pub fn requests(path: &Path) -> Result<Requests> {
         file: path.display().to_string(),
         bytes: counted.len(),
         open,
-        open_after: copy.map(|copy| Cost { requests: 1, rounds: 1, bytes: copy.front }),
+        open_after: copy.map(|copy| Cost { requests: 1, rounds: 1, bytes: copy.front.end }),
         others: vars.len() - variables.len(),
         variables,
     })
 }
 
 impl Reads {
-    /// The usual reads of an array of this shape; what lies in a file's first `front` bytes costs nothing.
-    fn of(stored: &Stored, shape: &[u64], front: u64) -> Self {
+    /// The usual reads of an array of this shape; what is `there` costs nothing.
+    fn of(stored: &Stored, shape: &[u64], there: &[Range<u64>]) -> Self {
         let rank = shape.len();
         let cost = |whole: Range<usize>| {
             let count: Vec<u64> =
@@ -221,9 +244,7 @@ impl Reads {
             // In the middle: what lies at the beginning came with the first request.
             let start: Vec<u64> =
                 (0..rank).map(|d| if whole.contains(&d) { 0 } else { shape[d] / 2 }).collect();
-            let mut needed = stored.ranges(shape, &start, &count);
-            needed.retain(|r| r.end > front);
-            cost_of(&needed)
+            cost_of(&stored.ranges(shape, &start, &count), there)
         };
         Reads {
             map: (rank > 2).then(|| cost(rank - 2..rank)),
@@ -332,22 +353,26 @@ fn span(from: u64, len: u64) -> Range<u64> {
     from..from.saturating_add(len)
 }
 
-fn cost_of(ranges: &[Range<u64>]) -> Cost {
+/// What reading these ranges takes, where some bytes are there.
+fn cost_of(ranges: &[Range<u64>], there: &[Range<u64>]) -> Cost {
     let profile = IoProfile::OBJECT;
     let total = ranges.iter().fold(0, |n: u64, r| n.saturating_add(r.end - r.start));
     let joining = Joining::apart(&profile, Engine::global().fetch_memory(), total);
     let mut cost = Cost::default();
-    fetch::join(
-        ranges.len(),
-        |i| ranges[i].clone(),
-        joining,
-        |_| false,
-        |request| {
-            // One range may be larger than a request.
-            cost.requests += request.len().div_ceil(joining.most);
-            cost.bytes += request.len();
-        },
-    );
+    let mut absent = |from: u64, to: u64| {
+        // One range may be larger than a request.
+        cost.requests += to.saturating_sub(from).div_ceil(joining.most);
+        cost.bytes += to.saturating_sub(from);
+    };
+    let request = |request: fetch::Request| {
+        let Range { start: mut at, end } = request.bytes;
+        for r in there.iter().skip(there.partition_point(|r| r.end <= at)).take_while(|r| r.start < end) {
+            absent(at, r.start);
+            at = at.max(r.end);
+        }
+        absent(at, end);
+    };
+    fetch::join(ranges.len(), |i| ranges[i].clone(), joining, |_| false, request);
     cost.rounds = cost.requests.div_ceil(profile.in_flight as u64);
     cost
 }
@@ -372,6 +397,10 @@ mod tests {
         let far = 1 << 30;
         let ranges = [0..10, 20..30, far..far + (40 << 20)];
         // Equal parts of 40 MiB for 32 requests.
-        assert_eq!(cost_of(&ranges), Cost { requests: 33, rounds: 2, bytes: 30 + (40 << 20) });
+        assert_eq!(cost_of(&ranges, &[]), Cost { requests: 33, rounds: 2, bytes: 30 + (40 << 20) });
+        // What is there is not requested, nor what lies behind the end.
+        let there = [0..25, far + (1 << 20)..far + (3 << 20), far + (39 << 20)..u64::MAX];
+        assert_eq!(cost_of(&ranges, &there), Cost { requests: 31, rounds: 1, bytes: 5 + (37 << 20) });
+        assert_eq!(cost_of(&[3..20, 21..24], &there), Cost::default());
     }
 }

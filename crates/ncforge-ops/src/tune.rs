@@ -14,7 +14,7 @@
 //!    with the exact price ([`search`]).
 //! 5. Each access is weighed by its own best price, so that none is sacrificed unasked ([`choose()`]).
 //!
-//! [`keep`] says how large a chunk cache such reads need.
+//! [`keep`] says how large a chunk cache such reads need, [`Stored`] which blocks of stored chunks suit Dask.
 //!
 //! ```
 //! use ncforge_ops::tune::{Access, Axis, Coding, Machine, Request, Role, choose};
@@ -45,6 +45,7 @@ pub mod keep;
 pub mod pattern;
 pub mod search;
 mod slower;
+mod tasks;
 
 pub use crate::rates::{Calibration, Machine, StorageKind};
 pub use axes::{Axis, Role, Roles, axes_along, axes_of};
@@ -54,3 +55,4 @@ pub use cost::{Cost, Grid, touched};
 pub use keep::{CacheAdvice, Row};
 pub use pattern::{Access, Extent, Kind, Pattern};
 pub use slower::Slower;
+pub use tasks::Stored;

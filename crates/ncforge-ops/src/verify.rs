@@ -129,7 +129,7 @@ impl Reading<'_> {
             }
             None => Box::new(0..walk.len()),
         };
-        let mut buffer = Buffer::zeroed(size.map_or(0, |size| largest(&walk) * size));
+        let mut buffer = Buffer::try_zeroed(size.map_or(0, |size| largest(&walk) * size))?;
         for i in boxes {
             check_stop(self.progress, "verifying")?;
             let slab = walk.box_at(i);

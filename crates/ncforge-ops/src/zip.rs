@@ -126,7 +126,7 @@ pub fn zip(
     let output_bytes = with_output(output, replacing(options.overwrite), |file| {
         let zipped = ZippedStore::create(file, &options.zipped, engine.zipped_resources())?;
         zipped.describe(&parts);
-        let mut buffer = Buffer::zeroed(len.min(WINDOW) as usize);
+        let mut buffer = Buffer::try_zeroed(len.min(WINDOW) as usize)?;
         let mut at = 0;
         while at < len {
             go_on(progress, "zipping")?;
@@ -156,7 +156,7 @@ pub fn unzip(
     progress.begin("unzip", len);
     let output_bytes = with_output(output, replacing(overwrite), |file| {
         file.reserve(0, len)?;
-        let mut buffer = Buffer::zeroed(len.min(WINDOW) as usize);
+        let mut buffer = Buffer::try_zeroed(len.min(WINDOW) as usize)?;
         let mut at = 0;
         while at < len {
             go_on(progress, "unzipping")?;

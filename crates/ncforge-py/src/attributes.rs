@@ -1,14 +1,15 @@
-//! Attributes as Python values: text as `str`, one number as a NumPy scalar, several as an array.
+//! Attributes as Python values: text as `str`, one number as a NumPy scalar, several as an array. A `_FillValue` of
+//! characters is `bytes`.
 
 use ncforge::model::{Atomic, Attribute, DType, Schema};
 use ncforge::{Value, Values};
 use numpy::npyffi::PY_ARRAY_API;
-use numpy::{Element, PyArray1, PyArrayDescrMethods};
+use numpy::{Element, PyArrayDescrMethods};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyList, PyString};
 
 use crate::describe;
-use crate::values::{self, to_python_values};
+use crate::values::{self, row, to_python_values, with_type};
 
 /// All attributes of an object, by name in the order of the file; and the names of those that need the file's
 /// types to be understood: for these, type and plain values.
@@ -16,10 +17,10 @@ pub(crate) fn all<'py>(py: Python<'py>, attrs: &[Attribute]) -> PyResult<(Bound<
     let (values, mut odd) = (PyDict::new(py), Vec::new());
     for a in attrs {
         let value = match (&a.values, a.dtype) {
-            (Values::Fixed(bytes), DType::Atomic(Atomic::Char)) => {
-                let end = bytes.iter().rposition(|&b| b != 0).map_or(0, |i| i + 1);
-                text(py, &bytes[..end])?
+            (Values::Fixed(bytes), DType::Atomic(Atomic::Char)) if a.name == "_FillValue" => {
+                PyBytes::new(py, bytes).into_any()
             }
+            (Values::Fixed(bytes), DType::Atomic(Atomic::Char)) => text(py, bytes),
             (Values::Fixed(bytes), DType::Atomic(atomic)) => numbers(py, atomic, bytes)?,
             (Values::Heap(list), DType::String) => strings(py, list)?,
             _ => {
@@ -50,49 +51,30 @@ pub(crate) fn from_python(
     Ok(Attribute { name: name.into(), dtype, values: values::from_python(types, dtype, value)? })
 }
 
-/// Bytes that are no UTF-8 become surrogates, as everywhere in the package.
-fn text<'py>(py: Python<'py>, bytes: &[u8]) -> PyResult<Bound<'py, PyAny>> {
-    match std::str::from_utf8(bytes) {
-        Ok(text) => Ok(PyString::new(py, text).into_any()),
-        Err(_) => PyBytes::new(py, bytes).call_method1("decode", ("utf-8", "surrogateescape")),
-    }
+/// Text to print and to compare, as netCDF4-python gives it: without NULs, and with question marks for bytes that are no
+/// UTF-8. Who wants the bytes asks for the type and the plain values.
+fn text<'py>(py: Python<'py>, bytes: &[u8]) -> Bound<'py, PyAny> {
+    let text = String::from_utf8_lossy(bytes);
+    if text.contains('\0') { PyString::new(py, &text.replace('\0', "")) } else { PyString::new(py, &text) }
+        .into_any()
 }
 
 fn strings<'py>(py: Python<'py>, list: &[Value]) -> PyResult<Bound<'py, PyAny>> {
     let one = |v: &Value| match v {
         Value::String(Some(bytes)) => text(py, bytes),
-        _ => Ok(PyString::new(py, "").into_any()),
+        _ => PyString::new(py, "").into_any(),
     };
     match list {
-        [single] => one(single),
-        _ => Ok(PyList::new(py, list.iter().map(one).collect::<PyResult<Vec<_>>>()?)?.into_any()),
+        [single] => Ok(one(single)),
+        _ => Ok(PyList::new(py, list.iter().map(one))?.into_any()),
     }
 }
 
 fn numbers<'py>(py: Python<'py>, atomic: Atomic, bytes: &[u8]) -> PyResult<Bound<'py, PyAny>> {
-    macro_rules! of {
-        ($t:ty) => {
-            match bytes.as_chunks().0 {
-                [one] => scalar(py, <$t>::from_ne_bytes(*one)),
-                many => {
-                    let many: Vec<$t> = many.iter().map(|b| <$t>::from_ne_bytes(*b)).collect();
-                    Ok(PyArray1::from_vec(py, many).into_any())
-                }
-            }
-        };
-    }
-    match atomic {
-        Atomic::Byte => of!(i8),
-        Atomic::Char | Atomic::UByte => of!(u8),
-        Atomic::Short => of!(i16),
-        Atomic::UShort => of!(u16),
-        Atomic::Int => of!(i32),
-        Atomic::UInt => of!(u32),
-        Atomic::Int64 => of!(i64),
-        Atomic::UInt64 => of!(u64),
-        Atomic::Float => of!(f32),
-        Atomic::Double => of!(f64),
-    }
+    with_type!(atomic, T => match bytes.as_chunks().0 {
+        [one] => scalar(py, T::from_ne_bytes(*one)),
+        _ => Ok(row(py, atomic, bytes)),
+    })
 }
 
 /// A NumPy scalar. Made as such, it takes a third of the time that an array and its only element take.

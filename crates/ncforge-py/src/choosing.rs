@@ -4,7 +4,8 @@ use ncforge::model::{Atomic, Attribute, DimId, Dimension, Schema, Variable};
 use ncforge::{NewFilter, Result};
 use ncforge_ops::choosing::Cut;
 use ncforge_ops::copy::CopyOptions;
-use ncforge_ops::tune::axes_along;
+use ncforge_ops::tune::{Stored, axes_along};
+use pyo3::prelude::*;
 
 use crate::define::{StorageRequest, TypeName};
 use crate::request::Asked;
@@ -12,6 +13,21 @@ use crate::values::checked;
 
 /// How values will be read, and from where: a dictionary of options.
 pub(crate) type ChoosingRequest = Asked<ncforge_ops::choosing::ChoosingRequest>;
+
+/// The lengths of blocks for Dask of an array with such chunks: of about `want` bytes, or (`None`) the usual ones, of `most` bytes
+/// at most.
+#[pyfunction]
+pub(crate) fn blocks(
+    chunk: Vec<u64>,
+    lens: Vec<u64>,
+    element: u64,
+    filtered: bool,
+    want: Option<u64>,
+    most: u64,
+) -> Vec<u64> {
+    let stored = Stored { chunk: &chunk, lens: &lens, element, filtered };
+    want.map_or_else(|| stored.blocks(most), |bytes| stored.joined(bytes))
+}
 
 /// A variable that is about to be defined, and what is known of its dimensions.
 pub(crate) struct Planned<'a> {
@@ -32,7 +48,7 @@ impl Planned<'_> {
         file: &str,
         request: &ChoosingRequest,
     ) -> Result<Option<Vec<u64>>> {
-        let mut choosing = request.0.choosing(false);
+        let mut choosing = request.0.for_new().choosing(false);
         choosing.check(schema, file)?;
         for (name, len) in self.lengths {
             match choosing.expect.iter_mut().find(|(known, _)| *known == name) {

@@ -39,6 +39,13 @@ pub(crate) fn dims(schema: &Schema) -> Vec<(String, usize, bool)> {
     schema.dims.iter().map(|d| (d.name.clone(), d.group.0, d.unlimited)).collect()
 }
 
+/// The same of one dimension.
+pub(crate) fn dim(schema: &Schema, dim: usize) -> Result<(String, usize, bool)> {
+    checked(&schema.dims, dim, "dimension")?;
+    let d = &schema.dims[dim];
+    Ok((d.name.clone(), d.group.0, d.unlimited))
+}
+
 /// Current length of a dimension.
 pub(crate) fn dim_len(schema: &Schema, dim: usize) -> Result<u64> {
     checked(&schema.dims, dim, "dimension")?;
@@ -98,6 +105,17 @@ pub(crate) struct VarFacts(String, usize, DType, Vec<usize>);
 impl VarFacts {
     pub(crate) fn of(var: &Variable) -> Self {
         VarFacts(var.name.clone(), var.group.0, var.dtype, var.dims.iter().map(|d| d.0).collect())
+    }
+}
+
+/// A variable's name; its position, type and dimensions.
+type Found<'py> = (String, (usize, Bound<'py, PyAny>, Vec<usize>));
+
+impl VarFacts {
+    /// Its name; position, type and dimensions.
+    pub(crate) fn found(self, py: Python<'_>, at: usize) -> PyResult<Found<'_>> {
+        let VarFacts(name, _, of, dims) = self;
+        Ok((name, (at, dtype(py, of)?, dims)))
     }
 }
 

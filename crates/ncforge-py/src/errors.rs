@@ -60,8 +60,10 @@ pub(crate) fn to_python(py: Python<'_>, error: &Error) -> PyErr {
         Error::TooLate { what: Late::Fill, .. } => ("FixedAttributeError", None, None),
         Error::Exists(_) | Error::Appeared { .. } => ("ExistsError", None, None),
         Error::Changed { path } => ("ChangedError", None, Some(path.as_str())),
-        Error::Locked { path, .. } => ("LockedError", None, Some(path.as_str())),
+        Error::Locked { path, .. } | Error::Inherited { path } => ("LockedError", None, Some(path.as_str())),
+        Error::Lost { path, .. } => ("IoError", None, Some(path.as_str())),
         Error::Budget { .. } => ("BudgetError", None, None),
+        Error::Memory { .. } => ("OutOfMemoryError", None, None),
         Error::Interrupted(_) => ("InterruptedCopyError", None, None),
         Error::Verify(_) => ("VerifyError", None, None),
         _ => ("InvalidError", None, None),
@@ -89,7 +91,9 @@ fn hint(error: &Error) -> Option<Cow<'static, str>> {
         Error::Locked { .. } => {
             Some("close it there first; locking=False takes no lock, where you know that nobody else writes")
         }
+        Error::Inherited { .. } => Some("open it here once it is closed there"),
         Error::Changed { .. } => Some("open it again"),
+        Error::Memory { .. } => Some("select less at a time"),
         Error::Budget { .. } => Some("give a larger memory=, or smaller chunks"),
         Error::TilesUnless { unless: TileOption::AllowMissing, .. } => {
             Some("give all tiles; allow_missing=True fills the places of those that are not there")

@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use ncforge::Hyperslab;
 use ncforge::model::{DimId, Fill, GroupId, VarId};
+use ncforge::{CreateOptions, Hyperslab};
 use numpy::{PyArray1, PyReadonlyArray1, PyReadwriteArray1};
 use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedBytes;
@@ -14,6 +14,7 @@ use pyo3::types::{PyBytes, PyDict, PyList};
 use crate::arguments::{self, LockingArgument, format_name, format_of};
 use crate::attributes;
 use crate::choosing::{ChoosingRequest, Planned};
+use crate::contents::Contents;
 use crate::define::{self, StorageRequest, TypeName, UserTypeRequest, owner};
 use crate::describe;
 use crate::errors::{inside, outside};
@@ -23,7 +24,7 @@ use crate::remote::remote_options;
 use crate::state::{Shared, State};
 use crate::store::{BytesStore, ObjectStore, RangesStore};
 use crate::unpacking::{self, Rules, UnpackedArrays};
-use crate::values::{checked, from_python, to_python_values, types_only, variable};
+use crate::values::{checked, from_python, row_type, to_objects, types_only, variable};
 
 type Dims = Vec<u64>;
 
@@ -105,15 +106,21 @@ impl File {
 
     /// Opens a file for updates in place.
     #[staticmethod]
-    #[pyo3(signature = (path, locking=None))]
-    fn update(py: Python<'_>, path: PathBuf, locking: Option<LockingArgument>) -> PyResult<Self> {
-        outside(py, || State::update(path, LockingArgument::locking(locking)?.unwrap_or_default()))
+    #[pyo3(signature = (path, locking=None, durable=false))]
+    fn update(
+        py: Python<'_>,
+        path: PathBuf,
+        locking: Option<LockingArgument>,
+        durable: bool,
+    ) -> PyResult<Self> {
+        outside(py, || State::update(path, LockingArgument::locking(locking)?.unwrap_or_default(), durable))
             .map(File::of)
     }
 
     /// Begins a new file; it gets its name when it is synced or closed.
     #[staticmethod]
-    #[pyo3(signature = (path, format, overwrite, memory=None, alignment=None, locking=None))]
+    #[pyo3(signature = (path, format, overwrite, memory=None, alignment=None, locking=None, durable=false))]
+    #[allow(clippy::too_many_arguments, reason = "as Python calls it")]
     fn create(
         py: Python<'_>,
         path: PathBuf,
@@ -122,10 +129,13 @@ impl File {
         memory: Option<u64>,
         alignment: Option<(u64, u64)>,
         locking: Option<LockingArgument>,
+        durable: bool,
     ) -> PyResult<Self> {
         let (format, alignment) = (format_of(format), alignment.map(arguments::alignment));
         let locking = LockingArgument::locking(locking).map(Option::unwrap_or_default);
-        outside(py, || State::create(path, format?, overwrite, memory, alignment, locking?)).map(File::of)
+        let options =
+            |locking| CreateOptions { overwrite, alignment, locking, durable, ..CreateOptions::default() };
+        outside(py, || State::create(path, format?, memory, options(locking?))).map(File::of)
     }
 
     /// Begins a new file in memory; `close` gives its bytes.
@@ -169,7 +179,7 @@ impl File {
         self.look(py, |s| s.find_skipped(path).map_or(Ok(()), |skipped| Err(skipped.error(&file))))
     }
 
-    /// Makes everything so far durable.
+    /// Brings everything so far into the file.
     fn sync(&self, py: Python<'_>) -> PyResult<()> {
         outside(py, || self.state.sync())
     }
@@ -186,6 +196,11 @@ impl File {
             self.state.abandon();
             Ok(())
         })
+    }
+
+    /// Its objects, by group and name.
+    fn contents(&self) -> Contents {
+        Contents(Arc::clone(&self.state))
     }
 
     /// The format, in netCDF4-python's words.
@@ -231,12 +246,6 @@ impl File {
         describe::storage(py, format, &var)
     }
 
-    /// Names of the attributes of a variable, or of a group.
-    #[pyo3(signature = (group, var=None))]
-    fn attr_names(&self, py: Python<'_>, group: usize, var: Option<usize>) -> PyResult<Vec<String>> {
-        self.look(py, |s| Ok(owner(group, var).attributes(s)?.iter().map(|a| a.name.clone()).collect()))
-    }
-
     /// Type and values of an attribute; `None` if there is no such attribute.
     fn attr<'py>(
         &self,
@@ -245,21 +254,25 @@ impl File {
         var: Option<usize>,
         name: &str,
     ) -> PyResult<Option<attributes::Typed<'py>>> {
-        let found =
-            self.look(py, |s| Ok(owner(group, var).attributes(s)?.iter().find(|a| a.name == name).cloned()))?;
+        let found = outside(py, || self.state.named(|s, names| owner(group, var).named(s, names, name)))?;
         found.map(|a| attributes::typed(py, &a)).transpose()
     }
 
-    /// All attributes of a variable, or of a group: a dictionary, and the names in it whose values are still
-    /// what `attr` gives.
-    #[pyo3(signature = (group, var=None))]
+    /// All attributes of a variable, or of a group, or the one of this name: a dictionary, and the names in it whose values are
+    /// still what `attr` gives.
+    #[pyo3(signature = (group, var=None, name=None))]
     fn attrs<'py>(
         &self,
         py: Python<'py>,
         group: usize,
         var: Option<usize>,
+        name: Option<&str>,
     ) -> PyResult<(Bound<'py, PyDict>, Vec<String>)> {
         let owner = owner(group, var);
+        if let Some(name) = name {
+            let one = outside(py, || self.state.named(|s, names| owner.named(s, names, name)))?;
+            return attributes::all(py, one.as_slice());
+        }
         match self.state.reading() {
             Some(dataset) => attributes::all(py, inside(py, || owner.attributes(dataset.schema()))?),
             None => attributes::all(py, &self.look(py, |s| owner.attributes(s).cloned())?),
@@ -385,7 +398,7 @@ impl File {
         unpacking::to_arrays(py, unpacked)
     }
 
-    /// Reads strings, ragged rows and compounds of them, as a list.
+    /// Reads strings and ragged rows of numbers as an array of objects; other rows, and compounds of them, as a list.
     fn read_heap<'py>(
         &self,
         py: Python<'py>,
@@ -395,7 +408,7 @@ impl File {
         stride: Dims,
     ) -> PyResult<Bound<'py, PyAny>> {
         let values = outside(py, || self.state.read_values(VarId(var), &Hyperslab { start, count, stride }))?;
-        to_python_values(py, &values)
+        to_objects(py, self.look(py, |s| row_type(s, var))?, &values)
     }
 
     /// Reads picked positions of a variable of fixed size into the bytes of an array.
@@ -410,7 +423,7 @@ impl File {
         outside(py, || self.state.read_picks_bytes(VarId(var), &picks?, out))
     }
 
-    /// Reads picked strings, ragged rows and compounds of them, as a list.
+    /// Reads picked values as `read_heap` does.
     fn read_picks_heap<'py>(
         &self,
         py: Python<'py>,
@@ -419,7 +432,7 @@ impl File {
     ) -> PyResult<Bound<'py, PyAny>> {
         let picks = picks::of(&axes)?;
         let values = outside(py, || self.state.read_picks(VarId(var), &picks?))?;
-        to_python_values(py, &values)
+        to_objects(py, self.look(py, |s| row_type(s, var))?, &values)
     }
 
     /// Where the stored chunks of a variable lie: grid coordinates, byte offset, stored bytes, and the mask of

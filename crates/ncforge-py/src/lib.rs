@@ -13,6 +13,7 @@ mod bench;
 mod choosing;
 mod combine;
 mod command;
+mod contents;
 mod define;
 mod describe;
 mod doctor;
@@ -39,6 +40,7 @@ use pyo3::prelude::*;
 fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("__version__", env!("CARGO_PKG_VERSION"))?;
     module.add_class::<file::File>()?;
+    module.add_class::<contents::Contents>()?;
     module.add_function(wrap_pyfunction!(whole::make_file, module)?)?;
     module.add_function(wrap_pyfunction!(whole::write_whole, module)?)?;
     module.add_function(wrap_pyfunction!(engine::engine_stats, module)?)?;
@@ -73,6 +75,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(bench::bench_access, module)?)?;
     module.add_function(wrap_pyfunction!(bench::bench_chunks, module)?)?;
     module.add_function(wrap_pyfunction!(unpacking::unpack, module)?)?;
+    module.add_function(wrap_pyfunction!(choosing::blocks, module)?)?;
     module.add_function(wrap_pyfunction!(errors::nearest, module)?)?;
     module.add_function(wrap_pyfunction!(command::main, module)?)?;
     Ok(())

@@ -2,14 +2,14 @@
 //! together before the next data.
 
 use std::path::PathBuf;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, TryLockError};
 
 use ncforge::codec::unpack::Unpacking;
-use ncforge::model::{Format, VarId};
-use ncforge::store::{Locking, MemoryStore, ReadStore, RemoteOptions};
+use ncforge::model::{Format, Members, Names, VarId};
+use ncforge::store::{Locking, MemoryStore, Process, ReadStore, RemoteOptions};
 use ncforge::{
     Alignment, CreateOptions, Dataset, DatasetMut, Definer, Engine, EngineOptions, Error, Hyperslab,
-    OpenOptions, Picks, Result, Schema, Values,
+    OpenOptions, Picks, Result, Schema, UpdateOptions, Values,
 };
 use ncforge_ops::choosing::for_new_variable;
 
@@ -31,6 +31,16 @@ pub(crate) struct State {
     path: PathBuf,
     /// Where a new file is made that has no path.
     memory: Option<Arc<MemoryStore>>,
+    /// The process that opened it.
+    process: Process,
+    /// The objects of each group, of a file that is read.
+    members: OnceLock<Members>,
+}
+
+impl Drop for State {
+    fn drop(&mut self) {
+        self.forget();
+    }
 }
 
 impl State {
@@ -48,7 +58,7 @@ impl State {
 
     /// A dataset that is open for reading.
     pub(crate) fn over(dataset: Dataset, path: PathBuf) -> Self {
-        State { mode: Mutex::new(Mode::Read(dataset)), path, memory: None }
+        State::of(Mode::Read(dataset), path, None)
     }
 
     pub(crate) fn read_store(store: Arc<dyn ReadStore>) -> Result<Self> {
@@ -58,11 +68,15 @@ impl State {
 
     fn defining(definer: Definer, path: PathBuf, memory: Option<Arc<MemoryStore>>) -> Self {
         let definer = definer.with_chunks_by(for_new_variable);
-        State { mode: Mutex::new(Mode::Write(Box::new(definer))), path, memory }
+        State::of(Mode::Write(Box::new(definer)), path, memory)
     }
 
-    pub(crate) fn update(path: PathBuf, locking: Locking) -> Result<Self> {
-        let open = DatasetMut::open_locked(&path, &Engine::global(), locking)?;
+    fn of(mode: Mode, path: PathBuf, memory: Option<Arc<MemoryStore>>) -> Self {
+        State { mode: Mutex::new(mode), path, memory, process: Process::this(), members: OnceLock::new() }
+    }
+
+    pub(crate) fn update(path: PathBuf, locking: Locking, durable: bool) -> Result<Self> {
+        let open = DatasetMut::open_options(&path, UpdateOptions { engine: None, locking, durable })?;
         Ok(Self::defining(open.define(), path, None))
     }
 
@@ -70,14 +84,11 @@ impl State {
     pub(crate) fn create(
         path: PathBuf,
         format: Format,
-        overwrite: bool,
         memory: Option<u64>,
-        alignment: Option<Alignment>,
-        locking: Locking,
+        options: CreateOptions,
     ) -> Result<Self> {
         let own = |memory| Engine::new(EngineOptions { memory: Some(memory), ..EngineOptions::default() });
-        let engine = memory.map(own).transpose()?;
-        let create = CreateOptions { overwrite, engine, alignment, locking, ..CreateOptions::default() };
+        let create = CreateOptions { engine: memory.map(own).transpose()?, ..options };
         // What is wrong with the name is said now, not when the first values are written.
         Ok(Self::defining(DatasetMut::begin(&path, format, create)?, path, None))
     }
@@ -90,9 +101,17 @@ impl State {
         Self::defining(DatasetMut::begin_in(store.clone(), format, create), path, Some(store))
     }
 
-    fn lock(&self) -> MutexGuard<'_, Mode> {
-        // A panic while writing leaves the file as it was; what follows is an error of its own.
-        self.mode.lock().unwrap_or_else(PoisonError::into_inner)
+    /// An error in a forked child if a thread of the parent held the lock: nobody will ever unlock it there.
+    fn lock(&self) -> Result<MutexGuard<'_, Mode>> {
+        if self.process.is_here() {
+            // A panic while writing leaves the file as it was; what follows is an error of its own.
+            return Ok(self.mode.lock().unwrap_or_else(PoisonError::into_inner));
+        }
+        match self.mode.try_lock() {
+            Ok(mode) => Ok(mode),
+            Err(TryLockError::Poisoned(mode)) => Ok(mode.into_inner()),
+            Err(TryLockError::WouldBlock) => Err(Error::Inherited { path: self.path.display().to_string() }),
+        }
     }
 
     pub(crate) fn path(&self) -> &PathBuf {
@@ -100,7 +119,7 @@ impl State {
     }
 
     pub(crate) fn is_open(&self) -> bool {
-        !matches!(*self.lock(), Mode::Closed)
+        !self.lock().is_ok_and(|mode| matches!(*mode, Mode::Closed))
     }
 
     /// The dataset if the file is open for reading, and asking does not mean to wait: a writer may hold the lock
@@ -114,16 +133,41 @@ impl State {
 
     /// The description as it is now, definitions included that the file does not have yet.
     pub(crate) fn schema<T>(&self, part: impl FnOnce(&Schema) -> Result<T>) -> Result<T> {
-        match &*self.lock() {
+        match &*self.lock()? {
             Mode::Read(dataset) => part(dataset.schema()),
             Mode::Write(definer) => part(definer.schema()),
             Mode::Closed => Err(Error::Closed),
         }
     }
 
+    /// The description and the objects of its groups.
+    pub(crate) fn members<T>(&self, part: impl FnOnce(&Schema, &Members) -> Result<T>) -> Result<T> {
+        let dataset = match &mut *self.lock()? {
+            Mode::Read(dataset) => dataset.clone(),
+            Mode::Write(definer) => {
+                let (schema, names) = definer.named();
+                return part(schema, names.members());
+            }
+            Mode::Closed => return Err(Error::Closed),
+        };
+        part(dataset.schema(), self.members.get_or_init(|| Members::of(dataset.schema())))
+    }
+
+    /// The description and its names.
+    pub(crate) fn named<T>(&self, part: impl FnOnce(&Schema, &Names) -> Result<T>) -> Result<T> {
+        match &mut *self.lock()? {
+            Mode::Read(dataset) => part(dataset.schema(), &Names::of(dataset.schema())),
+            Mode::Write(definer) => {
+                let (schema, names) = definer.named();
+                part(schema, names)
+            }
+            Mode::Closed => Err(Error::Closed),
+        }
+    }
+
     /// What only a file that is open for writing can do.
     pub(crate) fn define<T>(&self, change: impl FnOnce(&mut Definer) -> Result<T>) -> Result<T> {
-        match &mut *self.lock() {
+        match &mut *self.lock()? {
             Mode::Write(definer) => change(definer),
             Mode::Read(_) => Err(Error::ReadOnly { path: self.path.display().to_string() }),
             Mode::Closed => Err(Error::Closed),
@@ -141,7 +185,7 @@ impl State {
         reading: impl FnOnce(&Dataset) -> Result<T>,
         writing: impl FnOnce(&mut DatasetMut) -> Result<T>,
     ) -> Result<T> {
-        let dataset = match &mut *self.lock() {
+        let dataset = match &mut *self.lock()? {
             Mode::Read(dataset) => dataset.clone(),
             Mode::Write(definer) => return writing(definer.dataset()?),
             Mode::Closed => return Err(Error::Closed),
@@ -187,7 +231,7 @@ impl State {
         &self,
         part: impl FnOnce(&dyn ncforge::raw::Container) -> Result<T>,
     ) -> Result<T> {
-        let dataset = match &mut *self.lock() {
+        let dataset = match &mut *self.lock()? {
             Mode::Read(dataset) => dataset.clone(),
             Mode::Write(definer) => {
                 let open = definer.dataset()?;
@@ -214,29 +258,54 @@ impl State {
         self.write_with(|d| d.write_bytes(var, slab, bytes))
     }
 
-    /// Makes everything so far durable.
+    /// Brings everything so far into the file.
     pub(crate) fn sync(&self) -> Result<()> {
-        match &mut *self.lock() {
-            Mode::Write(definer) => definer.dataset()?.sync(),
+        match &mut *self.lock()? {
+            Mode::Write(definer) => definer.sync(),
             Mode::Read(_) => Ok(()),
             Mode::Closed => Err(Error::Closed),
         }
     }
 
-    /// Completes the file and closes it; a new one in memory gives its bytes. Closing a closed file does nothing.
+    /// Completes the file and closes it; a new one in memory gives its bytes. Closing a closed file does nothing. After an error
+    /// it is still open: what could not be written is not forgotten.
     pub(crate) fn close(&self) -> Result<Option<Vec<u8>>> {
-        match std::mem::replace(&mut *self.lock(), Mode::Closed) {
-            Mode::Write(definer) => {
-                definer.close()?;
-                Ok(self.memory.as_ref().map(|store| store.to_vec()))
-            }
-            Mode::Read(_) | Mode::Closed => Ok(None),
+        if self.forget() {
+            return Ok(None);
         }
+        let mut mode = self.lock()?;
+        let bytes = match &mut *mode {
+            Mode::Write(definer) => {
+                definer.finish()?;
+                self.memory.as_ref().map(|store| store.to_vec())
+            }
+            Mode::Read(_) | Mode::Closed => None,
+        };
+        *mode = Mode::Closed;
+        Ok(bytes)
     }
 
     /// Closes the file without completing it: a new one leaves nothing behind.
     pub(crate) fn abandon(&self) {
-        drop(std::mem::replace(&mut *self.lock(), Mode::Closed));
+        if !self.forget()
+            && let Ok(mut mode) = self.lock()
+        {
+            *mode = Mode::Closed;
+        }
+    }
+
+    /// Lets go of a file that is written by a process that this one was forked from, and touches nothing of it: locks inside may be
+    /// held by threads that are not here. Whether it was one.
+    fn forget(&self) -> bool {
+        if self.process.is_here() {
+            return false;
+        }
+        let Ok(mut mode) = self.lock() else { return true };
+        let is_inherited = matches!(&*mode, Mode::Write(definer) if definer.is_inherited());
+        if is_inherited {
+            std::mem::forget(std::mem::replace(&mut *mode, Mode::Closed));
+        }
+        is_inherited
     }
 }
 

@@ -17,6 +17,7 @@ use std::sync::{Arc, Weak};
 pub(crate) use arena::Arena;
 pub(crate) use recycle::Recycler;
 
+use crate::error::{Error, Result};
 use memory::Memory;
 use recycle::RECYCLE_FROM;
 
@@ -38,6 +39,30 @@ pub struct Buffer {
     owner: Owner,
 }
 
+/// `len` times `value`, for lengths that a file decides.
+///
+/// # Errors
+/// [`Error::Memory`] if the system does not give so much.
+pub(crate) fn filled<T: Clone>(value: T, len: usize) -> Result<Vec<T>> {
+    let mut all = reserved(len)?;
+    all.resize(len, value);
+    Ok(all)
+}
+
+/// No values, with space for `len`.
+///
+/// # Errors
+/// As [`filled`].
+pub(crate) fn reserved<T>(len: usize) -> Result<Vec<T>> {
+    let mut none = Vec::new();
+    none.try_reserve_exact(len).map_err(|_| refused(len.saturating_mul(size_of::<T>())))?;
+    Ok(none)
+}
+
+fn refused(len: usize) -> Error {
+    Error::Memory { bytes: len as u64 }
+}
+
 /// The owner of a buffer's memory, to which it is returned.
 enum Owner {
     /// The system.
@@ -57,6 +82,14 @@ impl Buffer {
     /// `len` zero bytes. Large buffers are advised to use huge pages; no page is touched here.
     pub fn zeroed(len: usize) -> Self {
         Self::of(Memory::zeroed(len), len)
+    }
+
+    /// The same, for lengths that a file decides.
+    ///
+    /// # Errors
+    /// [`Error::Memory`] if the system does not give so much.
+    pub fn try_zeroed(len: usize) -> Result<Self> {
+        Memory::try_zeroed(len).map(|memory| Self::of(memory, len)).ok_or_else(|| refused(len))
     }
 
     /// All of the memory.
@@ -132,9 +165,9 @@ impl fmt::Debug for Buffer {
 impl Recycler {
     /// A buffer of `len` bytes **with arbitrary contents**, possibly those of an earlier result: for
     /// callers that overwrite every byte, or drop the buffer on an error. It is returned when it is dropped.
-    pub(crate) fn buffer(self: &Arc<Self>, len: usize) -> Buffer {
+    pub(crate) fn buffer(self: &Arc<Self>, len: usize) -> Result<Buffer> {
         let found = if len >= RECYCLE_FROM { self.take(len) } else { None };
-        let memory = found.unwrap_or_else(|| Memory::zeroed(len));
+        let memory = found.or_else(|| Memory::try_zeroed(len)).ok_or_else(|| refused(len))?;
         let ptr = memory.ptr();
         let buffer = Buffer { ptr, len, owner: Owner::Recycler(memory, Arc::downgrade(self)) };
         // So that tests, which compare results with models, detect bytes that were not written.
@@ -144,7 +177,7 @@ impl Recycler {
             buffer.fill(0xA5);
             buffer
         };
-        buffer
+        Ok(buffer)
     }
 }
 
@@ -168,6 +201,16 @@ mod tests {
             let b = Buffer::zeroed(HUGE_FROM + extra);
             assert!(!cfg!(target_os = "linux") || (b.as_ptr() as usize).is_multiple_of(2 << 20));
         }
+    }
+
+    #[test]
+    fn more_than_there_is_is_an_error() {
+        for len in [1 << 46, isize::MAX as usize, usize::MAX] {
+            assert!(matches!(Buffer::try_zeroed(len), Err(Error::Memory { bytes }) if bytes == len as u64));
+            assert!(matches!(filled(0u64, len), Err(Error::Memory { .. })));
+            assert!(Recycler::new(1 << 20).buffer(len).is_err());
+        }
+        assert_eq!(Buffer::try_zeroed(5).unwrap()[..], filled(0u8, 5).unwrap()[..]);
     }
 
     #[test]

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use crate::error::{Error, Result};
 use crate::layout::{ChunkRecord, VarLayout};
-use crate::model::{Attribute, DimId, Schema, Value, VarId};
+use crate::model::{Attribute, Changes, DimId, Schema, Value, VarId};
 use crate::select::Hyperslab;
 use crate::store::{ReadStore, WriteStore};
 
@@ -32,13 +32,6 @@ pub trait Container: Send + Sync + Debug {
     fn missing_bytes(&self) -> u64 {
         0
     }
-    /// The state that the file has now, if another program has written to it since it was opened.
-    ///
-    /// # Errors
-    /// It cannot be read.
-    fn present(&self) -> Result<Option<Arc<dyn Container>>> {
-        Ok(None)
-    }
     /// Bytes of metadata (header, indexes), if the container can distinguish them from data.
     fn metadata_bytes(&self) -> Option<u64> {
         None
@@ -60,6 +53,12 @@ pub trait ContainerMut: Container {
     /// Changes the schema: new dimensions, variables, groups, types at the ends of their
     /// arenas; any change of attributes; renamed dimensions and variables. Data are moved if necessary.
     fn redefine(&mut self, schema: Schema) -> Result<()>;
+    /// The same for a schema that continues the present one, and differs from it only in these parts, each of which the format can
+    /// hold ([`crate::check_new`]).
+    fn redefine_parts(&mut self, schema: &Schema, changes: &Changes) -> Result<()> {
+        let _ = changes;
+        self.redefine(schema.clone())
+    }
     /// Sets the current length of an unlimited dimension (it never shrinks).
     fn grow(&mut self, dim: DimId, len: u64) -> Result<()>;
     /// Stores one encoded chunk of a chunked variable. Replacing a chunk never overwrites the old bytes before
@@ -128,6 +127,10 @@ pub trait ContainerMut: Container {
     /// Makes everything durable: data first, then the metadata that refer to them. After a crash the file is in the state of
     /// the last sync, or of this one.
     fn sync(&mut self) -> Result<()>;
+    /// The same for the last time: the file is closed then.
+    fn complete(&mut self) -> Result<()> {
+        self.sync()
+    }
     /// The read-only view.
     fn as_container(&self) -> &dyn Container;
 }

@@ -3,11 +3,11 @@
 //! [`Dataset`] reads; it is cheap to clone, and any number of threads may use it at once. [`DatasetMut`]
 //! creates a file, or updates one in place.
 //!
-//! A [`Dataset`] has the description, and the number of records, that the file had when it was opened. It shows values
-//! that are overwritten meanwhile, but is not bound to: chunks that were decoded and what was read ahead of a loop are kept
-//! as they were. Small reads in a row of what is stored without filters show what this process has sent to the
-//! file at once, and what other processes have at most 10 milliseconds later. Chunks that another program has stored anew
-//! are those of its last sync. To see all of it, open the file again.
+//! A [`Dataset`] has the description, and the number of records, that the file had when it was opened. Its values are those
+//! of the newest state that somebody has synced; a read never gives older ones than a read before it. A zipped file alone stays in
+//! the state of its opening, as a whole. What this process writes is seen at once, also in the same tick of the clock; single
+//! values of what is stored without filters show what other processes have written at most 10 milliseconds later. A variable that is no longer there as it was is
+//! an [`Error::Changed`](crate::Error::Changed).
 //!
 //! ```
 //! use ncforge::{CreateOptions, Dataset, DatasetMut, Hyperslab};
@@ -33,6 +33,7 @@
 mod convert;
 mod define;
 mod detect;
+mod follow;
 mod formats;
 mod identity;
 mod mutable;
@@ -49,11 +50,13 @@ use crate::buffer::Buffer;
 use crate::codec::unpack::Unpacking;
 use crate::container::Container;
 use crate::engine::Engine;
-use crate::error::{Error, Result};
-use crate::model::{Definition, Format, Schema, Values, VarId};
+use crate::error::Result;
+use crate::model::{Definition, Format, Names, Schema, Values, VarId};
 use crate::select::{Hyperslab, Picks};
 use crate::store::lock::Kind;
 use crate::store::{FileStore, Locking, ReadStore, RemoteOptions, remote};
+
+use follow::Follower;
 
 pub use crate::netcdf4::Alignment;
 pub use convert::{Converted, Imap, convert_numbers};
@@ -62,7 +65,7 @@ pub use define::{
 };
 pub use identity::FileId;
 pub use mutable::DatasetMut;
-pub use options::CreateOptions;
+pub use options::{CreateOptions, UpdateOptions};
 pub use typed::Element;
 
 /// A dataset that is open for reading. Clones share it.
@@ -77,6 +80,8 @@ struct Inner {
     engine: Engine,
     path: PathBuf,
     id: Option<FileId>,
+    /// Of a file whose states are followed.
+    follower: Option<Follower>,
     /// Whether anything was read.
     was_read: AtomicBool,
 }
@@ -97,13 +102,13 @@ struct Inner {
 /// ```
 pub fn check_new(schema: &Schema, format: Format, new: Definition) -> Result<()> {
     new.check_name(schema)?;
-    formats::check_changed(schema, format, new)
+    check_changed(schema, format, new)
 }
 
 /// The same of what was there before under its name, such as an attribute that got other values: the name may be one that
 /// netCDF lets nobody choose.
 pub fn check_changed(schema: &Schema, format: Format, changed: Definition) -> Result<()> {
-    formats::check_changed(schema, format, changed)
+    formats::check_changed(schema, &Names::of(schema), format, changed)
 }
 
 /// How a file is opened.
@@ -121,20 +126,6 @@ pub struct OpenOptions {
     /// How a URL is accessed; the process' options ([`RemoteOptions::of_process`]) when `None`. A URL is neither mapped nor
     /// locked.
     pub remote: Option<RemoteOptions>,
-}
-
-/// Another program may sync again while what it wrote before is read: so often the next state is read.
-const ATTEMPTS: usize = 8;
-
-/// The variable of a later state of a file that a variable is: of the same name, type and rank, and not shorter.
-fn same_variable(old: &Schema, var: VarId, new: &Schema) -> Option<VarId> {
-    let now = new.find_var(&old.var_path(var))?;
-    let (old_shape, new_shape) = (old.shape(var), new.shape(now));
-    let same = old.var(var).dtype == new.var(now).dtype
-        && old.types == new.types
-        && old_shape.len() == new_shape.len()
-        && old_shape.iter().zip(&new_shape).all(|(old, new)| old <= new);
-    same.then_some(now)
 }
 
 impl Drop for Inner {
@@ -161,12 +152,12 @@ impl Dataset {
     pub fn open_options(path: impl AsRef<Path>, options: &OpenOptions) -> Result<Self> {
         let path = path.as_ref();
         let engine = options.engine.clone().unwrap_or_else(Engine::global);
-        let (container, id) = match remote::url_of(path) {
+        let (container, id, follower) = match remote::url_of(path) {
             Some(url) => {
                 let store =
                     remote::open(url, &options.remote.clone().unwrap_or_else(RemoteOptions::of_process))?;
                 let id = FileId::of_object(path, &*store);
-                (formats::open(store, &engine)?, id)
+                (formats::open(store, &engine)?, id, None)
             }
             None => FileStore::whole_state(
                 || {
@@ -179,14 +170,18 @@ impl Dataset {
                 },
                 |store| {
                     let id = FileId::of(path, store.file())?;
-                    Ok((formats::open(store.clone(), &engine)?, Some(id)))
+                    let container = formats::open(store.clone(), &engine)?;
+                    // What reads from another store, a zipped file, keeps the state of its opening.
+                    let is_file = FileStore::of(&**container.store()).is_some();
+                    let follower = is_file.then(|| Follower::new(store.clone(), engine.clone()));
+                    Ok((container, Some(id), follower))
                 },
                 // The header of a classic file is changed in one place.
-                |(container, _)| container.schema().format.is_classic(),
+                |(container, ..)| container.schema().format.is_classic(),
             )?,
         };
         let (was_read, path) = (AtomicBool::new(false), path.to_owned());
-        Ok(Self { inner: Arc::new(Inner { container, engine, path, id, was_read }) })
+        Ok(Self { inner: Arc::new(Inner { container, engine, path, id, follower, was_read }) })
     }
 
     /// Opens a dataset in any store, a [`crate::store::MemoryStore`] for one.
@@ -203,6 +198,7 @@ impl Dataset {
                 engine: engine.clone(),
                 path,
                 id: None,
+                follower: None,
                 was_read: AtomicBool::new(false),
             }),
         }
@@ -233,31 +229,23 @@ impl Dataset {
         self.inner.id.as_ref()
     }
 
-    /// Reads from the state that was opened; if another program has stored anew what is read, from a later one, in which the
-    /// variable has the same type and at least the same lengths.
-    fn latest<T>(&self, var: VarId, mut read: impl FnMut(&dyn Container, VarId) -> Result<T>) -> Result<T> {
-        self.inner.was_read.store(true, Ordering::Relaxed);
-        let mut found = read(self.container(), var);
-        for _ in 0..ATTEMPTS {
-            if !matches!(found, Err(Error::Changed { .. })) {
-                break;
-            }
-            let present = match self.container().present() {
-                Ok(Some(present)) => present,
-                Ok(None) => break,
-                Err(Error::Changed { .. }) => continue,
-                Err(other) => return Err(other),
-            };
-            let Some(now) = same_variable(self.schema(), var, present.schema()) else { break };
-            found = read(&*present, now);
-            self.engine().forget_store(present.store());
+    /// Reads from the newest state of the file, see [`Follower`]. `slab` is what is read, if that is one box.
+    fn latest<T>(
+        &self,
+        var: VarId,
+        slab: Option<&Hyperslab>,
+        mut read: impl FnMut(&dyn Container, VarId) -> Result<T>,
+    ) -> Result<T> {
+        self.note_read();
+        match &self.inner.follower {
+            Some(follower) => follower.read(self.container(), var, slab, read),
+            None => read(self.container(), var),
         }
-        found
     }
 
     /// Reads a selection of a variable.
     pub fn read(&self, var: VarId, slab: &Hyperslab) -> Result<Values> {
-        self.latest(var, |container, var| self.engine().read(container, var, slab))
+        self.latest(var, Some(slab), |container, var| self.engine().read(container, var, slab))
     }
 
     /// Reads all of a variable.
@@ -268,14 +256,14 @@ impl Dataset {
     /// Reads a selection of a variable of a fixed-size type into memory of the caller, see
     /// [`Engine::read_bytes`].
     pub fn read_bytes(&self, var: VarId, slab: &Hyperslab, out: &mut [u8]) -> Result<()> {
-        self.latest(var, |container, var| self.engine().read_bytes(container, var, slab, out))
+        self.latest(var, Some(slab), |container, var| self.engine().read_bytes(container, var, slab, out))
     }
 
     /// Reads a selection of a variable of numbers and unpacks it in the same pass: `out` gets what the stored numbers
     /// mean, `mask` (a byte an element) 1 where they are missing. Whether any is missing. See [`Unpacking`].
     ///
     /// # Errors
-    /// [`Error::Invalid`] for what are no such numbers, a selection outside the variable, or memory of another size; what
+    /// [`crate::Error::Invalid`] for what are no such numbers, a selection outside the variable, or memory of another size; what
     /// [`Dataset::read_bytes`] gives.
     pub fn read_unpacked(
         &self,
@@ -285,7 +273,7 @@ impl Dataset {
         out: &mut [u8],
         mut mask: Option<&mut [u8]>,
     ) -> Result<bool> {
-        self.latest(var, |container, var| {
+        self.latest(var, Some(slab), |container, var| {
             self.engine().read_unpacked(container, var, slab, rules, out, mask.as_deref_mut())
         })
     }
@@ -294,25 +282,38 @@ impl Dataset {
     /// something is missing and `rules` asks for a mask.
     ///
     /// # Errors
-    /// As [`Dataset::read_unpacked`], and [`Error::Budget`] for what no machine could hold.
+    /// As [`Dataset::read_unpacked`], and [`crate::Error::Budget`] for what no machine could hold.
     pub fn read_unpacked_new(
         &self,
         var: VarId,
         slab: &Hyperslab,
         rules: &Unpacking,
     ) -> Result<(Buffer, Option<Buffer>)> {
-        self.latest(var, |container, var| self.engine().read_unpacked_new(container, var, slab, rules))
+        self.latest(var, Some(slab), |container, var| {
+            self.engine().read_unpacked_new(container, var, slab, rules)
+        })
     }
 
     /// Reads picked positions of a variable, see [`Picks`]. Each chunk that they meet is decoded once.
     pub fn read_picks(&self, var: VarId, picks: &Picks) -> Result<Values> {
-        self.latest(var, |container, var| self.engine().read_picks(container, var, picks))
+        self.check_picks(var, picks)?;
+        self.latest(var, None, |container, var| self.engine().read_picks(container, var, picks))
     }
 
     /// Reads picked positions of a variable of a fixed-size type into memory of the caller, see
     /// [`Engine::read_picks_bytes`].
     pub fn read_picks_bytes(&self, var: VarId, picks: &Picks, out: &mut [u8]) -> Result<()> {
-        self.latest(var, |container, var| self.engine().read_picks_bytes(container, var, picks, out))
+        self.check_picks(var, picks)?;
+        self.latest(var, None, |container, var| self.engine().read_picks_bytes(container, var, picks, out))
+    }
+
+    /// Whether positions lie in a variable as it was when the file was opened: later, it may be longer.
+    fn check_picks(&self, var: VarId, picks: &Picks) -> Result<()> {
+        let schema = self.schema();
+        match schema.vars.get(var.0) {
+            Some(v) if self.inner.follower.is_some() => picks.check(&schema.shape(var), &v.name),
+            _ => Ok(()),
+        }
     }
 
     /// Says that something of it was read, not by its own methods.

@@ -36,6 +36,7 @@ mod options;
 mod parts;
 mod picks;
 mod plan;
+mod points;
 pub mod policy;
 mod pool;
 mod read;
@@ -63,6 +64,7 @@ use crate::model::{Values, VarId};
 use crate::select::{Hyperslab, Picks};
 use crate::store::ReadStore;
 
+pub(crate) use axes::is_run;
 pub use fill::native_fill;
 pub use options::{EngineOptions, parse_size};
 pub use parts::{Part, Region, Rows, overlap};
@@ -73,6 +75,7 @@ pub use writer::Writer;
 use ahead::ReadAhead;
 use budget::Budget;
 use cache::Cache;
+use points::Points;
 use pool::Pool;
 use scratch::Scratch;
 use stats::Counters;
@@ -92,6 +95,7 @@ struct Inner {
     /// Memory of results that were dropped.
     results: Arc<Recycler>,
     ahead: ReadAhead,
+    points: Points,
     counters: Counters,
     /// Number of the latest read; the cache knows by it what the current read has touched.
     reads: AtomicU64,
@@ -129,6 +133,7 @@ impl Engine {
             scratch: Scratch::new(&budget),
             results: Recycler::new(resolved.memory / 8),
             ahead: ReadAhead::new(ahead),
+            points: Points::default(),
             budget,
             counters: Counters::default(),
             reads: AtomicU64::new(0),
@@ -165,6 +170,7 @@ impl Engine {
     pub fn clear_cache(&self) {
         self.inner.cache.clear();
         self.inner.ahead.clear();
+        self.inner.points.clear();
         self.inner.scratch.clear();
         self.inner.results.clear();
         self.inner.budget.blocks().clear();
@@ -175,6 +181,7 @@ impl Engine {
         if !self.inner.pool.is_forked() {
             self.forget_ahead(store);
             self.inner.cache.forget_store(store);
+            self.inner.points.forget_store(store);
             self.inner.scratch.trim();
         }
     }

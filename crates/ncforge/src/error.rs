@@ -4,11 +4,13 @@
 //! words: the command in options, Python in arguments. Where a front has to tell errors apart (netCDF-C's error numbers,
 //! Python's exceptions) they are variants of their own; [`Error::netcdf_code`] is the table of netCDF-C's.
 
+mod kinds;
 mod nearest;
 mod netcdf;
 
 use std::path::PathBuf;
 
+pub use kinds::{Late, Limit, TileOption};
 pub use nearest::nearest;
 
 /// What every fallible function of this crate returns.
@@ -295,6 +297,20 @@ pub enum Error {
         /// Who has it, as far as is known.
         what: String,
     },
+    /// The file is open for writing in a process that this one was forked from.
+    #[error("`{path}` is open for writing in the process that this one was forked from, and belongs to it")]
+    Inherited {
+        /// The file.
+        path: String,
+    },
+    /// Values that were handed over are not in the file, and will not be.
+    #[error("`{path}` does not hold all that was written to it: {what}")]
+    Lost {
+        /// The file.
+        path: String,
+        /// What is missing, and why.
+        what: String,
+    },
     /// The file was replaced, or its contents were, since it was opened.
     #[error("`{path}` has changed since it was opened")]
     Changed {
@@ -311,56 +327,18 @@ pub enum Error {
         /// Bytes allowed.
         budget: u64,
     },
+    /// The system does not give so much memory.
+    #[error("{bytes} bytes of memory are needed, and the system does not give them")]
+    Memory {
+        /// Bytes needed at once.
+        bytes: u64,
+    },
     /// The work was asked to stop; what is done is kept and can be resumed.
     #[error("interrupted: {0}")]
     Interrupted(String),
     /// A verification found a difference.
     #[error("verification failed: {0}")]
     Verify(String),
-}
-
-/// An option that makes a whole of tiles that make none without it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum TileOption {
-    /// Tiles may be missing: their places are filled.
-    AllowMissing,
-    /// Tiles may have different numbers of records: the missing ones are filled.
-    AllowRagged,
-    /// What is not distributed may differ: the first tile's is taken.
-    DifferingFirst,
-    /// Places in no tile are filled.
-    HolesFill,
-}
-
-/// What is defined of a variable before it has values.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum Late {
-    /// Its fill value, or whether it is filled.
-    Fill,
-    /// Its chunks, filters or byte order.
-    Storage,
-}
-
-/// Limits of formats.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum Limit {
-    /// An unlimited dimension is the first of a variable's.
-    UnlimitedFirst,
-    /// One unlimited dimension.
-    OneUnlimited,
-    /// Length of a dimension, or number of records.
-    DimensionLength,
-    /// Number of a variable's dimensions.
-    Rank,
-    /// Bytes of a variable, or of all of them.
-    VariableSize,
-    /// Number of attributes.
-    Attributes,
-    /// Types of values.
-    Type,
 }
 
 fn at(offset: Option<u64>) -> String {

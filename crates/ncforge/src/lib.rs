@@ -30,8 +30,8 @@ pub mod store;
 pub use buffer::Buffer;
 pub use dataset::{
     Alignment, ChunkChooser, Converted, CreateOptions, Dataset, DatasetMut, DefineMode, Definer, Element,
-    FileId, Imap, NewFilter, NewLayout, NewStorage, NewVariable, OpenOptions, Owner, check_changed,
-    check_new, convert_numbers, default_chunks,
+    FileId, Imap, NewFilter, NewLayout, NewStorage, NewVariable, OpenOptions, Owner, UpdateOptions,
+    check_changed, check_new, convert_numbers, default_chunks,
 };
 pub use engine::{Engine, EngineOptions, EngineStats, parse_size};
 pub use error::{Error, Late, Limit, Result, TileOption, nearest};

@@ -7,24 +7,32 @@
 //! References: NetCDF Enhanced Data Model (NUG, "The netCDF data model").
 
 mod absent;
+mod changes;
 mod definition;
 mod dtype;
 mod element;
+mod fill;
 mod id;
+mod members;
 mod name;
+mod names;
 mod number;
 mod quantized;
 mod schema;
 mod value;
 
 pub(crate) use absent::no_attribute;
+pub use changes::Changes;
 pub use definition::Definition;
 pub use dtype::{Atomic, DType, Field, UserKind, UserType};
 pub use element::element_of;
+pub use fill::ExactFill;
 pub use id::{DimId, GroupId, TypeId, VarId};
+pub use members::Members;
 pub use name::{check_name, decode_name, encode_name, normalized_name};
+pub use names::{Names, Scope};
 pub use number::Number;
-pub use quantized::{quantization_attribute, quantization_of};
+pub use quantized::{QuantizationClaims, quantization_attribute, quantization_of};
 pub use schema::{
     Attribute, Cause, Dimension, Endian, Fill, Filter, Format, Group, Schema, Skipped, Storage, Variable,
 };

@@ -4,13 +4,16 @@
 //! what only zipped files offer, reached by [`ReadStore::blocks`].
 
 mod blocks;
+mod durability;
 mod file;
+pub(crate) mod identity;
 pub(crate) mod lock;
 mod memory;
 mod near;
+pub(crate) mod neighbours;
 mod open;
 pub(crate) mod output;
-pub(crate) mod paged;
+mod process;
 mod profile;
 mod recorded;
 pub mod remote;
@@ -24,15 +27,18 @@ use std::ops::Range;
 
 use bytes::Bytes;
 
+use crate::buffer::filled;
 use crate::error::{Error, Result};
 
 pub use blocks::{BlockStore, Part, RecordInsertion, Wider};
-pub(crate) use file::Stamp;
+pub use durability::Durability;
 pub use file::{FileStore, open_to_read};
+pub use identity::Identity;
 pub use lock::{Locking, take_lock_warning};
 pub use memory::MemoryStore;
 pub use open::open;
 pub use output::{OutputFile, OutputOptions, companion_path, free_space, partial_path};
+pub use process::Process;
 pub use profile::{FIRST_REQUEST, IoProfile};
 pub use recorded::RecordedStore;
 pub use remote::RemoteOptions;
@@ -61,7 +67,7 @@ pub trait ReadStore: Send + Sync + Debug {
             .collect()
     }
     /// The bytes of several ranges, each handed to `give` with its number as it comes, in any order, on the calling thread; no
-    /// more of them are wanted when `give` returns false. The default asks for as many at a time as the profile says.
+    /// more of them are wanted when `give` returns false. `give` must not read from the store. The default asks for as many at a time as the profile says.
     ///
     /// # Errors
     /// That of a range that could not be read, with the range's number.
@@ -122,7 +128,7 @@ pub trait ReadStore: Send + Sync + Debug {
         if end.is_none_or(|e| e > self.len()) {
             return Err(past_end(self.name(), len, offset, self.len()));
         }
-        let mut v = vec![0; usize::try_from(len).expect("a length within the store fits memory")];
+        let mut v = filled(0, usize::try_from(len).unwrap_or(usize::MAX))?;
         self.read_at(&mut v, offset)?;
         Ok(v)
     }
@@ -130,6 +136,13 @@ pub trait ReadStore: Send + Sync + Debug {
 
 /// A store that is written.
 pub trait WriteStore: ReadStore {
+    /// Whether it can be changed now. Asked before values are taken that wait for others in memory.
+    ///
+    /// # Errors
+    /// [`Error::Inherited`] in a forked child of the process that opened it, [`Error::Lost`] after a sync that failed.
+    fn check(&self) -> Result<()> {
+        Ok(())
+    }
     /// Writes all of `buf` at `offset`; the store grows as needed.
     fn write_at(&self, buf: &[u8], offset: u64) -> Result<()>;
     /// Sets the length; new bytes are zero.
@@ -141,7 +154,7 @@ pub trait WriteStore: ReadStore {
         let _ = (offset, len);
         Ok(())
     }
-    /// Makes everything written so far durable.
+    /// Makes everything written so far outlive what its [`Durability`] says; what is written later comes to disk later.
     fn sync(&self) -> Result<()> {
         Ok(())
     }

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-import math
 import re
-from typing import Literal
+import sys
+from collections.abc import Mapping, Sequence
+from typing import Any, Literal, NamedTuple
 
-Preferred = Literal["disk", "auto"] | str | int
-"""The stored chunks ("disk"), multiples of them of a good size ("auto"), or of about this many bytes (a number, "64MiB")."""
+from ncforge import _core
 
-_AUTO = 64 << 20
+Preferred = Literal["auto", "disk"] | str | int
+"""Blocks of small stored chunks ("auto"), the stored chunks ("disk"), or blocks of about this many bytes (a number, "64MiB")."""
+
 _UNITS = {"": 1, "K": 10**3, "M": 10**6, "G": 10**9, "KI": 2**10, "MI": 2**20, "GI": 2**30}
+_ANY = 1 << 62
 
 
 def size_of(text: str | int) -> int:
@@ -27,25 +30,64 @@ def size_of(text: str | int) -> int:
     return bytes_
 
 
-def preferred(how: Preferred, chunks: tuple[int, ...], shape: tuple[int, ...], itemsize: int) -> tuple[int, ...]:
-    """Chunk lengths for Dask: whole stored chunks each, so that no two tasks decode the same one.
+class Blocks(dict[Any, int]):
+    """An encoding's ``preferred_chunks``, by dimension: the stored chunks, and the blocks of whole ones that Dask should have.
 
-    They grow along the last dimension first, where neighbours are likely to be adjacent in the file, up to the length of
-    the dimension.
-
-    >>> preferred("1MiB", (1, 100, 100), (365, 400, 400), 4)
-    (1, 400, 400)
-    >>> preferred("disk", (1, 100, 100), (365, 400, 400), 4)
-    (1, 100, 100)
+    xarray asks with a default for the length that a block gets where the user gives none, and without one for the stored
+    chunks, when it checks whether the user's lengths cut these.
     """
-    if how == "disk":
-        return chunks
-    want = size_of(_AUTO if how == "auto" else how)
-    out = list(chunks)
-    for d in reversed(range(len(out))):
-        bytes_ = math.prod(out) * itemsize
-        times = max(1, want // max(1, bytes_))
-        out[d] = min(out[d] * times, max(shape[d], 1))
-        if out[d] < shape[d] and times > 1:
-            break
-    return tuple(out)
+
+    def __init__(self, dims: Sequence[Any], stored: Sequence[int], blocks: Sequence[int]) -> None:
+        super().__init__(zip(dims, stored, strict=True))
+        self._blocks = dict(zip(dims, blocks, strict=True))
+
+    def __reduce__(self) -> Any:
+        return Blocks, (list(self), list(self.values()), list(self._blocks.values()))
+
+    def get(self, key: Any, default: Any = None) -> Any:
+        """The length of a block, or without a default that of a stored chunk."""
+        return super().get(key) if default is None else self._blocks.get(key, default)
+
+
+class Blocking(NamedTuple):
+    """How stored chunks become blocks."""
+
+    is_stored: bool
+    """Whether each is one."""
+    bytes: int | None
+    """The size of a block, if one is given."""
+    most: int
+    """The size that Dask itself is told not to exceed."""
+
+    @classmethod
+    def of(cls, how: Preferred) -> Blocking:
+        """As the option says. ``ValueError`` for what is no size."""
+        return cls(how == "disk", None if how in ("auto", "disk") else size_of(how), _most())
+
+    def chunked(
+        self, dims: Sequence[Any], chunks: Sequence[int], shape: Sequence[int], itemsize: int, filtered: bool
+    ) -> Mapping[Any, int]:
+        """The preferred chunks of a variable with stored chunks.
+
+        >>> maps = Blocking.of("1MiB").chunked(("t", "y", "x"), (1, 100, 100), (365, 400, 400), 4, False)
+        >>> maps, maps.get("x", 400)
+        ({'t': 1, 'y': 100, 'x': 100}, 400)
+        """
+        if self.is_stored:
+            return dict(zip(dims, chunks, strict=True))
+        wanted = _core.blocks(list(chunks), list(shape), itemsize, filtered, self.bytes, self.most)
+        return Blocks(dims, chunks, wanted)
+
+    def plain(self, dims: Sequence[Any], shape: Sequence[int], itemsize: int) -> Mapping[Any, int]:
+        """Those of a variable without stored chunks, cut into blocks of the size that is given."""
+        wanted = _core.blocks([1, *shape[1:]], list(shape), itemsize, False, self.bytes, self.most)
+        return dict(zip(dims, wanted, strict=True))
+
+
+def _most() -> int:
+    dask = sys.modules.get("dask")
+    if dask is None:
+        return _ANY
+    from dask.utils import parse_bytes
+
+    return max(1, int(parse_bytes(dask.config.get("array.chunk-size", _ANY))))

@@ -10,7 +10,7 @@ from typing import Any
 from xarray import Dataset
 
 from ncforge._handle import handle_of
-from ncforge._xarray.chunks import Preferred, preferred
+from ncforge._xarray.chunks import Blocking, Preferred
 from ncforge._xarray.decoding import decoded
 from ncforge._xarray.store import NcforgeDataStore, OpenFile
 
@@ -22,10 +22,10 @@ def _store(
     source: Any, group: str | None, preferred_chunks: Preferred, auto_complex: bool | None, remote: Remote
 ) -> NcforgeDataStore:
     # A wrong size is reported at once, and not at the first chunked variable of a file.
-    preferred(preferred_chunks, (), (), 1)
+    blocking = Blocking.of(preferred_chunks)
     if isinstance(source, NcforgeDataStore):
         return source if group is None else source.get_child_store(group)
-    return NcforgeDataStore(OpenFile(handle_of(source, *remote)), group, preferred_chunks, auto_complex)
+    return NcforgeDataStore(OpenFile(handle_of(source, *remote)), group, blocking, auto_complex)
 
 
 def open_dataset(
@@ -74,6 +74,6 @@ def open_groups(
     found: dict[str, Dataset] = {}
     for below in root.file.below(root.file.group(path), path):
         name = "/" + below[len(path.rstrip("/")) :].strip("/")
-        store = NcforgeDataStore(root.file, below, preferred_chunks, auto_complex)
+        store = NcforgeDataStore(root.file, below, root.blocking, auto_complex)
         found[name if not group else name.strip("/") or "."] = _decoded(store, drop_variables, decode)
     return found

@@ -23,21 +23,26 @@ _MISSING = ("_FillValue", "missing_value")
 _TIME = ("units", "calendar")
 
 
-def divisible(variable: Variable) -> Variable:
-    """The variable, as floats with a factor and an offset as floats if it has a factor: xarray cannot divide integers."""
-    if variable.encoding.get("scale_factor") is None:
+def packable(variable: Variable) -> Variable:
+    """The variable, as floats, and with a factor and an offset that are NumPy's floats, if it has any: xarray calculates by the
+    types of these, cannot divide integers, and takes Python's floats for less precise than those of a file."""
+    given = _packing(variable)
+    if not given:
         return variable
     # Without a fill value, xarray makes floats itself.
     filled = any(variable.encoding.get(key) is not None for key in _MISSING)
     data: Any = variable.data.astype("f8") if filled and variable.dtype.kind in "iub" else variable._data
-    encoding = {**variable.encoding, **{key: float(value) for key, value in whole_packing(variable).items()}}
-    return Variable(variable.dims, data, variable.attrs, encoding, fastpath=True)
+    floats = {k: v if np.asarray(v).dtype == np.float32 else np.asarray(v, "f8")[()] for k, v in given.items()}
+    return Variable(variable.dims, data, variable.attrs, {**variable.encoding, **floats}, fastpath=True)
 
 
 def whole_packing(variable: Variable) -> dict[str, Any]:
     """The factor and the offset of an encoding that are integers."""
-    given = {key: variable.encoding[key] for key in _PACKING if variable.encoding.get(key) is not None}
-    return {key: value for key, value in given.items() if np.asarray(value).dtype.kind in "iu"}
+    return {key: value for key, value in _packing(variable).items() if np.asarray(value).dtype.kind in "iu"}
+
+
+def _packing(variable: Variable) -> dict[str, Any]:
+    return {key: variable.encoding[key] for key in _PACKING if variable.encoding.get(key) is not None}
 
 
 def uncut(variable: Variable) -> Variable:
@@ -57,9 +62,12 @@ def uncut(variable: Variable) -> Variable:
     return Variable(variable.dims, data, variable.attrs, encoding, fastpath=True)
 
 
-def fitting(variable: Variable, name: Any) -> Variable:
+def fitting(variable: Variable, name: Any, rounds: bool) -> Variable:
     """The variable, with values that fit the integers of its encoding; others are an error. Values in memory are checked
     now, blocks of Dask arrays when they are computed.
+
+    ``rounds``: whether fractions fit integers, too, where nothing is packed. xarray rounds them, because a new variable is what
+    its encoding asks for. One that is in the file is what it is.
     """
     kind = _integers(variable)
     if kind is None:
@@ -69,7 +77,7 @@ def fitting(variable: Variable, name: Any) -> Variable:
     plain = not set(how) & set(_PACKING) and not _members(kind)
     if variable.dtype.kind in "iub" and plain and np.can_cast(variable.dtype, kind):
         return variable
-    check = functools.partial(_checked, name=name, kind=kind, how=how)
+    check = functools.partial(_checked, name=name, kind=kind, how=how, rounds=rounds or not plain)
     source: Any = variable._data
     if hasattr(source, "dask"):
         data = source.map_blocks(check, dtype=source.dtype, meta=source._meta)
@@ -95,7 +103,9 @@ def _integers(variable: Variable) -> np.dtype[Any] | None:
     return stored
 
 
-def _checked(values: Any, name: Any, kind: np.dtype[Any], how: dict[str, Any], block_info: Any = None) -> Any:
+def _checked(
+    values: Any, name: Any, kind: np.dtype[Any], how: dict[str, Any], rounds: bool, block_info: Any = None
+) -> Any:
     """The values, unchanged. Those that do not fit ``kind`` when they are packed are an error."""
     numbers = np.asarray(values)
     if numbers.size == 0:
@@ -108,6 +118,8 @@ def _checked(values: Any, name: Any, kind: np.dtype[Any], how: dict[str, Any], b
     marked = set(how) & set(_MISSING) or (is_time and kind == np.dtype("i8") and not set(how) & set(_PACKING))
     missing = packed.dtype.kind == "f" and not marked and bool(np.isnan(packed).any())
     if not missing and all(math.isnan(end) or limits.min <= end <= limits.max for end in ends):
+        if not (rounds or is_time):
+            _check_whole(name, packed, kind, block_info)
         _check_members(name, packed, kind, how, block_info)
         return values
     with np.errstate(invalid="ignore"):
@@ -138,6 +150,17 @@ def _in_all(place: tuple[int, ...], block_info: Any) -> tuple[int, ...]:
     if block_info is None:
         return place
     return tuple(i + start for i, (start, _) in zip(place, block_info[0]["array-location"], strict=True))
+
+
+def _check_whole(name: Any, numbers: np.ndarray[Any, Any], kind: np.dtype[Any], block_info: Any) -> None:
+    """Whether numbers have no fractions."""
+    if numbers.dtype.kind != "f":
+        return
+    odd = (numbers != np.around(numbers)) & (numbers == numbers)
+    if odd.any():
+        place = first_place(odd)
+        what = at_place(numbers[place], _in_all(place, block_info))
+        raise InvalidError(f"`{name}`: {what} is not a whole number, and the file has {kind} without scale_factor")
 
 
 def _check_members(

@@ -17,12 +17,15 @@ from ncforge._contents import by_group
 from ncforge._core import File
 from ncforge._filters import described
 from ncforge._handle import Handle, handle_of
-from ncforge._values import TypeName, Types, plain_attributes
+from ncforge._values import NUMBERS, TypeName, Types, plain_attributes
 from ncforge._xarray.array import ComplexArray, NcforgeArray
-from ncforge._xarray.chunks import Preferred, preferred
+from ncforge._xarray.chunks import Blocking, Preferred
 from ncforge.errors import UnsupportedError
 
 __all__ = ["NcforgeDataStore", "Stored"]
+
+
+_NEED_A_VALUE = frozenset(("_FillValue", "missing_value", "scale_factor", "add_offset", "_Unsigned"))
 
 
 class Stored(NamedTuple):
@@ -54,6 +57,12 @@ class OpenFile:
         self.format = core.format()
         self.groups = core.groups()
         self.sizes = [core.dim_len(i) for i in range(len(self.dims))]
+        self.children: dict[int | None, dict[str, int]] = {}
+        for i, (name, parent) in enumerate(self.groups):
+            self.children.setdefault(parent, {}).setdefault(name, i)
+        self.lengths: dict[int, dict[str, int]] = {}
+        for (name, of, _), size in zip(self.dims, self.sizes, strict=True):
+            self.lengths.setdefault(of, {})[name] = size
 
     def __reduce__(self) -> Any:
         return OpenFile, (self.handle,)
@@ -66,39 +75,38 @@ class OpenFile:
             raise ValueError("group must be a string or None")
         at = 0
         for part in (p for p in path.split("/") if p):
-            below = [i for i, (name, parent) in enumerate(self.groups) if parent == at and name == part]
-            if not below:
+            below = self.children.get(at, {}).get(part)
+            if below is None:
                 raise OSError(f"group not found: {path} in {self.handle.path}")
-            at = below[0]
+            at = below
         return at
 
     def below(self, group: int, path: str) -> Iterator[str]:
         """The paths of a group and of all groups below it, parents first."""
         yield path
-        for i, (name, parent) in enumerate(self.groups):
-            if parent == group:
-                yield from self.below(i, f"{path.rstrip('/')}/{name}")
+        for name, i in self.children.get(group, {}).items():
+            yield from self.below(i, f"{path.rstrip('/')}/{name}")
 
 
 class NcforgeDataStore(WritableCFDataStore):
     """One group of a file, open for reading."""
 
-    __slots__ = ("_complex", "_file", "_group", "_preferred")
+    __slots__ = ("_blocking", "_complex", "_file", "_group")
 
     def __init__(
         self,
         file: OpenFile,
         group: str | None = None,
-        preferred_chunks: Preferred = "disk",
+        preferred_chunks: Preferred | Blocking = "auto",
         auto_complex: bool | None = None,
     ) -> None:
         self._file = file
         self._complex = auto_complex
         self._group = file.group(group)
-        self._preferred: Preferred = preferred_chunks
+        self._blocking = preferred_chunks if isinstance(preferred_chunks, Blocking) else Blocking.of(preferred_chunks)
 
     @classmethod
-    def open(cls, source: Any, *, group: str | None = None, preferred_chunks: Preferred = "disk") -> NcforgeDataStore:
+    def open(cls, source: Any, *, group: str | None = None, preferred_chunks: Preferred = "auto") -> NcforgeDataStore:
         """Opens a path, bytes, or an object that reads and seeks."""
         return cls(OpenFile(handle_of(source)), group, preferred_chunks)
 
@@ -107,10 +115,15 @@ class NcforgeDataStore(WritableCFDataStore):
         """The file."""
         return self._file
 
+    @property
+    def blocking(self) -> Blocking:
+        """How stored chunks become blocks of Dask."""
+        return self._blocking
+
     def get_child_store(self, group: str) -> NcforgeDataStore:
         """The store of a group below this one."""
         path = os.path.join(self._path(), group)
-        return NcforgeDataStore(self._file, path, self._preferred, self._complex)
+        return NcforgeDataStore(self._file, path, self._blocking, self._complex)
 
     def _path(self) -> str:
         parts = []
@@ -140,7 +153,7 @@ class NcforgeDataStore(WritableCFDataStore):
         file = self._file
         shape = tuple(core.shape(ident))
         array = NcforgeArray(file.handle, ident, name, kind, shape, file.types)
-        attrs = _readable(plain_attributes(file.types, *core.attrs(self._group, ident)))
+        attrs = _with_values(plain_attributes(file.types, *core.attrs(self._group, ident)))
         dims = tuple(d[0] for d in described_dims)
         part = self._part(kind, shape, described_dims)
         if part is not None:
@@ -150,21 +163,24 @@ class NcforgeDataStore(WritableCFDataStore):
                 attrs["_FillValue"] = _complex_fill(attrs["_FillValue"], array.dtype)
         encoding: dict[str, Any] = {"dtype": self._encoded(kind, array.dtype)}
         if array.dtype.kind == "S" and "_FillValue" in attrs:
-            attrs["_FillValue"] = np.bytes_(attrs["_FillValue"])
+            fill = attrs["_FillValue"]
+            attrs["_FillValue"] = np.bytes_(fill.encode() if isinstance(fill, str) else fill)
         if not file.format.startswith("NETCDF3"):
             storage = core.storage(ident)
             chunks = storage["chunks"]
             encoding.update(described(storage["filters"]))
+            if storage["endian"] == "big" and kind in NUMBERS:
+                encoding["dtype"] = array.dtype.newbyteorder(">")
             encoding["contiguous"] = chunks is None
             if chunks is not None and part is not None:
                 chunks = chunks[: len(shape)]
             encoding["chunksizes"] = None if chunks is None else tuple(chunks)
             if chunks is not None:
-                wanted = preferred(self._preferred, tuple(chunks), shape, array.dtype.itemsize)
-                encoding["preferred_chunks"] = dict(zip(dims, wanted, strict=True))
-        elif self._preferred != "disk" and shape:
-            wanted = preferred(self._preferred, (1, *shape[1:]), shape, array.dtype.itemsize)
-            encoding["preferred_chunks"] = dict(zip(dims, wanted, strict=True))
+                is_filtered = bool(storage["filters"])
+                size = array.dtype.itemsize
+                encoding["preferred_chunks"] = self._blocking.chunked(dims, chunks, shape, size, is_filtered)
+        elif self._blocking.bytes is not None and shape:
+            encoding["preferred_chunks"] = self._blocking.plain(dims, shape, array.dtype.itemsize)
         if "least_significant_digit" in attrs:
             encoding["least_significant_digit"] = attrs.pop("least_significant_digit")
         encoding["source"] = file.handle.path
@@ -196,11 +212,10 @@ class NcforgeDataStore(WritableCFDataStore):
     def get_attrs(self) -> Any:
         """Its attributes."""
         found = self._file.handle.file().attrs(self._group, None)
-        return FrozenDict(_readable(plain_attributes(self._file.types, *found)))
+        return FrozenDict(plain_attributes(self._file.types, *found))
 
     def _dims_of(self, group: int) -> dict[str, int]:
-        dims = self._file.dims
-        return {name: self._file.sizes[i] for i, (name, of, _) in enumerate(dims) if of == group}
+        return self._file.lengths.get(group, {})
 
     def get_dimensions(self) -> Any:
         """Names and lengths of the dimensions that it defines."""
@@ -217,8 +232,8 @@ class NcforgeDataStore(WritableCFDataStore):
 
     def get_encoding(self) -> dict[str, Any]:
         """Its unlimited dimensions, and its source."""
-        dims = self._file.dims
-        unlimited = {name for name, of, grows in dims if grows and of == self._group}
+        own = self._dims_of(self._group)
+        unlimited = {name for name, of, grows in self._file.dims if grows and of == self._group} if own else set()
         return {"unlimited_dims": unlimited, "source": self._file.handle.path}
 
     def close(self) -> None:
@@ -235,9 +250,9 @@ def _complex_fill(fill: Any, dtype: np.dtype[Any]) -> Any:
     return dtype.type(complex(*parts))
 
 
-def _readable(attrs: dict[str, Any]) -> dict[str, Any]:
-    """Attributes with printable text: bytes that are not UTF-8 become question marks, as with netCDF4-python."""
-    for name, value in attrs.items():
-        if isinstance(value, str) and not value.isascii():
-            attrs[name] = value.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
+def _with_values(attrs: dict[str, Any]) -> dict[str, Any]:
+    """Attributes without those of missing values and of scaling that have no value: xarray could not decode the variable."""
+    for name in _NEED_A_VALUE & attrs.keys():
+        if np.size(attrs[name]) == 0:
+            del attrs[name]
     return attrs

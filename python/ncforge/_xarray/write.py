@@ -258,7 +258,8 @@ def _dataset(dataset: Any, store: WritingStore, writes: Writes, encoding: Any, u
     variables, attrs = conventions.encode_dataset_coordinates(dataset)
     unknown = set(plain) - set(variables)
     if unknown:
-        raise KeyError(f"encoding for variables that do not exist: {unknown!r}")
+        like = hint(str(min(unknown, key=str)), map(str, variables))
+        raise KeyError(f"encoding for variables that do not exist: {unknown!r}{like}")
     for name, of in plain.items():
         variables[name].encoding = of
     store.store(variables, attrs, set(plain), writes, unlimited_dims=grows)

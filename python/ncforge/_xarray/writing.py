@@ -21,7 +21,7 @@ from ncforge._handle import WritingHandle
 from ncforge._text import normalized
 from ncforge._xarray.choosing import Choosing
 from ncforge._xarray.encoding import arguments, datatype, root
-from ncforge._xarray.fitting import divisible, fitting, uncut, whole_packing
+from ncforge._xarray.fitting import fitting, packable, uncut, whole_packing
 from ncforge._xarray.store import NcforgeDataStore, OpenFile
 from ncforge.dataset import Dataset, Group
 from ncforge.errors import InvalidError, UnsupportedError
@@ -170,7 +170,8 @@ class WritingStore(WritableCFDataStore):
 
     def encode(self, variables: Any, attributes: Any) -> tuple[Any, Any]:
         """Variables and attributes as they are stored. Values that do not fit the integers of an encoding are an error."""
-        ready = {n: fitting(divisible(uncut(v)), n) for n, v in variables.items()}
+        known = self._group.variables
+        ready = {n: fitting(packable(uncut(v)), n, rounds=n not in known) for n, v in variables.items()}
         encoded: tuple[Any, Any] = super().encode(ready, attributes)
         for name, variable in variables.items():
             for key, value in whole_packing(variable).items():
@@ -214,12 +215,8 @@ class WritingStore(WritableCFDataStore):
         else:
             kind = datatype(self._group, name, variable, check_encoding, self.format == "NETCDF4")
             given = arguments(variable, check_encoding, unlimited_dims or ())
-            if self._defaults and variable.dims and self.format.startswith("NETCDF4"):
-                if not check_encoding:
-                    # The compression of the file that the values came from.
-                    given = {key: value for key, value in given.items() if key not in _CODING}
-                if not {"compression", "contiguous"} & given.keys():
-                    given = {**self._defaults, **given}
+            if variable.dims and self.format.startswith("NETCDF4"):
+                given = self._with_codec(name, variable, given, check_encoding)
             if self.format.startswith("NETCDF3"):
                 # How it is stored has no meaning there.
                 given = {key: value for key, value in given.items() if key == "least_significant_digit"}
@@ -240,6 +237,19 @@ class WritingStore(WritableCFDataStore):
         for key, value in attrs.items():
             _set(made, key, value, self.format)
         return Target(made, self._wrote, rounds=rounds), variable.data
+
+    def _with_codec(self, name: str, variable: Variable, given: dict[str, Any], is_wish: bool) -> dict[str, Any]:
+        """The arguments of ``createVariable`` with the codec for all variables, unless the user wished one for this one. Coordinates
+        that were not compressed stay so."""
+        codec = self._defaults
+        if not codec or (variable.dims == (name,) and given.get("compression") is None):
+            return given
+        if not is_wish:
+            # The coding of the file that the values came from; its level goes on if no other is asked for.
+            goes_on = given.get("compression") == codec["compression"] and "complevel" not in codec
+            left = _CODING - {"complevel", "shuffle"} if goes_on else _CODING
+            given = {key: value for key, value in given.items() if key not in left}
+        return given if {"compression", "contiguous"} & given.keys() else {**codec, **given}
 
     def sync(self) -> None:
         """Nothing: xarray calls this before it computes values later, and only a complete file gets its name."""

@@ -1,27 +1,28 @@
 //! `ncforge copy`
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::Args;
 use ncforge_ops::copy::{CodingRequest, CopyRequest, Switches};
 use ncforge_ops::doctor::Profile;
 use ncforge_ops::request::{EndianChoice, RequestError, value};
 
+use crate::exit::Failure;
+
 use super::{ChoosingArgs, CodecArgs, FormatArgs, GlobalArgs, OnlyArgs, RunArgs, WrittenArgs, word};
 
 /// Copy a file into another format, chunk shape or compression.
 ///
 /// Memory stays within the budget whatever the file's size. The output appears under its name only when it is
-/// whole. Without options the copy keeps everything as it is in the input.
+/// whole. Without options the copy keeps everything as it is in the input. Several files, or one and a name that ends in `/`, are copied
+/// into a folder under their own names; it is made if it is not there.
 #[derive(Args, Debug)]
 #[command(after_long_help = AFTER)]
 pub(crate) struct CopyArgs {
-    /// The file to copy
-    #[arg(value_name = "IN")]
-    pub(crate) input: PathBuf,
-    /// The file to write
-    #[arg(value_name = "OUT")]
-    pub(crate) output: PathBuf,
+    /// The file to copy, or several; and at the end the file to write, or the folder
+    // One list: options may stand anywhere among the names.
+    #[arg(value_name = "IN… OUT", required = true)]
+    pub(super) paths: Vec<PathBuf>,
     #[command(flatten)]
     pub(crate) format: FormatArgs,
     /// Chunk shapes: keep; auto, or auto:READS as for --for; or a specification such as `time/365,lat/40,lon/40` or
@@ -52,7 +53,7 @@ pub(crate) struct CopyArgs {
     /// The same, to so many bits of the mantissa
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=52))]
     pub(crate) keep_bits: Option<u32>,
-    /// Byte order of numbers in netCDF-4 output
+    /// Byte order of numbers in netCDF-4 output; enums keep theirs
     #[arg(long, value_parser = word::<EndianChoice>(), default_value = "keep")]
     pub(crate) endian: EndianChoice,
     /// Leave out chunks that hold nothing but the fill value; they read the same
@@ -61,6 +62,10 @@ pub(crate) struct CopyArgs {
     /// Make unlimited dimensions fixed ones of their length
     #[arg(long)]
     pub(crate) fix_unlimited: bool,
+    /// Refuse strings and integers that a classic output has no type for, instead of writing text, or another integer that holds
+    /// the same
+    #[arg(long)]
+    pub(crate) strict: bool,
     /// Lay the output out as somebody requires it
     #[arg(long, value_parser = word::<Profile>())]
     pub(crate) profile: Option<Profile>,
@@ -79,7 +84,8 @@ Examples:
   ncforge copy in.nc out.nc --format netcdf4 --chunks auto --codec deflate --verify
   ncforge copy in.nc out.nc --for series=3,map=1 --dry-run
   ncforge copy in.nc out.nc --chunks time/365,lat/40,lon/40 --codec zstd --level 3
-  ncforge copy -5 in.nc out.nc";
+  ncforge copy -5 in.nc out.nc
+  ncforge copy day_*.nc rechunked/ --chunks auto";
 
 pub(super) const RECHUNK: &str = "\
 Copy a file into the chunk shapes that your reads need.
@@ -94,6 +100,22 @@ Examples:
   ncforge rechunk in.nc out.nc --chunks time/365,lat/40,lon/40";
 
 impl CopyArgs {
+    /// The files to copy, and the file to write, or the folder.
+    pub(crate) fn paths(&self) -> Result<(&[PathBuf], &Path), Failure> {
+        match &self.paths[..] {
+            [inputs @ .., output] if !inputs.is_empty() => Ok((inputs, output)),
+            _ => Err(Failure::usage(
+                "the name of the output is missing",
+                "`ncforge copy --help` lists all options, with examples",
+            )),
+        }
+    }
+
+    /// Whether a word of the command line is one of these names.
+    pub(crate) fn is_path(&self, word: &Path) -> bool {
+        self.paths.iter().any(|path| path == word)
+    }
+
     /// The same, with chunk shapes that are chosen where none are given.
     pub(crate) fn rechunking(mut self) -> Self {
         self.chunks.get_or_insert_with(|| "auto".to_owned());
@@ -115,6 +137,7 @@ impl CopyArgs {
                 fletcher32: self.fletcher32,
                 skip_fill: self.skip_fill,
                 fix_unlimited: self.fix_unlimited,
+                strict: self.strict,
                 ..Switches::default()
             },
             filters: self.filters.iter().map(|text| value("filters", text)).collect::<Result<_, _>>()?,

@@ -33,13 +33,16 @@ pub(crate) enum ColorWhen {
     Never,
 }
 
-fn threads(text: &str) -> Result<NonZeroUsize, String> {
+pub(super) fn threads(text: &str) -> Result<NonZeroUsize, String> {
     text.parse().map_err(|_| format!("`{text}` is not a number of threads, 1 or more"))
 }
 
+/// Under this heading they stand.
+pub(crate) const HEADING: &str = "Options of every command";
+
 /// The options themselves.
 #[derive(Args, Clone, Debug, Default)]
-#[command(next_help_heading = "Options of every command")]
+#[command(next_help_heading = HEADING)]
 pub(crate) struct GlobalArgs {
     /// Say more about what is done (twice: still more)
     #[arg(short, long, action = ArgAction::Count)]
@@ -67,7 +70,7 @@ pub(crate) struct GlobalArgs {
     pub(crate) storage_options: Vec<(String, String)>,
 }
 
-fn storage_option(text: &str) -> Result<(String, String), String> {
+pub(super) fn storage_option(text: &str) -> Result<(String, String), String> {
     match text.split_once('=') {
         Some((name, value)) if !name.is_empty() => Ok((name.to_owned(), value.to_owned())),
         _ => Err(format!("`{text}` is not NAME=VALUE")),

@@ -92,7 +92,7 @@ pub(crate) struct NccopyArgs {
     /// Memory budget
     #[arg(long, value_name = "SIZE", help_heading = NOT_NCCOPY)]
     memory: Option<Size>,
-    /// Read the output back and compare every value
+    /// Read the output back, as ncforge reads, and compare every value
     #[arg(long, help_heading = NOT_NCCOPY)]
     pub(crate) verify: bool,
     /// Go on with an interrupted copy

@@ -15,4 +15,4 @@ pub(crate) struct OldArgs {
 }
 
 /// The names under which the command behaves as another tool.
-pub(crate) const NAMES: [&str; 4] = ["nccopy", "nocscombine", "rebuild_nemo", "mppnccombine"];
+pub(crate) const NAMES: [&str; 5] = ["ncdump", "nccopy", "nocscombine", "rebuild_nemo", "mppnccombine"];

@@ -75,7 +75,8 @@ pub(crate) struct OnlyArgs {
 /// How a long run goes, and goes on.
 #[derive(Args, Clone, Copy, Debug)]
 pub(crate) struct RunArgs {
-    /// Read the output back and compare every value
+    /// Read the output back and compare every value: finds what was lost on the way to the file. It reads as ncforge reads, so not
+    /// what other libraries read differently
     #[arg(long)]
     pub(crate) verify: bool,
     /// Show what would be done, and do nothing

@@ -1,57 +1,65 @@
 //! `ncforge copy`
 
 pub(crate) mod report;
+mod several;
 
 use std::path::Path;
 
 use ncforge::store::companion_path;
 use ncforge::{Dataset, Engine, Error};
-use ncforge_ops::copy::{CopyOptions, copy, partial_path, plan};
+use ncforge_ops::copy::{CopyOptions, CopyReport, Plan, copy, partial_path, plan};
+use ncforge_ops::progress::Progress;
 
 use super::{Context, page};
-use crate::args::{CopyArgs, WrittenArgs};
+use crate::args::CopyArgs;
 use crate::exit::{Exit, Failure, Result};
 use crate::{hint, interrupt};
 
 /// Runs the command.
 pub(crate) fn run(args: &CopyArgs, cx: &Context<'_>) -> Result {
+    let (inputs, output) = args.paths()?;
+    let input = match inputs {
+        [one] if !several::is_folder(output) => one,
+        _ => return several::run(args, inputs, output, cx),
+    };
     let options = args.request(cx.command_line())?.options()?;
-    page::check_folder(&args.output)?;
+    page::check_folder(output)?;
     let engine = cx.engine()?;
     if args.run.dry_run {
         let progress = cx.printer.progress("plan");
-        let source = Dataset::open_with(&args.input, &engine)?;
-        let plan = plan(&source, &options.for_output(&args.output), &engine)?;
+        let plan = planned(input, output, &options, &engine)?;
         progress.finish();
         report::plan(&plan, &args.written, cx.printer)?;
         return Ok(Exit::Ok);
     }
-    copy_and_report(&args.input, &args.output, &options, &engine, &args.written, cx)
+    interrupt::catch();
+    let progress = cx.printer.progress("copy");
+    let done = copied(input, output, &options, &engine, &progress);
+    progress.finish();
+    report::done(&done?, &args.written, cx.printer)?;
+    Ok(Exit::Ok)
 }
 
-/// Copies, shows progress, reports what was done.
-fn copy_and_report(
+/// What copying a file would do.
+fn planned(input: &Path, output: &Path, options: &CopyOptions, engine: &Engine) -> Result<Plan> {
+    let source = Dataset::open_with(input, engine)?;
+    Ok(plan(&source, &options.clone().for_output(output), engine)?)
+}
+
+/// Copies a file.
+fn copied(
     input: &Path,
     output: &Path,
     options: &CopyOptions,
     engine: &Engine,
-    written: &WrittenArgs,
-    cx: &Context<'_>,
-) -> Result {
-    interrupt::catch();
-    let progress = cx.printer.progress("copy");
-    let done = copy(input, output, options, engine, &progress);
-    progress.finish();
-    match done {
-        Ok(report) => {
-            report::done(&report, written, cx.printer)?;
-            Ok(Exit::Ok)
+    progress: &dyn Progress,
+) -> Result<CopyReport> {
+    copy(input, output, options, engine, progress).map_err(|e| match e {
+        Error::Exists(path) => {
+            Failure { hint: exists_hint(input, &path), ..Failure::from(Error::Exists(path)) }
         }
-        Err(Error::Exists(path)) => {
-            Err(Failure { hint: exists_hint(input, &path), ..Failure::from(Error::Exists(path)) })
-        }
-        Err(e) => Err(unfinished(e, output)),
-    }
+        e => unfinished(e, output),
+    })
 }
 
 /// A failure, with what it left of the output and what can be done with that.

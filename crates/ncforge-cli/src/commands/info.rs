@@ -12,8 +12,8 @@ use super::{Context, document, page, requests};
 use crate::args::InfoArgs;
 use crate::exit::{Exit, Failure, Result};
 
-/// `ncdump -v NAMES FILE`, under the name `dump`.
-const AS_NCDUMP: &str = "-v is --verbose here; `ncforge run ncdump -v VARIABLES FILE` prints values, `ncforge info FILE` what is in a file";
+/// `ncdump -v NAMES FILE`, under this name.
+const AS_NCDUMP: &str = "-v is --verbose here; `ncforge dump -v VARIABLES FILE` prints values";
 
 /// Shows one file after the other. With several, all are tried; the first failure gives the exit code.
 pub(crate) fn run(args: &InfoArgs, cx: &Context<'_>) -> Result {
@@ -106,7 +106,7 @@ fn text(args: &InfoArgs, path: &Path, dataset: &Dataset) -> Vec<u8> {
 }
 
 /// The dataset's name as `ncdump` makes it: the file's name without its last extension.
-fn dataset_name(path: &Path) -> String {
+pub(super) fn dataset_name(path: &Path) -> String {
     let file = path.file_name().unwrap_or_default();
     let name = ncforge::model::decode_name(file.as_encoded_bytes());
     match name.rfind('.') {

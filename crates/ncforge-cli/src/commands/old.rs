@@ -1,7 +1,7 @@
 //! `ncforge nocscombine`, `rebuild_nemo`, `mppnccombine`: the flags of other tools, translated into a combination.
 //!
-//! What those tools get right comes out the same; where no tile is, the variable's own fill value stands (they write
-//! zeros or what memory happened to hold). Flags that steer their use of memory bound ours; flags that have no
+//! What those tools get right comes out the same; where no tile is, the missing value stands, or zero, as they write it, unless
+//! that is what memory happened to hold (`nocscombine`): then the variable's own fill value. Flags that steer their use of memory bound ours; flags that have no
 //! meaning here are refused, never swallowed.
 
 mod hints;

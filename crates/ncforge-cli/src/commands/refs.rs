@@ -38,7 +38,8 @@ pub(crate) fn run(args: &RefsArgs, cx: &Context<'_>) -> Result {
             print(&args.output, &report, cx.printer);
         }
     }
-    Ok(Exit::Ok)
+    // Who reads the references gets other values, or less, than from the files.
+    Ok(if report.left_out.is_empty() { Exit::Ok } else { Exit::Differences })
 }
 
 fn print(output: &Path, report: &RefsReport, printer: &Printer) {

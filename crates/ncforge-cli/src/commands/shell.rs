@@ -6,14 +6,14 @@ use std::path::Path;
 
 use ncforge::store::OutputFile;
 
-use crate::args::{CompletionsArgs, ManArgs, declaration};
+use crate::args::{CompletionsArgs, ManArgs, declaration, declared};
 use crate::exit::{Exit, Failure, Result};
 use crate::printer::Printer;
 
 /// Prints the completion script of a shell.
 pub(crate) fn completions(args: &CompletionsArgs, printer: &Printer) -> Result {
     let mut script = Vec::new();
-    clap_complete::generate(args.shell, &mut declaration(), "ncforge", &mut script);
+    clap_complete::generate(args.shell, &mut declared(), "ncforge", &mut script);
     let mut script = String::from_utf8_lossy(&script).into_owned();
     if args.shell == clap_complete::Shell::Bash {
         script = with_files(&script);
@@ -47,7 +47,8 @@ fn with_files(script: &str) -> String {
 /// Prints one manual page, or writes all of them.
 pub(crate) fn man(args: &ManArgs, printer: &Printer) -> Result {
     // A manual page has a list of commands of its own.
-    let mut root = declaration().disable_help_subcommand(true).before_help(None);
+    let page = |declared: clap::Command| declared.disable_help_subcommand(true).before_help(None);
+    let mut root = page(if args.markdown { declared() } else { declaration() });
     root.build();
     if args.markdown {
         printer.data(&reference::markdown(&root));

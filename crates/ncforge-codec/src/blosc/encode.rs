@@ -3,6 +3,7 @@
 use lz4_flex::block::{compress_into, get_maximum_output_size};
 
 use super::{Blosc, FLAG_BITSHUFFLE, FLAG_NOT_SPLIT, FLAG_SHUFFLE, FLAG_STORED, HEADER, NAME};
+use crate::deflate::Segments;
 use crate::error::{Error, Result};
 use crate::scratch::{grow, with_block};
 use crate::{deflate, kernels, zstd};
@@ -84,7 +85,7 @@ pub(super) fn encode(blosc: &Blosc, src: &[u8], out: &mut Vec<u8>) -> Result<usi
 
 fn compress(codec: u8, level: u32, src: &[u8], compressed: &mut Vec<u8>) -> Result<usize> {
     match codec {
-        3 => deflate::encode(src, level, 1, compressed),
+        3 => deflate::encode(src, level, 1, Segments::None, compressed),
         4 => zstd::encode(src, ZSTD_LEVELS[level.min(9) as usize], compressed),
         _ => {
             grow(compressed, get_maximum_output_size(src.len()));

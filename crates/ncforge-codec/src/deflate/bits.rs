@@ -1,5 +1,6 @@
 //! Writes bits, least significant first, into a byte slice (RFC 1951 §3.1.1).
 
+use super::access::Marks;
 use super::work::Work;
 
 /// Writes bit strings into a slice that the caller made long enough.
@@ -13,6 +14,8 @@ pub(super) struct Bits<'a> {
     held: u32,
     /// The bytes written so far.
     pub(super) work: Work,
+    /// Where segments begin.
+    pub(super) marks: Marks,
 }
 
 impl<'a> Bits<'a> {
@@ -21,8 +24,13 @@ impl<'a> Bits<'a> {
     /// A flush stores a whole word, so the slice must have this many bytes beyond the last one.
     pub(super) const SLACK: usize = 8;
 
-    pub(super) fn new(out: &'a mut [u8]) -> Self {
-        Self { out, at: 0, word: 0, held: 0, work: Work::default() }
+    pub(super) fn new(out: &'a mut [u8], marks: Marks) -> Self {
+        Self { out, at: 0, word: 0, held: 0, work: Work::default(), marks }
+    }
+
+    /// The number of bits so far.
+    pub(super) fn position(&self) -> u64 {
+        8 * self.at as u64 + u64::from(self.held)
     }
 
     /// Adds the low `count` bits of `value`; higher bits of `value` must be zero.
@@ -55,9 +63,9 @@ impl<'a> Bits<'a> {
         self.at += bytes.len();
     }
 
-    /// Ends the stream; returns its length in bytes.
-    pub(super) fn finish(mut self) -> usize {
+    /// Ends the stream; returns its length in bytes, and where segments begin.
+    pub(super) fn finish(mut self) -> (usize, Marks) {
         self.align();
-        self.at
+        (self.at, self.marks)
     }
 }

@@ -25,18 +25,23 @@ pub(super) struct Sequence {
     pub(super) distance: u16,
 }
 
-/// Writes `bytes` as stored blocks.
-pub(super) fn write_stored(bits: &mut Bits, bytes: &[u8], last: bool) {
+/// Writes `bytes`, which begin at byte `from` of the chunk, as stored blocks.
+pub(super) fn write_stored(bits: &mut Bits, bytes: &[u8], from: usize, last: bool) {
     bits.work.stored += bytes.len() as u64;
     let mut parts = bytes.chunks(STORED_MAX).peekable();
+    let mut at = from;
     loop {
         let part = parts.next().unwrap_or_default();
         let end = parts.peek().is_none();
+        let header = bits.position();
         bits.put(u64::from(last && end), 3);
         bits.align();
         let len = part.len() as u16;
         bits.bytes(&len.to_le_bytes());
         bits.bytes(&(!len).to_le_bytes());
+        let begin = bits.position();
+        bits.marks.store(header, begin, at..at + part.len());
+        at += part.len();
         bits.bytes(part);
         if end {
             break;
@@ -44,10 +49,11 @@ pub(super) fn write_stored(bits: &mut Bits, bytes: &[u8], last: bool) {
     }
 }
 
-/// Writes one block: `bytes` as described by `sequences`, whose symbols `counts` counts.
+/// Writes one block: `bytes`, which begin at byte `from` of the chunk, as described by `sequences`, whose symbols `counts` counts.
 pub(super) fn write_block(
     bits: &mut Bits,
     bytes: &[u8],
+    from: usize,
     sequences: &[Sequence],
     counts: &Counts,
     last: bool,
@@ -62,18 +68,19 @@ pub(super) fn write_block(
     let dynamic = header.bits + cost(&litlen, &distance);
     let fixed = cost(fixed_litlen, fixed_distance);
     let stored = stored_bits(bytes.len());
+    let begin = bits.position();
     if stored <= dynamic.min(fixed) {
-        write_stored(bits, bytes, last);
+        write_stored(bits, bytes, from, last);
     } else if fixed <= dynamic {
         bits.put(u64::from(last) | 1 << 1, 3);
         counts.add_to(&mut bits.work, bytes.len());
-        write_symbols(bits, bytes, sequences, fixed_litlen, fixed_distance);
+        write_symbols(bits, bytes, sequences, (fixed_litlen, fixed_distance), begin);
     } else {
         bits.put(u64::from(last) | 2 << 1, 3);
         counts.add_to(&mut bits.work, bytes.len());
         bits.work.tables += 1;
         header.write(bits);
-        write_symbols(bits, bytes, sequences, &litlen, &distance);
+        write_symbols(bits, bytes, sequences, (&litlen, &distance), begin);
     }
 }
 
@@ -318,8 +325,8 @@ fn write_symbols(
     bits: &mut Bits,
     bytes: &[u8],
     sequences: &[Sequence],
-    litlen: &Code<LITLEN>,
-    distance: &Code<DISTANCES>,
+    (litlen, distance): (&Code<LITLEN>, &Code<DISTANCES>),
+    header: u64,
 ) {
     // One table lookup for each literal or length: code and number of bits are stored together.
     let mut literal = [(0u16, 0u8); 256];
@@ -332,30 +339,35 @@ fn write_symbols(
         let len = litlen.lens[symbol];
         *entry = (u32::from(litlen.bits[symbol]) | extra << len, len + extra_bits as u8);
     }
-    let mut at = 0;
-    for s in sequences {
-        let (fours, rest) = bytes[at..at + s.literals as usize].as_chunks::<4>();
-        for four in fours {
-            for &b in four {
+    let (mut at, mut from) = (0, 0);
+    while from < sequences.len() {
+        let here = bits.position();
+        let to = bits.marks.write(header, here, from, sequences.len());
+        for s in &sequences[from..to] {
+            let (fours, rest) = bytes[at..at + s.literals as usize].as_chunks::<4>();
+            for four in fours {
+                for &b in four {
+                    let (code, len) = literal[b as usize];
+                    bits.put(u64::from(code), u32::from(len));
+                }
+                bits.flush();
+            }
+            for &b in rest {
                 let (code, len) = literal[b as usize];
                 bits.put(u64::from(code), u32::from(len));
             }
+            at += s.literals as usize + s.length as usize;
             bits.flush();
+            if s.length > 0 {
+                let (code, len) = lengths[s.length as usize - 3];
+                bits.put(u64::from(code), u32::from(len));
+                let (symbol, extra, extra_bits) = distance_symbol(s.distance as usize + 1);
+                bits.put(u64::from(distance.bits[symbol]), u32::from(distance.lens[symbol]));
+                bits.put(u64::from(extra), extra_bits);
+                bits.flush();
+            }
         }
-        for &b in rest {
-            let (code, len) = literal[b as usize];
-            bits.put(u64::from(code), u32::from(len));
-        }
-        at += s.literals as usize + s.length as usize;
-        bits.flush();
-        if s.length > 0 {
-            let (code, len) = lengths[s.length as usize - 3];
-            bits.put(u64::from(code), u32::from(len));
-            let (symbol, extra, extra_bits) = distance_symbol(s.distance as usize + 1);
-            bits.put(u64::from(distance.bits[symbol]), u32::from(distance.lens[symbol]));
-            bits.put(u64::from(extra), extra_bits);
-            bits.flush();
-        }
+        from = to;
     }
     bits.put(u64::from(litlen.bits[END]), u32::from(litlen.lens[END]));
     bits.flush();

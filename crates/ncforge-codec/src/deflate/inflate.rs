@@ -111,7 +111,7 @@ mod tests {
         let mut raw: Vec<u8> = (0..4000u32).map(|i| (i * i / 7) as u8).collect();
         raw.resize(16384, 63);
         let mut out = Vec::new();
-        let n = super::super::encode(&raw, 1, 4, &mut out).unwrap();
+        let n = super::super::encode(&raw, 1, 4, super::super::Segments::None, &mut out).unwrap();
         out.truncate(n);
         (raw, out)
     }

@@ -9,22 +9,34 @@
 
 #[cfg(target_arch = "x86_64")]
 mod kernel;
-#[cfg(target_arch = "x86_64")]
+#[cfg(not(target_arch = "x86_64"))]
+#[path = "interleaved/no_kernel.rs"]
+mod kernel;
 mod stream;
-#[cfg(target_arch = "x86_64")]
 mod tables;
 
-use crate::padded::PaddedInput;
+use std::cell::RefCell;
 
-#[cfg(target_arch = "x86_64")]
-use stream::{State, Stream};
-#[cfg(target_arch = "x86_64")]
+use crate::padded::PaddedInput;
+use crate::scratch::grow;
+
+pub(super) use stream::{Input, Point};
+
+use stream::Stream;
 use tables::Tables;
 
-#[cfg(target_arch = "x86_64")]
+/// Bytes behind the wanted ones of a segment: the fast loop ends so many before its buffer does.
+const SLACK: usize = kernel::OUTPUT;
+
+/// Tables for two streams, and buffers for two segments.
+#[derive(Default)]
+struct Own {
+    tables: [Box<Tables>; 2],
+    buffers: [Vec<u8>; 2],
+}
+
 thread_local! {
-    /// Tables for two streams.
-    static TABLES: std::cell::RefCell<[Box<Tables>; 2]> = std::cell::RefCell::default();
+    static OWN: RefCell<Own> = RefCell::default();
 }
 
 /// Inflates zlib streams, two at a time into two buffers of one length, and calls `done` with the number and the bytes of each that fills
@@ -35,34 +47,53 @@ pub(crate) fn inflate_in_turn(
     buffers: [&mut [u8]; 2],
     done: impl FnMut(usize, &[u8]) -> bool,
 ) {
-    #[cfg(target_arch = "x86_64")]
-    if streams.len() > 1 && std::arch::is_x86_feature_detected!("bmi2") {
-        TABLES.with(|cell| {
-            if let Ok(mut tables) = cell.try_borrow_mut() {
+    if streams.len() > 1 && kernel::is_available() {
+        let inputs: Vec<_> = streams.iter().map(|&s| Input::Whole(s)).collect();
+        let want = buffers[0].len();
+        OWN.with(|cell| {
+            if let Ok(mut own) = cell.try_borrow_mut() {
                 // The caller knows which streams are done.
-                let _ = in_turn(streams, buffers, &mut tables, done);
+                let _ = in_turn(&inputs, want, buffers, &mut own.tables, done);
             }
         });
-        return;
     }
-    let _ = (streams, buffers, done);
 }
 
+/// Inflates parts of streams of `want` bytes each, two at a time, and gives `done` the number and the bytes of each. Returns whether it could.
+pub(super) fn inflate_parts(inputs: &[Input<'_>], want: usize, mut done: impl FnMut(usize, &[u8])) -> bool {
+    OWN.with(|cell| {
+        let Ok(mut own) = cell.try_borrow_mut() else { return false };
+        let Own { tables, buffers } = &mut *own;
+        buffers.iter_mut().for_each(|b| grow(b, want + SLACK));
+        let parts = buffers.each_mut().map(|b| &mut b[..want + SLACK]);
+        let run = in_turn(inputs, want, parts, tables, |i, bytes| {
+            done(i, bytes);
+            true
+        });
+        buffers.iter_mut().filter(|b| b.capacity() > LARGEST).for_each(|b| *b = Vec::new());
+        run.is_some()
+    })
+}
+
+/// Buffers of more bytes are freed after use.
+const LARGEST: usize = 1 << 20;
+
 /// `None` where it ended early.
-#[cfg(target_arch = "x86_64")]
 fn in_turn<'a>(
-    streams: &[PaddedInput<'a>],
+    inputs: &[Input<'a>],
+    want: usize,
     buffers: [&'a mut [u8]; 2],
     tables: &'a mut [Box<Tables>; 2],
     mut done: impl FnMut(usize, &[u8]) -> bool,
 ) -> Option<()> {
-    let mut waiting = streams.iter().enumerate();
-    let ([buffer_a, buffer_b], [tables_a, tables_b]) = (buffers, tables);
-    let ((i, first), (j, second)) = (waiting.next()?, waiting.next()?);
-    let mut lanes = [
-        Some((i, Stream::new(*first, buffer_a, tables_a)?)),
-        Some((j, Stream::new(*second, buffer_b, tables_b)?)),
-    ];
+    let mut waiting = inputs.iter().enumerate();
+    let mut free = buffers.into_iter().zip(tables.iter_mut());
+    let mut open = |(buffer, tables): (&'a mut [u8], &'a mut Tables)| {
+        let Some((i, &input)) = waiting.next() else { return Some(None) };
+        Some(Some((i, Stream::open(input, want, buffer, tables)?)))
+    };
+    let mut next = || open(free.next().map(|(b, t)| (b, &mut **t))?);
+    let mut lanes = [next()?, next()?];
     while let [a, b] = &mut lanes
         && (a.is_some() || b.is_some())
     {
@@ -74,18 +105,15 @@ fn in_turn<'a>(
         for lane in [a, b] {
             let Some((i, mut stream)) = lane.take() else { continue };
             stream.symbol()?;
-            if stream.state == State::Codes {
+            if !stream.is_done() {
                 *lane = Some((i, stream));
                 continue;
             }
             let (buffer, tables) = stream.finish()?;
-            if !done(i, buffer) {
+            if !done(i, &buffer[..want]) {
                 return None;
             }
-            *lane = match waiting.next() {
-                Some((i, next)) => Some((i, Stream::new(*next, buffer, tables)?)),
-                None => None,
-            };
+            *lane = open((buffer, tables))?;
         }
     }
     Some(())

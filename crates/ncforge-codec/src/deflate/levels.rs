@@ -1,6 +1,6 @@
 //! Sizes compared with zlib's at the same level, and streams that no default produces.
 
-use super::{decode, encode};
+use super::{Segments, decode, encode};
 
 const N: u32 = 1 << 16;
 
@@ -45,7 +45,7 @@ fn no_level_is_larger_than_zlibs() {
     for (name, data, sizes) in ZLIB {
         let raw = data();
         for (level, size) in sizes.iter().enumerate() {
-            let n = encode(&raw, level as u32, 1, &mut out).unwrap();
+            let n = encode(&raw, level as u32, 1, Segments::None, &mut out).unwrap();
             let most = size + 64 + size / 50;
             assert!(n <= most, "{name} level {level}: {n} bytes, zlib's are {size}");
             let mut back = vec![0; raw.len()];
@@ -79,7 +79,7 @@ fn planes_stay_close_to_zlibs_sizes() {
     for (name, data, sizes) in ZLIB {
         let raw = data();
         for (level, size) in sizes.iter().enumerate() {
-            let n = encode(&raw, level as u32, 4, &mut out).unwrap();
+            let n = encode(&raw, level as u32, 4, Segments::None, &mut out).unwrap();
             let most = size + 96 + size / 50;
             assert!(n <= most, "{name} level {level}: {n} bytes, zlib's are {size}");
         }

@@ -42,6 +42,17 @@ const TINY: f64 = 0.6;
 const STRETCH: f64 = 2.0;
 /// This many equal bytes at the end of all planes are not sampled, if the rest is an eighth of them at least.
 const PADDING: usize = 256;
+/// Segments may make a chunk larger by this part.
+const SEGMENTS: f64 = 0.005;
+/// Bytes of the shortest segments in a plane, and of the shortest planes that are cut.
+const SHORTEST_SEGMENT: usize = 1 << 10;
+const SHORTEST_CUT: usize = 8 << 10;
+/// Segments of a plane at the least: fewer are hardly faster to read than all of it.
+const FEWEST: usize = 8;
+/// Bits that a segment takes in its chunk's table, that it takes there for each plane, and that a search needs to begin anew.
+const SUM_BITS: f64 = 32.0;
+const POINT_BITS: f64 = 11.0;
+const RESTART_BITS: f64 = 12.0;
 /// The level's own effort is not tried on planes with less than this part of a chunk's bits.
 const MINOR: f64 = 0.02;
 
@@ -82,6 +93,8 @@ pub(super) struct Plan {
     stretch: bool,
     /// Bit p: plane p repeats plane p - 1.
     echoes: u64,
+    /// An estimate of the bits of the stream.
+    bits: f64,
 }
 
 /// The predicted result of a treatment of a plane.
@@ -126,7 +139,7 @@ impl Plan {
     }
 
     fn new(treatments: Vec<Treatment>) -> Plan {
-        Plan { treatments, parses: Vec::new(), stretch: false, echoes: 0 }
+        Plan { treatments, parses: Vec::new(), stretch: false, echoes: 0, bits: 0.0 }
     }
 
     /// The result of a plane's treatment, if it is known; it can be taken once.
@@ -172,7 +185,8 @@ impl Plan {
         let padding = (0..planes).map(|p| last_run(plane(p))).min().unwrap_or(0);
         let padding = if padding >= PADDING && padding <= n - n / 8 { padding } else { 0 };
         let values = |p: usize| &plane(p)[..n - padding];
-        let mut plan = Plan::independent(n - padding, planes, values, level, Sampler { matcher, sequences });
+        let sampler = Sampler { matcher, sequences };
+        let mut plan = Plan::independent(n - padding, planes, values, level, sampler);
         if padding > 0 || !bytes.len().is_multiple_of(planes) {
             // The tried bytes are only a part of the coded ones.
             plan.parses.clear();
@@ -208,12 +222,14 @@ impl Plan {
                     .enumerate()
                     .for_each(|(p, t)| t.iter_mut().for_each(|t| t.stretch_runs(plane(p))));
             }
-            return Plan { parses, stretch, ..Plan::new(treatments) };
+            let bits = parses.iter().map(bits).sum();
+            return Plan { parses, stretch, bits, ..Plan::new(treatments) };
         }
         let mut judged: Vec<Judged> = (0..planes).map(|p| sampler.quick(plane(p), level)).collect();
         let total = judged.iter().map(Judged::best).sum::<f64>();
         if total < TINY * planes as f64 {
-            return Plan::new(vec![Treatment::Code(patient(level)); planes]);
+            let bits = total * n as f64;
+            return Plan { bits, ..Plan::new(vec![Treatment::Code(patient(level)); planes]) };
         }
         if level > 1 {
             for (p, j) in judged.iter_mut().enumerate() {
@@ -225,7 +241,53 @@ impl Plan {
         }
         let chosen = choose(&judged, level);
         let treatments = chosen.iter().zip(&judged).map(|(&o, j)| j.options[o].treatment).collect();
-        Plan { stretch: total > STRETCH * planes as f64, ..Plan::new(treatments) }
+        let bits = chosen.iter().zip(&judged).map(|(&o, j)| j.options[o].bits).sum::<f64>() * n as f64;
+        Plan { stretch: total > STRETCH * planes as f64, bits, ..Plan::new(treatments) }
+    }
+
+    /// The bytes of a plane in the shortest segments that hardly make the chunk larger; `None` if there are none. The plan is then one for
+    /// segments, as if they were asked for.
+    pub(super) fn cut(
+        &mut self,
+        bytes: &[u8],
+        matcher: &mut Matcher,
+        sequences: &mut Vec<Sequence>,
+    ) -> Option<usize> {
+        let planes = self.treatments.len();
+        let n = bytes.len() / planes;
+        if n < SHORTEST_CUT || !bytes.len().is_multiple_of(planes) || self.echoes != 0 {
+            return None;
+        }
+        let mut sampler = Sampler { matcher, sequences };
+        // A table of more segments takes longer to read, and longer segments to decode.
+        let first = (2 * n.isqrt()).next_power_of_two().max(SHORTEST_SEGMENT);
+        let most = self.bits * SEGMENTS;
+        let coded = self.treatments.iter().filter(|t| **t != Treatment::Store).count() as f64;
+        let each = SUM_BITS + POINT_BITS * planes as f64 + RESTART_BITS * coded;
+        let mut segment = first;
+        while segment * FEWEST <= n {
+            let mut lost = each * n.div_ceil(segment) as f64;
+            for (p, treatment) in self.treatments.iter().enumerate() {
+                match treatment {
+                    Treatment::Code(effort) if *effort != Effort::Runs => {
+                        lost += sampler.lost(&bytes[p * n..(p + 1) * n], *effort, segment) * n as f64;
+                    }
+                    _ => {}
+                }
+            }
+            if lost <= most {
+                return Some(segment);
+            }
+            // The number of segments decides what is lost.
+            segment *= ((lost / most) as usize).clamp(2, n).next_power_of_two();
+        }
+        None
+    }
+
+    /// Makes it a plan for segments: nothing that was found reaches over their begins.
+    pub(super) fn for_segments(&mut self) {
+        self.parses.clear();
+        self.echoes = 0;
     }
 }
 
@@ -407,6 +469,22 @@ impl Sampler<'_> {
         // Matches are fewer and longer if the whole window is in the tables.
         let rest = if effort == Effort::Runs || known == WINDOW { 1.0 } else { UNKNOWN };
         Choice { treatment: Treatment::Code(effort), bits, time: cost.total(level) * rest }
+    }
+
+    /// Bits a byte that a plane takes more if no match reaches out of its segment: some segments alone, and with what is before them.
+    fn lost(&mut self, plane: &[u8], effort: Effort, segment: usize) -> f64 {
+        let known = WINDOW.min(plane.len() / 4);
+        // To enter a position in the tables takes a quarter of the time of a search.
+        let samples = (plane.len() / 8 / (known / 4 + 2 * segment)).clamp(1, SAMPLES);
+        let (mut alone, mut after) = (Counts::none(), Counts::none());
+        for i in 1..=samples {
+            let from = i * (plane.len() - segment) / (samples + 1) / segment * segment;
+            let (first, to) = (from - known.min(from), from + segment);
+            after.add(&self.counts(&plane[first..to], effort, from - first));
+            alone.add(&self.counts(&plane[from..to], effort, 0));
+        }
+        // Small samples differ by chance, in both directions.
+        f64::from(alone.bits() - after.bits()) / (samples * segment) as f64
     }
 
     fn sample(&mut self, plane: &[u8], effort: Effort, known: usize) -> (f64, Cost) {

@@ -10,6 +10,7 @@
 //! Every reader of zlib streams decodes the result.
 
 use super::super::scratch::grow;
+use super::access::{Marks, Segments};
 use super::bits::Bits;
 use super::block::{Counts, Sequence, entropy, write_block, write_stored};
 use super::matcher::{Effort, Matcher, Range};
@@ -29,6 +30,7 @@ pub struct PlaneEncoder {
     sequences: Vec<Sequence>,
     level: u32,
     work: Work,
+    marks: Marks,
 }
 
 /// Segments that are not written yet and will share one block.
@@ -46,6 +48,7 @@ impl PlaneEncoder {
             sequences: Vec::new(),
             level: level.clamp(1, 9),
             work: Work::default(),
+            marks: Marks::default(),
         }
     }
 
@@ -68,12 +71,24 @@ impl PlaneEncoder {
         len + 6 * (len / SEGMENT + 2 * planes + 2) + 16 + Bits::SLACK
     }
 
-    /// Encodes `bytes`, which consist of `planes` equal parts, one for each plane (remaining bytes belong to the last), into
-    /// the front of `out`, which is [`PlaneEncoder::bound`] long; returns the length of the stream.
-    pub fn encode(&mut self, bytes: &[u8], planes: usize, out: &mut [u8]) -> usize {
+    /// Encodes `bytes`, which consist of `planes` equal parts, one for each plane (remaining bytes belong to the last), with segments and their
+    /// table, if `segments` says so; returns the length at the front of `out`.
+    pub fn encode(&mut self, bytes: &[u8], planes: usize, segments: Segments, out: &mut Vec<u8>) -> usize {
         let planes = planes.clamp(1, bytes.len().max(1));
-        let plan = Plan::of(bytes, planes, self.level, &mut self.matcher, &mut self.sequences);
-        self.encode_planned(bytes, plan, out)
+        let mut plan = Plan::of(bytes, planes, self.level, &mut self.matcher, &mut self.sequences);
+        let segment = match segments {
+            Segments::None => None,
+            Segments::Auto => plan.cut(bytes, &mut self.matcher, &mut self.sequences),
+            Segments::Bytes(n) => Some(n.max(1)).filter(|_| bytes.len().is_multiple_of(planes)),
+        };
+        grow(out, Self::bound(bytes.len(), planes));
+        let Some(segment) = segment else { return self.encode_planned(bytes, plan, out) };
+        plan.for_segments();
+        self.marks.begin(bytes.len() / planes, Some(segment));
+        let end = self.encode_planned(bytes, plan, out);
+        let end = self.marks.finish(bytes, out, end);
+        self.marks.begin(0, None);
+        end
     }
 
     /// Encodes bytes that were not shuffled, if repeats of three bytes make them smaller than those of four;
@@ -92,7 +107,7 @@ impl PlaneEncoder {
     fn encode_planned(&mut self, bytes: &[u8], mut plan: Plan, out: &mut [u8]) -> usize {
         let planes = plan.treatments().len();
         let n = bytes.len() / planes;
-        let mut bits = Bits::new(out);
+        let mut bits = Bits::new(out, std::mem::take(&mut self.marks));
         // CMF and FLG: deflate, 32 KiB window; FLEVEL is the effort; a multiple of 31.
         let flevel = match self.level {
             1 => 0x01,
@@ -127,9 +142,11 @@ impl PlaneEncoder {
         }
         self.matcher.stretch_runs(false);
         // A last block may be empty.
-        write_block(&mut bits, &bytes[pending.from..], &self.sequences, &pending.counts, true);
+        let rest = &bytes[pending.from..];
+        write_block(&mut bits, rest, pending.from, &self.sequences, &pending.counts, true);
         self.work = bits.work;
-        let end = bits.finish();
+        let end;
+        (end, self.marks) = bits.finish();
         out[end..end + 4].copy_from_slice(&libdeflater::adler32(bytes).to_be_bytes());
         end + 4
     }
@@ -145,8 +162,17 @@ impl PlaneEncoder {
         pending: &mut Pending,
     ) -> usize {
         let before = self.sequences.len();
-        let range = Range { from: at, stop: (at + SEGMENT).min(end), end };
-        let to = self.matcher.find(bytes, effort, range, &mut self.sequences);
+        let stop = (at + SEGMENT).min(end);
+        let mut to = at;
+        while to < stop {
+            let reach = bits.marks.around(to, end);
+            if bits.marks.code(to, self.sequences.len()) {
+                self.matcher.begin(reach.len());
+            }
+            let (first, len) = (reach.start, reach.len());
+            let range = Range { from: to - first, stop: stop.min(reach.end) - first, end: len };
+            to = first + self.matcher.find(&bytes[reach], effort, range, &mut self.sequences);
+        }
         let counts = Counts::of(&bytes[at..to], &self.sequences[before..]);
         self.join(bits, bytes, at, before, counts, pending);
         to
@@ -170,8 +196,9 @@ impl PlaneEncoder {
             pending.counts = joint;
         } else {
             let written = &self.sequences[..before];
-            write_block(bits, &bytes[pending.from..at], written, &pending.counts, false);
+            write_block(bits, &bytes[pending.from..at], pending.from, written, &pending.counts, false);
             self.sequences.drain(..before);
+            bits.marks.written(before);
             *pending = Pending { from: at, counts };
         }
     }
@@ -197,10 +224,11 @@ impl PlaneEncoder {
             return self.code(bits, bytes, at, end, Effort::Runs, pending);
         }
         if pending.from < at {
-            write_block(bits, &bytes[pending.from..at], &self.sequences, &pending.counts, false);
+            let before = &bytes[pending.from..at];
+            write_block(bits, before, pending.from, &self.sequences, &pending.counts, false);
             self.sequences.clear();
         }
-        write_stored(bits, &bytes[at..to], false);
+        write_stored(bits, &bytes[at..to], at, false);
         *pending = Pending { from: to, counts: Counts::none() };
         to
     }

@@ -70,12 +70,16 @@ pub enum Reader {
     Ncforge,
     /// netCDF-C.
     NetcdfC,
+    /// xarray with Dask, by any engine.
+    Dask,
 }
 
 words!(Reader:
     (Reader::Ncforge, "ncforge", [], "ncforge"),
     (Reader::NetcdfC, "netcdf-c", [],
         "netCDF-C and what is built on it: one thread, chunk by chunk; the chunk cache that it needs is reported, too"),
+    (Reader::Dask, "dask", [],
+        "xarray with Dask, by any engine: a task a chunk, so those of variables of more than 8 MiB have 256 KiB at least"),
 );
 
 /// How values will be read, from where, and by what: what chunk shapes are chosen for.
@@ -114,14 +118,20 @@ impl ChoosingRequest {
             || writer_memory.is_some()
     }
 
+    /// The same for a variable that is new: who names no reads has readers of all kinds, Dask among them.
+    pub fn for_new(&self) -> Self {
+        let is_open = self.reads.is_none() && self.reader == Reader::default();
+        Self { reader: if is_open { Reader::Dask } else { self.reader }, ..self.clone() }
+    }
+
     /// The library's terms. `sample`: whether values are looked at.
     pub fn choosing(&self, sample: bool) -> Choosing {
         let machine = machine_on(self.storage);
-        let usual = Limits::default();
+        let usual = if self.reader == Reader::Dask { Limits::for_tasks() } else { Limits::default() };
         Choosing {
             accesses: self.reads.as_ref().map_or_else(Access::usual, |reads| reads.accesses.clone()),
             machine: match self.reader {
-                Reader::Ncforge => machine,
+                Reader::Ncforge | Reader::Dask => machine,
                 Reader::NetcdfC => machine.netcdf_c(),
             },
             limits: Limits {

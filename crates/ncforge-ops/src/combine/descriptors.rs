@@ -3,12 +3,12 @@
 use std::collections::VecDeque;
 use std::fs::File;
 use std::os::fd::AsRawFd;
-use std::os::unix::fs::{FileExt, MetadataExt};
+use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
-use ncforge::store::{ReadStore, open_to_read, past_end};
+use ncforge::store::{Identity, ReadStore, open_to_read, past_end};
 use ncforge::{Error, Result};
 
 /// Descriptors that are open at a time, at most.
@@ -101,8 +101,7 @@ pub(super) struct PooledFile {
     id: usize,
     path: PathBuf,
     name: String,
-    len: u64,
-    inode: u64,
+    identity: Identity,
     /// Where it stays open.
     stays: OnceLock<File>,
     descriptors: Arc<Descriptors>,
@@ -116,10 +115,10 @@ impl PooledFile {
         if id == 0 {
             descriptors.enlarge_table(&file);
         }
-        let (len, inode) = (meta.len(), meta.ino());
+        let identity = Identity::of(&meta);
         let descriptors = Arc::clone(descriptors);
         let pooled =
-            PooledFile { id, path: path.to_owned(), name, len, inode, stays: OnceLock::new(), descriptors };
+            PooledFile { id, path: path.to_owned(), name, identity, stays: OnceLock::new(), descriptors };
         pooled.put(file);
         Ok(pooled)
     }
@@ -147,7 +146,7 @@ impl PooledFile {
             return Ok(use_it(&file));
         }
         let (file, meta) = open_to_read(&self.path)?;
-        if (meta.len(), meta.ino()) != (self.len, self.inode) {
+        if !Identity::of(&meta).has_contents_of(&self.identity) {
             return Err(Error::Tiles(format!("`{}` has changed while it was being read", self.name)));
         }
         match self.put(file) {
@@ -169,7 +168,7 @@ impl Drop for PooledFile {
 
 impl ReadStore for PooledFile {
     fn len(&self) -> u64 {
-        self.len
+        self.identity.size()
     }
 
     fn name(&self) -> &str {
@@ -178,8 +177,9 @@ impl ReadStore for PooledFile {
 
     fn read_at(&self, buf: &mut [u8], offset: u64) -> Result<()> {
         let end = offset.checked_add(buf.len() as u64);
-        if end.is_none_or(|end| end > self.len) {
-            return Err(past_end(&self.name, buf.len() as u64, offset, self.len));
+        let len = self.len();
+        if end.is_none_or(|end| end > len) {
+            return Err(past_end(&self.name, buf.len() as u64, offset, len));
         }
         self.with(|file| file.read_exact_at(buf, offset))?
             .map_err(|e| Error::io(format!("read {} bytes at offset {offset} of", buf.len()), &self.name, e))

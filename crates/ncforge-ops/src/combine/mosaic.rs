@@ -10,6 +10,7 @@ mod batch;
 mod build;
 mod chunks;
 mod coords;
+mod counted;
 mod dims;
 mod draw;
 mod existing;

@@ -11,6 +11,8 @@ pub enum Holes {
     /// `_FillValue`, else `missing_value`, else the fill value of the type.
     #[default]
     Fill,
+    /// `_FillValue`, else `missing_value`, else zeros, as `rebuild_nemo` and `mppnccombine -m` have it.
+    Missing,
     /// Zeros.
     Zero,
     /// Nothing: a hole is an error.

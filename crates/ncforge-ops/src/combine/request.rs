@@ -13,6 +13,7 @@ use crate::request::{BadValue, RequestError, Size, Times, list, path, text_of, w
 
 words!(Holes:
     (Holes::Fill, "fill", [], "_FillValue, else missing_value, else the type's fill value"),
+    (Holes::Missing, "missing", [], "_FillValue, else missing_value, else zeros"),
     (Holes::Zero, "zero", [], "Zeros"),
     (Holes::Error, "error", [], "A hole is an error"),
 );

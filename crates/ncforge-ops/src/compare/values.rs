@@ -231,7 +231,7 @@ impl Job<'_> {
             None => Box::new(0..walk.len()),
         };
         let largest = usize::try_from(walk.box_at(0).len()).expect("a box is within memory");
-        let (mut left, mut right) = (Buffer::zeroed(largest * m), Buffer::zeroed(largest * n));
+        let (mut left, mut right) = (Buffer::try_zeroed(largest * m)?, Buffer::try_zeroed(largest * n)?);
         for i in walked {
             check_stop(self.how.progress, "comparison")?;
             let slab = walk.box_at(i);

@@ -91,7 +91,7 @@ fn has_values(source: &dyn Source, plan: &Plan, work: &VarWork, made: &Dataset) 
             }
         };
         let len = usize::try_from(part.len()).unwrap_or(usize::MAX) * size;
-        let (mut wanted, mut found) = (Buffer::zeroed(len), Buffer::zeroed(len));
+        let (mut wanted, mut found) = (Buffer::try_zeroed(len)?, Buffer::try_zeroed(len)?);
         source.read_bytes(work.moved.from, &part, &mut wanted)?;
         if let Some(rounding) = &work.quantize {
             quantized::round(source.engine(), rounding, dtype, &mut wanted)?;

@@ -16,6 +16,7 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
+use super::classic::Conversion;
 use super::engine::engine_below;
 use super::identity::Identity;
 use super::options::CopyOptions;
@@ -168,6 +169,8 @@ fn cut(grid: &ChunkGrid, slab: &Hyperslab, most: u64) -> Vec<Hyperslab> {
 /// Reads and encodes groups of a copy that another process writes.
 pub struct Encoder {
     source: Box<dyn Source + Send>,
+    /// What changes of it for the output.
+    conversion: Option<Conversion>,
     plan: Plan,
     engine: Engine,
     group_bytes: u64,
@@ -208,13 +211,18 @@ impl Encoder {
         // The same budget gives the same boxes.
         let planning =
             Engine::new(EngineOptions { threads: Some(ticket.threads), memory: Some(ticket.memory) })?;
-        let plan = plan_with(&*source, options, &planning, &ticket.chosen)?;
+        let conversion = Conversion::of(source.schema(), options);
+        let plan = {
+            let converted = conversion.as_ref().map(|c| c.over(&*source));
+            let source = converted.as_ref().map_or(&*source as &dyn Source, |c| c as &dyn Source);
+            plan_with(source, options, &planning, &ticket.chosen)?
+        };
         if plan.identity() != ticket.plan {
             return Err(Error::Invalid(format!(
                 "the copy of `{name}` was planned by another version of ncforge, or with other options"
             )));
         }
-        Ok(Self { source, plan, engine: engine.clone(), group_bytes: ticket.group_bytes })
+        Ok(Self { source, conversion, plan, engine: engine.clone(), group_bytes: ticket.group_bytes })
     }
 
     /// The encoded chunks of one group.
@@ -224,21 +232,23 @@ impl Encoder {
     pub fn group(&self, id: GroupId) -> Result<EncodedChunks> {
         let unknown = || Error::Invalid(format!("the plan has no group {id:?}"));
         let plan = &self.plan;
+        let converted = self.conversion.as_ref().map(|c| c.over(&*self.source));
+        let source = converted.as_ref().map_or(&*self.source as &dyn Source, |c| c as &dyn Source);
         let work = plan.work.get(id.var).filter(|w| id.step < w.walk.len()).ok_or_else(unknown)?;
-        let parts = groups(&*self.source, plan, work, id.step, self.group_bytes)?;
+        let parts = groups(source, plan, work, id.step, self.group_bytes)?;
         let slab = parts.get(id.group as usize).ok_or_else(unknown)?;
         let grid = chunk_grid(plan, work).ok_or_else(unknown)?;
-        if is_unwritten(&*self.source, work, id.step)? {
+        if is_unwritten(source, work, id.step)? {
             return Ok(Vec::new());
         }
-        let mut bytes = Buffer::zeroed((slab.len() * work.element) as usize);
-        self.source.read_bytes(work.moved.from, slab, &mut bytes)?;
+        let mut bytes = Buffer::try_zeroed((slab.len() * work.element) as usize)?;
+        source.read_bytes(work.moved.from, slab, &mut bytes)?;
         if let Some(rounding) = &work.quantize {
             quantized::round(&self.engine, rounding, plan.schema.var(work.moved.to).dtype, &mut bytes)?;
         }
         let mut chunks = self.encode(work, slab, &bytes)?;
         if work.sparse
-            && let Some(written) = written::chunks_in(&*self.source, work.moved.from, &grid, slab)?
+            && let Some(written) = written::chunks_in(source, work.moved.from, &grid, slab)?
         {
             for (at, chunk) in coordinates(&grid.touched(slab)).zip(&mut chunks) {
                 chunk.take_if(|_| !written.contains(&at));

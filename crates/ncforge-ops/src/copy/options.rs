@@ -74,8 +74,11 @@ pub struct Switches {
     pub skip_fill: bool,
     /// Whether unlimited dimensions become fixed ones of their length.
     pub fix_unlimited: bool,
-    /// Where only some variables are copied: whether dimensions that nothing uses come along.
+    /// Where only some variables are copied: whether groups, dimensions and types that nothing uses come along.
     pub all_dimensions: bool,
+    /// Whether a classic output takes no string, and no integer of a type that it has not, even where text or another integer
+    /// holds the same.
+    pub strict: bool,
 }
 
 /// What a copy is asked to do. The default is a copy that changes nothing.

@@ -92,7 +92,7 @@ pub struct RunRequest {
     /// Only these variables, by path, and the dimensions that they use. Default: all.
     #[serde(deserialize_with = "list_or_none")]
     pub vars: Option<Vec<String>>,
-    /// Whether the output is read back and compared before it gets its name. Default: no.
+    /// Whether the output is read back, as ncforge reads, and compared before it gets its name. Default: no.
     pub verify: bool,
     /// Whether an existing output may be replaced. Default: no.
     pub overwrite: bool,

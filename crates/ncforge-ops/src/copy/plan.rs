@@ -18,6 +18,7 @@ mod wording;
 use std::collections::HashSet;
 
 use self::wording::{describe_place, describe_storage};
+use super::classic::Conversion;
 use super::options::CopyOptions;
 use super::planned::{HEAP_ELEMENT, Memory, Plan, Rounding, Route, Totals, VarPlan, VarWork};
 use super::quantized;
@@ -44,15 +45,18 @@ const WORTH: f64 = 0.9;
 
 /// Plans a copy, and does nothing.
 pub fn plan(source: &Dataset, options: &CopyOptions, engine: &Engine) -> Result<Plan> {
-    plan_with(source, options, engine, &Chosen::default())
+    plan_of(source, options, engine)
 }
 
 /// Plans a copy of any source.
 pub(crate) fn plan_of(source: &dyn Source, options: &CopyOptions, engine: &Engine) -> Result<Plan> {
+    let conversion = Conversion::of(source.schema(), options);
+    let converted = conversion.as_ref().map(|c| c.over(source));
+    let source = converted.as_ref().map_or(source, |c| c as &dyn Source);
     plan_with(source, options, engine, &Chosen::default())
 }
 
-/// Plans a copy with shapes and codecs that an earlier run chose.
+/// Plans a copy with shapes and codecs that an earlier run chose; the source has types that the output's format has.
 pub(crate) fn plan_with(
     source: &dyn Source,
     options: &CopyOptions,

@@ -7,21 +7,22 @@ use super::cf;
 use super::planned::{Plan, Rounding, VarWork};
 use crate::source::Source;
 use ncforge::codec::quantize::Quantize;
-use ncforge::model::{
-    Atomic, DType, Number, Schema, VarId, Variable, quantization_attribute, quantization_of,
-};
-use ncforge::raw::put_attribute;
+use ncforge::model::{Atomic, DType, Number, Schema, VarId, Variable};
 use ncforge::{Buffer, Dataset, Engine, Error, Hyperslab, Result};
 
 /// Bytes that one thread rounds at a time.
 const PART: usize = 256 << 10;
 
-/// Attributes whose words are names of variables that say where, when and how something is.
-const POINTERS: [&str; 5] = ["coordinates", "bounds", "climatology", "grid_mapping", "formula_terms"];
+/// Who rounds, in the words of the CF conventions (1.12, section 8.4.1).
+const IMPLEMENTATION: &str = concat!("ncforge version ", env!("CARGO_PKG_VERSION"));
 
-/// Chooses the variables whose values lose bits, and says so in their attributes and in the notes.
+/// Attributes whose words are names of variables that say where, when and how something is.
+const POINTERS: [&str; 6] =
+    ["coordinates", "bounds", "climatology", "grid_mapping", "formula_terms", "cell_measures"];
+
+/// Chooses the variables whose values lose bits, and says so in their attributes, in a container variable (CF), and in the notes.
 ///
-/// Coordinates keep theirs (CF conventions 1.11, §8.4: nothing that says where or when something is should lose
+/// Coordinates keep theirs (CF conventions 1.12, section 8.4: nothing that says where or when something is should lose
 /// precision): variables that have the name of one of their dimensions, those that other variables point to, those with the
 /// units, standard names or axes of coordinates, and times.
 pub(super) fn mark(schema: &mut Schema, how: Quantize, notes: &mut Vec<String>) -> Result<Vec<VarId>> {
@@ -32,13 +33,13 @@ pub(super) fn mark(schema: &mut Schema, how: Quantize, notes: &mut Vec<String>) 
         let path = schema.var_path(v);
         if coordinates.contains(&v) {
             left.push(path);
-        } else if quantization_of(schema.var(v)).is_some() {
+        } else if schema.quantization_claims(schema.var(v)).any() {
             before.push(path);
         } else if how.kept() > most {
             exact.push(path);
         } else {
             how.check(schema.var(v).dtype)?;
-            put_attribute(&mut schema.vars[v.0].attrs, quantization_attribute(how));
+            schema.claim_quantization(v, how, IMPLEMENTATION);
             rounded.push(v);
         }
     }
@@ -147,7 +148,7 @@ pub(super) fn verify(
     for b in 0..work.walk.len() {
         for slab in pieces(work.walk.box_at(b), limit / work.element.max(1)) {
             let len = (slab.len() * work.element) as usize;
-            let (mut wanted, mut found) = (Buffer::zeroed(len), Buffer::zeroed(len));
+            let (mut wanted, mut found) = (Buffer::try_zeroed(len)?, Buffer::try_zeroed(len)?);
             source.read_bytes(work.moved.from, &slab, &mut wanted)?;
             round(engine, rounding, dtype, &mut wanted)?;
             made.read_bytes(work.moved.to, &slab, &mut found)?;

@@ -26,7 +26,7 @@ use crate::written;
 use ncforge::model::Storage;
 use ncforge::raw::{ChunkIndex, Place, Writer, coordinates, with_stop};
 use ncforge::store::zipped::{self, ZippedStore};
-use ncforge::store::{OutputFile, WriteStore, free_space};
+use ncforge::store::{Durability, OutputFile, WriteStore, free_space};
 use ncforge::{Buffer, Engine, Error, Hyperslab, Result};
 
 /// One copy.
@@ -87,7 +87,7 @@ pub(crate) fn run(task: Task<'_>, output: &mut OutputFile, done: Vec<Step>) -> R
     match run.all(done) {
         Ok(()) => {
             if relaxed {
-                file.relax();
+                file.promise(Durability::Process);
             }
             run.writer.finish().map(drop)
         }
@@ -440,7 +440,7 @@ impl Run<'_> {
         if buffer.len() < len {
             // The old one first: two at once would pass the budget.
             drop(buffer);
-            buffer = Buffer::zeroed(len);
+            buffer = Buffer::try_zeroed(len)?;
         }
         let done = use_it(self, &mut buffer[..len]);
         self.buffer = buffer;

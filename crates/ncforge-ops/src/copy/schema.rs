@@ -3,6 +3,7 @@
 
 use std::collections::BTreeSet;
 
+use super::fitted::{fit_fill_values, order_bytes};
 use super::hidden::leave_out;
 use super::options::{CopyOptions, Names};
 use crate::profile::Profile;
@@ -35,7 +36,7 @@ pub(crate) struct Translation {
 /// Translates a description; `path` is the source's, for messages.
 pub(crate) fn translate(source: &Schema, path: &str, options: &CopyOptions) -> Result<Translation> {
     let wanted = match &options.only {
-        Some(names) => chosen(source, names, path)?,
+        Some(names) => with_containers(source, chosen(source, names, path)?),
         // A copy that lacks what is damaged would pass for the whole.
         None => match source.skipped.iter().find(|s| s.is_damaged()) {
             Some(damaged) => return Err(damaged.error(path)),
@@ -54,18 +55,21 @@ pub(crate) fn translate(source: &Schema, path: &str, options: &CopyOptions) -> R
         // A dimension without a record yet stays unlimited: length 0 means just that in every netCDF format.
         schema.dims.iter_mut().filter(|d| d.len > 0).for_each(|d| d.unlimited = false);
     }
+    let skipped = source.skipped.iter();
+    let mut notes: Vec<String> = skipped.map(|s| format!("`{}` is not copied: {}", s.path, s.why)).collect();
     let across = source.format.is_classic() || format.is_classic();
     for v in &mut schema.vars {
         if across {
             v.endian = Endian::Native;
         }
-        if let Some(endian) = options.endian.filter(|_| !format.is_classic()) {
-            v.endian = endian;
-        }
         if format.is_classic() {
             v.fill = Fill::Default;
         }
     }
+    if let Some(endian) = options.endian.filter(|_| !format.is_classic()) {
+        order_bytes(&mut schema, endian, &mut notes);
+    }
+    fit_fill_values(&mut schema, &mut notes);
     if format != Format::Netcdf4 {
         check_classic(&schema, format)?;
     }
@@ -77,10 +81,16 @@ pub(crate) fn translate(source: &Schema, path: &str, options: &CopyOptions) -> R
         .enumerate()
         .map(|(i, &from)| Moved { from, to: VarId(i), values: with_values.contains(&from) })
         .collect();
-    let skipped = source.skipped.iter();
-    let mut notes = skipped.map(|s| format!("`{}` is not copied: {}", s.path, s.why)).collect();
     leave_out(&mut schema, &mut notes);
     Ok(Translation { schema, vars, notes })
+}
+
+/// The variables, and those that say how they were quantized (CF conventions 1.12, section 8.4).
+fn with_containers(source: &Schema, mut vars: BTreeSet<VarId>) -> BTreeSet<VarId> {
+    let containers = vars.iter().filter_map(|&v| source.quantization_container(source.var(v)));
+    let containers: Vec<VarId> = containers.collect();
+    vars.extend(containers);
+    vars
 }
 
 /// The output's format.
@@ -166,7 +176,9 @@ impl Keep {
             var.attrs.iter().for_each(|a| keep.dtype(s, a.dtype));
         }
         if options.switches.all_dimensions {
-            (0..s.dims.len()).for_each(|d| keep.dim(s, DimId(d)));
+            keep.groups = (0..s.groups.len()).collect();
+            keep.dims = (0..s.dims.len()).collect();
+            keep.types = (0..s.types.len()).collect();
         }
         for g in keep.groups.clone() {
             s.groups[g].attrs.iter().for_each(|a| keep.dtype(s, a.dtype));

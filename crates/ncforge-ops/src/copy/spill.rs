@@ -53,7 +53,7 @@ impl Spill {
             end += boxes.box_at(i).len() * element;
         }
         let spill = Spill { store, held: wanted, offsets };
-        let mut buffer = Buffer::zeroed((bands.box_at(0).len() * element) as usize);
+        let mut buffer = Buffer::try_zeroed((bands.box_at(0).len() * element) as usize)?;
         for i in 0..bands.len() {
             check_stop(progress, "copy")?;
             let band = bands.box_at(i);

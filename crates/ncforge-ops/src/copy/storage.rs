@@ -15,9 +15,10 @@ use crate::source::Source;
 use crate::tune::codec::{CodecChoice, Method};
 use crate::tune::{Axis, Choice, Role, Roles};
 use ncforge::codec::filter_chain::{USUAL_DEFLATE_LEVEL, USUAL_ZSTD_LEVEL};
-use ncforge::codec::filters::{self, DEFLATE, FLETCHER32, SHUFFLE, ZSTD};
+use ncforge::codec::filters::{self, DEFLATE, FLETCHER32, NBIT, SHUFFLE, WIDEN, ZSTD};
 use ncforge::codec::{self, CodecChain, FilterChain};
 use ncforge::model::{DType, Filter, Schema, Storage, VarId};
+use ncforge::raw::Place;
 use ncforge::{Error, Result};
 
 /// HDF5 stores the length of a chunk in 32 bits.
@@ -91,7 +92,30 @@ pub(crate) fn decide(
         let joins = |v: VarId, d: usize| axes[v.0][d].role == Role::Time || axes[v.0][d].unlimited;
         virtual_stores::apply(schema, joins, matches!(options.chunks, Chunks::Spec(_)));
     }
-    Ok(Decided { notes: Vec::new(), choices: decider.choices, codecs: decider.coders.found })
+    let notes = needs_plugins(schema, source, &from).into_iter().collect();
+    Ok(Decided { notes, choices: decider.choices, codecs: decider.coders.found })
+}
+
+/// What readers with netCDF-C need for filters that the source does not have; HDF5 has those with small numbers itself.
+fn needs_plugins(schema: &Schema, source: &dyn Source, from: &HashMap<VarId, VarId>) -> Option<String> {
+    const OF_HDF5: u16 = 255;
+    let mut names: Vec<&str> = Vec::new();
+    for v in schema.var_ids() {
+        let old = from.get(&v).map_or(&[][..], |&v| source.schema().var(v).storage.filters());
+        let new = schema.var(v).storage.filters().iter().filter(|f| f.id > OF_HDF5);
+        for f in new.filter(|f| !virtual_stores::is_identity(f) && !old.iter().any(|o| o.id == f.id)) {
+            let name = codec::filter_name(f.id);
+            if !names.contains(&name) {
+                names.push(name);
+            }
+        }
+    }
+    (!names.is_empty()).then(|| {
+        format!(
+            "netCDF-C reads {} with a plug-in only (HDF5_PLUGIN_PATH), or in programs that `ncforge run` starts",
+            names.join(" and ")
+        )
+    })
 }
 
 /// Chunks and compression were asked for, and the output's format has neither. Where the format was asked for,
@@ -195,7 +219,10 @@ impl Decider<'_> {
             }
             _ => Method::None,
         };
-        let filters = filters_of(schema, v, options, method)?;
+        let mut filters = filters_of(schema, v, options, method)?;
+        if let Some(from) = from.filter(|_| options.codec == Codec::Keep) {
+            deflate_all_bits(&mut filters, self.source, from)?;
+        }
         let chunks = self.lengths(&array, &Trial { filters: &filters, last: true })?;
         // What can never hold a value needs no chunks, except that whatever has an unlimited dimension must have them.
         let empty = axes.iter().any(|a| a.len == 0 && !a.unlimited);
@@ -437,6 +464,17 @@ fn filters_of(schema: &Schema, v: VarId, options: &CopyOptions, method: Method) 
         list.push(filters::fletcher32());
     }
     Ok(list)
+}
+
+/// Replaces the filter that stores the bits of integers which have fewer than their bytes, where these are read as integers of all bits.
+fn deflate_all_bits(list: &mut [Filter], source: &dyn Source, from: VarId) -> Result<()> {
+    let layout = source.layout(from)?;
+    let Place::Chunked { codecs, .. } = &layout.place else { return Ok(()) };
+    if codecs.filters().first().is_some_and(|f| f.id == WIDEN) {
+        let packed = list.iter_mut().filter(|f| f.id == NBIT);
+        packed.for_each(|f| *f = filters::deflate(USUAL_DEFLATE_LEVEL));
+    }
+    Ok(())
 }
 
 fn shuffles(dtype: DType, size: usize) -> bool {

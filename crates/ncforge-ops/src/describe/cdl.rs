@@ -1,8 +1,14 @@
-//! The header of a dataset as CDL, byte for byte as `ncdump -h` or `ncdump -hs` prints it.
+//! A dataset as CDL, byte for byte as `ncdump` prints it: the header alone, or with values.
 //!
 //! Reference: the CDL grammar in `ncgen(1)`, and the output of `ncdump` of netCDF-C 4.9.0. One difference on
 //! purpose: where `ncdump` gives up on a file (a name that begins with a control character, an enum value
 //! without a name), this prints what is there.
+
+mod chosen;
+mod comments;
+mod data;
+mod times;
+mod types;
 
 use std::collections::HashSet;
 use std::io::Write;
@@ -10,11 +16,17 @@ use std::io::Write;
 use super::special;
 use super::text::push_name;
 use super::values::{Shown, show};
-use ncforge::model::{Attribute, DType, DimId, Format, GroupId, Schema, TypeId, UserKind, VarId};
+use ncforge::model::{Attribute, DType, DimId, Format, GroupId, Schema, TypeId, VarId};
 use ncforge::raw::Container;
+use ncforge::{Dataset, Result};
 
-/// `ncdump` breaks lines of type declarations and of compound values at this length.
-const LINE_LENGTH: usize = 78;
+use self::chosen::{Chosen, Sink};
+use self::times::Times;
+
+pub use self::chosen::DumpedValues;
+
+/// `ncdump` breaks lines at this length, less two, unless another one is asked for.
+const LINE_LENGTH: usize = 80;
 /// What stands before a continued line.
 const CONTINUED: &[u8] = b"    ";
 /// Names that the CDL parser takes for its own when an attribute follows them.
@@ -27,6 +39,59 @@ pub struct CdlOptions {
     pub name: String,
     /// Storage as special attributes, as `ncdump -s`.
     pub special: bool,
+}
+
+/// What [`dump`] prints.
+#[derive(Clone, Debug, Default)]
+pub struct DumpOptions {
+    /// The header.
+    pub cdl: CdlOptions,
+    /// Of which variables values are printed.
+    pub values: DumpedValues,
+    /// Times as text, as `ncdump -t` (a blank) or `-i` (`T`), with this between date and time.
+    pub times: Option<char>,
+    /// The length of lines, as `ncdump -l`; 80 by default.
+    pub line_length: Option<usize>,
+}
+
+/// Prints a dataset with its values as CDL, piece by piece, in bounded memory. `sink` says whether it wants more.
+///
+/// ```
+/// use ncforge::Dataset;
+/// use ncforge_ops::describe::{DumpOptions, dump};
+/// # use ncforge::model::{Atomic, DimId};
+/// # use ncforge::{CreateOptions, DatasetMut, Dimension, Format, Hyperslab, Schema, Variable};
+/// # let dir = tempfile::tempdir()?;
+/// # let path = dir.path().join("x.nc");
+/// # let mut schema = Schema::new(Format::Cdf1);
+/// # schema.dims.push(Dimension { name: "x".into(), group: Schema::ROOT, len: 3, unlimited: false });
+/// # schema.vars.push(Variable::new("x", Atomic::Short, vec![DimId(0)]));
+/// # let id = schema.find_var("x").unwrap();
+/// # let mut new = DatasetMut::create(&path, schema, CreateOptions::default())?;
+/// # new.write_bytes(id, &Hyperslab::all(&[3]), &[1i16, 2, 3].map(i16::to_ne_bytes).concat())?;
+/// # new.close()?;
+/// let mut text = Vec::new();
+/// dump(&Dataset::open(&path)?, &DumpOptions::default(), &mut |bytes| { text.extend_from_slice(bytes); true })?;
+/// assert!(text.ends_with(b"data:\n\n x = 1, 2, 3 ;\n}\n"));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+///
+/// # Errors
+/// [`ncforge::Error::NotFound`] for a variable that no group has; else as reading.
+pub fn dump(dataset: &Dataset, options: &DumpOptions, sink: &mut dyn FnMut(&[u8]) -> bool) -> Result<()> {
+    let container = dataset.container();
+    let superblock = special::superblock_version(container);
+    let mut w = Writer::new(container.schema(), superblock, &options.cdl);
+    w.length = options.line_length.unwrap_or(LINE_LENGTH).saturating_sub(2);
+    w.times = options.times.map(Times::new);
+    let chosen = Chosen::of(dataset, &options.values)?;
+    w.sink = chosen.map(|chosen| Sink { dataset, chosen, take: &mut *sink, is_open: true });
+    w.whole(&options.cdl.name)?;
+    if w.sink.as_ref().is_none_or(|s| s.is_open) {
+        let rest = w.out;
+        sink(&rest);
+    }
+    Ok(())
 }
 
 /// The header as CDL. Bytes rather than a `String`: names and text of old files need not be UTF-8, and come
@@ -42,20 +107,9 @@ pub struct CdlOptions {
 /// assert_eq!(text, b"netcdf sst {\ndimensions:\n\ttime = UNLIMITED ; // (12 currently)\n}\n");
 /// ```
 pub fn cdl_of(schema: &Schema, superblock: Option<u8>, options: &CdlOptions) -> Vec<u8> {
-    let mut w = Writer {
-        out: Vec::new(),
-        schema,
-        superblock,
-        special: options.special,
-        indent: 0,
-        line: 0,
-        tree: Tree::of(schema),
-    };
-    w.out.extend_from_slice(b"netcdf ");
-    push_name(&mut w.out, &options.name);
-    w.out.extend_from_slice(b" {\n");
-    w.group(Schema::ROOT);
-    w.out.extend_from_slice(b"}\n");
+    let mut w = Writer::new(schema, superblock, options);
+    // Only reading values fails.
+    let _ = w.whole(&options.name);
     w.out
 }
 
@@ -113,7 +167,13 @@ struct Writer<'a> {
     indent: usize,
     /// Where in the line the last text of [`Writer::put`] ended.
     line: usize,
+    /// Where lines are broken.
+    length: usize,
     tree: Tree,
+    /// How times are shown as text, if they are.
+    times: Option<Times>,
+    /// Where values come from, and text goes to; `None`: the header alone is wanted.
+    sink: Option<Sink<'a>>,
 }
 
 macro_rules! put {
@@ -123,15 +183,41 @@ macro_rules! put {
     }};
 }
 
+impl<'a> Writer<'a> {
+    fn new(schema: &'a Schema, superblock: Option<u8>, options: &CdlOptions) -> Self {
+        Writer {
+            out: Vec::new(),
+            schema,
+            superblock,
+            special: options.special,
+            indent: 0,
+            line: 0,
+            length: LINE_LENGTH - 2,
+            tree: Tree::of(schema),
+            times: None,
+            sink: None,
+        }
+    }
+}
+
 impl Writer<'_> {
+    fn whole(&mut self, name: &str) -> Result<()> {
+        self.out.extend_from_slice(b"netcdf ");
+        push_name(&mut self.out, name);
+        self.out.extend_from_slice(b" {\n");
+        self.group(Schema::ROOT)?;
+        self.out.extend_from_slice(b"}\n");
+        Ok(())
+    }
+
     fn indent(&mut self) {
         self.out.extend(std::iter::repeat_n(b' ', self.indent));
     }
 
     /// Prints a text, on a new line if this one would grow too long: the only place where `ncdump` breaks
-    /// lines in a header.
+    /// lines.
     fn put(&mut self, text: &[u8]) {
-        if text.len() + self.line > LINE_LENGTH && text.len() > 2 {
+        if text.len() + self.line > self.length && text.len() > 2 {
             self.out.push(b'\n');
             self.indent();
             self.out.extend_from_slice(CONTINUED);
@@ -145,11 +231,12 @@ impl Writer<'_> {
         }
     }
 
-    fn group(&mut self, id: GroupId) {
+    fn group(&mut self, id: GroupId) -> Result<()> {
         self.types(id);
         self.dimensions(id);
         self.variables(id);
         self.group_attributes(id);
+        self.data(id)?;
         for child in std::mem::take(&mut self.tree.groups[id.0]) {
             let name = &self.schema.group(child).name;
             self.out.push(b'\n');
@@ -158,103 +245,14 @@ impl Writer<'_> {
             push_name(&mut self.out, name);
             self.out.extend_from_slice(b" {\n");
             self.indent += 2;
-            self.group(child);
+            self.group(child)?;
             self.indent();
             self.out.extend_from_slice(b"} // group ");
             push_name(&mut self.out, name);
             self.out.push(b'\n');
             self.indent -= 2;
         }
-    }
-
-    fn types(&mut self, group: GroupId) {
-        let types = std::mem::take(&mut self.tree.types[group.0]);
-        if types.is_empty() {
-            return;
-        }
-        self.indent();
-        self.out.extend_from_slice(b"types:\n");
-        self.indent += 2;
-        for t in types {
-            self.user_type(group, t);
-        }
-        self.indent -= 2;
-    }
-
-    fn user_type(&mut self, group: GroupId, id: TypeId) {
-        let schema = self.schema;
-        let this = DType::User(id);
-        self.indent();
-        match &schema.user_type(id).kind {
-            UserKind::Vlen { base } => {
-                self.type_name(group, *base);
-                self.out.extend_from_slice(b"(*) ");
-                self.type_name(group, this);
-                self.out.extend_from_slice(b" ;\n");
-            }
-            UserKind::Opaque { size } => {
-                put!(self, "opaque({size}) ");
-                self.type_name(group, this);
-                self.out.extend_from_slice(b" ;\n");
-            }
-            UserKind::Enum { base, members } => {
-                let mut head = base.cdl_name().as_bytes().to_vec();
-                head.extend_from_slice(b" enum ");
-                push_name(&mut head, &schema.user_type(id).name);
-                head.extend_from_slice(b" {");
-                self.put(&head);
-                for (i, (name, value)) in members.iter().enumerate() {
-                    let mut text = Vec::new();
-                    push_name(&mut text, name);
-                    // Values above 2^63 are shown as ncdump shows them, as signed numbers.
-                    let end = if i + 1 == members.len() { "} ;\n" } else { ", " };
-                    let _ = write!(text, " = {}{end}", *value as i64);
-                    self.put(&text);
-                }
-            }
-            UserKind::Compound { fields, .. } => {
-                self.out.extend_from_slice(b"compound ");
-                self.type_name(group, this);
-                self.out.extend_from_slice(b" {\n");
-                for field in fields {
-                    self.indent();
-                    self.out.extend_from_slice(b"  ");
-                    self.type_name(group, field.dtype);
-                    self.out.push(b' ');
-                    push_name(&mut self.out, &field.name);
-                    if !field.shape.is_empty() {
-                        let shape: Vec<String> = field.shape.iter().map(u32::to_string).collect();
-                        put!(self, "({})", shape.join(", "));
-                    }
-                    self.out.extend_from_slice(b" ;\n");
-                }
-                self.indent();
-                self.out.extend_from_slice(b"}; // ");
-                self.type_name(group, this);
-                self.out.push(b'\n');
-            }
-        }
-    }
-
-    /// The name of a type as seen from a group: with its group's path when no group on the way up to the root
-    /// has a type of this name.
-    fn type_name(&mut self, from: GroupId, dtype: DType) {
-        let schema = self.schema;
-        if let DType::User(t) = dtype {
-            let name = &schema.user_type(t).name;
-            let mut at = Some(from);
-            let mut seen = false;
-            while let Some(g) = at.filter(|_| !seen) {
-                seen = self.tree.type_names[g.0].contains(name);
-                at = schema.group(g).parent;
-            }
-            if !seen {
-                let path = schema.group_path(schema.user_type(t).group);
-                push_name(&mut self.out, &path);
-                self.out.push(b'/');
-            }
-        }
-        push_name(&mut self.out, schema.type_name(dtype));
+        Ok(())
     }
 
     fn dimensions(&mut self, group: GroupId) {
@@ -278,7 +276,7 @@ impl Writer<'_> {
 
     fn variables(&mut self, group: GroupId) {
         let schema = self.schema;
-        let vars = std::mem::take(&mut self.tree.vars[group.0]);
+        let vars = self.tree.vars[group.0].clone();
         if !vars.is_empty() {
             self.indent();
             self.out.extend_from_slice(b"variables:\n");
@@ -296,7 +294,7 @@ impl Writer<'_> {
             }
             self.out.extend_from_slice(if var.dims.is_empty() { b" ;\n" } else { b") ;\n" });
             for a in &var.attrs {
-                self.attribute(group, &var.name, a);
+                self.attribute(group, Some(v), a);
             }
             if self.special {
                 for s in special::of_variable(schema, v) {
@@ -331,7 +329,7 @@ impl Writer<'_> {
             self.out.extend_from_slice(title);
         }
         for a in attrs {
-            self.attribute(group, "", a);
+            self.attribute(group, None, a);
         }
         if root && self.special {
             for s in special::of_file(self.schema, self.superblock) {
@@ -340,7 +338,9 @@ impl Writer<'_> {
         }
     }
 
-    fn attribute(&mut self, group: GroupId, owner: &str, attr: &Attribute) {
+    fn attribute(&mut self, group: GroupId, of: Option<VarId>, attr: &Attribute) {
+        let schema = self.schema;
+        let owner = of.map_or("", |v| schema.var(v).name.as_str());
         self.indent();
         self.out.extend_from_slice(b"\t\t");
         if !matches!(attr.dtype, DType::Atomic(_)) {
@@ -360,7 +360,11 @@ impl Writer<'_> {
             Shown::Whole(text) => self.out.extend_from_slice(&text),
             Shown::Pieces(pieces) => pieces.iter().for_each(|p| self.put(p)),
         }
-        self.out.extend_from_slice(b" ;\n");
+        self.out.extend_from_slice(b" ;");
+        if let Some(v) = of {
+            self.times_of_attribute(v, attr);
+        }
+        self.out.push(b'\n');
     }
 
     fn special_attribute(&mut self, owner: &str, name: &str, value: &[u8]) {
@@ -378,7 +382,7 @@ impl Writer<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use ncforge::model::{Atomic, Dimension, Group, Storage, UserType, Variable};
+    use ncforge::model::{Atomic, Dimension, Group, Storage, UserKind, UserType, Variable};
 
     fn text(schema: &Schema, special: bool) -> String {
         String::from_utf8(cdl_of(schema, Some(2), &CdlOptions { name: "x.y".into(), special }))
@@ -458,6 +462,6 @@ variables:
         s.types.push(UserType { name: "e".into(), group: Schema::ROOT, kind });
         let got = text(&s, false);
         assert!(got.contains("  byte enum e {member_0 = 0, member_1 = 1,"), "{got}");
-        assert!(got.lines().all(|l| l.len() <= LINE_LENGTH + 2), "{got}");
+        assert!(got.lines().all(|l| l.len() <= LINE_LENGTH), "{got}");
     }
 }

@@ -10,20 +10,33 @@ const FLOAT_DIGITS: usize = 7;
 const DOUBLE_DIGITS: usize = 15;
 
 /// C's `%#.<digits>g`: always with a decimal point, trailing zeros kept.
-fn general(x: f64, digits: usize) -> String {
-    // Rust's exponent format gives the rounded significand and the exponent that C's rule needs.
-    let scientific = format!("{:.*e}", digits - 1, x);
-    let (significand, exponent) =
-        scientific.split_once('e').expect("`{:e}` of a finite number has an exponent");
-    let exponent: i32 = exponent.parse().expect("the exponent is an integer");
+pub(super) fn general(x: f64, digits: usize) -> String {
+    let (significand, exponent) = parts(x, digits - 1);
     if exponent < -4 || exponent >= digits as i32 {
-        let sign = if exponent < 0 { '-' } else { '+' };
         let point = if significand.contains('.') { "" } else { "." };
-        return format!("{significand}{point}e{sign}{:02}", exponent.unsigned_abs());
+        return format!("{significand}{point}{}", exponent_text(exponent));
     }
     let decimals = (digits as i32 - 1 - exponent) as usize;
     let point = if decimals == 0 { "." } else { "" };
     format!("{x:.decimals$}{point}")
+}
+
+/// Rust's exponent format gives the rounded significand, with so many decimals, and the exponent that C's rules need.
+fn parts(x: f64, decimals: usize) -> (String, i32) {
+    let text = format!("{x:.decimals$e}");
+    let (significand, exponent) = text.split_once('e').expect("`{:e}` of a finite number has an exponent");
+    (significand.to_owned(), exponent.parse().expect("the exponent is an integer"))
+}
+
+/// An exponent as C writes it.
+fn exponent_text(exponent: i32) -> String {
+    format!("e{}{:02}", if exponent < 0 { '-' } else { '+' }, exponent.unsigned_abs())
+}
+
+/// C's `%.<decimals>e`.
+pub(super) fn scientific(x: f64, decimals: usize) -> String {
+    let (significand, exponent) = parts(x, decimals);
+    significand + &exponent_text(exponent)
 }
 
 /// The text without zeros at the end of its fraction; the point stays.
@@ -33,7 +46,7 @@ fn without_trailing_zeros(text: &str) -> String {
 }
 
 /// C's `%.<digits>g`: no trailing zeros, no lonely point.
-fn plain(x: f64, digits: usize) -> String {
+pub(super) fn plain(x: f64, digits: usize) -> String {
     let text = general(x, digits);
     let (number, exponent) = text.find('e').map_or((text.as_str(), ""), |at| text.split_at(at));
     format!("{}{exponent}", number.trim_end_matches('0').trim_end_matches('.'))

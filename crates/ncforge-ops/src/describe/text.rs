@@ -67,6 +67,21 @@ pub(super) fn push_nested_chars(out: &mut Vec<u8>, text: &[u8]) {
     out.push(b'"');
 }
 
+/// Appends a row of a variable's characters in quotes, without the NULs at its end. A new quoted piece begins after each newline.
+pub(super) fn push_char_text(out: &mut Vec<u8>, text: &[u8]) {
+    out.push(b'"');
+    for &b in without_trailing_nuls(text) {
+        match b {
+            b'\n' => out.extend_from_slice(b"\\n\",\n    \""),
+            128.. => {
+                let _ = write!(out, "\\{b:03o}");
+            }
+            _ => push_escaped(out, b, b"\\v"),
+        }
+    }
+    out.push(b'"');
+}
+
 /// The bytes of a C string: up to the first NUL.
 pub(super) fn up_to_nul(text: &[u8]) -> &[u8] {
     &text[..text.iter().position(|&b| b == 0).unwrap_or(text.len())]

@@ -101,7 +101,7 @@ pub(super) fn member(members: &[(String, i128)], value: i128) -> Option<&str> {
 }
 
 /// One element of a fixed-size type, inside a compound or a row.
-fn push_fixed(out: &mut Vec<u8>, schema: &Schema, dtype: DType, bytes: &[u8]) {
+pub(super) fn push_fixed(out: &mut Vec<u8>, schema: &Schema, dtype: DType, bytes: &[u8]) {
     match dtype {
         // One character of a row is shown bare, as ncdump does.
         DType::Atomic(Atomic::Char) => out.extend(bytes.iter().filter(|&&b| b != 0)),
@@ -151,7 +151,7 @@ fn push_char_field(out: &mut Vec<u8>, field: &Field, bytes: &[u8]) {
 }
 
 /// One element of a heap type.
-fn push_value(out: &mut Vec<u8>, schema: &Schema, dtype: DType, value: &Value) {
+pub(super) fn push_value(out: &mut Vec<u8>, schema: &Schema, dtype: DType, value: &Value) {
     match value {
         Value::Fixed(bytes) => push_fixed(out, schema, dtype, bytes),
         Value::String(s) => push_nested_string(out, s.as_deref()),
@@ -175,7 +175,7 @@ fn push_value(out: &mut Vec<u8>, schema: &Schema, dtype: DType, value: &Value) {
     }
 }
 
-fn row_base(schema: &Schema, dtype: DType) -> Option<DType> {
+pub(super) fn row_base(schema: &Schema, dtype: DType) -> Option<DType> {
     let DType::User(t) = dtype else { return None };
     match schema.user_type(t).kind {
         UserKind::Vlen { base } => Some(base),

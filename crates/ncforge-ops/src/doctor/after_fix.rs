@@ -94,17 +94,20 @@ fn slowed(v: &VarFacts, chunks: &[u64], filters: &[Filter], options: &DoctorOpti
 
 /// Seconds of a read as the variable is stored.
 fn now(v: &VarFacts, pattern: &Pattern, options: &DoctorOptions) -> f64 {
-    let lens: Vec<u64> = v.axes.iter().map(|a| a.len.max(1)).collect();
-    // A record is a piece of its own.
-    let mut record = lens.clone();
-    record.iter_mut().take(1).for_each(|n| *n = 1);
-    let chunk = match &v.layout.place {
-        Place::Records { .. } => Some(&record),
-        _ => v.chunk.as_ref(),
+    let mut lens: Vec<u64> = v.axes.iter().map(|a| a.len.max(1)).collect();
+    let coding = v.coding_now();
+    let Place::Records { stride, .. } = v.layout.place else {
+        let grid = Grid { lens: &lens, chunk: v.chunk.as_deref(), element: v.element, coding };
+        return grid.read(pattern, &options.machine).seconds;
     };
-    Grid { lens: &lens, chunk: chunk.map(|c| &c[..]), element: v.element, coding: v.coding_now() }
-        .read(pattern, &options.machine)
-        .seconds
+    // Records of all variables lie one after the other: a run of bytes, of which the read takes a part of each row. No index
+    // says where they are, and small gaps are read over.
+    let wanted = pattern.counts.iter().skip(1).fold(1u64, |n, &c| n.saturating_mul(c.max(1)));
+    lens.truncate(1);
+    lens.push((stride / v.element.max(1)).max(wanted));
+    let counts = vec![pattern.counts.first().copied().unwrap_or(1), wanted];
+    let rows = Pattern { name: pattern.name.clone(), counts, weight: pattern.weight };
+    Grid { lens: &lens, chunk: None, element: v.element, coding }.read(&rows, &options.machine).seconds
 }
 
 /// Seconds of the slowest usual read of a variable.

@@ -160,7 +160,8 @@ fn level(v: &VarFacts, advised: &[Filter], out: &mut Vec<Finding>) {
 
 /// NC303.
 fn uncompressed(x: &Examined<'_>, v: &VarFacts, out: &mut Vec<Finding>) {
-    let Some(part) = worth_compressing(v) else { return };
+    // The blocks of a zipped file are compressed.
+    let Some(part) = worth_compressing(v).filter(|_| !x.facts.zipped) else { return };
     let Some(s) = &v.sample else { return };
     let message = format!(
         "uncompressed: a sample of {} becomes {} with shuffle and deflate 1, so {} would become about {}",

@@ -21,6 +21,8 @@ const PICKS: usize = 6;
 pub(super) struct Facts {
     pub(super) dataset: Dataset,
     pub(super) watched: Arc<RecordedStore>,
+    /// Whether it is a zipped file: its bytes are compressed, and lie otherwise than the format says.
+    pub(super) zipped: bool,
     pub(super) vars: Vec<VarFacts>,
     /// Structures that opening the file reads.
     pub(super) metadata: Vec<(u64, u64)>,
@@ -146,9 +148,9 @@ impl VarFacts {
 
 impl Facts {
     /// Gathers what the metadata of a watched file tell.
-    pub(super) fn gather(dataset: Dataset, watched: Arc<RecordedStore>) -> Self {
+    pub(super) fn gather(dataset: Dataset, watched: Arc<RecordedStore>, zipped: bool) -> Self {
         let metadata = watched.take_metadata();
-        let mut facts = Facts { dataset, watched, vars: Vec::new(), metadata, notes: Vec::new() };
+        let mut facts = Facts { dataset, watched, zipped, vars: Vec::new(), metadata, notes: Vec::new() };
         let schema = facts.dataset.schema().clone();
         let roles = Roles::of(&schema);
         for id in schema.var_ids() {

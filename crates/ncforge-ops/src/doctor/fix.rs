@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 use crate::words::quoted;
 use ncforge::codec::FilterChain;
 use ncforge::model::Filter;
+use ncforge::store::zipped::is_named_zipped;
 
 /// Chunk lengths are written for so many variables, at most; for more, `auto` says it shorter.
 const MOST_SPEC: usize = 12;
@@ -107,7 +108,49 @@ impl Fix {
     /// );
     /// ```
     pub fn command(&self, input: &str) -> String {
-        format!("ncforge copy {} {}{}", name_word(input), name_word(&fixed(input)), self.options_text())
+        let out = fixed(input, self.makes_netcdf4());
+        format!("ncforge copy {} {}{}", name_word(input), name_word(&out), self.options_text())
+    }
+
+    /// The commands for several files: one for each folder in which they lie. The outputs have the names of the inputs, in a folder
+    /// `fixed` there, so that patterns (`*.nc`) that meant the inputs mean them still.
+    ///
+    /// ```
+    /// use ncforge_ops::doctor::Fix;
+    /// let fix = Fix { options: vec!["--chunks auto".into()], ..Fix::default() };
+    /// assert_eq!(fix.commands(&["d/1.nc", "d/2.nc"]), ["ncforge copy d/1.nc d/2.nc d/fixed/ --chunks auto"]);
+    /// assert_eq!(fix.commands(&["1.nc"]), ["ncforge copy 1.nc 1-fixed.nc --chunks auto"]);
+    /// ```
+    pub fn commands<S: AsRef<str>>(&self, files: &[S]) -> Vec<String> {
+        let mut folders: Vec<(PathBuf, Vec<&str>)> = Vec::new();
+        for file in files.iter().map(|f| -> &str { f.as_ref() }) {
+            let path = Path::new(file);
+            // Of URLs a folder here: what is written is made here in any case.
+            let folder = match ncforge::store::remote::url_of(path) {
+                Some(_) => PathBuf::from("fixed"),
+                None => path.with_file_name("fixed"),
+            };
+            match folders.iter_mut().find(|(f, _)| *f == folder) {
+                Some((_, list)) => list.push(file),
+                None => folders.push((folder, vec![file])),
+            }
+        }
+        let one = |(folder, files): (PathBuf, Vec<&str>)| match files[..] {
+            [file] => self.command(file),
+            _ => {
+                let names: Vec<String> = files.iter().map(|f| name_word(f)).collect();
+                let folder = name_word(&format!("{}/", folder.display()));
+                format!("ncforge copy {} {folder}{}", names.join(" "), self.options_text())
+            }
+        };
+        folders.into_iter().map(one).collect()
+    }
+
+    /// Whether the output must be netCDF-4, which no zipped file is.
+    fn makes_netcdf4(&self) -> bool {
+        let options =
+            self.options.iter().any(|o| o.starts_with("--format netcdf4") || o.starts_with("--profile"));
+        options || self.stores_anew()
     }
 
     /// What follows the names of the files in the command, with a space before it.
@@ -119,7 +162,8 @@ impl Fix {
         }
         // `auto` and lengths of single variables cannot be asked for at once; the former covers the latter.
         if self.chunks.len() > MOST_SPEC && !self.has("--chunks auto") {
-            out.push_str(" --chunks auto");
+            // The lengths were chosen for it, too.
+            out.push_str(" --chunks auto --reader dask");
         } else if !self.chunks.is_empty() && !self.has("--chunks auto") {
             let list: Vec<String> = (self.chunks.iter())
                 .map(|(var, lens)| {
@@ -149,42 +193,21 @@ impl Fix {
     }
 }
 
-/// The commands for several files: a loop of the shell, if the names can be derived from each other in it.
-pub(super) fn loop_over(fix: &Fix, files: &[&str]) -> Vec<String> {
-    let ending = |file: &str| Path::new(file).extension().map(|e| e.to_string_lossy().into_owned());
-    let Some(end) = files.first().and_then(|f| ending(f)) else { return each(fix, files) };
-    let derived = |file: &&str| {
-        ending(file).as_ref() == Some(&end) && ncforge::store::remote::url_of(Path::new(file)).is_none()
-    };
-    if quoted(&end) != end || !files.iter().all(derived) {
-        return each(fix, files);
-    }
-    let names: Vec<String> = files.iter().map(|f| name_word(f)).collect();
-    vec![format!(
-        "for f in {}; do ncforge copy \"$f\" \"${{f%.{end}}}-fixed.{end}\"{}; done",
-        names.join(" "),
-        fix.options_text()
-    )]
-}
-
-fn each(fix: &Fix, files: &[&str]) -> Vec<String> {
-    files.iter().map(|file| fix.command(file)).collect()
-}
-
 /// A file's name as a word that is no option.
 fn name_word(name: &str) -> String {
     if name.starts_with('-') { quoted(&format!("./{name}")) } else { quoted(name) }
 }
 
-/// The name of the fixed file: `in-fixed.nc` for `in.nc`, and for `s3://bucket/in.nc`.
-pub(super) fn fixed(input: &str) -> String {
+/// The name of the fixed file: `in-fixed.nc` for `in.nc`, and for `s3://bucket/in.nc`; for `in.ncz`, if it becomes netCDF-4.
+fn fixed(input: &str, netcdf4: bool) -> String {
     let path = Path::new(input);
     let stem = path.file_stem().map(|s| s.to_string_lossy().into_owned()).unwrap_or_default();
     let name = match path.extension() {
+        Some(_) if netcdf4 && is_named_zipped(path) => format!("{stem}-fixed.nc"),
         Some(e) => format!("{stem}-fixed.{}", e.to_string_lossy()),
         None => format!("{stem}-fixed"),
     };
-    // Of a URL a file here: what is written is made here in any case.
+    // Of a URL a file here, as above.
     let out: PathBuf = match ncforge::store::remote::url_of(path) {
         Some(_) => name.into(),
         None => path.with_file_name(name),

@@ -49,6 +49,10 @@ pub(super) fn check(x: &Examined<'_>, out: &mut Vec<Finding>) {
 
 /// NC401.
 fn interleaved(x: &Examined<'_>, out: &mut Vec<Finding>) {
+    if x.facts.zipped {
+        // Blocks hold the records of one variable, one after the other.
+        return;
+    }
     let records = |v: &&super::facts::VarFacts| matches!(v.layout.place, Place::Records { .. });
     let neighbours = x.facts.vars.iter().filter(records).count() as u64;
     for v in x.facts.vars.iter().filter(records) {

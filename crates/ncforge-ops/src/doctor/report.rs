@@ -24,7 +24,7 @@ impl Finding {
     pub fn json(&self, file: &str) -> Value {
         let commands: Vec<String> = match &self.fix {
             Some(fix) if self.files.is_empty() => vec![fix.command(file)],
-            Some(fix) => self.files.iter().map(|file| fix.command(file)).collect(),
+            Some(fix) => fix.commands(&self.files),
             None => Vec::new(),
         };
         object!({

@@ -8,13 +8,14 @@ use ncforge::{Error, Result};
 
 /// All rules, by code.
 pub fn rules() -> impl Iterator<Item = &'static Rule> {
-    let families: [&'static [Rule]; 8] = [
+    let families: [&'static [Rule]; 9] = [
         super::shapes::RULES,
         super::caches::RULES,
         super::codecs::RULES,
         super::places::RULES,
         super::across::RULES,
         super::virtual_stores::ACROSS,
+        super::attributes::RULES,
         super::cmip7::RULES,
         super::virtual_stores::RULES,
     ];

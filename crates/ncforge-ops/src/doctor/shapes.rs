@@ -8,7 +8,7 @@ use super::finding::Finding;
 use super::fix::Fix;
 use super::rule::{Rule, rule, rules};
 use super::{Examined, ReaderCache};
-use crate::tune::{CacheAdvice, Choice, Prediction, Role};
+use crate::tune::{CacheAdvice, Choice, Prediction, Role, Stored};
 use crate::words::{bytes, count, many, seconds, shape, times};
 
 pub(super) const RULES: &[Rule] = rules!(Always:
@@ -26,6 +26,8 @@ pub(super) const RULES: &[Rule] = rules!(Always:
         "A variable with few values a record is stored in a chunk a record, of some bytes each."),
     ("NC106", "default-chunks", Info, "copy --chunks",
         "The chunks are what netCDF-C takes when nobody chooses, and reads would be faster with others."),
+    ("NC107", "many-dask-tasks", Info, "copy --chunks, or engine=\"ncforge\"",
+        "Dask makes many small tasks, one of every stored chunk; ncforge's engine joins chunks."),
 );
 
 /// A finding about a read: it decodes so many times what it delivers …
@@ -46,6 +48,8 @@ const RECORDS: u64 = 32;
 const LARGE_CHUNK: u64 = 64 << 20;
 /// Gain of other chunks over default ones, all reads together.
 const DEFAULT_GAIN: f64 = 1.5;
+/// Other chunks must make the tasks of Dask so many times fewer.
+const FEWER_TASKS: u64 = 4;
 
 pub(super) fn check(x: &Examined<'_>, out: &mut Vec<Finding>) {
     for v in &x.facts.vars {
@@ -57,7 +61,9 @@ pub(super) fn check(x: &Examined<'_>, out: &mut Vec<Finding>) {
         }
         let series = time_by_one(v, out);
         amplified(v, series, out);
-        too_small(x, v, out);
+        if !too_small(x, v, out) {
+            tasks(v, out);
+        }
         too_large(v, x.cache, out);
         default(v, out);
     }
@@ -158,12 +164,12 @@ fn of_read(code: &str, v: &VarFacts, choice: &Choice, prediction: &Prediction, m
     if v.is_filtered() { finding.caching(advice(v, prediction)) } else { finding }
 }
 
-/// NC103.
-fn too_small(x: &Examined<'_>, v: &VarFacts, out: &mut Vec<Finding>) {
+/// NC103: true when it was found; then NC107 has nothing to add.
+fn too_small(x: &Examined<'_>, v: &VarFacts, out: &mut Vec<Finding>) -> bool {
     let (each, n) = (v.chunk_bytes(), v.chunks_stored());
-    let Some(choice) = &v.choice else { return };
+    let Some(choice) = &v.choice else { return false };
     if each >= SMALL_CHUNK || n < MANY || choice.bytes < 4 * each {
-        return;
+        return false;
     }
     let cache = x.cache;
     let message = format!(
@@ -180,6 +186,32 @@ fn too_small(x: &Examined<'_>, v: &VarFacts, out: &mut Vec<Finding>) {
     out.push(
         Finding::new(rule(RULES, "NC103"), Some(&v.path), message)
             .weighing(n as f64)
+            .fixed_by(Fix::chunks(&v.path, &choice.chunks)),
+    );
+    true
+}
+
+/// NC107.
+fn tasks(v: &VarFacts, out: &mut Vec<Finding>) {
+    let (Some(choice), Some(chunk)) = (&v.choice, &v.chunk) else { return };
+    let lens: Vec<u64> = v.axes.iter().map(|a| a.len).collect();
+    let stored = Stored { chunk, lens: &lens, element: v.element, filtered: v.is_filtered() };
+    let (now, then) = (stored.tasks(chunk), stored.tasks(&choice.chunks));
+    if !stored.is_many_tasks() || then.saturating_mul(FEWER_TASKS) > now {
+        return;
+    }
+    let message = format!(
+        "Dask makes {} of this variable, one for each stored chunk of {}; of chunks of {}, {}. With ncforge's engine, \
+         which joins stored chunks, {}",
+        many(now, "task"),
+        bytes(v.chunk_bytes()),
+        shape(&choice.chunks),
+        count(then),
+        count(stored.tasks(&stored.blocks(u64::MAX))),
+    );
+    out.push(
+        Finding::new(rule(RULES, "NC107"), Some(&v.path), message)
+            .weighing(now as f64)
             .fixed_by(Fix::chunks(&v.path, &choice.chunks)),
     );
 }

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use super::finding::{Finding, Folded, Group, fold};
-use super::fix::{Fix, loop_over};
+use super::fix::Fix;
 use super::{Report, Severity};
 use crate::tune::Slower;
 use crate::words::{bytes, count, many};
@@ -66,8 +66,8 @@ pub fn text_across(findings: &[Finding], files: usize, style: &dyn Style) -> Str
         for f in &g.findings {
             out.finding(f, &g, None);
             if let Some(fix) = &f.worst.fix {
-                for file in f.worst.files.iter().take(3) {
-                    out.line(format!("{}{}", " ".repeat(INDENT), style.command(&fix.command(file))));
+                for command in fix.commands(&f.worst.files) {
+                    out.line(format!("{}{}", " ".repeat(INDENT), style.command(&command)));
                 }
                 out.slower(&f.worst.slower);
             }
@@ -164,7 +164,7 @@ impl Text<'_> {
         match all_fixes(worst) {
             Some(all) if !one_file => {
                 self.line("  all of it in all files:");
-                for command in loop_over(&all, &names) {
+                for command in all.commands(&names) {
                     let command = self.style.command(&command);
                     self.line(format!("    {command}"));
                 }

@@ -3,6 +3,7 @@
 //! Joining also needs what the other rules of NC5 say: the same types, dimensions, chunks, filters and packing.
 
 use super::Examined;
+use super::described::{Described, DescribedVar};
 use super::facts::{Facts, VarFacts};
 use super::finding::Finding;
 use super::fix::Fix;
@@ -67,12 +68,12 @@ fn type_of(facts: &Facts, v: &VarFacts) -> Option<String> {
 }
 
 /// Several files that follow each other.
-pub(super) fn check_across(files: &[&Facts], out: &mut Vec<Finding>) {
+pub(super) fn check_across(files: &[Described], out: &mut Vec<Finding>) {
     let Some(first) = files.first() else { return };
     for v in &first.vars {
-        let there: Vec<(&Facts, &VarFacts)> = files
+        let there: Vec<(&Described, &DescribedVar)> = files
             .iter()
-            .filter_map(|f| Some((*f, f.vars.iter().find(|other| other.path == v.path)?)))
+            .filter_map(|f| Some((f, f.var(&v.path)?)))
             .filter(|(_, other)| other.axes.len() == v.axes.len())
             .collect();
         let along = |d: usize| v.axes[d].role == Role::Time || v.axes[d].unlimited;
@@ -82,16 +83,16 @@ pub(super) fn check_across(files: &[&Facts], out: &mut Vec<Finding>) {
     }
 }
 
-fn partial(name: &str, axis: usize, there: &[(&Facts, &VarFacts)]) -> Option<Finding> {
+fn partial(name: &str, axis: usize, there: &[(&Described, &DescribedVar)]) -> Option<Finding> {
     let (_, before) = there.split_last()?;
     // Stored in the references, whatever its chunks.
-    let elements = |v: &VarFacts| v.axes.iter().fold(v.element, |n, a| n.saturating_mul(a.len));
+    let elements = |v: &DescribedVar| v.axes.iter().fold(v.element, |n, a| n.saturating_mul(a.len));
     if there.iter().fold(0u64, |n, (_, v)| n.saturating_add(elements(v))) <= INLINE {
         return None;
     }
     let fills =
-        |v: &VarFacts| v.chunk.as_ref().is_none_or(|c| v.axes[axis].len.is_multiple_of(c[axis].max(1)));
-    let odd: Vec<&(&Facts, &VarFacts)> = before.iter().filter(|(_, v)| !fills(v)).collect();
+        |v: &DescribedVar| v.chunk.as_ref().is_none_or(|c| v.axes[axis].len.is_multiple_of(c[axis].max(1)));
+    let odd: Vec<&(&Described, &DescribedVar)> = before.iter().filter(|(_, v)| !fills(v)).collect();
     let (_, v) = odd.first()?;
     let chunk = v.chunk.as_ref()?;
     let message = format!(
@@ -108,10 +109,10 @@ fn partial(name: &str, axis: usize, there: &[(&Facts, &VarFacts)]) -> Option<Fin
     Some(finding("NC508", name, message, &lens, there))
 }
 
-fn contiguous(name: &str, axis: usize, there: &[(&Facts, &VarFacts)]) -> Option<Finding> {
+fn contiguous(name: &str, axis: usize, there: &[(&Described, &DescribedVar)]) -> Option<Finding> {
     let (facts, v) = there.first()?;
-    let in_records = facts.schema().format.is_classic() && v.axes[0].unlimited;
-    let len = |v: &VarFacts| v.axes[axis].len;
+    let in_records = facts.classic && v.axes[0].unlimited;
+    let len = |v: &DescribedVar| v.axes[axis].len;
     if in_records
         || there.iter().any(|(_, o)| o.chunk.is_some())
         || there.iter().all(|(_, o)| len(o) == len(v))
@@ -126,9 +127,15 @@ fn contiguous(name: &str, axis: usize, there: &[(&Facts, &VarFacts)]) -> Option<
     Some(finding("NC509", name, message, &chunk, there))
 }
 
-fn finding(code: &str, name: &str, message: String, lens: &[u64], there: &[(&Facts, &VarFacts)]) -> Finding {
-    let classic = there.iter().any(|(f, _)| f.schema().format.is_classic());
-    let files = there.iter().map(|(f, _)| f.dataset.path().display().to_string()).collect();
+fn finding(
+    code: &str,
+    name: &str,
+    message: String,
+    lens: &[u64],
+    there: &[(&Described, &DescribedVar)],
+) -> Finding {
+    let classic = there.iter().any(|(f, _)| f.classic);
+    let files = there.iter().map(|(f, _)| f.path.clone()).collect();
     let fix = Some(Fix::chunks(name, lens).in_netcdf4(classic));
     Finding { files, fix, ..Finding::new(rule(ACROSS, code), Some(name), message) }
 }

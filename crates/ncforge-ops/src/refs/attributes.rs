@@ -5,12 +5,12 @@
 
 use ncforge::model::{Atomic, Attribute, DType, Number, Schema, Value, Values};
 
-/// The value of an attribute; `None` for user-defined types, which JSON does not have.
+/// The value of an attribute; `None` for user-defined types other than enums, which JSON does not have.
 pub(super) fn text(schema: &Schema, attr: &Attribute) -> Option<String> {
-    let _ = schema;
     match (attr.dtype, &attr.values) {
         (DType::Atomic(Atomic::Char), Values::Fixed(bytes)) => Some(characters(bytes)),
-        (DType::Atomic(kind), Values::Fixed(bytes)) => {
+        (dtype, Values::Fixed(bytes)) => {
+            let kind = schema.number_of(dtype)?;
             Some(list(bytes.chunks_exact(kind.size()).map(|b| number(kind, b))))
         }
         (DType::String, Values::Heap(values)) => Some(list(values.iter().map(|value| match value {

@@ -8,13 +8,16 @@ use super::model::{Array, Chunk, LeftOut, RefGroup, References};
 use super::options::{Fills, RefsOptions};
 use super::pieces::{Misfit, Parts, Pieces};
 use crate::unlike;
-use crate::words::bytes as in_words;
+use crate::words::{bytes as in_words, count};
 use base64::Engine as _;
 use base64::prelude::BASE64_STANDARD;
 use ncforge::model::{Atomic, Number};
 use ncforge::raw::{ChunkGrid, coordinates};
 use ncforge::{Error, Result};
 use serde_json::Value;
+
+/// References to so many chunks take some 100 MB of JSON, and readers seconds to load them.
+const MANY_CHUNKS: u64 = 1_000_000;
 
 /// The files, and how references to them are made.
 struct Builder<'a> {
@@ -53,11 +56,18 @@ pub(super) fn all(
             Some(_) => files.iter().filter_map(|f| agree::find(f, &var.path, i)).collect(),
             None => vec![var],
         };
+        let unmasked = vars.iter().find_map(|v| v.unmasked.clone());
         match builder.array(vars, axis)? {
-            Ok(array) => arrays.push(array),
+            Ok(array) => {
+                left_out
+                    .extend(unmasked.map(|why| LeftOut { name: format!("{}:_FillValue", var.path), why }));
+                arrays.push(array);
+            }
             Err(misfit) => left_out.push(LeftOut { name: var.path.clone(), why: misfit.why }),
         }
     }
+    let chunks: usize = arrays.iter().map(|a| a.stored.len()).sum();
+    builder.notes.extend(too_many(chunks as u64));
     let groups =
         first.groups.iter().map(|(path, attrs)| RefGroup { path: path.clone(), attrs: attrs.clone() });
     Ok(References {
@@ -68,6 +78,17 @@ pub(super) fn all(
         left_out,
         notes: builder.notes,
         seconds: 0.0,
+    })
+}
+
+/// What a user should know of references to so many chunks.
+fn too_many(chunks: u64) -> Option<String> {
+    (chunks >= MANY_CHUNKS).then(|| {
+        format!(
+            "{} chunks are referred to, which every reader loads before the first value: copies of the files in larger chunks have \
+             fewer; in a Parquet folder (Python: `ncforge.references(files, \"refs.parquet\")`) readers load only those that they need",
+            count(chunks)
+        )
     })
 }
 
@@ -284,5 +305,16 @@ fn add_fill(array: &mut Array, grid: &ChunkGrid, bytes: &[u8]) {
             None => Chunk::Inline(bytes.to_vec()),
         };
         array.stored.push((at, chunk));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn millions_of_chunks_are_said() {
+        assert_eq!(too_many(MANY_CHUNKS - 1), None);
+        assert!(too_many(2_500_000).is_some_and(|note| note.starts_with("2,500,000 chunks")));
     }
 }

@@ -59,10 +59,12 @@ pub(super) struct FileVar {
     pub(super) members: Option<String>,
     /// Attributes other than `_FillValue`, as JSON text.
     pub(super) attrs: Vec<(String, String)>,
-    /// `_FillValue`, if it has the type of the variable: one element in native order.
+    /// `_FillValue` in the type of the variable: one element in native order.
     pub(super) own_fill: Option<Vec<u8>>,
     /// The same as JSON text.
     pub(super) own_fill_text: Option<String>,
+    /// Why `_FillValue` cannot be in that type.
+    pub(super) unmasked: Option<String>,
     /// The value of elements that were never written, in native order.
     pub(super) fill: Vec<u8>,
     pub(super) stored: Stored,
@@ -205,20 +207,25 @@ fn variable(dataset: &Dataset, id: VarId, wanted: &Wanted<'_>, notes: &mut Vec<S
         Place::Unsupported(what) => Err(format!("{what} is not supported")),
         _ => Kind::of(schema, var.dtype, &layout.element),
     };
-    let (own, attrs): (Vec<_>, Vec<_>) = var.attrs.iter().cloned().partition(|a| a.name == "_FillValue");
-    let own = own.first();
-    let fits = own.filter(|a| a.dtype == var.dtype);
-    if let Some(a) = own.filter(|a| a.dtype != var.dtype) {
-        let (of, is) = (schema.type_name(var.dtype), schema.type_name(a.dtype));
-        notes.push(format!("`_FillValue` of `{path}` was left out: the variable is {of}, and it is {is}"));
-    }
+    let mut exact = var.clone();
+    let unmasked = match schema.exact_fill(var) {
+        Some(Ok(fill)) => {
+            fill.put(&mut exact);
+            None
+        }
+        Some(Err(why)) => Some(why),
+        None => None,
+    };
+    let (own, attrs): (Vec<_>, Vec<_>) = exact.attrs.into_iter().partition(|a| a.name == "_FillValue");
+    let own = own.first().filter(|_| unmasked.is_none());
     let mut out = FileVar {
         dims: var.dims.iter().map(|d| schema.dim(*d).name.clone()).collect(),
         shape: schema.shape(id),
         attrs: converted(schema, &attrs, &path, notes),
         members: members(schema, var.dtype),
-        own_fill: fits.and_then(|a| a.values.bytes()).map(<[u8]>::to_vec),
-        own_fill_text: fits.and_then(|a| attributes::text(schema, a)),
+        own_fill: own.and_then(|a| a.values.bytes()).map(<[u8]>::to_vec),
+        own_fill_text: own.and_then(|a| attributes::text(schema, a)),
+        unmasked,
         fill: native(&layout.element, &layout.fill),
         stored: Stored::Nothing,
         values: None,
@@ -340,7 +347,7 @@ fn stored(dataset: &Dataset, layout: &VarLayout, var: &FileVar) -> Result<Stored
         Place::Chunked { chunk, codecs, index } => {
             let filters = codecs.filters().to_vec();
             if filters.first().is_some_and(|f| f.id == ncforge::codec::filters::WIDEN) {
-                return Ok(Stored::Values("its numbers of two bytes are read as floats".into()));
+                return Ok(Stored::Values("its numbers are of a type that is read as another".into()));
             }
             // Bytes of an edge chunk beyond the extent are undefined; where dimensions are longer, they would show.
             let shows =

@@ -51,7 +51,7 @@ pub struct RefGroup {
     pub attrs: Vec<(String, String)>,
 }
 
-/// A variable that is not in the references.
+/// A variable that is not in the references, or the `_FillValue` of one (`v:_FillValue`), whose missing values are read as data.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct LeftOut {
     /// Its path.
@@ -71,7 +71,7 @@ pub struct References {
     pub arrays: Vec<Array>,
     /// The dimension along which files were joined.
     pub along: Option<String>,
-    /// Variables that references cannot express.
+    /// What references cannot express.
     pub left_out: Vec<LeftOut>,
     /// What a user should know.
     pub notes: Vec<String>,
@@ -92,7 +92,7 @@ pub struct RefsReport {
     pub inlined: u64,
     /// The dimension along which files were joined.
     pub along: Option<String>,
-    /// Variables that references cannot express.
+    /// What references cannot express.
     pub left_out: Vec<LeftOut>,
     /// What a user should know.
     pub notes: Vec<String>,

@@ -72,7 +72,7 @@ fn requests_are_read_back() {
         "format": "NETCDF4_CLASSIC", "chunks": "time/365,lat/;sst:1,2;w:compact;v:", "expect": "time=3650",
         "storage": "object", "reader": "netcdf-c", "writer_memory": "1G", "codec": "auto", "goal": "small",
         "allow_zstd": true, "shuffle": false, "fletcher32": true, "filters": ["tas|pr,shuffle,4|deflate,1", "v,none"],
-        "keep_digits": 3, "endian": "big", "skip_fill": true, "fix_unlimited": true, "profile": "cmip7",
+        "keep_digits": 3, "endian": "big", "skip_fill": true, "fix_unlimited": true, "strict": true, "profile": "cmip7",
         "vars": ["a", "/g/b"], "groups": "g", "all_dimensions": true, "values_of": [], "min_chunked": 0,
         "header_space": "4K", "verify": true, "overwrite": true, "resume": true, "checkpoint": 0.5,
         "history": "me", "threads": 2, "memory": "512M",

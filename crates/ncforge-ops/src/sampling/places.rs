@@ -4,7 +4,7 @@ use crate::boxes::each_row;
 use crate::tune::coding::SIZES;
 use crate::tune::{Coding, Grid, Machine};
 use ncforge::raw::{Place, VarLayout, native_fill, unravel};
-use ncforge::{Buffer, Hyperslab};
+use ncforge::{Buffer, Hyperslab, Result};
 
 /// The sizes whose stored bytes are sampled; nothing smaller is read.
 pub(super) const SMALL: usize = 1;
@@ -51,15 +51,15 @@ pub(super) fn cut(bytes: &[u8], shape: &[u64], start: &[u64], count: &[u64], ele
 
 /// A whole chunk of which `count` lies in the array: what sticks out is stored, too, as fill, and decodes more slowly
 /// than values do.
-pub(super) fn padded(values: &[u8], count: &[u64], shape: &[u64], layout: &VarLayout) -> Buffer {
+pub(super) fn padded(values: &[u8], count: &[u64], shape: &[u64], layout: &VarLayout) -> Result<Buffer> {
     let element = layout.element.size;
-    let mut chunk = Buffer::zeroed(shape.iter().product::<u64>() as usize * element);
+    let mut chunk = Buffer::try_zeroed(shape.iter().product::<u64>() as usize * element)?;
     let fill = native_fill(layout);
     chunk.chunks_exact_mut(element).for_each(|e| e.copy_from_slice(&fill));
     each_row(shape, &vec![0; shape.len()], count, element, |inside, outside| {
         chunk[outside].copy_from_slice(&values[inside]);
     });
-    chunk
+    Ok(chunk)
 }
 
 /// How many parts of `shape` along every axis, `most` at most, come with one for nothing (or nearly so: [`TOGETHER_COST`]), because what lies
@@ -290,8 +290,8 @@ mod tests {
         let values: Vec<u8> = [7u16, 8].into_iter().flat_map(u16::to_ne_bytes).collect();
         let numbers =
             |b: Buffer| -> Vec<u16> { b.chunks_exact(2).map(|n| u16::from_ne_bytes([n[0], n[1]])).collect() };
-        assert_eq!(numbers(padded(&values, &[1, 2], &[2, 3], &layout)), [7, 8, 1, 1, 1, 1]);
+        assert_eq!(numbers(padded(&values, &[1, 2], &[2, 3], &layout).unwrap()), [7, 8, 1, 1, 1, 1]);
         layout.fill.clear();
-        assert_eq!(numbers(padded(&values, &[2, 1], &[2, 2], &layout)), [7, 0, 8, 0]);
+        assert_eq!(numbers(padded(&values, &[2, 1], &[2, 2], &layout).unwrap()), [7, 0, 8, 0]);
     }
 }

@@ -175,7 +175,11 @@ fn wrf(schema: &mut Schema, ranges: &[Range]) {
         let (centre, stag) = (range(schema, dim), range(schema, &format!("{dim}_stag")));
         let Some(whole) = stag.map(|s| s.2).or(centre.map(|c| c.2 + 1)) else { continue };
         put(schema, &format!("{attr}_GRID_DIMENSION"), &[whole]);
-        for (kind, r) in [("UNSTAG", centre.or(stag)), ("STAG", stag.or(centre))] {
+        // Where one of the two dimensions is not there, its range is the other's: one longer in the last tile only.
+        let last = |r: &(u64, u64, u64)| u64::from(r.1 == r.2);
+        let unstag = centre.or(stag.map(|r| (r.0, r.1.saturating_sub(last(&r)), r.2.saturating_sub(1))));
+        let stag = stag.or(centre.map(|r| (r.0, r.1 + last(&r), r.2 + 1)));
+        for (kind, r) in [("UNSTAG", unstag), ("STAG", stag)] {
             if let Some((from, to, _)) = r {
                 put(schema, &format!("{attr}_PATCH_START_{kind}"), &[from]);
                 put(schema, &format!("{attr}_PATCH_END_{kind}"), &[to]);

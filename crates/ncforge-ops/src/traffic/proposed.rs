@@ -1,6 +1,7 @@
 //! Where the variables of a copy for object stores would lie.
 
 use std::collections::HashMap;
+use std::ops::Range;
 
 use ncforge::model::VarId;
 use ncforge::raw::coordinates;
@@ -19,8 +20,8 @@ const MOST_CHUNKS: u64 = 1 << 20;
 
 /// A copy that was not made.
 pub(super) struct Planned {
-    /// Bytes of the first request.
-    pub(super) front: u64,
+    /// What the first request brings.
+    pub(super) front: Range<u64>,
     /// By variables of the file: shape, and where it would lie.
     pub(super) variables: HashMap<VarId, (Vec<u64>, Stored)>,
 }
@@ -45,7 +46,7 @@ pub(super) fn of<'a>(source: &Dataset, stored: impl Fn(VarId) -> Option<&'a Stor
         let then = laid_out(now, &shape, chunk, &mut end)?;
         variables.insert(from, (shape, then));
     }
-    Some(Planned { front: FIRST_REQUEST.min(end), variables })
+    Some(Planned { front: 0..FIRST_REQUEST.min(end), variables })
 }
 
 /// A variable whose bytes begin at `end`, which becomes the end of them.

@@ -24,28 +24,33 @@ unsafe impl Send for Memory {}
 // SAFETY: shared access gives the address only.
 unsafe impl Sync for Memory {}
 
-/// Small buffers come from the allocator.
-fn layout(len: usize) -> Layout {
+/// Small buffers come from the allocator. `None` for more bytes than an address can count.
+fn try_layout(len: usize) -> Option<Layout> {
     let align = if len < ALIGNED_FROM { (1 << len.max(1).ilog2()).min(16) } else { CACHE_LINE };
-    Layout::from_size_align(len, align).expect("a buffer length below isize::MAX")
+    Layout::from_size_align(len, align).ok()
+}
+
+fn layout(len: usize) -> Layout {
+    try_layout(len).expect("a buffer length below isize::MAX")
 }
 
 impl Memory {
     /// At least `len` zero bytes. Much memory is advised to use huge pages; no page is touched here.
     pub(super) fn zeroed(len: usize) -> Self {
+        Self::try_zeroed(len).unwrap_or_else(|| handle_alloc_error(layout(len)))
+    }
+
+    /// The same; `None` if the system does not give them.
+    pub(super) fn try_zeroed(len: usize) -> Option<Self> {
         if len == 0 {
-            return Self::default();
+            return Some(Self::default());
         }
-        let maps = pages::MAPS && len >= HUGE_FROM;
-        let allocated = if maps { pages::mapped_len(len) } else { len };
-        let ptr = if maps { pages::map(len) } else { None };
-        let ptr = ptr.unwrap_or_else(|| {
-            let layout = layout(len);
-            // SAFETY: the layout has a non-zero size.
-            let raw = unsafe { alloc_zeroed(layout) };
-            NonNull::new(raw).unwrap_or_else(|| handle_alloc_error(layout))
-        });
-        Self { ptr, len: allocated }
+        if pages::MAPS && len >= HUGE_FROM {
+            return pages::map(len).map(|ptr| Self { ptr, len: pages::mapped_len(len) });
+        }
+        // SAFETY: the layout has a non-zero size.
+        let raw = unsafe { alloc_zeroed(try_layout(len)?) };
+        NonNull::new(raw).map(|ptr| Self { ptr, len })
     }
 
     /// A copy of these bytes.

@@ -5,7 +5,6 @@
 
 #[cfg(target_os = "linux")]
 mod system {
-    use std::alloc::{Layout, handle_alloc_error};
     use std::ptr::{NonNull, null_mut};
 
     pub(in super::super) const HUGE_PAGE: usize = 2 << 20;
@@ -16,10 +15,9 @@ mod system {
         len.next_multiple_of(HUGE_PAGE)
     }
 
-    /// Fresh zero pages, aligned to a huge page. Never `None` here.
+    /// Fresh zero pages, aligned to a huge page: `None` if the system refuses.
     pub(in super::super) fn map(len: usize) -> Option<NonNull<u8>> {
-        let layout = Layout::from_size_align(len, HUGE_PAGE).expect("a buffer length below isize::MAX");
-        Some(anonymous(len, 0).unwrap_or_else(|| handle_alloc_error(layout)))
+        anonymous(len, 0)
     }
 
     /// The same for addresses of which only a few may be used: `None` if the system refuses.

@@ -95,19 +95,19 @@ mod tests {
     fn memory_comes_back_for_results_of_about_the_same_size() {
         for len in SIZES {
             let recycler = Recycler::new(64 << 20);
-            let first = recycler.buffer(len);
+            let first = recycler.buffer(len).unwrap();
             let at = first.as_ptr();
             drop(first);
             assert!(recycler.bytes() >= len);
-            let again = recycler.buffer(len - len / 8);
+            let again = recycler.buffer(len - len / 8).unwrap();
             assert_eq!((again.as_ptr(), again.len()), (at, len - len / 8));
             assert_eq!(recycler.bytes(), 0);
             drop(again);
             // A buffer that a smaller result used is as large as before.
-            let full = recycler.buffer(len);
+            let full = recycler.buffer(len).unwrap();
             assert_eq!((full.as_ptr(), full.len()), (at, len));
             drop(full);
-            assert_ne!(recycler.buffer(len / 2).as_ptr(), at, "half of it would be wasted");
+            assert_ne!(recycler.buffer(len / 2).unwrap().as_ptr(), at, "half of it would be wasted");
             recycler.clear();
             assert_eq!(recycler.bytes(), 0);
         }
@@ -116,12 +116,13 @@ mod tests {
     #[test]
     fn retained_memory_is_bounded() {
         let recycler = Recycler::new(12 << 20);
-        let all: Vec<Buffer> = (0..5).map(|_| recycler.buffer(5 << 20)).collect();
+        let all: Vec<Buffer> = (0..5).map(|_| recycler.buffer(5 << 20).unwrap()).collect();
         drop(all);
         assert!((5 << 20..=12 << 20).contains(&recycler.bytes()), "{}", recycler.bytes());
-        drop(recycler.buffer(20 << 20));
+        drop(recycler.buffer(20 << 20).unwrap());
         assert!(recycler.bytes() <= 12 << 20);
-        let many: Vec<Buffer> = (0..2 * MAX_BUFFERS).map(|_| recycler.buffer(RECYCLE_FROM)).collect();
+        let many: Vec<Buffer> =
+            (0..2 * MAX_BUFFERS).map(|_| recycler.buffer(RECYCLE_FROM).unwrap()).collect();
         drop(many);
         assert!(recycler.bytes() <= MAX_BUFFERS * (6 << 20));
         assert!(recycler.free.lock().unwrap().buffers.len() <= MAX_BUFFERS);
@@ -131,7 +132,7 @@ mod tests {
     fn zeroed_buffers_and_clones_never_hold_old_bytes() {
         for len in SIZES {
             let recycler = Recycler::new(64 << 20);
-            let mut old = recycler.buffer(len);
+            let mut old = recycler.buffer(len).unwrap();
             old.fill(7);
             let copy = old.clone();
             drop(old);
@@ -144,7 +145,7 @@ mod tests {
     fn buffers_outlive_their_recycler() {
         for len in SIZES {
             let recycler = Recycler::new(64 << 20);
-            let mut free = recycler.buffer(len);
+            let mut free = recycler.buffer(len).unwrap();
             drop(recycler);
             free.fill(3);
             assert!(free.iter().all(|&b| b == 3));
@@ -159,7 +160,7 @@ mod tests {
                 let recycler = &recycler;
                 s.spawn(move || {
                     for i in 0..50 {
-                        let mut b = recycler.buffer(SIZES[i % 2]);
+                        let mut b = recycler.buffer(SIZES[i % 2]).unwrap();
                         b.fill(t);
                         assert!(b.iter().all(|&x| x == t));
                     }

@@ -45,10 +45,8 @@ pub(super) fn is_record(schema: &Schema, var: &Variable) -> bool {
     var.dims.first().is_some_and(|d| schema.dim(*d).unlimited)
 }
 
-/// Sizes of all variables, with begins of zero; checked against the version's limits on sizes.
-///
-/// The error is a sentence that names the variable.
-pub(super) fn extents(schema: &Schema, version: Version) -> Result<Vec<Extent>, String> {
+/// Sizes of all variables, with begins of zero. The error names a variable that is larger than any file.
+pub(super) fn extents(schema: &Schema) -> Result<Vec<Extent>, String> {
     let mut out = Vec::with_capacity(schema.vars.len());
     for var in &schema.vars {
         let DType::Atomic(atomic) = var.dtype else {
@@ -62,12 +60,12 @@ pub(super) fn extents(schema: &Schema, version: Version) -> Result<Vec<Extent>, 
             .ok_or_else(|| format!("variable `{}` of more than 2^63 bytes", var.name))?;
         out.push(Extent { begin: 0, bytes, record });
     }
-    check_sizes(schema, version, &out)?;
     Ok(out)
 }
 
-/// Only the very last variable of the file may pass the version's limit: nothing begins after it.
-fn check_sizes(schema: &Schema, version: Version, extents: &[Extent]) -> Result<(), String> {
+/// Only the very last variable of the file may pass the version's limit: nothing begins after it. That is a rule for writers:
+/// where the data of a file begin, its header says.
+pub(super) fn check_sizes(schema: &Schema, version: Version, extents: &[Extent]) -> Result<(), String> {
     let records = extents.iter().any(|e| e.record);
     let last = extents.iter().rposition(|e| e.record == records);
     for (i, e) in extents.iter().enumerate() {
@@ -99,24 +97,16 @@ pub(super) fn record_size(extents: &[Extent]) -> Option<u64> {
 }
 
 impl Layout {
-    /// The layout that a file's begins describe. The error is a sentence that names the variable to blame
-    /// ([`Layout::check`]).
-    pub(super) fn of_file(
-        schema: &Schema,
-        version: Version,
-        begins: &[u64],
-        header: u64,
-    ) -> Result<Layout, String> {
-        let mut vars = extents(schema, version)?;
+    /// The layout of variables of these sizes that a file's begins describe; `None` if records have more than 2^63 bytes.
+    pub(super) fn of_file(mut vars: Vec<Extent>, begins: &[u64], header: u64) -> Option<Layout> {
         for (e, &begin) in vars.iter_mut().zip(begins) {
             e.begin = begin;
         }
-        let record_size = record_size(&vars).ok_or("records of more than 2^63 bytes")?;
+        let record_size = record_size(&vars)?;
         let mut layout = Layout { header, vars, records_begin: 0, record_size };
-        layout.check(schema, header)?;
         let first_record = layout.vars.iter().find(|e| e.record);
         layout.records_begin = first_record.map_or_else(|| layout.fixed_end(), |e| e.begin);
-        Ok(layout)
+        Some(layout)
     }
 
     /// Whether a file may be laid out so, with a header that reaches to byte `header`. The error is a sentence that

@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 
 use super::emit;
-use super::layout::{Extent, Layout, extents, is_record};
+use super::layout::{Extent, Layout, check_sizes, extents, is_record};
 use super::version::Version;
 use crate::error::{Error, Limit, Result};
 use crate::model::{Attribute, DType, Definition, Dimension, Format, Schema, Storage, Variable};
@@ -173,7 +173,8 @@ pub(super) fn normalise(mut schema: Schema, version: Version) -> Schema {
 
 /// Sizes of the variables, as an error of the writing side.
 pub(super) fn sizes(schema: &Schema, version: Version) -> Result<Vec<Extent>> {
-    extents(schema, version).map_err(|what| beyond(version, Limit::VariableSize, what))
+    let checked = extents(schema).and_then(|all| check_sizes(schema, version, &all).map(|()| all));
+    checked.map_err(|what| beyond(version, Limit::VariableSize, what))
 }
 
 /// Computes the layout of a whole dataset, with `padding` bytes of header padding (`None`: depending on the size of the data).

@@ -3,7 +3,7 @@
 use std::sync::{Arc, OnceLock};
 
 use super::header::{Header, parse, record_dim};
-use super::layout::Layout;
+use super::layout::{Layout, check_sizes, extents};
 use super::order::swap_stored;
 use super::version::Version;
 use crate::container::Container;
@@ -39,17 +39,28 @@ impl ClassicFile {
         let header = parse(&*store)?;
         let corrupt = |what: String| Error::corrupt(store.name(), None, what);
         let Header { version, records, len, file_len, .. } = header;
-        let layout = Layout::of_file(&header.schema, version, &header.begins, len).map_err(corrupt)?;
+        // What is larger than any file may never have been written: that is no damage.
+        let too_large = |what| Error::Unsupported { path: store.name().to_owned(), what };
+        let sizes = extents(&header.schema).map_err(too_large)?;
+        let layout = Layout::of_file(sizes, &header.begins, len)
+            .ok_or_else(|| too_large("records of more than 2^63 bytes".into()))?;
+        layout.check(&header.schema, len).map_err(corrupt)?;
         let count = records.unwrap_or_else(|| layout.records_in(file_len).min(version.max_records()));
         let data_end = layout
             .data_end(count)
-            .ok_or_else(|| corrupt(format!("{count} records of {} bytes", layout.record_size)))?;
+            .ok_or_else(|| too_large(format!("{count} records of {} bytes", layout.record_size)))?;
         let record_dim = header.record_dim();
         let Header { mut schema, mut notes, .. } = header;
         if let Some(dim) = record_dim {
             schema.dims[dim.0].len = count;
         }
         describe(&mut notes, &layout, records, count, file_len, data_end);
+        if let Err(what) = check_sizes(&schema, version, &layout.vars) {
+            notes.push(format!(
+                "{what}: {} does not allow that, and netCDF-C reads no such file",
+                version.name()
+            ));
+        }
         let mut file = Self::new(store, version, schema, layout, notes);
         file.read_len = Some(file_len);
         file.missing = data_end.saturating_sub(file_len);

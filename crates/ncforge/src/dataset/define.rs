@@ -43,9 +43,9 @@ use super::formats;
 use super::{CreateOptions, DatasetMut};
 use crate::codec::quantize::Quantize;
 use crate::error::{Error, Result};
-use crate::model::{Definition, Format, Schema, VarId};
+use crate::model::{Changes, Definition, DimId, Format, Names, Schema, VarId};
 use crate::store::zipped::is_named_zipped;
-use crate::store::{OutputFile, WriteStore};
+use crate::store::{FileStore, OutputFile, WriteStore};
 
 pub use attributes::Owner;
 pub use chunks::{ChunkChooser, default_chunks};
@@ -66,8 +66,10 @@ pub enum DefineMode {
 /// A file that is being defined, and its data once they are needed.
 #[derive(Debug)]
 pub struct Definer {
-    /// The description with all definitions; `None` while the file has all of them.
-    pending: Option<Schema>,
+    /// The description with all definitions; `None` until something is defined in a file that is there.
+    described: Option<Description>,
+    /// What the file does not have yet.
+    changes: Changes,
     /// The file; `None` until a new one is created.
     file: Option<DatasetMut>,
     /// Where and how a new file is created.
@@ -80,6 +82,26 @@ pub struct Definer {
     /// Variables whose values shall lose bits, which the file does not know yet.
     quantized: Vec<(VarId, Quantize)>,
     choose: ChunkChooser,
+}
+
+/// What is defined, beside the file.
+#[derive(Debug)]
+struct Description {
+    schema: Schema,
+    names: Names,
+    /// Its unlimited dimensions, which grow as data are written.
+    unlimited: Vec<DimId>,
+    /// Which state of the file's description it continues.
+    revision: u64,
+}
+
+impl Description {
+    fn new(schema: Schema, revision: u64) -> Self {
+        let names = Names::of(&schema);
+        let dims = (0..schema.dims.len()).map(DimId);
+        let unlimited = dims.filter(|d| schema.dim(*d).unlimited).collect();
+        Description { schema, names, unlimited, revision }
+    }
 }
 
 #[derive(Debug)]
@@ -119,7 +141,8 @@ impl DatasetMut {
     /// Goes on to define what a file that is open for updates shall have.
     pub fn define(self) -> Definer {
         Definer {
-            pending: None,
+            described: None,
+            changes: Changes::default(),
             file: Some(self),
             new: NewFile { target: Target::None, options: CreateOptions::default() },
             is_zipped: false,
@@ -135,7 +158,8 @@ impl Definer {
     fn of_new(new: NewFile, format: Format) -> Self {
         let is_named = matches!(&new.target, Target::Path(path, _) if is_named_zipped(path));
         Definer {
-            pending: Some(Schema::new(format)),
+            described: Some(Description::new(Schema::new(format), 0)),
+            changes: Changes::default(),
             file: None,
             is_zipped: is_named || new.options.zipped.is_some(),
             new,
@@ -162,11 +186,32 @@ impl Definer {
 
     /// The description, definitions included that the file does not have yet.
     pub fn schema(&self) -> &Schema {
-        match (&self.pending, &self.file) {
-            (Some(pending), _) => pending,
-            (None, Some(file)) => file.schema(),
-            (None, None) => unreachable!("a new file has pending definitions until it is there"),
+        match (&self.described, &self.file) {
+            (_, Some(file)) if self.changes.is_empty() => file.schema(),
+            (Some(described), _) => &described.schema,
+            (None, _) => unreachable!("what is not in the file is described"),
         }
+    }
+
+    /// The same with its names: for questions by name that come again and again.
+    pub fn named(&mut self) -> (&Schema, &Names) {
+        let described = self.describe();
+        (&described.schema, &described.names)
+    }
+
+    /// The description, to be changed: that of the file if somebody else changed it.
+    fn describe(&mut self) -> &mut Description {
+        if let Some(file) = self.file.as_ref().filter(|_| self.changes.is_empty()) {
+            match &mut self.described {
+                Some(d) if d.revision == file.revision() => {
+                    for &id in &d.unlimited {
+                        d.schema.dims[id.0].len = file.schema().dim(id).len;
+                    }
+                }
+                other => *other = Some(Description::new(file.schema().clone(), file.revision())),
+            }
+        }
+        self.described.as_mut().expect("what is not in the file is described")
     }
 
     /// The format by whose rules definitions are checked: of a zipped file, the classic one inside.
@@ -209,8 +254,8 @@ impl Definer {
     ///
     /// # Errors
     /// [`Error::InDefineMode`] before [`Definer::enddef`] in [`DefineMode::Explicit`]; what [`DatasetMut::create`] and
-    /// [`DatasetMut::redefine`] give. Where a file cannot be changed the pending definitions are dropped, so that it can still
-    /// be closed; a new file that cannot be created stays undefined, and the error comes back each time.
+    /// [`DatasetMut::redefine`] give. Where a file cannot hold them the pending definitions are dropped, so that it can still
+    /// be closed; where they cannot be written, and of a new file, they stay pending, and the error comes back each time.
     pub fn dataset(&mut self) -> Result<&mut DatasetMut> {
         if self.is_defining && self.mode == DefineMode::Explicit {
             return Err(Error::InDefineMode { what: "access to data" });
@@ -220,8 +265,49 @@ impl Definer {
 
     /// Carries out what is pending, completes the file and closes it, see [`DatasetMut::close`].
     pub fn close(mut self) -> Result<()> {
-        self.carry_out()?;
-        self.file.take().map_or(Ok(()), DatasetMut::close)
+        if self.is_inherited() {
+            std::mem::forget(self);
+            return Ok(());
+        }
+        self.finish()
+    }
+
+    /// The same; after an error it is still open, see [`DatasetMut::finish`].
+    pub fn finish(&mut self) -> Result<()> {
+        if self.is_inherited() {
+            return Ok(());
+        }
+        self.carry_out()?.finish()
+    }
+
+    /// Brings everything so far into the file, see [`DatasetMut::sync`].
+    ///
+    /// # Errors
+    /// As [`Definer::dataset`] and [`DatasetMut::sync`].
+    pub fn sync(&mut self) -> Result<()> {
+        if self.is_inherited() {
+            return Ok(());
+        }
+        self.dataset()?.sync()
+    }
+
+    /// Whether the file belongs to a process that this one was forked from: then nothing is done to it, see [`DatasetMut`].
+    pub fn is_inherited(&self) -> bool {
+        self.store().is_some_and(|file| file.is_inherited())
+    }
+
+    /// An error if the file cannot be changed any more.
+    fn check(&self) -> Result<()> {
+        self.store().map_or(Ok(()), |file| file.check())
+    }
+
+    /// The file, if it is one.
+    fn store(&self) -> Option<&Arc<FileStore>> {
+        match (&self.file, &self.new.target) {
+            (Some(file), _) => file.store(),
+            (None, Target::Path(_, claim)) => claim.as_ref().map(OutputFile::store),
+            _ => None,
+        }
     }
 
     /// Carries out what is pending; from then on the dataset is not defined any further.
@@ -231,22 +317,32 @@ impl Definer {
     }
 
     fn carry_out(&mut self) -> Result<&mut DatasetMut> {
-        match (&mut self.file, self.pending.take()) {
-            (Some(file), Some(schema)) => {
-                if let Err(error) = file.redefine(schema) {
+        self.check()?;
+        match (&mut self.file, &mut self.described) {
+            (None, Some(described)) => {
+                self.file = Some(self.new.create(&described.schema)?);
+                // The file describes itself as its format stores it.
+                self.described = None;
+                self.changes = Changes::default();
+            }
+            (Some(file), Some(described)) if !self.changes.is_empty() => {
+                // Where values that wait cannot be written, what is defined stays pending.
+                file.writer().flush()?;
+                let changes = std::mem::take(&mut self.changes);
+                if let Err(error) = file.redefine_parts(&described.schema, &changes) {
+                    if described.schema.format.is_classic() && matches!(error, Error::Io { .. }) {
+                        // Another attempt may succeed; until then nothing is reported as written.
+                        self.changes = changes;
+                        return Err(error);
+                    }
+                    self.described = None;
                     let known = file.schema().vars.len();
                     self.quantized.retain(|(var, _)| var.0 < known);
                     return Err(error);
                 }
+                changes.apply(file.schema(), &mut described.schema);
             }
-            (None, Some(schema)) => match self.new.create(&schema) {
-                Ok(created) => self.file = Some(created),
-                Err(error) => {
-                    self.pending = Some(schema);
-                    return Err(error);
-                }
-            },
-            (_, None) => {}
+            _ => {}
         }
         let file = self.file.as_mut().ok_or_else(not_created)?;
         file.quantize_from_now(self.quantized.drain(..));
@@ -256,17 +352,13 @@ impl Definer {
     /// Makes a change of the description, which is carried out later. One that fails leaves it as it was: it must have
     /// undone what it did.
     fn change<T>(&mut self, change: impl FnOnce(&mut Draft<'_>) -> Result<T>) -> Result<T> {
+        self.check()?;
         let (format, choose) = (self.format(), self.choose);
-        let was_pending = self.pending.is_some();
-        let mut schema = match self.pending.take() {
-            Some(pending) => pending,
-            None => self.schema().clone(),
+        self.describe();
+        let Some(Description { schema, names, unlimited, .. }) = &mut self.described else {
+            return Err(not_created());
         };
-        let done = change(&mut Draft { schema: &mut schema, format, choose });
-        if done.is_ok() || was_pending {
-            self.pending = Some(schema);
-        }
-        done
+        change(&mut Draft { schema, names, unlimited, changes: &mut self.changes, format, choose })
     }
 
     /// An error in [`DefineMode::Explicit`] unless define mode was begun.
@@ -300,22 +392,48 @@ impl NewFile {
 /// A description that is being changed.
 struct Draft<'a> {
     schema: &'a mut Schema,
+    names: &'a mut Names,
+    unlimited: &'a mut Vec<DimId>,
+    changes: &'a mut Changes,
     /// The format of the rules.
     format: Format,
     choose: ChunkChooser,
 }
 
 impl Draft<'_> {
-    /// Accepts what was just defined, or renamed, or undoes it if the format cannot hold it.
+    /// Accepts what was just defined, or undoes it if the format cannot hold it.
     fn accept(&mut self, new: Definition, undo: impl FnOnce(&mut Schema)) -> Result<()> {
-        let checked =
-            new.check_name(self.schema).and_then(|()| formats::check_changed(self.schema, self.format, new));
-        checked.inspect_err(|_| undo(self.schema))
+        self.check_named(new).inspect_err(|_| undo(self.schema))?;
+        self.names.insert(self.schema, new);
+        self.changes.insert(new);
+        Ok(())
+    }
+
+    /// The same for what got another name.
+    fn accept_name(&mut self, of: Definition, old: String) -> Result<()> {
+        if let Err(error) = self.check_named(of) {
+            *of.name_mut(self.schema) = old;
+            return Err(error);
+        }
+        self.names.rename(self.schema, of, &old);
+        self.changes.insert(of);
+        Ok(())
     }
 
     /// The same for what was changed, and had its name before: that may be one that netCDF lets nobody choose.
     fn accept_change(&mut self, changed: Definition, undo: impl FnOnce(&mut Schema)) -> Result<()> {
-        formats::check_changed(self.schema, self.format, changed).inspect_err(|_| undo(self.schema))
+        self.check(changed).inspect_err(|_| undo(self.schema))?;
+        self.changes.insert(changed);
+        Ok(())
+    }
+
+    fn check_named(&self, new: Definition) -> Result<()> {
+        new.check_name(self.schema)?;
+        self.check(new)
+    }
+
+    fn check(&self, part: Definition) -> Result<()> {
+        formats::check_changed(self.schema, self.names, self.format, part)
     }
 }
 

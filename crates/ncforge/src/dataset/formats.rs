@@ -7,20 +7,23 @@ use super::detect::{Family, family};
 use crate::container::{Container, ContainerMut};
 use crate::engine::Engine;
 use crate::error::Result;
-use crate::model::{Definition, Format, Schema};
+use crate::model::{Definition, Format, Names, Schema};
 use crate::store::lock::Kind;
-use crate::store::paged::PagedStore;
+use crate::store::neighbours::NeighbourStore;
 use crate::store::zipped::ZippedStore;
 use crate::store::{FileStore, Locking, ReadStore, WriteStore};
 use crate::{classic, netcdf4};
 
+/// Bytes of one request at least for a zipped file in a store with latency: its reader follows one small structure after the other.
+const ZIPPED_PAGE: u64 = 1 << 20;
+
 /// Opens a store for reading.
 pub(super) fn open(store: Arc<dyn ReadStore>, engine: &Engine) -> Result<Box<dyn Container>> {
-    match family(&*store)? {
-        Family::Zipped => {
-            let store = PagedStore::over(store);
-            classic::open(Arc::new(ZippedStore::open(store, engine.zipped_resources())?))
-        }
+    let family = family(&*store)?;
+    let page = if matches!(family, Family::Zipped) { ZIPPED_PAGE } else { 1 };
+    let store = NeighbourStore::over(store, page, engine.fetch_memory());
+    match family {
+        Family::Zipped => classic::open(Arc::new(ZippedStore::open(store, engine.zipped_resources())?)),
         Family::Classic => classic::open(store),
         Family::Netcdf4 => netcdf4::open(store),
     }
@@ -76,11 +79,11 @@ pub(super) fn create(
 
 /// An error if no file of this format can hold what was just defined in a description, or changed, whatever else is defined
 /// later.
-pub(super) fn check_changed(schema: &Schema, format: Format, new: Definition) -> Result<()> {
-    new.check_unique(schema)?;
+pub(super) fn check_changed(schema: &Schema, names: &Names, format: Format, new: Definition) -> Result<()> {
+    new.check_unique(schema, names)?;
     new.check_fill(schema)?;
     match format {
         Format::Cdf1 | Format::Cdf2 | Format::Cdf5 => classic::check_new(schema, format, new),
-        Format::Netcdf4 | Format::Netcdf4Classic => netcdf4::write::check_new(schema, new),
+        Format::Netcdf4 | Format::Netcdf4Classic => netcdf4::write::check_new(schema, names, new),
     }
 }

@@ -1,9 +1,8 @@
 //! Which file a path meant when it was opened.
 
-use std::fs::{File, Metadata};
+use std::fs::File;
 #[cfg(feature = "remote")]
 use std::hash::BuildHasher;
-use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 #[cfg(feature = "remote")]
@@ -13,7 +12,7 @@ use serde::{Deserialize, Serialize};
 use crate::error::{Error, Result};
 #[cfg(feature = "remote")]
 use crate::store::remote::RemoteStore;
-use crate::store::{ReadStore, remote};
+use crate::store::{Identity, ReadStore, remote};
 
 /// Enough about a file, or an object of a URL, to notice that another one, or other contents, stand under its name: for
 /// handles that travel between processes as a path.
@@ -34,7 +33,7 @@ impl FileId {
     pub(super) fn of(path: &Path, file: &File) -> Result<Self> {
         let fail = |e| Error::io("open", path.display().to_string(), e);
         let absolute = std::path::absolute(path).map_err(fail)?;
-        Ok(Self::from_metadata(absolute, &file.metadata().map_err(fail)?))
+        Ok(Self::new(absolute, &Identity::of(&file.metadata().map_err(fail)?)))
     }
 
     /// The identity of what a path or a URL means now. A URL takes one request.
@@ -49,7 +48,7 @@ impl FileId {
         }
         let fail = |e| Error::io("open", path.display().to_string(), e);
         let meta = std::fs::metadata(path).map_err(fail)?;
-        Ok(Self::from_metadata(std::path::absolute(path).map_err(fail)?, &meta))
+        Ok(Self::new(std::path::absolute(path).map_err(fail)?, &Identity::of(&meta)))
     }
 
     /// The identity of an open object.
@@ -66,13 +65,9 @@ impl FileId {
         None
     }
 
-    fn from_metadata(path: PathBuf, meta: &Metadata) -> Self {
-        Self {
-            path,
-            size: meta.len(),
-            modified_ns: i128::from(meta.mtime()) * 1_000_000_000 + i128::from(meta.mtime_nsec()),
-            inode: meta.ino(),
-        }
+    fn new(path: PathBuf, identity: &Identity) -> Self {
+        let (_, inode) = identity.file();
+        Self { path, size: identity.size(), modified_ns: identity.modified_ns(), inode }
     }
 
     /// Whether the path still means the same file with the same contents, as far as size, time and inode show. Of a URL

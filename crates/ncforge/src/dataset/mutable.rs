@@ -5,27 +5,30 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use super::formats;
-use super::options::CreateOptions;
+use super::options::{CreateOptions, UpdateOptions};
 use super::shared::InPlace;
 use crate::buffer::Buffer;
 use crate::codec::quantize::Quantize;
 use crate::container::{Container, put_attribute};
 use crate::engine::{Engine, Writer};
 use crate::error::{Error, Result};
-use crate::model::{DimId, Schema, Values, VarId, quantization_attribute, quantization_of};
+use crate::model::{Changes, DimId, Schema, Values, VarId, quantization_attribute, quantization_of};
 use crate::select::{Hyperslab, Picks};
 use crate::store::lock::Kind;
 use crate::store::output::OutputOptions;
-use crate::store::{FileStore, Locking, OutputFile, WriteStore, zipped};
+use crate::store::{Durability, FileStore, Locking, OutputFile, WriteStore, zipped};
 
 /// A dataset that is being created, or updated in place.
 ///
 /// A new file is written under a temporary name in the same folder and takes its own name at
 /// [`DatasetMut::close`], when all of it is written ([`CreateOptions::durable`]: and on disk), or at the first
 /// [`DatasetMut::sync`]. Dropped before, it leaves nothing behind; after a sync, what comes is an update in place. An
-/// update in place is durable at `sync` and `close`; dropped before, what was written since the last sync may or may not
-/// be there. Others who read the file see what was written at `sync` and `close`, and perhaps before: small writes in a
-/// row, and chunks that are not whole, wait for company.
+/// update in place is in the file at `sync` and `close`, and outlives what its [`Durability`] says; dropped before, what was
+/// written since the last sync may or may not be there. Others who read the file see what was written at `sync` and `close`,
+/// and perhaps before: small writes in a row, and chunks that are not whole, wait for company.
+///
+/// A forked child of the process that opened it cannot change the file: writing is an error there, `sync`, `close` and
+/// dropping do nothing.
 ///
 /// Nobody else writes to the file meanwhile: it is locked as HDF5 locks files ([`Locking`]).
 #[derive(Debug)]
@@ -45,7 +48,7 @@ pub struct DatasetMut {
 #[derive(Debug)]
 struct NewFile {
     output: OutputFile,
-    durable: bool,
+    durability: Durability,
     /// Whether it keeps its temporary name until it is closed.
     is_resumable: bool,
 }
@@ -104,11 +107,18 @@ impl DatasetMut {
     }
 
     fn of_new(output: OutputFile, writer: Writer, options: &CreateOptions) -> Self {
+        let durability = Durability::asked(options.durable);
+        let is_zipped = writer.container().store().blocks().is_some();
+        // What an interrupted run left is gone on with, be it the machine that failed.
+        output.store().promise(match is_zipped || options.keep_partial {
+            true => Durability::Machine,
+            false => durability,
+        });
         Self {
             writer,
             path: output.destination().to_owned(),
             file: Some(output.store().clone()),
-            new: Some(NewFile { output, durable: options.durable, is_resumable: options.keep_partial }),
+            new: Some(NewFile { output, durability, is_resumable: options.keep_partial }),
             quantized: HashMap::new(),
             shared: false,
         }
@@ -128,27 +138,31 @@ impl DatasetMut {
     /// # Errors
     /// As [`DatasetMut::open`].
     pub fn open_with(path: impl AsRef<Path>, engine: &Engine) -> Result<Self> {
-        Self::open_locked(path, engine, Locking::default())
+        Self::open_options(path, UpdateOptions { engine: Some(engine.clone()), ..UpdateOptions::default() })
     }
 
-    /// Opens a file for updates in place; `locking` says whether it is locked against other writers.
+    /// Opens a file for updates in place, with options.
     ///
     /// # Errors
     /// As [`DatasetMut::open`].
-    pub fn open_locked(path: impl AsRef<Path>, engine: &Engine, locking: Locking) -> Result<Self> {
+    pub fn open_options(path: impl AsRef<Path>, options: UpdateOptions) -> Result<Self> {
         let path = path.as_ref();
+        let engine = options.engine.unwrap_or_else(Engine::global);
         loop {
             let file = Arc::new(FileStore::open_rw(path)?);
-            let container = formats::open_locked(&file, engine, locking)?;
+            let container = formats::open_locked(&file, &engine, options.locking)?;
             // One that was replaced between opening and locking is nobody's any more.
             if !file.is_current() && path.exists() {
                 continue;
+            }
+            if container.store().blocks().is_none() {
+                file.promise(Durability::asked(options.durable));
             }
             let schema = container.schema();
             let quantized =
                 schema.var_ids().filter_map(|v| Some((v, quantization_of(schema.var(v))?))).collect();
             return Ok(Self {
-                writer: Writer::new(engine.clone(), container),
+                writer: Writer::new(engine, container),
                 path: path.to_owned(),
                 new: None,
                 file: Some(file),
@@ -316,6 +330,16 @@ impl DatasetMut {
         self.writer.redefine(schema)
     }
 
+    /// Takes over what is new or different in a description that continues this one: costs what was changed.
+    pub(super) fn redefine_parts(&mut self, schema: &Schema, changes: &Changes) -> Result<()> {
+        self.writer.redefine_parts(schema, changes)
+    }
+
+    /// Another number after each change of the description as a whole.
+    pub(super) fn revision(&self) -> u64 {
+        self.writer.revision()
+    }
+
     /// Whether no value of a variable was ever stored, written or filled: its fill value is still to be chosen.
     pub fn is_untouched(&mut self, var: VarId) -> Result<bool> {
         self.writer.flush()?;
@@ -327,15 +351,20 @@ impl DatasetMut {
         self.writer.grow(dim, len)
     }
 
-    /// Makes everything written so far durable. A new file gets its name, and from then on is updated in place (unless it
-    /// shall be [resumed](CreateOptions::keep_partial)).
+    /// Brings everything written so far into the file. A new file gets its name, and from then on is updated in place (unless
+    /// it shall be [resumed](CreateOptions::keep_partial)).
     ///
     /// # Errors
-    /// [`Error::Appeared`] if another program made a file of this name meanwhile, and none may be replaced.
+    /// [`Error::Appeared`] if another program made a file of this name meanwhile, and none may be replaced; [`Error::Lost`] if
+    /// values of a write that failed are missing. What waits in memory goes on waiting after an error, and is written with the
+    /// next sync.
     pub fn sync(&mut self) -> Result<()> {
+        if self.is_inherited() {
+            return Ok(());
+        }
         self.writer.sync()?;
         if let Some(new) = self.new.as_mut().filter(|new| !new.is_resumable) {
-            new.output.publish(true)?;
+            new.output.publish(new.durability == Durability::Machine)?;
             if self.writer.container().store().blocks().is_some() {
                 // Its own locks let readers in while it is written.
                 new.output.store().unlock();
@@ -345,28 +374,59 @@ impl DatasetMut {
         Ok(())
     }
 
-    /// Writes what is left; gives a new file its name, and makes an update in place durable (a new file only
-    /// with [`CreateOptions::durable`]).
+    /// Writes what is left, and gives a new file its name.
     ///
     /// # Errors
     /// As [`DatasetMut::sync`].
     pub fn close(mut self) -> Result<()> {
-        if let Some(new) = self.new.as_ref().filter(|new| !new.durable) {
-            new.output.store().relax();
+        if self.is_inherited() {
+            // Locks in it may be held for ever by threads that the child does not have.
+            std::mem::forget(self);
+            return Ok(());
+        }
+        self.finish()
+    }
+
+    /// As [`DatasetMut::close`]. After an error it is still open: what could not be written may be written by another attempt.
+    ///
+    /// # Errors
+    /// As [`DatasetMut::sync`].
+    pub fn finish(&mut self) -> Result<()> {
+        if self.is_inherited() {
+            return Ok(());
+        }
+        if let Some(new) = &self.new {
+            new.output.store().promise(new.durability);
         }
         if self.shared {
             // All went to the file at once; whether it is durable is for all of its writers together to say.
             self.writer.flush()?;
         } else {
-            self.writer.finish()?;
+            self.writer.complete()?;
         }
-        if let Some(new) = self.new {
-            new.output.commit(new.durable)?;
+        if let Some(mut new) = self.new.take()
+            && let Err(e) = new.output.publish(new.durability == Durability::Machine)
+        {
+            match (&e, &self.file) {
+                // The file is complete under its other name: another attempt would find the same.
+                (Error::Appeared { .. }, Some(file)) => file.unlock(),
+                _ => self.new = Some(new),
+            }
+            return Err(e);
         }
-        if let Some(file) = self.file {
+        if let Some(file) = &self.file {
             // Now, not when the last who shares the open file has let go of it.
             file.unlock();
         }
         Ok(())
+    }
+
+    /// The file, if it is one.
+    pub(super) fn store(&self) -> Option<&Arc<FileStore>> {
+        self.file.as_ref()
+    }
+
+    fn is_inherited(&self) -> bool {
+        self.file.as_ref().is_some_and(|file| file.is_inherited())
     }
 }

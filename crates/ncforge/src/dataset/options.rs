@@ -22,10 +22,8 @@ pub struct CreateOptions {
     /// [`DatasetMut::close`]: super::DatasetMut::close
     /// [`DatasetMut::sync`]: super::DatasetMut::sync
     pub keep_partial: bool,
-    /// Wait at [`DatasetMut::close`] until the new file is on disk, so that it outlives a failure of the machine
-    /// from then on. Without, `close` leaves that to the system, as other libraries do; a failure of this
-    /// process loses nothing either way. [`DatasetMut::sync`] always waits, and so does `close` where the new file
-    /// takes the place of an old one.
+    /// Wait at [`DatasetMut::sync`] and [`DatasetMut::close`] until the file is on disk ([`Durability`](crate::store::Durability)). A new file
+    /// that takes the place of an old one is always waited for.
     ///
     /// [`DatasetMut::close`]: super::DatasetMut::close
     /// [`DatasetMut::sync`]: super::DatasetMut::sync
@@ -56,4 +54,19 @@ impl Default for CreateOptions {
             locking: Locking::default(),
         }
     }
+}
+
+/// How a file is opened for updates in place.
+#[derive(Clone, Debug, Default)]
+pub struct UpdateOptions {
+    /// The engine to write with; the process' own when `None`.
+    pub engine: Option<Engine>,
+    /// Whether the file is locked against other writers.
+    pub locking: Locking,
+    /// Wait at [`DatasetMut::sync`] and [`DatasetMut::close`] until the changes are on disk ([`Durability`](crate::store::Durability)). Zipped
+    /// files, whose commits are made for that, always wait.
+    ///
+    /// [`DatasetMut::close`]: super::DatasetMut::close
+    /// [`DatasetMut::sync`]: super::DatasetMut::sync
+    pub durable: bool,
 }

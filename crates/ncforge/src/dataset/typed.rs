@@ -3,6 +3,7 @@
 use bytemuck::Pod;
 
 use super::{Dataset, DatasetMut};
+use crate::buffer;
 use crate::error::{Error, Result};
 use crate::model::{Atomic, DType, Schema, VarId};
 use crate::select::Hyperslab;
@@ -80,7 +81,7 @@ impl Dataset {
     pub fn get<T: Element>(&self, var: VarId, slab: &Hyperslab) -> Result<Vec<T>> {
         check::<T>(self.schema(), var)?;
         slab.check(&self.schema().shape(var), &self.schema().var_path(var))?;
-        let mut out = vec![T::zeroed(); count(slab)?];
+        let mut out = buffer::filled(T::zeroed(), count(slab)?)?;
         self.read_bytes(var, slab, bytemuck::cast_slice_mut(&mut out))?;
         Ok(out)
     }

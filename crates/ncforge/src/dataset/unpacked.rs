@@ -21,7 +21,8 @@ impl DatasetMut {
         let stored = self.read(var, slab)?;
         let stored = stored.bytes().ok_or_else(|| no_fixed_size(self, var))?;
         let count = stored.len() / rules.stored_size();
-        let (mut out, mut mask) = (Buffer::zeroed(count * rules.result_size()), Buffer::zeroed(count));
+        let (mut out, mut mask) =
+            (Buffer::try_zeroed(count * rules.result_size())?, Buffer::try_zeroed(count)?);
         let any = rules.unpack(stored, &mut out, Some(&mut mask))?;
         Ok((out, (any && rules.becomes == Missing::Marked).then_some(mask)))
     }

@@ -23,7 +23,8 @@ use std::sync::atomic::Ordering;
 use super::Engine;
 use super::budget::Held;
 use super::cache::Key;
-use super::how::Keep;
+use super::chunked::ChunkedRead;
+use super::how::{How, Keep};
 use super::policy::{AHEAD_FETCH, AHEAD_PAGE};
 use super::shared::SharedOut;
 use super::stats::add;
@@ -45,6 +46,8 @@ use window::{Grid, Limit, Plan, Purpose, plan};
 const MISSES: u32 = 8;
 /// Requests that followed a pattern before chunks are decoded that nobody asked for.
 const SURE: u32 = 2;
+/// Of chunks with access points nothing is read ahead until requests have cost a part of what the chunks cost: one in so many.
+const PATIENCE: u64 = 32;
 /// While the cache holds a pattern's chunks, windows hold this many times the requests that followed it so far.
 const GROWTH: u64 = 8;
 
@@ -130,7 +133,7 @@ impl Request<'_> {
         if plan.returns {
             return;
         }
-        let ready = self.ready(&plan, &grid, Keep::Nothing, spare);
+        let Some(ready) = self.ready(&plan, &grid, Keep::Nothing, spare) else { return };
         track.next = Some(ready.clone());
         drop(shard);
         if self.work(&ready.window).begin() {
@@ -197,6 +200,10 @@ impl Request<'_> {
             if track.pattern.matched() < SURE && !adjacent {
                 return None;
             }
+            // Where this request alone costs little, all that follow are decoded when that is less than has been spent.
+            if u64::from(track.pattern.matched()) < self.cheapness() / PATIENCE {
+                return None;
+            }
         } else if !is_new {
             return None;
         }
@@ -226,7 +233,7 @@ impl Request<'_> {
             next.window.drop_it();
         }
         let keep = if plan.returns { Keep::Parts } else { Keep::Nothing };
-        let ready = self.ready(&plan, &grid, keep, spare);
+        let ready = self.ready(&plan, &grid, keep, spare)?;
         track.current = Some(ready.clone());
         Some(ready)
     }
@@ -234,7 +241,7 @@ impl Request<'_> {
     /// The first request of all: one thin slab of a row of chunks that the cache cannot hold is most likely followed
     /// by the next slab.
     fn guess(&self, grid: &Grid<'_>) -> Option<Level> {
-        if !self.is_encoded() {
+        if !self.is_encoded() || self.cheapness() >= PATIENCE {
             return None;
         }
         if self.chunks_of(grid, self.slab).is_some_and(|row| row <= self.engine.inner.cache.limit()) {
@@ -247,6 +254,24 @@ impl Request<'_> {
         Some(Level { axis, step, first: self.slab.start[axis], index: 0, len: None })
     }
 
+    /// How many times less the request decodes if its chunks have access points: 1 if they have none.
+    fn cheapness(&self) -> u64 {
+        let layout = &**self.layout;
+        let Place::Chunked { chunk, codecs, index } = &layout.place else { return 1 };
+        let read = ChunkedRead {
+            engine: self.engine,
+            store: self.store,
+            var: self.var.0,
+            layout,
+            chunk,
+            codecs,
+            index: &**index,
+            fill: &[],
+            how: How { number: self.number, parallel: false, keep: Keep::Nothing },
+        };
+        read.cheapness(self.slab).unwrap_or(1)
+    }
+
     /// Bytes of the chunks that a region meets, if it is stored in encoded ones.
     fn chunks_of(&self, grid: &Grid<'_>, region: &Hyperslab) -> Option<u64> {
         if !self.is_encoded() {
@@ -256,16 +281,17 @@ impl Request<'_> {
         Some(Row::at(bounds, &grid.chunk, grid.size).bytes)
     }
 
-    fn ready(&self, plan: &Plan, grid: &Grid<'_>, keep: Keep, spare: Option<Held>) -> Ready {
+    /// `None` where there is no memory for it.
+    fn ready(&self, plan: &Plan, grid: &Grid<'_>, keep: Keep, spare: Option<Held>) -> Option<Ready> {
         let inner = &*self.engine.inner;
         let threads = self.engine.threads();
         let latency = self.store.io_profile().has_latency();
-        let memory = Held::new(plan.bytes, spare, &inner.budget);
+        let memory = Held::new(plan.bytes, spare, &inner.budget)?;
         // Coming requests go before decoded chunks and spare buffers.
         inner.cache.trim();
         inner.scratch.trim();
         let window = Window::new(plan, grid.size, &grid.chunk, threads, latency, memory);
-        Ready { window: Arc::new(window), after: plan.next.clone().map(Arc::new), keep }
+        Some(Ready { window: Arc::new(window), after: plan.next.clone().map(Arc::new), keep })
     }
 
     /// Bytes that all windows of this variable may take.

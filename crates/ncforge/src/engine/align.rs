@@ -8,6 +8,7 @@
 //! over memory of ours, which is far from both places, is still twice as fast.
 
 use super::scratch::{Lease, Scratch};
+use crate::error::Result;
 
 /// Places repeat after this many bytes.
 const PAGE: u64 = 4096;
@@ -37,21 +38,21 @@ pub(super) struct Aligned<'a> {
 }
 
 impl<'a> Aligned<'a> {
-    pub(super) fn new(scratch: &'a Scratch, len: usize, offset: u64) -> Self {
+    pub(super) fn new(scratch: &'a Scratch, len: usize, offset: u64) -> Result<Self> {
         Self::at(scratch, len, offset)
     }
 
     /// For a detour between the file at `offset` and memory that is slow for it: half a page away from the one, and so
     /// from the other, too.
-    pub(super) fn detour(scratch: &'a Scratch, len: usize, offset: u64) -> Self {
+    pub(super) fn detour(scratch: &'a Scratch, len: usize, offset: u64) -> Result<Self> {
         Self::at(scratch, len, offset.wrapping_add(PAGE / 2))
     }
 
     /// Scratch of which the first byte has this place in its page.
-    fn at(scratch: &'a Scratch, len: usize, place: u64) -> Self {
-        let lease = scratch.lease(len + PAGE as usize);
+    fn at(scratch: &'a Scratch, len: usize, place: u64) -> Result<Self> {
+        let lease = scratch.lease(len.saturating_add(PAGE as usize))?;
         let start = (place.wrapping_sub(lease.as_ptr() as u64) % PAGE) as usize;
-        Self { lease, start, len }
+        Ok(Self { lease, start, len })
     }
 
     pub(super) fn bytes(&mut self) -> &mut [u8] {
@@ -68,11 +69,11 @@ mod tests {
         let scratch = Scratch::new(&super::super::budget::Budget::new(8 << 20));
         for offset in [0, 1, 63, 64, 184, 4095, 4096, 1 << 33] {
             for len in [0, 1, 5000] {
-                let mut block = Aligned::new(&scratch, len, offset);
+                let mut block = Aligned::new(&scratch, len, offset).unwrap();
                 assert_eq!(block.bytes().len(), len);
                 assert_eq!(block.bytes().as_ptr() as u64 % PAGE, offset % PAGE);
                 assert!(!slow_to_read(block.bytes(), offset) && !slow_to_write(block.bytes(), offset));
-                let mut between = Aligned::detour(&scratch, len, offset);
+                let mut between = Aligned::detour(&scratch, len, offset).unwrap();
                 assert!(!slow_to_read(between.bytes(), offset) && !slow_to_write(between.bytes(), offset));
                 // Nor to or from memory that is slow for the file.
                 let here = between.bytes().as_ptr() as u64;

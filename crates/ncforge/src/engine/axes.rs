@@ -49,6 +49,11 @@ pub(super) fn run(layout: &VarLayout, slab: &Hyperslab) -> Option<(u64, usize)> 
     (bytes <= LONGEST).then_some((offset, bytes as usize))
 }
 
+/// Whether a selection is one run of bytes, read from the store itself at each request.
+pub(crate) fn is_run(layout: &VarLayout, slab: &Hyperslab) -> bool {
+    run(layout, slab).is_some()
+}
+
 /// A selection of a dense row-major array: byte of its first element, and its axes.
 pub(super) fn dense_axes(
     layout: &VarLayout,

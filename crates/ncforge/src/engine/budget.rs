@@ -85,14 +85,15 @@ pub(super) struct Held {
 
 impl Held {
     /// At least `bytes` bytes with any contents: `old` ones if they are not much more.
-    pub(super) fn new(bytes: u64, old: Option<Held>, budget: &Arc<Budget>) -> Self {
+    pub(super) fn new(bytes: u64, old: Option<Held>, budget: &Arc<Budget>) -> Option<Self> {
         let fits = |h: &Held| (bytes..=bytes.saturating_add(bytes / 4)).contains(&h.bytes());
         if let Some(held) = old.filter(fits) {
-            return held;
+            return Some(held);
         }
+        let buffer = Buffer::try_zeroed(usize::try_from(bytes).ok()?).ok()?;
         budget.ahead.fetch_add(bytes, Ordering::Relaxed);
         budget.windows.fetch_add(1, Ordering::Relaxed);
-        Self { buffer: Buffer::zeroed(bytes as usize), budget: Arc::clone(budget) }
+        Some(Self { buffer, budget: Arc::clone(budget) })
     }
 
     pub(super) fn bytes(&self) -> u64 {
@@ -115,11 +116,11 @@ mod tests {
     fn what_is_held_counts_once_and_others_make_room() {
         let budget = Budget::new(1000);
         assert_eq!((budget.for_chunks(), budget.for_spares(), budget.for_ahead()), (500, 125, 1000));
-        let held = Held::new(600, None, &budget);
+        let held = Held::new(600, None, &budget).unwrap();
         assert_eq!((budget.ahead(), budget.windows(), budget.for_chunks()), (600, 1, 400));
-        let held = Held::new(500, Some(held), &budget);
+        let held = Held::new(500, Some(held), &budget).unwrap();
         assert_eq!((budget.ahead(), held.bytes()), (600, 600), "used again");
-        let held = Held::new(950, Some(held), &budget);
+        let held = Held::new(950, Some(held), &budget).unwrap();
         assert_eq!((budget.ahead(), budget.for_spares(), held.bytes()), (950, 50, 950));
         drop(held);
         budget.writer_begins();

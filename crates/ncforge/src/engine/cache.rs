@@ -366,7 +366,7 @@ mod tests {
                 keys.iter().copied().filter(|k| self.cache.get(*k, self.read).is_none()).collect();
             for key in &missed {
                 if self.cache.admit(*key, SIZE, self.read, &mut Vec::new()) {
-                    let block = Arc::new(self.scratch.take(SIZE as usize));
+                    let block = Arc::new(self.scratch.take(SIZE as usize).unwrap());
                     self.cache.insert(*key, &self.store, block, self.read);
                 }
             }

@@ -1,6 +1,7 @@
 //! Reads selections of chunked variables: look up, fetch in file order, decode, scatter.
 
 mod apart;
+mod segments;
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -48,6 +49,8 @@ struct Stored {
 enum Task {
     Fill(u64),
     Kept(u64, Arc<Block>),
+    /// A chunk with access points of which little is needed.
+    Segments(Stored),
     /// A run of the stored pieces, fetched in one request.
     Fetch(Range<usize>),
 }
@@ -113,6 +116,10 @@ impl ChunkedRead<'_> {
         stored.sort_by_key(|s| (s.record.offset, s.number));
         let profile = self.store.io_profile();
         let apart = profile.has_latency();
+        if !apart {
+            let in_segments = |s: &mut Stored| self.takes_segments(plan, s);
+            tasks.extend(stored.extract_if(.., in_segments).map(Task::Segments));
+        }
         let total: u64 = stored.iter().fold(0, |n, s| n.saturating_add(s.record.len));
         let share = total / (4 * self.engine.threads() as u64);
         // Of chunks without filters only what is needed is read, unless that is most of it.
@@ -145,6 +152,8 @@ impl ChunkedRead<'_> {
                         self.scatter(&plan.piece(*number), block, out);
                         Ok(())
                     }
+                    Task::Segments(s) if self.read_segments(plan, s, out)? => Ok(()),
+                    Task::Segments(s) => self.fetch(plan, std::slice::from_ref(s), out),
                     Task::Fetch(range) => self.fetch(plan, &stored[range.clone()], out),
                 }
             }
@@ -186,7 +195,7 @@ impl ChunkedRead<'_> {
                     return Err(explain(past_end(self.store.name(), end - first, first, self.store.len())));
                 }
                 let len = (end - first) as usize;
-                let mut lease = inner.scratch.lease(len + PADDING);
+                let mut lease = inner.scratch.lease(len + PADDING)?;
                 self.store.read_at(&mut lease[..len], first).map_err(explain)?;
                 fetched = lease;
                 &fetched
@@ -226,7 +235,7 @@ impl ChunkedRead<'_> {
         if chunks.iter().any(|(bytes, mask)| self.codecs.check_len(bytes.len(), *mask, len).is_err()) {
             return Ok(());
         }
-        let (mut a, mut b) = (scratch.lease(len), scratch.lease(len));
+        let (mut a, mut b) = (scratch.lease(len)?, scratch.lease(len)?);
         let (mut result, mut done) = (Ok(()), vec![false; left.len()]);
         self.codecs.inflate_in_turn(&chunks, [&mut *a, &mut *b], |i, mask, bytes| {
             let record = ChunkRecord { mask, ..left[i].record };
@@ -320,7 +329,7 @@ impl ChunkedRead<'_> {
         if boxes::single_run(&piece.axes, element.size) == Some(chunk_bytes) && element.order == Order::Keep {
             // SAFETY: the piece is the caller's alone.
             let dst = unsafe { out.slice(piece.to as usize, len) };
-            return Ok(self.codecs.decode_padded(encoded, record.mask, dst)?);
+            return self.decode_whole(record, encoded, dst);
         }
         let key = Key::new(self.store, self.var, record.offset);
         let mut freed = Vec::new();
@@ -329,16 +338,22 @@ impl ChunkedRead<'_> {
             && !inner.pool.is_forked()
             && inner.cache.admit(key, Scratch::footprint(chunk_bytes), self.how.number, &mut freed);
         freed.into_iter().for_each(|block| inner.scratch.give(block));
+        if !keep && self.has_groups(record, &encoded, len) {
+            let mut block = inner.scratch.lease(len)?;
+            self.decode_whole(record, encoded, &mut block[..len])?;
+            // SAFETY: the piece is the caller's alone.
+            unsafe { self.scatter(piece, &block, out) };
+            return Ok(());
+        }
         if !keep {
             return codec::Scratch::with(|scratch| {
                 let stage = self.codecs.decode_staged_padded(encoded, record.mask, len, scratch)?;
                 // SAFETY: the piece is the caller's alone.
-                unsafe { self.scatter_stage(piece, stage, out) };
-                Ok(())
+                unsafe { self.scatter_stage(piece, stage, out) }
             });
         }
-        let mut block = inner.scratch.take_tight(len, inner.cache.bytes());
-        let decoded = self.codecs.decode_padded(encoded, record.mask, &mut block);
+        let mut block = inner.scratch.take_tight(len, inner.cache.bytes())?;
+        let decoded = self.decode_whole(record, encoded, &mut block);
         if decoded.is_ok() {
             // SAFETY: the piece is the caller's alone.
             unsafe { self.scatter(piece, &block, out) };
@@ -346,14 +361,22 @@ impl ChunkedRead<'_> {
         } else {
             inner.scratch.give(block);
         }
-        Ok(decoded?)
+        decoded
+    }
+
+    /// Decodes all of a chunk.
+    fn decode_whole(&self, record: ChunkRecord, encoded: PaddedInput<'_>, out: &mut [u8]) -> Result<()> {
+        if self.decode_groups(record, encoded, out)? {
+            return Ok(());
+        }
+        Ok(self.codecs.decode_padded(encoded, record.mask, out)?)
     }
 
     /// Moves the selected part of a chunk whose shuffle is not undone yet.
     ///
     /// # Safety
     /// As for [`ChunkedRead::read`].
-    unsafe fn scatter_stage(&self, piece: &Piece, stage: Stage<'_>, out: &SharedOut<'_>) {
+    unsafe fn scatter_stage(&self, piece: &Piece, stage: Stage<'_>, out: &SharedOut<'_>) -> Result<()> {
         let element = &self.layout.element;
         let size = element.size;
         let bytes = match stage {
@@ -369,16 +392,17 @@ impl ChunkedRead<'_> {
                     });
                 } else {
                     // Short rows: all at once into scratch, which stays in cache, and from there.
-                    let mut block = self.engine.inner.scratch.lease(planes.len());
+                    let mut block = self.engine.inner.scratch.lease(planes.len())?;
                     kernels::unshuffle(planes, &mut block, width);
                     // SAFETY: the piece is the caller's alone.
                     unsafe { self.scatter(piece, &block, out) };
                 }
-                return;
+                return Ok(());
             }
         };
         // SAFETY: the piece is the caller's alone.
         unsafe { self.scatter(piece, bytes, out) };
+        Ok(())
     }
 
     /// # Safety

@@ -73,7 +73,7 @@ impl<'a> Column<'a> {
             let first = task as u64 * each;
             let n = each.min(self.n - first);
             let bytes = n * self.run;
-            let mut scratch = Aligned::new(&inner.scratch, bytes as usize, 0);
+            let mut scratch = Aligned::new(&inner.scratch, bytes as usize, 0)?;
             add(&inner.counters.fetched, bytes);
             let offset = offset + first * self.step;
             self.blocks.read_column(scratch.bytes(), offset, self.run as usize, self.step)?;
@@ -101,7 +101,7 @@ impl<'a> Column<'a> {
         let mut first = 0;
         while first < self.n {
             let n = each.min(self.n - first);
-            let mut scratch = Aligned::new(&engine.inner.scratch, (n * self.run) as usize, 0);
+            let mut scratch = Aligned::new(&engine.inner.scratch, (n * self.run) as usize, 0)?;
             let mut own = axes.to_vec();
             own[0] = Axis { count: n, from: axes[0].from, to: self.run };
             let own = boxes::merge(own, element.size);

@@ -132,7 +132,7 @@ impl LinearBox<'_> {
                     let (request, part) = parts[i];
                     let (unit, range) = &units[part];
                     // SAFETY: units are disjoint parts of the caller's box.
-                    unsafe { self.place(inner, arrived[request].range(range), out, unit) };
+                    unsafe { self.place(inner, arrived[request].range(range), out, unit)? };
                     Ok(())
                 })
             })?;
@@ -158,18 +158,26 @@ impl LinearBox<'_> {
     ///
     /// # Safety
     /// As for [`LinearBox::read`].
-    pub(super) unsafe fn place(&self, inner: &Inner, bytes: &[u8], out: &SharedOut<'_>, unit: &Unit) {
+    pub(super) unsafe fn place(
+        &self,
+        inner: &Inner,
+        bytes: &[u8],
+        out: &SharedOut<'_>,
+        unit: &Unit,
+    ) -> Result<()> {
         let to = self.to + unit.to;
         if bytes.len() as u64 >= unit.span {
             // SAFETY: the unit is the caller's alone.
-            return unsafe { boxes::move_box(bytes, 0, out, to, &unit.axes, self.element) };
+            unsafe { boxes::move_box(bytes, 0, out, to, &unit.axes, self.element) };
+            return Ok(());
         }
-        let mut whole = Aligned::new(&inner.scratch, unit.span as usize, 0);
+        let mut whole = Aligned::new(&inner.scratch, unit.span as usize, 0)?;
         let (there, missing) = whole.bytes().split_at_mut(bytes.len());
         there.copy_from_slice(bytes);
         missing.fill(0);
         // SAFETY: as above.
         unsafe { boxes::move_box(whole.bytes(), 0, out, to, &unit.axes, self.element) };
+        Ok(())
     }
 
     /// These bytes, where the whole store is in memory.
@@ -194,7 +202,7 @@ impl LinearBox<'_> {
             // SAFETY: the unit is the caller's alone.
             let dst = unsafe { out.slice(to as usize, unit.span as usize) };
             if dst.len() >= DETOUR_FROM && align::slow_to_read(dst, offset) {
-                let mut scratch = Aligned::detour(&inner.scratch, dst.len(), offset);
+                let mut scratch = Aligned::detour(&inner.scratch, dst.len(), offset)?;
                 self.fetch(offset, scratch.bytes())?;
                 kernels::order_copy(scratch.bytes(), dst, self.element);
                 return Ok(());
@@ -205,7 +213,7 @@ impl LinearBox<'_> {
             kernels::order_in_place(dst, self.element);
             return Ok(());
         }
-        let mut scratch = Aligned::new(&inner.scratch, unit.span as usize, offset);
+        let mut scratch = Aligned::new(&inner.scratch, unit.span as usize, offset)?;
         self.fetch(offset, scratch.bytes())?;
         // SAFETY: the unit is the caller's alone.
         unsafe { boxes::move_box(scratch.bytes(), 0, out, to, &unit.axes, self.element) };

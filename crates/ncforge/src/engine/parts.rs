@@ -88,7 +88,7 @@ impl Part<'_> {
         use_them: impl FnOnce(&mut Self, &[u8]) -> Result<()>,
     ) -> Result<()> {
         let inner = &*self.engine.inner;
-        let mut bytes = Aligned::new(&inner.scratch, len, offset);
+        let mut bytes = Aligned::new(&inner.scratch, len, offset)?;
         store.read_at(bytes.bytes(), offset)?;
         add(&inner.counters.fetched, len as u64);
         use_them(self, bytes.bytes())

@@ -13,6 +13,7 @@ use super::shared::SharedOut;
 use super::source::Source;
 use super::stats::add;
 use super::{Engine, boxes, fetch};
+use crate::buffer;
 use crate::container::Container;
 use crate::error::{Error, Result};
 use crate::layout::{Place, VarLayout};
@@ -38,7 +39,7 @@ pub(super) fn read(engine: &Engine, container: &dyn Container, var: VarId, picks
     let layout = checked_layout(container, var, picks)?;
     let bytes = picks.len().saturating_mul(layout.element.size as u64);
     check_memory(&layout, bytes)?;
-    let mut out = engine.inner.results.buffer(bytes as usize);
+    let mut out = engine.inner.results.buffer(bytes as usize)?;
     read_stored(engine, container, var, &layout, picks, &mut out)?;
     if layout.element.heap {
         return Ok(Values::Heap(container.decode_heap(var, &out)?));
@@ -205,7 +206,7 @@ impl Work<'_> {
         let bytes = count.iter().fold(self.size as u64, |n, &c| n.saturating_mul(c));
         // A damaged chunk shape must not become an allocation.
         check_memory(self.source.layout, bytes)?;
-        let mut held = vec![0; bytes as usize];
+        let mut held = buffer::filled(0, bytes as usize)?;
         let slab = Hyperslab::new(&first, &count);
         // SAFETY: the box is this task's own.
         unsafe { self.source.read(&slab, &steps, &SharedOut::new(&mut held), self.how)? };

@@ -45,6 +45,18 @@ pub const DECODE_PARALLEL: u64 = pick(128 << 10, 1);
 /// Chunked variables: rows of at least this many bytes are unshuffled one by one straight into their place.
 pub const STAGED_ROW: u64 = pick(512, 12);
 
+/// Chunks with access points: below this many decoded bytes a chunk is decoded whole.
+pub(super) const SEGMENTED_CHUNK: u64 = pick(32 << 10, 64);
+/// Chunks with access points: what it takes to find and enter segments counts like the decoding of so many bytes.
+pub(super) const PART_COST: u64 = pick(48 << 10, 1);
+/// Chunks with access points: from so many decoded bytes on, a chunk that is decoded whole is decoded in groups of segments, …
+pub(super) const GROUPED_CHUNK: u64 = pick((1 << 20) + 1, 100);
+/// … of about so many decoded bytes, which stay in the second-level cache.
+pub(super) const GROUP: u64 = pick(256 << 10, 40);
+/// Chunks with access points: bytes of a chunk's end that are fetched first, for its table.
+pub(super) const TAIL_LEAST: usize = pick(1 << 10, 64) as usize;
+pub(super) const TAIL_MOST: usize = pick(32 << 10, 1 << 10) as usize;
+
 /// Looking ahead: of what is stored plainly this much is read at once as quickly as a few bytes of it.
 pub(super) const AHEAD_PAGE: u64 = pick(4096, 24);
 /// Looking ahead: bytes that are decoded in the background at a time, at least; enough to make the 20 µs small

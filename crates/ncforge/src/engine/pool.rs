@@ -12,6 +12,7 @@ use rayon::{ScopeFifo, ThreadPool, ThreadPoolBuilder};
 
 use super::stop;
 use crate::error::{Error, Result};
+use crate::store::Process;
 
 /// Helpers are started for work that is this many times what is shared with those that run: a thread is there after
 /// 75 to 170 µs (measured on two processors: chunks of 50 to 100 KB, shared by two).
@@ -30,7 +31,7 @@ pub(super) struct Pool {
     /// Requests that were too small to start helpers for.
     alone: AtomicUsize,
     /// A forked child has none of its parent's threads: it works on the calling thread alone.
-    forks: u32,
+    owner: Process,
 }
 
 impl std::fmt::Debug for Pool {
@@ -47,7 +48,7 @@ impl Pool {
             busy: AtomicUsize::new(0),
             background: Arc::default(),
             alone: AtomicUsize::new(0),
-            forks: forks::count(),
+            owner: Process::this(),
         }
     }
 
@@ -57,7 +58,7 @@ impl Pool {
 
     /// Whether this process is a fork of the one that made the pool. Locks may be held for ever there.
     pub(super) fn is_forked(&self) -> bool {
-        forks::count() != self.forks
+        !self.owner.is_here()
     }
 
     /// Whether work of so many bytes is shared, which it usually is from `least` on. Helpers that do not run yet have
@@ -216,28 +217,6 @@ impl Pool {
             lock(&line.state).stopped = true;
             result
         })
-    }
-}
-
-/// How often this process was forked off, counting from some ancestor. Asking the system for the process' number
-/// would cost every small read a system call or two.
-mod forks {
-    use std::sync::atomic::{AtomicU32, Ordering};
-
-    static FORKS: AtomicU32 = AtomicU32::new(0);
-    pub(super) fn count() -> u32 {
-        #[cfg(unix)]
-        {
-            static WATCH: std::sync::Once = std::sync::Once::new();
-            WATCH.call_once(|| {
-                extern "C" fn in_child() {
-                    FORKS.fetch_add(1, Ordering::Relaxed);
-                }
-                // SAFETY: the handler is a function that lives for ever and only adds to a counter.
-                unsafe { libc::pthread_atfork(None, None, Some(in_child)) };
-            });
-        }
-        FORKS.load(Ordering::Relaxed)
     }
 }
 

@@ -52,7 +52,7 @@ impl Engine {
         if var.0 < container.schema().vars.len() {
             let layout = container.layout(var)?;
             if let Some((offset, len)) = axes::run(&layout, slab) {
-                let mut bytes = self.inner.results.buffer(len);
+                let mut bytes = self.inner.results.buffer(len)?;
                 if read_run(self, container, &layout, offset, &mut bytes) {
                     return Ok(Values::Fixed(bytes));
                 }
@@ -62,7 +62,7 @@ impl Engine {
         let len = result_bytes(slab, &layout)?;
         check_memory(&layout, len)?;
         // Every byte is overwritten, or the buffer is dropped by the error.
-        let mut bytes = self.inner.results.buffer(len as usize);
+        let mut bytes = self.inner.results.buffer(len as usize)?;
         read_stored(self, container, var, &layout, slab, &mut bytes)?;
         if layout.element.heap {
             return Ok(Values::Heap(container.decode_heap(var, &bytes)?));

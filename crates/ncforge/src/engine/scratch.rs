@@ -9,6 +9,7 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use super::budget::Budget;
 use crate::buffer::{Arena, Buffer};
+use crate::error::Result;
 
 /// Buffers kept at most, whatever their size.
 const MAX_KEPT: usize = 64;
@@ -47,15 +48,15 @@ impl Scratch {
     }
 
     /// A block of `len` bytes with any contents.
-    pub(super) fn take(&self, len: usize) -> Block {
+    pub(super) fn take(&self, len: usize) -> Result<Block> {
         self.take_at_most(len, len.saturating_mul(4).max(1 << 16))
     }
 
     /// The same for the cache, which holds `held` bytes already: it takes exactly [`Scratch::footprint`] bytes.
-    pub(super) fn take_tight(&self, len: usize, held: u64) -> Block {
-        let room = len.next_multiple_of(round(len));
+    pub(super) fn take_tight(&self, len: usize, held: u64) -> Result<Block> {
+        let room = len.checked_next_multiple_of(round(len)).unwrap_or(usize::MAX);
         match self.in_arena(room, held) {
-            Some(buffer) => Block { buffer, len },
+            Some(buffer) => Ok(Block { buffer, len }),
             None => self.take_at_most(len, room),
         }
     }
@@ -79,7 +80,7 @@ impl Scratch {
         len.next_multiple_of(round(len as usize) as u64)
     }
 
-    fn take_at_most(&self, len: usize, most: usize) -> Block {
+    fn take_at_most(&self, len: usize, most: usize) -> Result<Block> {
         let found = {
             let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
             // The smallest that fits.
@@ -93,8 +94,11 @@ impl Scratch {
             })
         };
         // Rounded up, so that chunks of slightly different encoded lengths share buffers.
-        let buffer = found.unwrap_or_else(|| Buffer::zeroed(len.next_multiple_of(round(len))));
-        Block { buffer, len }
+        let buffer = match found {
+            Some(buffer) => buffer,
+            None => Buffer::try_zeroed(len.checked_next_multiple_of(round(len)).unwrap_or(usize::MAX))?,
+        };
+        Ok(Block { buffer, len })
     }
 
     /// Lets go of what is more than the limit, which may have sunk.
@@ -129,8 +133,8 @@ impl Scratch {
     }
 
     /// Like [`Scratch::take`], given back on drop.
-    pub(super) fn lease(&self, len: usize) -> Lease<'_> {
-        Lease { scratch: self, block: Some(self.take(len)) }
+    pub(super) fn lease(&self, len: usize) -> Result<Lease<'_>> {
+        Ok(Lease { scratch: self, block: Some(self.take(len)?) })
     }
 
     /// A block that shall be given back on drop.
@@ -223,36 +227,37 @@ mod tests {
     #[test]
     fn blocks_are_used_again_within_the_limit() {
         let scratch = Scratch::new(&Budget::new(80_000));
-        let first = scratch.lease(5000).as_ptr();
-        assert_eq!(scratch.lease(4500).as_ptr(), first);
-        assert_eq!(scratch.lease(5000).len(), 5000);
-        drop(scratch.lease(20_000));
+        let first = scratch.lease(5000).unwrap().as_ptr();
+        assert_eq!(scratch.lease(4500).unwrap().as_ptr(), first);
+        assert_eq!(scratch.lease(5000).unwrap().len(), 5000);
+        drop(scratch.lease(20_000).unwrap());
         assert!(scratch.kept.lock().unwrap().bytes <= 10_000);
-        assert_eq!(scratch.lease(0).len(), 0);
+        assert_eq!(scratch.lease(0).unwrap().len(), 0);
     }
 
     #[cfg(target_os = "linux")]
     #[test]
     fn memory_of_kept_chunks_serves_others_within_the_limit() {
         let scratch = Scratch::new(&Budget::new(64 << 20));
-        assert!(!scratch.take_tight(1 << 16, 0).buffer.is_part(), "a small read");
-        assert!(!scratch.take_tight(4096, 1 << 30).buffer.is_part(), "a small block");
-        let many: Vec<Block> = (0..100).map(|i| scratch.take_tight(100_000, (1 << 20) + i)).collect();
+        assert!(!scratch.take_tight(1 << 16, 0).unwrap().buffer.is_part(), "a small read");
+        assert!(!scratch.take_tight(4096, 1 << 30).unwrap().buffer.is_part(), "a small block");
+        let many: Vec<Block> =
+            (0..100).map(|i| scratch.take_tight(100_000, (1 << 20) + i).unwrap()).collect();
         assert!(many.iter().all(|b| b.buffer.is_part() && b.footprint() == Scratch::footprint(100_000)));
         let spare = || scratch.arena.get().unwrap().as_ref().unwrap().spare() as u64;
         many.into_iter().for_each(|block| scratch.give(block));
         assert!((4 << 20..=8 << 20).contains(&spare()), "{}", spare());
         let before = spare();
-        let large = scratch.take_tight(3 << 20, 0);
+        let large = scratch.take_tight(3 << 20, 0).unwrap();
         assert_eq!(spare(), before - (3 << 20), "of memory that was used");
         drop(large);
         scratch.clear();
         assert_eq!(spare(), 0);
         // Other buffers leave it its share, however many there are.
-        let others: Vec<Block> = (0..80).map(|_| scratch.take(1 << 18)).collect();
+        let others: Vec<Block> = (0..80).map(|_| scratch.take(1 << 18).unwrap()).collect();
         others.into_iter().for_each(|block| scratch.give(block));
         assert!(scratch.kept.lock().unwrap().bytes <= 4 << 20);
-        scratch.give(scratch.take_tight(100_000, 1 << 30));
+        scratch.give(scratch.take_tight(100_000, 1 << 30).unwrap());
         assert!(spare() >= 100_000);
     }
 }

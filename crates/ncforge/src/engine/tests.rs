@@ -2,6 +2,7 @@
 
 mod ahead;
 mod picks;
+mod segments;
 
 use std::sync::Arc;
 
@@ -9,7 +10,7 @@ use proptest::prelude::*;
 
 use super::Writer;
 use super::testing::{DISTANT, Kind, Model, Profiled, TINY, TestContainer, VAR, engine};
-use crate::codec::{CodecChain, filters};
+use crate::codec::{CodecChain, Segments, filters};
 use crate::container::ContainerMut;
 use crate::error::{Error, Result};
 use crate::layout::{Element, Order, Place, SwapField};
@@ -52,8 +53,12 @@ fn kind(rank: usize, size: usize) -> BoxedStrategy<Kind> {
         vec![filters::shuffle(size), filters::deflate(4)],
         vec![filters::shuffle(size), filters::deflate(1), filters::fletcher32()],
     ];
-    let chunked = (prop::collection::vec(1u64..6, rank), prop::sample::select(chains))
-        .prop_map(move |(chunk, f)| Kind::Chunked(chunk, CodecChain::new(&f, size).unwrap()));
+    let segments = prop_oneof![Just(Segments::None), (1usize..7).prop_map(Segments::Bytes)];
+    let chunked = (prop::collection::vec(1u64..6, rank), prop::sample::select(chains), segments).prop_map(
+        move |(chunk, f, segments)| {
+            Kind::Chunked(chunk, CodecChain::new(&f, size).unwrap().with_segments(segments))
+        },
+    );
     if rank == 0 {
         return prop_oneof![Just(Kind::Inline), Just(Kind::Contiguous), chunked].boxed();
     }

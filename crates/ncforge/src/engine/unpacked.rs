@@ -79,7 +79,7 @@ pub(super) fn read(
             read_strip(&source, &part, out, how)?;
             rules.find(out, mask)?
         } else {
-            let mut raw = inner.results.buffer(result_bytes(&part, &layout)? as usize);
+            let mut raw = inner.results.buffer(result_bytes(&part, &layout)? as usize)?;
             read_strip(&source, &part, &mut raw, how)?;
             rules.unpack(&raw, out, mask)?
         };
@@ -105,8 +105,9 @@ pub(super) fn read_new(
     let results = count.checked_mul(rules.result_size() as u64);
     check_memory(&layout, results.map_or(u64::MAX, |n| n.saturating_add(count)))?;
     // Every byte is overwritten, or the buffer is dropped by the error.
-    let mut out = engine.inner.results.buffer(count as usize * rules.result_size());
-    let mut mask = (rules.becomes == Missing::Marked).then(|| Buffer::zeroed(count as usize));
+    let mut out = engine.inner.results.buffer(count as usize * rules.result_size())?;
+    let marks = rules.becomes == Missing::Marked;
+    let mut mask = marks.then(|| Buffer::try_zeroed(count as usize)).transpose()?;
     let any = read(engine, container, var, slab, rules, &mut out, mask.as_deref_mut())?;
     Ok((out, mask.filter(|_| any)))
 }
@@ -126,7 +127,7 @@ fn read_whole(
         return Ok(rules.find(out, mask)?);
     }
     let count = out.len() / rules.result_size();
-    let mut raw = engine.inner.results.buffer(count * rules.stored_size());
+    let mut raw = engine.inner.results.buffer(count * rules.stored_size())?;
     engine.read_bytes(container, var, slab, &mut raw)?;
     let pieces = cut(out, mask, PIECE, rules);
     let any = AtomicBool::new(false);

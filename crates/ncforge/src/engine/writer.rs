@@ -4,6 +4,7 @@ mod chunks;
 mod encode;
 mod gather;
 mod linear;
+mod lost;
 mod shared;
 mod tail;
 
@@ -16,10 +17,11 @@ use super::{Engine, axes, boxes};
 use crate::container::{Container, ContainerMut};
 use crate::error::{Error, Result};
 use crate::layout::{ChunkRecord, Place, VarLayout};
-use crate::model::{DimId, Schema, Values, VarId};
+use crate::model::{Changes, DimId, Schema, Values, VarId};
 use crate::select::{ChunkGrid, Hyperslab, Picks};
 
 use gather::Gather;
+use lost::Lost;
 use tail::Tail;
 
 /// Encoded chunks that lie side by side are written in requests of this many bytes.
@@ -37,6 +39,9 @@ const JOINED: usize = 1 << 20;
 /// Writing past the end of an unlimited dimension grows it. Errors may come late, from data of an earlier call;
 /// nothing is sure to be in the file before [`Writer::sync`] or [`Writer::finish`]. A writer that is dropped
 /// without them loses what it still holds.
+///
+/// After an error, nothing is reported as written that is not: what waits in memory goes on waiting, and comes into the file
+/// with the next sync; values of a write that failed are [`Error::Lost`], at every sync until they are written again.
 #[derive(Debug)]
 pub struct Writer {
     engine: Engine,
@@ -44,6 +49,8 @@ pub struct Writer {
     gather: Gather,
     /// Small writes of plain data on their way to the store.
     tail: Tail,
+    /// What could not be written.
+    lost: Lost,
     /// Unlimited dimensions that grew by writing past their end: their last chunks are likely to get more.
     growing: BTreeSet<DimId>,
     /// Whether chunks of nothing but fill values are left out.
@@ -52,6 +59,8 @@ pub struct Writer {
     shared: bool,
     /// Bytes of values of the chunks that were encoded and placed.
     placed: Arc<AtomicU64>,
+    /// How often the description was changed as a whole.
+    revision: u64,
 }
 
 impl Drop for Writer {
@@ -71,10 +80,12 @@ impl Writer {
             container,
             gather,
             tail: Tail::default(),
+            lost: Lost::default(),
             growing: BTreeSet::new(),
             skip_fill: false,
             shared: false,
             placed: Arc::default(),
+            revision: 0,
         }
     }
 
@@ -148,11 +159,17 @@ impl Writer {
                         what: "holds elements of fixed size, not strings or ragged rows",
                     });
                 }
-                self.check_room(var, slab)?;
+                self.begin(var, slab)?;
                 // Before dimensions grow: a value may not fit.
-                let stored = self.container.encode_heap(var, values)?;
-                self.make_room(var, slab)?;
-                self.write_stored(var, slab, &stored)
+                let stored = match self.container.encode_heap(var, values) {
+                    Err(e) if !matches!(e, Error::Io { .. }) => return Err(e),
+                    other => other,
+                };
+                let done = stored.and_then(|stored| {
+                    self.make_room(var, slab)?;
+                    self.write_stored(var, slab, &stored)
+                });
+                self.lost.note(var, slab, done)
             }
         }
     }
@@ -165,23 +182,23 @@ impl Writer {
                 what: "holds strings or ragged rows, which have no plain bytes",
             });
         }
+        self.begin(var, slab)?;
         self.make_room(var, slab)?;
-        self.write_stored(var, slab, bytes)
+        self.check_len(var, slab, bytes)?;
+        let done = self.write_stored(var, slab, bytes);
+        self.lost.note(var, slab, done)
     }
 
     /// Stores one chunk that is encoded already (see [`Engine::raw_chunk`]); parts of it gathered so far are
     /// dropped. Its grid coordinates must lie inside the variable's shape.
     pub fn write_chunk_raw(&mut self, var: VarId, at: &[u64], encoded: &[u8], mask: u32) -> Result<()> {
         let var = self.known(var)?;
+        self.container.write_store().check()?;
+        self.unstick()?;
         let region = check_chunk(&*self.layout(var)?, &self.schema().shape(var), at)?;
-        self.container.will_write(var, &region)?;
-        self.flush_tail()?;
-        // Keeps the order in which chunks became whole.
-        self.flush_pending()?;
-        self.gather.drop_chunk(&self.engine, var, at);
-        self.container.place_chunk(var, at, encoded, mask)?;
+        let done = self.place_encoded(var, &region, at, encoded, mask);
         self.forget();
-        Ok(())
+        self.lost.note(var, &region, done)
     }
 
     /// Stores several such chunks (coordinates, encoded bytes, mask), in this order, those that come to lie side by side in
@@ -191,6 +208,8 @@ impl Writer {
             return Ok(());
         }
         let var = self.known(var)?;
+        self.container.write_store().check()?;
+        self.unstick()?;
         let (layout, shape) = (self.layout(var)?, self.schema().shape(var));
         self.flush_tail()?;
         self.flush_pending()?;
@@ -249,8 +268,24 @@ impl Writer {
     pub fn redefine(&mut self, schema: Schema) -> Result<()> {
         self.flush()?;
         self.container.redefine(schema)?;
+        self.revision += 1;
         self.forget();
         Ok(())
+    }
+
+    /// Takes over what is new or different in a description, see [`ContainerMut::redefine_parts`].
+    pub fn redefine_parts(&mut self, schema: &Schema, changes: &Changes) -> Result<()> {
+        self.flush_tail()?;
+        if changes.touch_storage(schema, self.schema()) {
+            // Whether a variable has values decides what may become of it.
+            self.flush()?;
+        }
+        self.container.redefine_parts(schema, changes)
+    }
+
+    /// Another number after each [`Writer::redefine`].
+    pub fn revision(&self) -> u64 {
+        self.revision
     }
 
     /// Whether no value of a variable is stored so far, see [`ContainerMut::is_untouched`]; what is still being
@@ -268,31 +303,44 @@ impl Writer {
     /// Encodes and places everything that is being gathered, whole or not.
     pub fn flush(&mut self) -> Result<()> {
         self.flush_tail()?;
-        for part in self.gather.take_all(None) {
-            self.enqueue(part)?;
-        }
+        self.enqueue_all(None)?;
         self.flush_pending()
     }
 
-    /// Makes everything written so far durable.
+    /// Brings everything written so far into the file, see [`ContainerMut::sync`].
+    ///
+    /// # Errors
+    /// [`Error::Lost`] if an earlier write failed, and was not made again: all else is in the file then.
     pub fn sync(&mut self) -> Result<()> {
         self.flush()?;
         self.container.sync()?;
         self.forget();
-        Ok(())
+        self.lost.check(self.container.store().name(), self.schema())
     }
 
-    /// Makes everything durable and closes.
+    /// The same for the last time, see [`ContainerMut::complete`].
+    ///
+    /// # Errors
+    /// As [`Writer::sync`].
+    pub fn complete(&mut self) -> Result<()> {
+        self.flush()?;
+        self.container.complete()?;
+        self.forget();
+        self.lost.check(self.container.store().name(), self.schema())
+    }
+
+    /// Completes the file and closes it.
+    ///
+    /// # Errors
+    /// As [`Writer::sync`].
     pub fn finish(mut self) -> Result<()> {
-        self.sync()
+        self.complete()
     }
 
     fn before_read(&mut self, var: VarId) -> Result<()> {
         let var = self.known(var)?;
         self.flush_tail()?;
-        for part in self.gather.take_all(Some(var)) {
-            self.enqueue(part)?;
-        }
+        self.enqueue_all(Some(var))?;
         self.flush_pending()?;
         self.container.settle(var)
     }
@@ -310,7 +358,8 @@ impl Writer {
 
     /// The layout of a variable that values can be written to. Asked before anything changes: a filter that cannot be
     /// applied would be met when chunks are encoded, among values of other calls and other variables.
-    fn writable(&self, var: VarId) -> Result<Arc<VarLayout>> {
+    fn writable(&mut self, var: VarId) -> Result<Arc<VarLayout>> {
+        self.container.write_store().check()?;
         let layout = self.layout(self.known(var)?)?;
         let unsupported = |what: String| Error::Unsupported {
             path: format!("{}: {}", self.container.store().name(), layout.name),
@@ -376,8 +425,41 @@ impl Writer {
         Ok(())
     }
 
-    /// Writes elements: fixed-size ones in native order, heap ones as they are stored.
-    fn write_stored(&mut self, var: VarId, slab: &Hyperslab, bytes: &[u8]) -> Result<()> {
+    /// Before values of a selection are taken.
+    ///
+    /// # Errors
+    /// A selection that does not fit; and what waits in memory still cannot be written: then these values are lost, too.
+    fn begin(&mut self, var: VarId, slab: &Hyperslab) -> Result<()> {
+        self.check_room(var, slab)?;
+        match self.unstick() {
+            Ok(()) => Ok(()),
+            stuck => self.lost.note(var, slab, stuck),
+        }
+    }
+
+    /// Writes what waits in memory since it could not be written.
+    fn unstick(&mut self) -> Result<()> {
+        if self.gather.is_stuck { self.flush_pending() } else { Ok(()) }
+    }
+
+    /// Stores an encoded chunk, after those that became whole before.
+    fn place_encoded(
+        &mut self,
+        var: VarId,
+        region: &Hyperslab,
+        at: &[u64],
+        encoded: &[u8],
+        mask: u32,
+    ) -> Result<()> {
+        self.container.will_write(var, region)?;
+        self.flush_tail()?;
+        self.flush_pending()?;
+        self.gather.drop_chunk(&self.engine, var, at);
+        self.container.place_chunk(var, at, encoded, mask)
+    }
+
+    /// An error unless there are as many bytes as the selection needs.
+    fn check_len(&self, var: VarId, slab: &Hyperslab, bytes: &[u8]) -> Result<()> {
         let layout = self.layout(var)?;
         let size = layout.element.size;
         let want = slab.count.iter().try_fold(size as u64, |n, &c| n.checked_mul(c));
@@ -389,9 +471,16 @@ impl Writer {
                 slab.len()
             )));
         }
+        Ok(())
+    }
+
+    /// Writes elements: fixed-size ones in native order, heap ones as they are stored.
+    fn write_stored(&mut self, var: VarId, slab: &Hyperslab, bytes: &[u8]) -> Result<()> {
         if bytes.is_empty() {
             return Ok(());
         }
+        let layout = self.layout(var)?;
+        let size = layout.element.size;
         if let Place::Chunked { .. } = &layout.place {
             let steps = boxes::steps(&slab.count, size)?;
             if self.shared {

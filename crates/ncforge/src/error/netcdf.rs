@@ -149,8 +149,9 @@ impl Error {
                 Limit::Type => EBADTYPE,
             },
             Error::Exists(_) | Error::Appeared { .. } => EEXIST,
-            Error::Locked { .. } => EAGAIN,
-            Error::Budget { .. } | Error::TooLarge(_) => ENOMEM,
+            Error::Locked { .. } | Error::Inherited { .. } => EAGAIN,
+            Error::Lost { .. } => EIO,
+            Error::Budget { .. } | Error::Memory { .. } | Error::TooLarge(_) => ENOMEM,
             Error::Interrupted(_) => EINTR,
             Error::Corrupt { .. }
             | Error::Unsupported { .. }

@@ -69,6 +69,9 @@ pub(crate) struct FloatLayout {
     pub normalisation: u8,
 }
 
+/// Types nest (compound of array of vlen of …); no real one is deeper, and a damaged one must not exhaust the stack.
+pub(crate) const MAX_DEPTH: u32 = 32;
+
 /// A member of a compound.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Member {
@@ -185,6 +188,21 @@ pub(crate) enum Class {
 }
 
 impl Datatype {
+    /// How many types it holds one inside the other; at most [`MAX_DEPTH`] are read.
+    pub(crate) fn depth(&self) -> u32 {
+        match &self.class {
+            Class::Compound { members } => {
+                1 + members.iter().map(|member| member.datatype.depth()).max().unwrap_or(0)
+            }
+            Class::Enum { base, .. }
+            | Class::Vlen { base }
+            | Class::Array { base, .. }
+            | Class::Complex { base } => 1 + base.depth(),
+            Class::VlenString { .. } => 1,
+            _ => 0,
+        }
+    }
+
     /// An integer that uses all its bits.
     pub(crate) fn integer(size: u32, signed: bool, order: ByteOrder) -> Self {
         let precision = (8 * size) as u16;

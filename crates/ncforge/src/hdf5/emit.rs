@@ -3,7 +3,7 @@
 //!
 //! The block holds, in this order: object headers, dense attribute storage, global heap collections for
 //! attributes, chunk indexes. Its size is known exactly from the description and the *number* of chunks, before
-//! any chunk has a place ([`Image::size`]), so it can stand in front of the data. The same description always
+//! any chunk has a place ([`Assembly::size`]), so it can stand in front of the data. The same description always
 //! gives the same bytes: no times, no addresses that depend on anything but the order of objects.
 //!
 //! The subset of the format is what libraries of the 1.8 series read (HDF5 File Format Specification version 3.0):
@@ -23,6 +23,7 @@ mod image;
 mod messages;
 mod superblock;
 
+pub(crate) use assemble::{Addresses, Assembly};
 pub(crate) use chunks::{ChunkSource, ChunkTable, Planned};
 pub(crate) use datatype::encode_datatype;
 pub(crate) use image::{Attribute, Blob, Dataset, Image, Kind, Layout, Link, Object, ObjectId};

@@ -21,9 +21,10 @@ pub(crate) struct Collection {
 }
 
 impl Collection {
-    /// Bytes of a collection's header: signature, version, reserved bytes, size.
+    /// Bytes of a collection's header (signature, version, reserved bytes, size), and of an object's in it: 8 and a length, up to the
+    /// next multiple of 8, at which what follows begins whatever the bytes of lengths.
     fn head_len(source: &Source) -> usize {
-        8 + usize::from(source.sizes().length)
+        (8 + usize::from(source.sizes().length)).next_multiple_of(8)
     }
 
     /// Bytes of the collection at an address.
@@ -42,12 +43,13 @@ impl Collection {
 
     /// Reads the collection at an address.
     pub(crate) fn read(source: &Source, address: u64) -> Result<Self> {
-        let l = usize::from(source.sizes().length);
+        let head = Self::head_len(source);
+        let padding = head - 8 - usize::from(source.sizes().length);
         let bytes = source.read(address, Self::size_at(source, address)?)?.to_vec();
         let mut c = source.cursor(&bytes, address);
-        c.skip(Self::head_len(source))?;
+        c.skip(head)?;
         let mut objects = HashMap::new();
-        while c.remaining() >= 8 + l {
+        while c.remaining() >= head {
             let index = c.u16()?;
             c.skip(6)?;
             let size = c.length()?;
@@ -55,6 +57,7 @@ impl Collection {
                 // The free space: always last.
                 break;
             }
+            c.skip(padding)?;
             let start = c.pos();
             let len = usize::try_from(size).map_err(|_| c.fail("a heap object larger than memory"))?;
             c.skip(len)?;

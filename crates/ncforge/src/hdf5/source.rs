@@ -24,6 +24,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use super::checksum;
 use super::cursor::{Cursor, Sizes};
 use super::span::Span;
+use crate::buffer::{filled, reserved};
 use crate::error::{Error, Result};
 use crate::store::{FIRST_REQUEST, IoProfile, ReadStore, RecordedStore};
 
@@ -227,7 +228,7 @@ impl Source {
             return Ok(span);
         }
         // Pieces that were fetched separately meet inside this structure.
-        let mut out = Vec::with_capacity(len as usize);
+        let mut out = reserved(len as usize)?;
         let (mut pos, mut piece) = (at, first);
         loop {
             let stop = end.min((pos / PAGE + 1) * PAGE).min(piece.end());
@@ -277,7 +278,7 @@ impl Source {
             return Err(self.fail(from, "the file became shorter while it was read"));
         }
         // Inside the store as long as that is when it was opened; the store reports it if it is shorter now.
-        let mut bytes = vec![0; (to - from) as usize];
+        let mut bytes = filled(0, (to - from) as usize)?;
         self.store.read_at(&mut bytes, from)?;
         let piece = Piece::new(from, bytes);
         self.pages.insert(std::slice::from_ref(&piece), LOCAL_CACHE);

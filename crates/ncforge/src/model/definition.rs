@@ -9,7 +9,7 @@ use super::schema::{Attribute, Schema};
 use crate::error::{Error, Result};
 
 /// A part of a schema that was just defined or renamed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Definition {
     /// A group.
     Group(GroupId),
@@ -49,6 +49,18 @@ impl Definition {
         }
     }
 
+    /// The same, to be changed.
+    pub(crate) fn name_mut(self, schema: &mut Schema) -> &mut String {
+        match self {
+            Definition::Group(g) => &mut schema.groups[g.0].name,
+            Definition::Dimension(d) => &mut schema.dims[d.0].name,
+            Definition::Type(t) => &mut schema.types[t.0].name,
+            Definition::Variable(v) => &mut schema.vars[v.0].name,
+            Definition::GroupAttribute(g, at) => &mut schema.groups[g.0].attrs[at].name,
+            Definition::VariableAttribute(v, at) => &mut schema.vars[v.0].attrs[at].name,
+        }
+    }
+
     /// The attribute, if the definition is one.
     pub fn attribute(self, schema: &Schema) -> Option<&Attribute> {
         match self {
@@ -67,41 +79,6 @@ impl Definition {
         }
     }
 
-    /// An error if another object of the same kind has its name: for example, two dimensions or variables of a group.
-    pub fn check_unique(self, schema: &Schema) -> Result<()> {
-        let name = self.name(schema);
-        let same = |a: &Attribute| a.name == name;
-        let taken = match self {
-            Definition::Group(g) => match schema.group(g).parent {
-                Some(parent) => schema.children(parent).any(|o| o != g && schema.group(o).name == name),
-                None => false,
-            },
-            Definition::Dimension(d) => {
-                schema.dims_in(schema.dim(d).group).any(|o| o != d && schema.dim(o).name == name)
-            }
-            Definition::Type(t) => {
-                schema.types_in(schema.user_type(t).group).any(|o| o != t && schema.user_type(o).name == name)
-            }
-            Definition::Variable(v) => {
-                schema.vars_in(schema.var(v).group).any(|o| o != v && schema.var(o).name == name)
-            }
-            Definition::GroupAttribute(g, at) => {
-                schema.group(g).attrs.iter().enumerate().any(|(i, a)| i != at && same(a))
-            }
-            Definition::VariableAttribute(v, at) => {
-                schema.var(v).attrs.iter().enumerate().any(|(i, a)| i != at && same(a))
-            }
-        };
-        if taken {
-            let kind = self.kind();
-            Err(Error::NameInUse { kind, name: name.to_owned(), holder: kind, group: String::new() })
-        } else {
-            Ok(())
-        }
-    }
-}
-
-impl Definition {
     /// An error if it is a `_FillValue` that is not one value of its variable's type.
     pub fn check_fill(self, schema: &Schema) -> Result<()> {
         let (Definition::VariableAttribute(v, _), Some(a)) = (self, self.attribute(schema)) else {
@@ -181,15 +158,5 @@ mod tests {
         assert!(s.check_names(&HashSet::new()).is_err());
         assert!(s.check_names(&HashSet::from([" x"])).unwrap_err().to_string().contains("`a/b`"));
         assert!(s.check_names(&s.names()).is_ok());
-    }
-
-    #[test]
-    fn two_of_a_kind() {
-        let mut s = Schema::new(Format::Netcdf4);
-        s.vars.push(Variable::new("v", Atomic::Int, vec![]));
-        s.vars.push(Variable::new("v", Atomic::Int, vec![]));
-        s.vars.push(Variable::new("w", Atomic::Int, vec![]));
-        assert!(Definition::Variable(VarId(1)).check_unique(&s).is_err());
-        assert!(Definition::Variable(VarId(2)).check_unique(&s).is_ok());
     }
 }

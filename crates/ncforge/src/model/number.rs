@@ -87,6 +87,60 @@ impl Number {
         }
     }
 
+    /// The bytes of the element of type `kind` that is this number, in native order; `None` where the type does not have it. Every NaN is
+    /// the same number.
+    ///
+    /// ```
+    /// use ncforge::model::{Atomic, Number};
+    /// assert_eq!(Number::Double(7.0).exactly(Atomic::Short), Some(7i16.to_ne_bytes().to_vec()));
+    /// assert_eq!(Number::Double(7.5).exactly(Atomic::Short), None);
+    /// assert_eq!(Number::Integer(200).exactly(Atomic::Byte), None);
+    /// ```
+    pub fn exactly(self, kind: Atomic) -> Option<Vec<u8>> {
+        macro_rules! integer {
+            ($t:ty) => {
+                <$t>::try_from(self.as_integer()?).ok()?.to_ne_bytes().to_vec()
+            };
+        }
+        macro_rules! float {
+            ($t:ty) => {{
+                let near = match self {
+                    Number::Integer(n) => n as $t,
+                    Number::Float(x) => x as $t,
+                    Number::Double(x) => x as $t,
+                };
+                let same = match self {
+                    Number::Integer(n) => near.is_finite() && near as i128 == n,
+                    _ => f64::from(near) == self.to_f64() || near.is_nan(),
+                };
+                same.then(|| near.to_ne_bytes().to_vec())?
+            }};
+        }
+        Some(match kind {
+            Atomic::Byte => integer!(i8),
+            Atomic::Char | Atomic::UByte => integer!(u8),
+            Atomic::Short => integer!(i16),
+            Atomic::UShort => integer!(u16),
+            Atomic::Int => integer!(i32),
+            Atomic::UInt => integer!(u32),
+            Atomic::Int64 => integer!(i64),
+            Atomic::UInt64 => integer!(u64),
+            Atomic::Float => float!(f32),
+            Atomic::Double => float!(f64),
+        })
+    }
+
+    /// The integer of any size that it is.
+    fn as_integer(self) -> Option<i128> {
+        match self {
+            Number::Integer(n) => Some(n),
+            _ => {
+                let x = self.to_f64();
+                (x.fract() == 0.0 && x.abs() < 2f64.powi(100)).then_some(x as i128)
+            }
+        }
+    }
+
     /// The bytes of the element of type `kind` that is nearest to a double, in native order.
     ///
     /// ```
@@ -114,13 +168,35 @@ impl Number {
     }
 }
 
-/// The number as its own type prints it: the shortest text that reads back as the same value.
+/// The number as its own type prints it: the shortest text that reads back as the same value, with an exponent as in C and NumPy.
 impl std::fmt::Display for Number {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
             Number::Integer(n) => write!(f, "{n}"),
-            Number::Float(x) => write!(f, "{x:?}"),
-            Number::Double(x) => write!(f, "{x:?}"),
+            Number::Float(x) => f.write_str(&with_exponent(format!("{x:?}"))),
+            Number::Double(x) => f.write_str(&with_exponent(format!("{x:?}"))),
         }
+    }
+}
+
+/// A float's text with a sign and two digits in its exponent.
+fn with_exponent(text: String) -> String {
+    let Some((digits, exponent)) = text.split_once('e') else { return text };
+    match exponent.strip_prefix('-') {
+        Some(below) => format!("{digits}e-{below:0>2}"),
+        None => format!("{digits}e+{exponent:0>2}"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn exponents_are_those_of_c_and_numpy() {
+        assert_eq!(Number::Float(9.96921e36).to_string(), "9.96921e+36");
+        assert_eq!(Number::Double(-1e-5).to_string(), "-1e-05");
+        assert_eq!(Number::Double(1e300).to_string(), "1e+300");
+        assert_eq!(Number::Double(0.5).to_string(), "0.5");
     }
 }

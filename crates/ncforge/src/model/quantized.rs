@@ -1,19 +1,33 @@
-//! The attributes by which netCDF-C says that values were quantized.
+//! What attributes say of values that were quantized: those of netCDF-C, those of the CF conventions, those of NCO.
+//!
+//! netCDF-C has one attribute, whose name tells the algorithm. The CF conventions (1.12, section 8.4) have a *container variable*, whose
+//! attributes `algorithm` and `implementation` say how and by whom, and on each quantized variable `quantization`, the name of
+//! the container, and `quantization_nsb` (bits) or `quantization_nsd` (digits). They ask for theirs beside netCDF-C's. NCO before 5.2.7
+//! writes netCDF-C's names without the underscore.
 
 use ncforge_codec::quantize::Quantize;
 
-use super::{Atomic, Attribute, Values, Variable};
+use super::{Atomic, Attribute, GroupId, Number, Schema, Values, VarId, Variable};
 
-/// The attribute that says so: an `int` with the number of digits or bits.
+/// The attribute with the name of the container variable.
+const CF_CONTAINER: &str = "quantization";
+/// The container variable's usual name, that of CF's examples.
+const CONTAINER_NAME: &str = "quantization_info";
+
+/// The attribute with which netCDF-C says so: an `int` with the number of digits or bits.
 pub fn quantization_attribute(quantize: Quantize) -> Attribute {
+    kept(quantize.attribute_name(), quantize)
+}
+
+fn kept(name: &str, quantize: Quantize) -> Attribute {
     Attribute {
-        name: quantize.attribute_name().to_owned(),
+        name: name.to_owned(),
         dtype: Atomic::Int.into(),
         values: Values::fixed(&(quantize.kept().cast_signed()).to_ne_bytes()),
     }
 }
 
-/// How a variable's values were quantized, as its attributes say.
+/// How a variable's values were quantized, as netCDF-C's attributes say: what is written to it is quantized so, too.
 pub fn quantization_of(var: &Variable) -> Option<Quantize> {
     let kinds = [Quantize::GranularBitRound, Quantize::BitRound, Quantize::BitGroom];
     kinds.into_iter().find_map(|kind| {
@@ -25,8 +39,166 @@ pub fn quantization_of(var: &Variable) -> Option<Quantize> {
     })
 }
 
+/// CF's word for an algorithm, and its attribute for the digits or bits that are kept.
+fn cf_words(quantize: Quantize) -> (&'static str, &'static str) {
+    match quantize {
+        Quantize::GranularBitRound(_) => ("granular_bitround", "quantization_nsd"),
+        Quantize::BitRound(_) => ("bitround", "quantization_nsb"),
+        Quantize::BitGroom(_) => ("bitgroom", "quantization_nsd"),
+    }
+}
+
+/// What the attributes of a variable claim.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct QuantizationClaims {
+    /// netCDF-C does; the digits or bits.
+    pub netcdf: Option<i64>,
+    /// NCO does, in its own words.
+    pub nco: bool,
+    /// The digits or bits that CF's attributes tell.
+    pub cf: Option<i64>,
+    /// Whether CF's attributes name a container.
+    pub names_container: bool,
+    /// The container, if the file has it, and it says both what it must.
+    pub container: Option<VarId>,
+}
+
+impl QuantizationClaims {
+    /// Whether anybody claims it.
+    pub fn any(self) -> bool {
+        self.netcdf.is_some() || self.nco || self.cf.is_some() || self.names_container
+    }
+}
+
+impl Schema {
+    /// What a variable's attributes claim about quantization.
+    pub fn quantization_claims(&self, var: &Variable) -> QuantizationClaims {
+        let number = |attr: &Attribute| {
+            let kind = self.number_of(attr.dtype)?;
+            Number::read(kind, attr.values.bytes()?)?.whole()
+        };
+        let named = |a: &&Attribute| {
+            let ends =
+                ["NumberOfSignificantDigits", "NumberOfSignificantBits"].iter().any(|e| a.name.ends_with(e));
+            ends && a.name.trim_start_matches('_').starts_with("Quantize")
+        };
+        let mut claims = QuantizationClaims::default();
+        for attr in var.attrs.iter().filter(named) {
+            match attr.name.starts_with('_') {
+                true => claims.netcdf = Some(number(attr).unwrap_or_default()),
+                false => claims.nco = true,
+            }
+        }
+        claims.nco |= var.attr("number_of_significant_digits").is_some();
+        let cf = ["quantization_nsb", "quantization_nsd"].iter().find_map(|name| var.attr(name));
+        claims.cf = cf.map(|attr| number(attr).unwrap_or_default());
+        claims.names_container = var.attr(CF_CONTAINER).is_some();
+        claims.container = self
+            .quantization_container(var)
+            .filter(|&c| ["algorithm", "implementation"].iter().all(|name| self.var(c).attr(name).is_some()));
+        claims
+    }
+
+    /// The variable that the attribute `quantization` names: by path, or in the variable's group or the nearest above it.
+    pub fn quantization_container(&self, var: &Variable) -> Option<VarId> {
+        let name = var.attr(CF_CONTAINER)?.as_text()?.trim();
+        if name.contains('/') {
+            return self.find_var(name);
+        }
+        let mut at = Some(var.group);
+        while let Some(group) = at {
+            if let Some(found) = self.vars_in(group).find(|&v| self.var(v).name == name) {
+                return Some(found);
+            }
+            at = self.group(group).parent;
+        }
+        None
+    }
+
+    /// The variables whose attribute `quantization` names this container, each with what stands in front of the name there.
+    pub(crate) fn quantized_with(&self, container: VarId) -> Vec<(VarId, String)> {
+        // Nearly no variable is one.
+        if !self.var(container).dims.is_empty() || self.var(container).attr("algorithm").is_none() {
+            return Vec::new();
+        }
+        let naming = self.var_ids().filter_map(|v| {
+            let name = self.var(v).attr(CF_CONTAINER)?.as_text()?.trim();
+            (self.quantization_container(self.var(v)) == Some(container))
+                .then(|| (v, name[..name.rfind('/').map_or(0, |at| at + 1)].to_owned()))
+        });
+        naming.collect()
+    }
+
+    /// Says that a variable is quantized, with the attributes of netCDF-C and of the CF conventions. `implementation` is
+    /// "SOFTWARE version VERSION". Variables that were quantized by the same share a container, in the root group.
+    ///
+    /// ```
+    /// use ncforge::codec::quantize::Quantize;
+    /// use ncforge::model::{Atomic, Format, Schema, VarId, Variable};
+    /// let mut schema = Schema::new(Format::Netcdf4);
+    /// schema.vars.push(Variable::new("ps", Atomic::Float, vec![]));
+    /// schema.claim_quantization(VarId(0), Quantize::BitRound(9), "ncforge version 1");
+    /// let names: Vec<_> = schema.vars[0].attrs.iter().map(|a| a.name.as_str()).collect();
+    /// assert_eq!(names, ["_QuantizeBitRoundNumberOfSignificantBits", "quantization", "quantization_nsb"]);
+    /// let container = schema.quantization_container(&schema.vars[0]).unwrap();
+    /// assert_eq!(schema.var(container).attr("algorithm").unwrap().as_text(), Some("bitround"));
+    /// ```
+    pub fn claim_quantization(&mut self, var: VarId, quantize: Quantize, implementation: &str) {
+        let (algorithm, kept_name) = cf_words(quantize);
+        let container = self.container_for(algorithm, implementation, self.var(var).group);
+        let new = [
+            quantization_attribute(quantize),
+            Attribute::text(CF_CONTAINER, &container),
+            kept(kept_name, quantize),
+        ];
+        let attrs = &mut self.vars[var.0].attrs;
+        attrs.retain(|a| new.iter().all(|n| n.name != a.name));
+        attrs.extend(new);
+    }
+
+    /// The name of the container that says this, for variables of a group; a new one where there is none.
+    fn container_for(&mut self, algorithm: &str, implementation: &str, group: GroupId) -> String {
+        let says = |v: VarId| {
+            let text = |name: &str| self.var(v).attr(name).and_then(Attribute::as_text);
+            self.var(v).dims.is_empty()
+                && text("algorithm") == Some(algorithm)
+                && text("implementation") == Some(implementation)
+        };
+        let found = self.vars_in(Schema::ROOT).find(|&v| says(v));
+        let name = match found {
+            Some(v) => self.var(v).name.clone(),
+            None => {
+                let taken = |name: &String| {
+                    let in_root = |g: GroupId| g == Schema::ROOT;
+                    self.vars.iter().any(|v| v.name == *name && in_root(v.group))
+                        || self.groups.iter().any(|g| g.name == *name && g.parent == Some(Schema::ROOT))
+                        || self.types.iter().any(|t| t.name == *name && in_root(t.group))
+                };
+                let mut names = (1..).map(|i| match i {
+                    1 => CONTAINER_NAME.to_owned(),
+                    _ => format!("{CONTAINER_NAME}_{i}"),
+                });
+                let name = names.find(|name| !taken(name)).unwrap_or_default();
+                let mut container = Variable::new(name.clone(), Atomic::Char, vec![]);
+                container.attrs = vec![
+                    Attribute::text("algorithm", algorithm),
+                    Attribute::text("implementation", implementation),
+                ];
+                self.vars.push(container);
+                name
+            }
+        };
+        // A variable of that name in a group on the way would be found first.
+        match group == Schema::ROOT {
+            true => name,
+            false => format!("/{name}"),
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
+    use super::super::{Format, Group};
     use super::*;
 
     #[test]
@@ -35,5 +207,41 @@ mod tests {
         assert_eq!(quantization_of(&var), None);
         var.attrs.push(quantization_attribute(Quantize::BitRound(9)));
         assert_eq!(quantization_of(&var), Some(Quantize::BitRound(9)));
+    }
+
+    #[test]
+    fn every_claim_is_known() {
+        let schema = Schema::new(Format::Netcdf4);
+        let claims = |name: &str| {
+            let mut var = Variable::new("v", Atomic::Float, vec![]);
+            var.attrs = vec![kept(name, Quantize::BitRound(9))];
+            schema.quantization_claims(&var)
+        };
+        assert_eq!(claims("_QuantizeBitGroomNumberOfSignificantDigits").netcdf, Some(9));
+        assert!(claims("QuantizeDigitRoundNumberOfSignificantDigits").nco);
+        assert_eq!(claims("quantization_nsd").cf, Some(9));
+        assert!(!claims("significant_digits").any() && claims("quantization").names_container);
+    }
+
+    #[test]
+    fn variables_share_a_container_that_others_do_not() {
+        let mut s = Schema::new(Format::Netcdf4);
+        s.groups.push(Group { name: "g".into(), parent: Some(Schema::ROOT), attrs: vec![] });
+        s.vars.push(Variable::new("quantization_info", Atomic::Int, vec![]));
+        for group in [0, 0, 1] {
+            let mut v = Variable::new(format!("v{}", s.vars.len()), Atomic::Float, vec![]);
+            v.group = GroupId(group);
+            s.vars.push(v);
+        }
+        s.claim_quantization(VarId(1), Quantize::BitRound(9), "a version 1");
+        s.claim_quantization(VarId(2), Quantize::GranularBitRound(3), "a version 1");
+        s.claim_quantization(VarId(3), Quantize::BitRound(4), "a version 1");
+        let container = |v: usize| s.quantization_claims(&s.vars[v]).container;
+        assert_eq!(
+            (container(1), container(2), container(3)),
+            (Some(VarId(4)), Some(VarId(5)), Some(VarId(4)))
+        );
+        assert_eq!(s.quantization_claims(&s.vars[3]).cf, Some(4));
+        assert_eq!(s.vars[4].name, "quantization_info_2");
     }
 }

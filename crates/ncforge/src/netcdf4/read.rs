@@ -3,9 +3,9 @@
 pub(crate) mod attrs;
 mod container;
 pub(crate) mod dims;
-pub(crate) mod half;
 mod heap_refs;
 mod hints;
+pub(crate) mod narrow;
 mod objects;
 mod prefetch;
 pub(crate) mod scan;
@@ -26,8 +26,7 @@ use crate::hdf5::file::File;
 use crate::hdf5::fill::FillKind;
 use crate::hdf5::layout::Layout;
 use crate::model::{
-    Atomic, Attribute, Cause, Endian, Fill, Format, GroupId, Schema, Skipped, Storage, VarId, Variable,
-    decode_name,
+    Attribute, Cause, Endian, Fill, Format, GroupId, Schema, Skipped, Storage, VarId, Variable, decode_name,
 };
 use crate::store::ReadStore;
 
@@ -77,12 +76,14 @@ impl Builder<'_> {
             } else if d.dataset.space == Dataspace::Null {
                 self.skip(d.group, &d.name, "a dataset without a value (null dataspace)");
                 None
-            } else if half::is_half(&d.dataset.datatype) {
-                let path = self.path(d.group, &d.name);
+            } else if let Some(atomic) = narrow::read_as(&d.dataset.datatype) {
+                let (path, what) = (self.path(d.group, &d.name), narrow::name(&d.dataset.datatype));
                 self.notes.push(format!(
-                    "`{path}` holds 2-byte floats, which netCDF has not; they are read as float"
+                    "`{path}` holds {}, which netCDF has not; they are read as {}",
+                    what.unwrap_or_default(),
+                    atomic.cdl_name()
                 ));
-                Some(Atomic::Float.into())
+                Some(atomic.into())
             } else {
                 match types.of(&d.dataset.datatype, d.dataset.committed, d.group) {
                     Ok(dtype) => Some(dtype),
@@ -130,8 +131,8 @@ impl Builder<'_> {
                 }
             };
             let (storage, fill) = (storage(&d.dataset), fill(&d.dataset));
-            let half = half::is_half(&d.dataset.datatype);
-            let endian = if half { Endian::Native } else { endian(&d.dataset.datatype) };
+            let narrow = narrow::read_as(&d.dataset.datatype).is_some();
+            let endian = if narrow { Endian::Native } else { endian(&d.dataset.datatype) };
             if let Some(numbered) = misfit {
                 objects.misfits.insert(VarId(self.schema.vars.len()), numbered);
             }
@@ -200,9 +201,10 @@ impl Builder<'_> {
 
 fn storage(d: &Dataset) -> Storage {
     let mut filters = d.filters.clone();
-    if half::is_half(&d.datatype) {
-        // For those who write the floats as they are read.
-        filters.iter_mut().filter(|f| f.id == SHUFFLE).for_each(|f| f.params = vec![4]);
+    if let Some(atomic) = narrow::read_as(&d.datatype) {
+        // For those who write the numbers as they are read.
+        let size = atomic.size() as u32;
+        filters.iter_mut().filter(|f| f.id == SHUFFLE).for_each(|f| f.params = vec![size]);
     }
     match &d.layout {
         Layout::Compact(_) => Storage::Compact,

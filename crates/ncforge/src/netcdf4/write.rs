@@ -1,10 +1,11 @@
 //! Writing netCDF-4 files: creation and update in place.
 //!
 //! A file is a superblock, one block of metadata in front, sized exactly for the schema, and
-//! data after it. Every [`ContainerMut::sync`](crate::ContainerMut::sync) rewrites all metadata into
+//! data after it. Every [`ContainerMut::sync`](crate::ContainerMut::sync) writes metadata into
 //! space that the committed state does not use (the front block the first time), makes them and the data durable,
 //! and then replaces the 48 bytes of the superblock, which are in one sector: that write is the commit. A crash
-//! leaves the state of the last sync, or the new one. (Existing contiguous data are overwritten in
+//! leaves the state of the last sync, or the new one. The first commits write all metadata, later ones what changed
+//! ([`standing`]). (Existing contiguous data are overwritten in
 //! place, as in other libraries.)
 //!
 //! The conventions are those of netcdf-c (see [`create`]); the HDF5 is the subset that libraries of the 1.8
@@ -20,9 +21,11 @@ mod facts;
 mod heap;
 mod image;
 mod options;
+mod pieces;
 mod redefine;
 mod scales;
 mod space;
+mod standing;
 mod state;
 mod types;
 mod update;

@@ -1,25 +1,28 @@
 //! A file on disk: `pread`, `pwrite`, and for reading optionally a map.
 
-mod stamp;
+mod promise;
 mod write;
 
 use std::any::Any;
 use std::fs::{File, Metadata, OpenOptions};
 use std::io::ErrorKind;
+use std::os::fd::AsRawFd;
 use std::os::unix::fs::{FileExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use memmap2::Mmap;
 
-use super::lock::{Held, Kind, Locking, is_file_at};
-use super::near::{Near, Writes};
+use super::durability::Durability;
+use super::identity::{Identity, continues, is_file_at};
+use super::lock::{Held, Kind, Locking};
+use super::near::{Moment, Near, Writes};
 use super::{ReadStore, copy_from, past_end};
 use crate::error::{Error, Result};
 
-pub(crate) use stamp::Stamp;
+use promise::Promise;
 
 /// A state of a file that is read while another program writes may be half of one and half of the next: so often it is
 /// read again, after 2, 4, 8 and then always 16 milliseconds.
@@ -39,18 +42,28 @@ pub struct FileStore {
     renamed: OnceLock<PathBuf>,
     name: String,
     map: Option<Mmap>,
-    /// Syncs do nothing.
-    relaxed: AtomicBool,
+    /// What its changes outlive.
+    promise: Promise,
     /// Its length when it was opened, if it is open for reading only: asking the system at every read would cost
     /// as much as a small read. A file that is cut short meanwhile still gives an error, not less.
     len: Option<u64>,
     /// Of a file that is open for reading only: blocks for small reads in a row.
     near: Option<Near>,
     writes: Writes,
-    /// Its length and time of change when it was opened, if it is open for reading only.
-    opened: Option<Stamp>,
+    /// What it was when it was opened, if it is open for reading only.
+    opened: Option<Opened>,
     /// Requests for bytes that have come.
     requests: AtomicU64,
+}
+
+/// The state in which a file was opened.
+#[derive(Debug)]
+struct Opened {
+    identity: Identity,
+    /// Whether each change since then shows.
+    shows_changes: bool,
+    /// When it was last found to be in this state.
+    confirmed: Moment,
 }
 
 /// Opens a file for reading, and says what it is.
@@ -74,7 +87,7 @@ impl FileStore {
     /// A file that is open for reading and writing, and what messages call it.
     pub(super) fn named(file: File, path: &Path, name: &str) -> Self {
         let writes = Writes::of(&file);
-        Self { name: name.to_owned(), ..Self::counted(file, path, None, writes) }
+        Self { name: name.to_owned(), promise: Promise::new(true), ..Self::counted(file, path, None, writes) }
     }
 
     fn counted(file: File, path: &Path, map: Option<Mmap>, writes: Writes) -> Self {
@@ -90,7 +103,7 @@ impl FileStore {
             writes,
             opened: None,
             requests: AtomicU64::new(0),
-            relaxed: AtomicBool::new(false),
+            promise: Promise::new(false),
         }
     }
 
@@ -102,21 +115,38 @@ impl FileStore {
     }
 
     fn for_reading(self, meta: &Metadata) -> Self {
-        let (near, opened) = (Some(Near::default()), Some(Stamp::of(meta)));
-        Self { len: Some(meta.len()), near, opened, ..self }
+        let identity = Identity::of(meta);
+        let confirmed = Moment::of(&self.writes);
+        let opened = Opened { identity, shows_changes: identity.is_settled(), confirmed };
+        Self { len: Some(meta.len()), near: Some(Near::default()), opened: Some(opened), ..self }
     }
 
-    /// A file that is open for reading, opened once more: with its length of now, not mapped, not locked.
+    /// A file that is open for reading, opened once more: with its length of now, not mapped, not locked. If an update had to
+    /// build a new file for it, that one.
     ///
     /// # Errors
     /// The system refuses another descriptor.
     pub(crate) fn again(&self) -> Result<Self> {
         let fail = |e| Error::io("open", &self.name, e);
-        let file = self.file.try_clone().map_err(fail)?;
-        let meta = file.metadata().map_err(fail)?;
+        let own = Identity::of(&self.file.metadata().map_err(fail)?);
+        let is_own = |file: &File| Identity::of_file(file).is_some_and(|found| found.file() == own.file());
+        let named = open_to_read(self.path()).ok();
+        let (file, meta) = match named.filter(|(file, _)| is_own(file) || continues(file, &own)) {
+            Some(found) => found,
+            None => self.opened_without_name().map_err(fail)?,
+        };
         let writes = Writes::of_metadata(&meta);
         let again = Self::counted(file, self.path(), None, writes).for_reading(&meta);
         Ok(Self { name: self.name.clone(), ..again })
+    }
+
+    /// A file whose name is another one's, or nobody's. Locks belong to what is opened, so a second descriptor of the same
+    /// would share those of zipped files; it is what other systems have.
+    fn opened_without_name(&self) -> std::io::Result<(File, Metadata)> {
+        let descriptor = format!("/proc/self/fd/{}", self.file.as_raw_fd());
+        let file = File::open(descriptor).or_else(|_| self.file.try_clone())?;
+        let meta = file.metadata()?;
+        Ok((file, meta))
     }
 
     /// Reads a state of a file that others may write to: opens it and reads, until nobody has written to it meanwhile, or what
@@ -135,7 +165,7 @@ impl FileStore {
             let found = read(&file);
             n += 1;
             let enough = found.as_ref().is_ok_and(&is_whole);
-            if enough || file.stamp().ok() == file.opened() {
+            if enough || file.now() == file.opened() {
                 return found;
             }
             if n == ATTEMPTS {
@@ -149,19 +179,42 @@ impl FileStore {
         }
     }
 
-    /// Its length and time of change when it was opened, if it is open for reading only.
-    pub(crate) fn opened(&self) -> Option<Stamp> {
-        self.opened
+    /// What it was when it was opened, if it is open for reading only.
+    pub(crate) fn opened(&self) -> Option<Identity> {
+        self.opened.as_ref().map(|opened| opened.identity)
     }
 
-    /// The same of now.
-    ///
-    /// # Errors
-    /// The system does not say.
-    pub(crate) fn stamp(&self) -> Result<Stamp> {
-        let meta =
-            self.file.metadata().map_err(|e| Error::io("read the time of change of", &self.name, e))?;
-        Ok(Stamp::of(&meta))
+    /// What it is now; `None` if the system does not say.
+    fn now(&self) -> Option<Identity> {
+        Identity::of_file(&self.file)
+    }
+
+    /// Whether its contents are those that were opened, as far as shows.
+    pub(crate) fn has_opened_contents(&self) -> bool {
+        self.opened().zip(self.now()).is_none_or(|(opened, now)| now.has_contents_of(&opened))
+    }
+
+    /// Whether each change since it was opened shows.
+    pub(crate) fn shows_changes(&self) -> bool {
+        self.opened.as_ref().is_none_or(|opened| opened.shows_changes)
+    }
+
+    /// Whether it is certainly in the state that was opened. This asks the system.
+    pub(crate) fn is_as_opened(&self) -> bool {
+        let Some(opened) = &self.opened else { return true };
+        // What this process writes from here on is later than the answer.
+        let moment = Moment::now(&self.writes);
+        let same = opened.shows_changes && self.now() == Some(opened.identity);
+        if same {
+            opened.confirmed.set(moment);
+        }
+        same
+    }
+
+    /// The same, asked once a tick of the system's clock unless this process has written to the file.
+    pub(crate) fn was_as_opened(&self) -> bool {
+        let Some(opened) = &self.opened else { return true };
+        opened.confirmed.is(Moment::now(&self.writes)) || self.is_as_opened()
     }
 
     /// How many requests for its bytes have come so far. None that is not counted yet has brought anything to its caller.
@@ -200,7 +253,7 @@ impl FileStore {
             .open(path)
             .map_err(|e| Error::io("create", path.display().to_string(), e))?;
         let writes = Writes::of(&file);
-        Ok(Self::counted(file, path, None, writes))
+        Ok(Self { promise: Promise::new(true), ..Self::counted(file, path, None, writes) })
     }
 
     /// The file that a store is, if it is one.
@@ -247,10 +300,15 @@ impl FileStore {
         is_file_at(&self.file, self.path())
     }
 
-    /// From now on, [`WriteStore::sync`](super::WriteStore::sync) does nothing: nobody needs this file after a failure of the machine, and the
-    /// system may bring it to disk when it likes.
-    pub fn relax(&self) {
-        self.relaxed.store(true, Ordering::Relaxed);
+    /// What its changes outlive from now on; until something is chosen, a failure of the machine.
+    pub fn promise(&self, durability: Durability) {
+        self.promise.choose(durability);
+    }
+
+    /// Whether it belongs to a process that this one was forked from: then it is not changed here, and its lock and its name
+    /// are left alone.
+    pub(crate) fn is_inherited(&self) -> bool {
+        self.promise.is_inherited()
     }
 
     /// The file itself.
@@ -289,6 +347,10 @@ impl ReadStore for FileStore {
 
     fn read_at(&self, buf: &mut [u8], offset: u64) -> Result<()> {
         let read = self.file.read_exact_at(buf, offset);
+        if let Some(near) = &self.near {
+            // What is newer than a block is not followed by the block.
+            near.forget(offset, buf.len() as u64);
+        }
         self.requests.fetch_add(1, Ordering::Release);
         read.map_err(|e| {
             if e.kind() == ErrorKind::UnexpectedEof {

@@ -14,11 +14,12 @@ pub(crate) mod ranges;
 
 use std::fs::File;
 use std::os::fd::{AsRawFd, RawFd};
-use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, OnceLock, PoisonError};
 
+use super::identity::is_file_at;
+use super::process::Process;
 use crate::error::{Error, Result};
 
 /// Whether files are locked while they are open, in HDF5's terms.
@@ -67,8 +68,8 @@ pub(crate) enum Kind {
 #[derive(Debug)]
 pub(crate) struct Held {
     file: RawFd,
-    /// The kind, and the process that took it: a child that inherits the open file must not release its parent's lock.
-    lock: Mutex<Option<(Kind, u32)>>,
+    /// The kind, and who took it: a child that inherits the open file must not release its parent's lock.
+    lock: Mutex<Option<(Kind, Process)>>,
 }
 
 impl Held {
@@ -81,7 +82,7 @@ impl Held {
     pub(crate) fn take(&self, kind: Kind, how: Locking, name: &str) -> Result<bool> {
         let taken = lock_file(self.file, kind, how, name)?;
         if taken {
-            *self.current() = Some((kind, std::process::id()));
+            *self.current() = Some((kind, Process::this()));
         }
         Ok(taken)
     }
@@ -89,7 +90,7 @@ impl Held {
     /// Releases the lock, if there is one.
     pub(crate) fn release(&self) {
         if let Some((_, owner)) = self.forget()
-            && owner == std::process::id()
+            && owner.is_here()
         {
             // Not left to closing: a process that was forked may hold the open file, too.
             let _ = flock(self.file, libc::LOCK_UN);
@@ -97,7 +98,7 @@ impl Held {
     }
 
     /// Leaves the lock to whoever shares the open file.
-    pub(crate) fn forget(&self) -> Option<(Kind, u32)> {
+    pub(crate) fn forget(&self) -> Option<(Kind, Process)> {
         self.current().take()
     }
 
@@ -106,7 +107,7 @@ impl Held {
         self.current().map(|(kind, _)| kind)
     }
 
-    fn current(&self) -> std::sync::MutexGuard<'_, Option<(Kind, u32)>> {
+    fn current(&self) -> std::sync::MutexGuard<'_, Option<(Kind, Process)>> {
         self.lock.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -143,14 +144,6 @@ impl Guard {
     /// Whether it is of the file that has this name now.
     pub(crate) fn is_of(&self, path: &Path) -> bool {
         is_file_at(&self.file, path)
-    }
-}
-
-/// Whether an open file is the one that has this name.
-pub(crate) fn is_file_at(file: &File, path: &Path) -> bool {
-    match (file.metadata(), path.metadata()) {
-        (Ok(own), Ok(named)) => (own.dev(), own.ino()) == (named.dev(), named.ino()),
-        _ => false,
     }
 }
 

@@ -9,16 +9,17 @@
 //! How old an answer may be:
 //! * what this process writes to the file, by whatever handle of this library, is seen at once ([`writes`]);
 //! * what others write is seen at the next tick of the system's clock, at most 10 milliseconds later (the longest tick
-//!   that Linux can be built with). That needs no question to the file system, whose times of change are no finer.
+//!   that Linux can be built with), and in the meantime by no other read of the same open file: a block is forgotten
+//!   when a longer read takes any of its bytes from the file.
 
 mod writes;
 
 use std::fs::File;
 use std::os::unix::fs::FileExt;
-use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::sync::{Mutex, PoisonError};
 
-pub(super) use writes::Writes;
+pub(super) use writes::{Moment, Writes};
 
 /// Longer reads are worth a request of their own.
 const SMALL: usize = 1 << 10;
@@ -80,8 +81,7 @@ struct Row {
     start: u64,
     len: usize,
     answers: u32,
-    tick: u64,
-    writes: u64,
+    moment: u64,
     block: Option<Block>,
 }
 
@@ -108,6 +108,19 @@ impl Near {
         let answered = row.fetch(file, writes, buf, offset, end);
         self.requests.fetch_add(1, Ordering::Release);
         answered
+    }
+
+    /// Forgets blocks of which bytes were read from the file.
+    pub(super) fn forget(&self, offset: u64, len: u64) {
+        if self.requests() == 0 {
+            return;
+        }
+        let mut rows = self.rows.lock().unwrap_or_else(PoisonError::into_inner);
+        for row in &mut rows.rows {
+            if offset < row.start.saturating_add(row.len as u64) && row.start < offset.saturating_add(len) {
+                row.len = 0;
+            }
+        }
     }
 
     /// Blocks that were fetched so far.
@@ -149,7 +162,7 @@ impl Row {
 
     /// Answers from the block, if it is there and of now.
     fn answer(&mut self, writes: &Writes, buf: &mut [u8], offset: u64, end: u64) -> bool {
-        if !self.holds(offset, end) || self.writes != writes.count() || self.tick != tick() {
+        if !self.holds(offset, end) || self.moment != Moment::now(writes) {
             return false;
         }
         let Some(block) = &self.block else { return false };
@@ -174,7 +187,7 @@ impl Row {
         self.start = if backwards { end.next_multiple_of(PAGE).saturating_sub(len).min(page) } else { page };
         (self.len, self.answers) = (0, 0);
         // What is written or happens after this is newer than the block.
-        (self.writes, self.tick) = (writes.count(), tick());
+        self.moment = Moment::now(writes);
         // One request: what a block lacks at the end of a file, or by a signal, is asked for in the ordinary way.
         self.len = file.read_at(&mut block.bytes[..len as usize], self.start).unwrap_or(0);
         let answered = self.holds(offset, end);
@@ -211,24 +224,6 @@ impl Drop for Block {
 impl std::fmt::Debug for Block {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "Block({} bytes)", self.bytes.len())
-    }
-}
-
-/// The clock as of its last tick. Linux has a clock that does not look further, and costs a quarter of the other.
-fn tick() -> u64 {
-    #[cfg(target_os = "linux")]
-    {
-        let mut now = libc::timespec { tv_sec: 0, tv_nsec: 0 };
-        // SAFETY: a plain call that fills the structure.
-        unsafe { libc::clock_gettime(libc::CLOCK_MONOTONIC_COARSE, &raw mut now) };
-        (now.tv_sec as u64).wrapping_mul(1_000_000_000).wrapping_add(now.tv_nsec as u64)
-    }
-    #[cfg(not(target_os = "linux"))]
-    {
-        use std::sync::OnceLock;
-        use std::time::Instant;
-        static BEGAN: OnceLock<Instant> = OnceLock::new();
-        BEGAN.get_or_init(Instant::now).elapsed().as_millis() as u64
     }
 }
 
@@ -376,6 +371,22 @@ mod tests {
         std::thread::sleep(Duration::from_millis(20));
         store.read_value(&mut buf, 404).unwrap();
         assert_eq!(buf, [9; 4]);
+    }
+
+    #[test]
+    fn what_a_longer_read_has_brought_is_not_followed_by_older_bytes() {
+        let (_dir, path, store) = file(100_000);
+        let (mut buf, mut long) = ([0; 4], [0; 5000]);
+        let other = File::options().write(true).open(&path).unwrap();
+        for generation in 0..50 {
+            for n in 0..100u64 {
+                store.read_value(&mut buf, n * 4).unwrap();
+            }
+            other.write_all_at(&[generation; 1000], 0).unwrap();
+            store.read_at(&mut long, 300).unwrap();
+            store.read_value(&mut buf, 404).unwrap();
+            assert_eq!((buf, long[104]), ([generation; 4], generation));
+        }
     }
 
     #[test]

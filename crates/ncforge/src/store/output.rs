@@ -27,7 +27,8 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use super::file::fixed;
-use super::lock::{Guard, Kind, Locking, busy, is_file_at};
+use super::identity::is_file_at;
+use super::lock::{Guard, Kind, Locking, busy};
 use super::{FileStore, WriteStore};
 use crate::error::{Error, Result};
 
@@ -85,8 +86,6 @@ pub struct OutputFile {
     /// Whether it stays when this is dropped.
     keep: bool,
     published: bool,
-    /// A process that was forked from it leaves its names alone.
-    process: u32,
     /// What is done of it, for those who note it.
     journal: Option<File>,
 }
@@ -134,7 +133,6 @@ impl OutputFile {
                     was_there,
                     keep: was_there,
                     published: false,
-                    process: std::process::id(),
                     journal: None,
                 };
                 if !was_there {
@@ -220,6 +218,7 @@ impl OutputFile {
 
     fn take_name(&mut self, is_synced: bool) -> Result<()> {
         let fail = |op: &str, e| Error::io(op, self.destination.display().to_string(), e);
+        self.store.check()?;
         if !is_file_at(self.store.file(), &self.fixed.partial) {
             self.keep = true;
             return Err(busy(&self.destination.display().to_string()));
@@ -298,7 +297,8 @@ impl OutputFile {
 
 impl Drop for OutputFile {
     fn drop(&mut self) {
-        let is_left = !self.published && !self.keep && self.process == std::process::id();
+        // A process that was forked from this one leaves the names alone.
+        let is_left = !self.published && !self.keep && !self.store.is_inherited();
         if is_left && is_file_at(self.store.file(), &self.fixed.partial) {
             let _ = std::fs::remove_file(&self.fixed.partial);
             let _ = std::fs::remove_file(self.journal_path());

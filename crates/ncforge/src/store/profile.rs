@@ -23,6 +23,9 @@ pub struct IoProfile {
 /// the second round that few files need.
 pub const FIRST_REQUEST: u64 = 1 << 20;
 
+/// Bytes that are fetched ahead at most, whatever the store: they are held until they are asked for.
+const MOST_AHEAD: f64 = 16e6;
+
 impl IoProfile {
     /// A file of this machine: the caller's thread reads, and the page cache answers.
     pub const LOCAL: IoProfile = IoProfile {
@@ -44,6 +47,13 @@ impl IoProfile {
         read_gap: 256 << 10,
         largest_request: 16 << 20,
     };
+
+    /// Bytes that are fetched ahead of reads that go forward, at most: as many as come in the time that a request takes to be
+    /// answered, on an eighth of the connections.
+    pub fn read_ahead(&self) -> u64 {
+        let one = self.latency.as_secs_f64() * self.bandwidth as f64;
+        (one * (self.in_flight as f64 / 8.0).max(1.0)).min(MOST_AHEAD) as u64
+    }
 
     /// Whether a request costs so much that several are better sent at the same time, and none is made twice.
     pub fn has_latency(&self) -> bool {

@@ -15,6 +15,8 @@ mod client;
 #[cfg(feature = "remote")]
 mod errors;
 #[cfg(feature = "remote")]
+mod lengths;
+#[cfg(feature = "remote")]
 mod list;
 mod names;
 #[cfg(feature = "remote")]

@@ -1,12 +1,14 @@
 //! Replacing a file's contents in one step: a new file in the same folder, synced, renamed over it.
 //!
 //! The [`FileStore`] keeps its descriptor number, which from then on means the new file: whoever shares the
-//! store goes on reading and writing without noticing. Other processes that have the old file open keep it.
+//! store goes on reading and writing without noticing. Who has the old file open keeps it; readers of this library find the
+//! new one by what it continues ([`super::identity`]).
 
 use std::fs::File;
 use std::os::fd::AsRawFd;
 
-use super::lock::{Locking, is_file_at};
+use super::identity::{continue_from, is_file_at};
+use super::lock::Locking;
 use super::output::{OutputFile, OutputOptions};
 use super::{FileStore, ReadStore, WriteStore};
 use crate::error::{Error, Result};
@@ -31,6 +33,7 @@ pub(super) fn replace_file(
     let mut replacement = OutputFile::begin(&target, options)?;
     build(&**replacement.store())?;
     same_file()?;
+    continue_from(replacement.store().file(), store.file());
     replacement.publish(true)?;
     switch_descriptor(store.file(), replacement.store().file())
         .map_err(|e| fail("switch to the new contents of", e))?;

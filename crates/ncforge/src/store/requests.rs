@@ -10,7 +10,7 @@ use super::IoProfile;
 /// Requests of a store with latency are not cut below this many bytes so that as many as shall be under way fit in memory, …
 const SMALL: u64 = 256 << 10;
 /// … nor below this many for the sake of having more of them under way: one connection moves it in a third of a latency.
-const EVEN: u64 = 1 << 20;
+pub(super) const EVEN: u64 = 1 << 20;
 
 /// How ranges are joined into requests.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

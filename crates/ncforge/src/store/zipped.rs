@@ -70,6 +70,7 @@ pub use survey::{Damage, Summary, Survey};
 pub use workers::Workers;
 
 use super::lock::ranges::Lock;
+use super::process::Process;
 use image::Map;
 use recent::Recent;
 use tree::Tree;
@@ -115,6 +116,7 @@ pub struct ZippedStore {
     recent: Recent,
     /// The id of this store in a shared cache.
     id: u64,
+    owner: Process,
 }
 
 /// State that changes while a file is written.
@@ -180,7 +182,7 @@ impl ZippedStore {
     }
 
     fn check_writable(&self) -> Result<()> {
-        self.sink()?;
+        self.sink()?.check()?;
         if self.poisoned.load(Ordering::Relaxed) {
             return Err(Error::Invalid(format!(
                 "an earlier error left it open what of `{}` is on disk; close it and open it again",
@@ -193,7 +195,10 @@ impl ZippedStore {
 
 impl Drop for ZippedStore {
     fn drop(&mut self) {
-        self.resources.cache.forget(self.id);
+        // Its lock may be held for ever by a thread that a forked child does not have.
+        if self.owner.is_here() {
+            self.resources.cache.forget(self.id);
+        }
     }
 }
 
@@ -224,6 +229,10 @@ impl ReadStore for ZippedStore {
 }
 
 impl WriteStore for ZippedStore {
+    fn check(&self) -> Result<()> {
+        self.check_writable()
+    }
+
     fn write_at(&self, buf: &[u8], offset: u64) -> Result<()> {
         self.check_writable()?;
         self.write_image(buf, offset, false)

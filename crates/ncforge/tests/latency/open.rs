@@ -102,6 +102,19 @@ fn metadata_in_front_takes_one_request() {
 }
 
 #[test]
+fn variables_read_in_turn_take_few_rounds() {
+    let bytes = written(40);
+    let len = bytes.len() as u64;
+    let store = Arc::new(Throttled::far(bytes));
+    let data = Dataset::from_store(store.clone(), &Engine::global()).unwrap();
+    for v in data.schema().var_ids() {
+        data.read(v, &Hyperslab::all(&data.schema().shape(v))).unwrap();
+    }
+    let asked = store.take();
+    assert!(asked.rounds <= 12 && asked.bytes <= len + (64 << 10), "{asked:?} of {len}");
+}
+
+#[test]
 fn small_files_are_fetched_whole() {
     let bytes = data("binned_GSHHS_c.nc");
     let len = bytes.len() as u64;

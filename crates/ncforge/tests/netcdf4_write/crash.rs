@@ -20,7 +20,10 @@ fn state(bytes: &[u8]) -> Option<String> {
     let d = Dataset::from_store(store, &engine()).ok()?;
     let mut out = format!("{:?}\n", d.schema());
     for v in d.schema().var_ids() {
-        out += &format!("{:?}\n", d.read_all(v).ok()?);
+        out += &match d.read_all(v).ok()? {
+            Values::Fixed(bytes) => format!("{:?}\n", &bytes[..]),
+            list => format!("{list:?}\n"),
+        };
     }
     Some(out)
 }
@@ -167,4 +170,92 @@ fn many_small_sessions_leave_no_holes() {
     // 200 chunks of some 20 bytes, their index (five nodes of 2616 bytes), and 6 KiB of descriptions: the live
     // one, and room that it left.
     assert!(len < 60_000, "{len} bytes");
+}
+
+/// So many variables along `t`, and one without a fill value, which must never be shorter than `t`.
+fn many(count: usize) -> Schema {
+    let mut s = Schema::new(Format::Netcdf4);
+    s.dims = vec![dim("t", 0, true), dim("x", 4, false)];
+    for i in 0..count {
+        let mut v = Variable::new(format!("v{i}"), Atomic::Int, vec![DimId(0), DimId(1)]);
+        v.storage = Storage::Chunked { chunks: vec![1, 4], filters: vec![] };
+        if i == 1 {
+            v.fill = ncforge::model::Fill::None;
+        }
+        s.vars.push(v);
+    }
+    s
+}
+
+fn one_record(w: &mut Writer, var: usize, t: u64) {
+    w.write_bytes(VarId(var), &Hyperslab::new(&[t, 0], &[1, 4]), &ints(t as i32 * 10 + var as i32, 4))
+        .unwrap();
+}
+
+#[test]
+fn a_sync_writes_what_was_changed() {
+    let written = |variables: usize| {
+        let store = Arc::new(LoggedStore::new(Vec::new()));
+        let options = netcdf4::CreateOptions::default();
+        let container =
+            netcdf4::create(Arc::clone(&store) as Arc<dyn WriteStore>, many(variables), &options).unwrap();
+        let mut w = Writer::new(engine(), container);
+        (0..variables).for_each(|v| one_record(&mut w, v, 0));
+        w.sync().unwrap();
+        let mut bytes = 0;
+        for t in 1..20 {
+            one_record(&mut w, 0, t);
+            store.take_log();
+            w.sync().unwrap();
+            bytes = store.take_log().iter().map(crate::logged::Event::bytes).sum();
+        }
+        bytes
+    };
+    let (few, many) = (written(10), written(100));
+    // A node of an index, and the users of `t`, which are part of its description: 16 bytes each.
+    assert!(few < 12_000 && many < few + 200 * 16, "{few} and {many} bytes");
+}
+
+#[test]
+fn a_crash_between_small_syncs_leaves_the_last_one() {
+    let store = Arc::new(LoggedStore::new(Vec::new()));
+    let options = netcdf4::CreateOptions::default();
+    let container = netcdf4::create(Arc::clone(&store) as Arc<dyn WriteStore>, many(5), &options).unwrap();
+    let mut steps: Vec<Step> = Vec::new();
+    for t in 0..8 {
+        // The index of one variable outgrows its room again and again.
+        let first = t * t * 4;
+        steps.push(Box::new(move |w| (first..first + 40).for_each(|t| one_record(w, 0, t))));
+        steps.push(Box::new(move |w| one_record(w, 1 + t as usize % 4, first / 2)));
+        steps.push(Box::new(move |w| one_record(w, 2, first + 1)));
+    }
+    steps.push(Box::new(move |w| {
+        let mut s = w.schema().clone();
+        s.groups[0].attrs.push(Attribute::text("late", "text"));
+        w.redefine(s).unwrap();
+    }));
+    steps.extend((300..304).map(|t| -> Step { Box::new(move |w| one_record(w, 3, t)) }));
+    run(&store, Writer::new(engine(), container), &steps, None, Vec::new());
+}
+
+/// What was written in many syncs is, once closed, the file that one would have made.
+#[test]
+fn a_closed_file_has_its_metadata_once() {
+    let dir = tempfile::tempdir().unwrap();
+    let make = |name: &str, syncs: bool| {
+        let path = dir.path().join(name);
+        let mut d = DatasetMut::create(&path, many(20), ncforge::CreateOptions::default()).unwrap();
+        for t in 0..50 {
+            let data = ints(t as i32, 4);
+            d.write_bytes(VarId(0), &Hyperslab::new(&[t, 0], &[1, 4]), &data).unwrap();
+            if syncs {
+                d.sync().unwrap();
+            }
+        }
+        d.close().unwrap();
+        std::fs::read(path).unwrap()
+    };
+    let (once, often) = (make("once.nc", false), make("often.nc", true));
+    assert_eq!(state(&once), state(&often));
+    assert!(often.len() < once.len() + 60_000, "{} and {} bytes", once.len(), often.len());
 }

@@ -13,6 +13,16 @@ pub(crate) enum Event {
     Sync,
 }
 
+impl Event {
+    /// The bytes that were written.
+    pub(crate) fn bytes(&self) -> usize {
+        match self {
+            Event::Write { bytes, .. } => bytes.len(),
+            Event::Length(_) | Event::Sync => 0,
+        }
+    }
+}
+
 /// A store in memory with a log.
 #[derive(Debug)]
 pub(crate) struct LoggedStore {

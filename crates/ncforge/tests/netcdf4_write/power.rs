@@ -1,4 +1,4 @@
-//! Random updates in place, and the power is cut at any moment of them: every reader finds the last sync's state, or
+//! Random durable updates in place, and the power is cut at any moment of them: every reader finds the last sync's state, or
 //! that of the one that was going on.
 //!
 //! One thing is promised less: numbers that are stored in one run are overwritten where they are, so each of them is the old
@@ -10,9 +10,9 @@ use std::sync::Arc;
 use ncforge::model::{Atomic, Attribute, DType, DimId, Format, Storage, Value, Values, VarId, Variable};
 use ncforge::raw::{Writer, netcdf4, put_attribute};
 use ncforge::store::{MemoryStore, ReadStore, WriteStore};
-use ncforge::{Dataset, Engine, EngineOptions, Hyperslab, Schema};
+use ncforge::{Dataset, Engine, EngineOptions, Error, Hyperslab, Schema};
 
-use crate::logged::{LoggedStore, crashes};
+use crate::logged::{Event, LoggedStore, crashes};
 use crate::make::dim;
 use crate::peers;
 
@@ -222,6 +222,55 @@ fn a_power_cut_leaves_the_old_state_or_the_new_for_every_reader() {
     peers::check("power", dir.path());
 }
 
+/// Reads all of a file.
+fn read_all(bytes: &[u8]) -> ncforge::Result<()> {
+    let store = Arc::new(MemoryStore::new("after.nc", bytes.to_vec()));
+    let d = Dataset::from_store(store, &engine())?;
+    d.schema().var_ids().try_for_each(|v| d.read_all(v).map(drop))
+}
+
+/// Updates that are not durable promise nothing for a power cut, but what it leaves is read, or an error says what is wrong.
+#[test]
+fn without_the_waits_what_a_power_cut_leaves_is_read_or_an_error() {
+    let (mut read, mut refused) = (0, 0);
+    for seed in 1..=HISTORIES {
+        let mut r = Random(seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1);
+        let store = Arc::new(LoggedStore::new(Vec::new()));
+        let container = netcdf4::create(
+            Arc::clone(&store) as Arc<dyn WriteStore>,
+            schema(),
+            &netcdf4::CreateOptions::default(),
+        );
+        let mut w = Writer::new(engine(), container.unwrap());
+        let (mut on_disk, mut log) = (Vec::new(), Vec::new());
+        for sync in 0..SYNCS {
+            for i in 0..=r.below(4) {
+                change(&mut w, &mut r, i == 0);
+            }
+            w.sync().unwrap();
+            log.extend(store.take_log().into_iter().filter(|e| !matches!(e, Event::Sync)));
+            log.push(Event::Sync);
+            for crashed in crashes(&on_disk, &log, |n| r.below(n as u64) as usize) {
+                match read_all(&crashed) {
+                    Ok(()) => read += 1,
+                    Err(Error::Corrupt { .. } | Error::NotNetcdf { .. } | Error::Unsupported { .. }) => {
+                        refused += 1;
+                    }
+                    Err(e) => panic!("seed {seed}, sync {sync}: {e}"),
+                }
+            }
+            log.pop();
+            if r.below(3) == 0 {
+                // The system has brought everything to disk.
+                on_disk = vec![0; store.len() as usize];
+                store.read_at(&mut on_disk, 0).unwrap();
+                log.clear();
+            }
+        }
+    }
+    assert!(read > 1000 && refused > 100, "{read} and {refused} states");
+}
+
 /// Without the syncs around the superblock the test above would fail: it is no formality.
 #[test]
 fn the_test_finds_a_missing_sync() {
@@ -244,9 +293,8 @@ fn the_test_finds_a_missing_sync() {
     let mut after = vec![0; store.len() as usize];
     store.read_at(&mut after, 0).unwrap();
     let new = state(&after).unwrap();
-    let mut careless: Vec<_> =
-        store.take_log().into_iter().filter(|e| !matches!(e, crate::logged::Event::Sync)).collect();
-    careless.push(crate::logged::Event::Sync);
+    let mut careless: Vec<_> = store.take_log().into_iter().filter(|e| !matches!(e, Event::Sync)).collect();
+    careless.push(Event::Sync);
     let fine = (0..50).all(|_| {
         crashes(&before, &careless, |n| r.below(n as u64) as usize)
             .iter()

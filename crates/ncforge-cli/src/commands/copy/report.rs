@@ -16,13 +16,21 @@ pub(super) fn done(r: &CopyReport, written: &WrittenArgs, printer: &Printer) -> 
     if !document::put("copy", r, written, printer)? {
         return Ok(());
     }
+    printer.note(summary(r));
+    if !r.was_complete {
+        chosen(&r.chosen).iter().for_each(|line| printer.note(line));
+    }
+    Ok(())
+}
+
+/// A copy in one line.
+pub(super) fn summary(r: &CopyReport) -> String {
     if r.was_complete {
-        printer.note(format_args!("{} is complete already", r.output));
-        return Ok(());
+        return format!("{} is complete already", r.output);
     }
     let rate = r.values_bytes as f64 / r.seconds.max(1e-3);
-    let mut text = format!(
-        "{} -> {}: {} {} -> {} {}, {}, {:.2} s ({}/s)",
+    format!(
+        "{} -> {}: {} {} -> {} {}, {}, {:.2} s ({}/s){}",
         r.input,
         r.output,
         bytes(r.input_bytes),
@@ -32,13 +40,8 @@ pub(super) fn done(r: &CopyReport, written: &WrittenArgs, printer: &Printer) -> 
         many(r.variables as u64, "variable"),
         r.seconds,
         bytes(rate as u64),
-    );
-    text += &ending(r);
-    printer.note(text);
-    for line in chosen(&r.chosen) {
-        printer.note(line);
-    }
-    Ok(())
+        ending(r)
+    )
 }
 
 /// Lines about chunks that were chosen: variables that differ in their names only share one.

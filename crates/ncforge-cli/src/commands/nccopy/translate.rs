@@ -18,7 +18,7 @@ use crate::exit::{Failure, Result};
 pub(super) fn translate(args: &NccopyArgs, source: &Schema) -> Result<CopyRequest> {
     let mut request = CopyRequest {
         coding: CodingRequest { format: FormatChoice(format(args, source)?), ..CodingRequest::default() },
-        switches: Switches { fix_unlimited: args.fixed, ..Switches::default() },
+        switches: Switches { fix_unlimited: args.fixed, strict: true, ..Switches::default() },
         run: RunRequest {
             overwrite: true,
             verify: args.verify,
@@ -33,7 +33,25 @@ pub(super) fn translate(args: &NccopyArgs, source: &Schema) -> Result<CopyReques
     let filtered = args.deflate.is_some_and(|n| n > 0) || (!args.filters.is_empty() && !suppress_all);
     request.min_chunked = args.min_chunked.or(filtered.then_some(0)).map(Size);
     choose_objects(args, source, &mut request)?;
+    forget_left_out(source, &mut request);
     Ok(request)
+}
+
+/// Takes out what is asked of variables that are not copied: nccopy does not look at it.
+fn forget_left_out(source: &Schema, request: &mut CopyRequest) {
+    let Some(kept) = request.run.vars.clone() else { return };
+    let is_left_out =
+        |name: &String| source.find_var(name).is_some_and(|v| !kept.contains(&full_path(source, v)));
+    request.filters.retain_mut(|f| match &mut f.vars {
+        Some(names) => {
+            names.retain(|name| !is_left_out(name));
+            !names.is_empty()
+        }
+        None => true,
+    });
+    if let Some(ChunkChoice::Spec(spec)) = &mut request.chunks {
+        spec.vars.retain(|(name, _)| !is_left_out(name));
+    }
 }
 
 /// The output's format; `None` is the source's.
@@ -327,6 +345,9 @@ mod tests {
         let o = translated("-G g", Format::Netcdf4).expect("parses");
         assert_eq!(o.only.expect("names").vars, ["/g/sum"]);
         assert!(translated("-V nothing", Format::Netcdf4).is_err());
+        let o = translated("-d 1 -c t:1,2 -V /g/sum", Format::Netcdf4).expect("parses");
+        assert_eq!((ids(&o, "t"), ids(&o, "/g/sum")), (None, Some(vec![1, 3])));
+        assert!(matches!(o.chunks, Chunks::Spec(s) if s.vars.is_empty()));
         assert!(translated("-g g", Format::Cdf1).is_err());
     }
 }

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use ncforge::model::Format;
 use ncforge::{Dataset, Schema};
-use ncforge_ops::combine::{CombineRequest, Differing, SchemeName};
+use ncforge_ops::combine::{CombineRequest, Differing, Holes, SchemeName};
 use ncforge_ops::copy::{CodecName, CodingRequest, RunRequest};
 use ncforge_ops::request::{FormatChoice, Size};
 
@@ -56,7 +56,7 @@ pub(crate) fn run(args: &OldArgs, cx: &Context<'_>) -> Result {
             "-n4" => format = Some(Format::Netcdf4Classic),
             "-d" => level = Some(words.number(word)?),
             "-s" => shuffle = true,
-            // Holes hold the missing value in any case.
+            // Holes hold the missing value, or zero where there is none, in any case.
             "-m" => {}
             "-x" => dry = true,
             "--help" => {
@@ -95,6 +95,7 @@ pub(crate) fn run(args: &OldArgs, cx: &Context<'_>) -> Result {
     let request = CombineRequest {
         scheme: SchemeName::Fms,
         differing: Differing::First,
+        holes: Holes::Missing,
         allow_missing: force,
         append,
         delete_tiles: remove,

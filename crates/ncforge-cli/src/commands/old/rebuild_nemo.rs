@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use ncforge::model::Format;
 use ncforge::{Dataset, Error, Schema};
-use ncforge_ops::combine::{CombineRequest, Differing, SchemeName, TileChunks};
+use ncforge_ops::combine::{CombineRequest, Differing, Holes, SchemeName, TileChunks};
 use ncforge_ops::copy::{ChunkSpec, CodecName, CodingRequest, RunRequest};
 use ncforge_ops::request::{FormatChoice, Size};
 
@@ -35,7 +35,6 @@ struct Asked {
     memory: Option<u64>,
     cache: Option<u64>,
     threads: Option<u64>,
-    verbose: bool,
 }
 
 /// Runs the command.
@@ -59,14 +58,12 @@ pub(crate) fn run(args: &OldArgs, cx: &Context<'_>) -> Result {
             }
             "-c" => asked.cache = Some(words.number(word)?),
             "-s" => asked.slices = words.number(word)?,
-            // Holes hold the missing value in any case.
+            // Holes hold the missing value, or zero where there is none, in any case.
             "-m" => {}
             // Time stamps in newer versions, a number of threads in older ones.
-            "-p" => match words.number_if_any() {
-                Some(n) => asked.threads = Some(n),
-                None => asked.verbose = true,
-            },
-            "-i" => asked.verbose = true,
+            "-p" => asked.threads = words.number_if_any().or(asked.threads),
+            // What was done is said in any case.
+            "-i" => {}
             "-n" => namelist = Some(words.value(word)?.into()),
             "-d" => asked.level = Some(words.number(word)?),
             "-x" => asked.chunks[0] = Some(words.number(word)?),
@@ -121,7 +118,7 @@ pub(crate) fn run(args: &OldArgs, cx: &Context<'_>) -> Result {
         hints: &OF_NEMO,
         memory,
         threads: asked.threads.and_then(|n| usize::try_from(n).ok()),
-        verbose: asked.verbose,
+        verbose: true,
         silent: false,
         show: false,
         dry: false,
@@ -148,8 +145,17 @@ fn tiles(base: &str, asked: &Asked, n: u64) -> Result<Vec<PathBuf>> {
         let widths = said.into_iter().chain((4..=8).chain(1..4).filter(|_| said.is_none()));
         let found = widths.map(|w| PathBuf::from(format!("{base}_{rank:0w$}.nc"))).find(|p| p.exists());
         out.push(found.ok_or_else(|| {
-            let e = std::io::Error::from(std::io::ErrorKind::NotFound);
-            Failure::from(Error::io("open", format!("{base}_{rank:0w$}.nc", w = said.unwrap_or(4)), e))
+            let name = format!("{base}_{rank:0w$}.nc", w = said.unwrap_or(4));
+            let hint = match out.len() {
+                0 => {
+                    "FILEBASE is what the names of the tiles have in common, up to the `_` before the number"
+                        .into()
+                }
+                there => {
+                    format!("{there} tiles before it are there; NDOMAIN is how many there are, {n} was given")
+                }
+            };
+            Failure { message: format!("tile `{name}` is not there"), hint, exit: Exit::BadInput }
         })?);
     }
     match out.is_empty() {
@@ -204,6 +210,7 @@ fn request(asked: &Asked, source: &Dataset) -> Result<CombineRequest> {
     Ok(CombineRequest {
         scheme: SchemeName::Nemo,
         differing: Differing::First,
+        holes: Holes::Missing,
         chunks,
         coding: CodingRequest {
             format: FormatChoice(format),
@@ -214,11 +221,6 @@ fn request(asked: &Asked, source: &Dataset) -> Result<CombineRequest> {
         run: RunRequest { overwrite: true, ..RunRequest::default() },
         ..CombineRequest::default()
     })
-}
-
-/// A logical value of Fortran.
-fn is_true(value: &str) -> bool {
-    value.trim_start_matches('.').starts_with(['t', 'T'])
 }
 
 /// A word of a namelist.
@@ -302,9 +304,8 @@ fn read_namelist(text: &str, asked: &mut Asked) -> std::result::Result<(), Strin
             "nslicesize" => asked.slices = number()?,
             "fchunksize" => asked.cache = Some(number()?),
             "ndigits" => asked.digits = Some(number()?),
-            "l_timestamp" | "l_verbose" => asked.verbose |= is_true(&value),
-            // Holes hold the missing value in any case.
-            "l_maskout" => {}
+            // As -p, -i and -m.
+            "l_timestamp" | "l_verbose" | "l_maskout" => {}
             other => return Err(format!("`{other}` is no variable of nam_rebuild")),
         }
     }
@@ -347,7 +348,6 @@ mod tests {
                 base: Some("it's / é".into()),
                 tiles: Some(4),
                 dims: vec!["x".into()],
-                verbose: true,
                 ..Asked::default()
             };
             assert_eq!(asked, want);

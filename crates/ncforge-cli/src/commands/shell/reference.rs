@@ -4,8 +4,7 @@ use std::fmt::Write;
 
 use clap::{Arg, ArgAction, Command};
 
-/// Under this heading stand options that every command takes; they are listed once.
-const EVERYWHERE: &str = "Options of every command";
+use crate::args::HEADING as EVERYWHERE;
 
 /// The document. `root` is built ([`Command::build`]).
 pub(super) fn markdown(root: &Command) -> String {

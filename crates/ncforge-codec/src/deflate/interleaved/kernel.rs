@@ -9,7 +9,7 @@ use super::tables::{DISTANCE_BITS, EXCEPTION, LITERAL, LITLEN_BITS, SUBTABLE};
 /// A step reads less than this many bytes: three words that begin at most 7 bytes after each other.
 const INPUT: usize = 24;
 /// A step writes less than this many bytes: three literals, the longest match, and what a copy writes too much.
-const OUTPUT: usize = 3 + 258 + 40;
+pub(super) const OUTPUT: usize = 3 + 258 + 40;
 
 /// A stream while it is in registers. Its pointers are into the slices of a [`Stream`] that is borrowed as long.
 #[derive(Clone, Copy)]
@@ -242,10 +242,23 @@ unsafe fn repeat(to: *mut u8, distance: usize, length: usize) {
     }
 }
 
+/// Whether the processor runs the loops; without them streams are decoded symbol by symbol.
+pub(super) fn is_available() -> bool {
+    std::arch::is_x86_feature_detected!("bmi2")
+}
+
 /// Goes on with both streams until one of them has a symbol that is not for this loop. `None` for damage.
 pub(super) fn run_two(a: &mut Stream<'_>, b: &mut Stream<'_>) -> Option<()> {
-    let (Some(mut first), Some(mut second)) = (Lane::of(a), Lane::of(b)) else { return Some(()) };
-    // SAFETY: `inflate_two` made sure that the processor has BMI2.
+    let (mut first, mut second) = match (Lane::of(a), Lane::of(b)) {
+        (Some(first), Some(second)) => (first, second),
+        // One is near its end: the other goes on alone.
+        (Some(_), None) => return run_one(a),
+        (None, _) => return run_one(b),
+    };
+    if !is_available() {
+        return Some(());
+    }
+    // SAFETY: the processor has BMI2.
     let damaged = unsafe { two(&mut first, &mut second) };
     first.back(a);
     second.back(b);
@@ -254,7 +267,7 @@ pub(super) fn run_two(a: &mut Stream<'_>, b: &mut Stream<'_>) -> Option<()> {
 
 /// The same with one stream.
 pub(super) fn run_one(stream: &mut Stream<'_>) -> Option<()> {
-    let Some(mut lane) = Lane::of(stream) else { return Some(()) };
+    let Some(mut lane) = Lane::of(stream).filter(|_| is_available()) else { return Some(()) };
     // SAFETY: as above.
     let damaged = unsafe { one(&mut lane) };
     lane.back(stream);

@@ -14,6 +14,30 @@ pub(super) enum State {
     End,
 }
 
+/// A place in a stream from which decoding can begin.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in crate::deflate) struct Point {
+    /// The bit at which the header of its block begins.
+    pub(in crate::deflate) header: u64,
+    /// The bit at which the next symbol begins, or the next byte of a stored block.
+    pub(in crate::deflate) at: u64,
+}
+
+/// What is decoded.
+#[derive(Clone, Copy)]
+pub(in crate::deflate) enum Input<'a> {
+    /// A stream from its header to its checksum.
+    Whole(PaddedInput<'a>),
+    /// Symbols from a point on.
+    Part {
+        point: Point,
+        /// Bytes from the one in which the block's header begins.
+        header: PaddedInput<'a>,
+        /// Bytes from the one in which the first symbol begins.
+        symbols: PaddedInput<'a>,
+    },
+}
+
 /// One stream.
 pub(super) struct Stream<'a> {
     /// The stream, and its padding if it has some.
@@ -26,28 +50,91 @@ pub(super) struct Stream<'a> {
     pub(super) bits: u64,
     pub(super) left: u32,
     pub(super) dst: &'a mut [u8],
-    /// Bytes that are decoded.
+    /// Bytes that are decoded, and wanted.
     pub(super) out: usize,
+    want: usize,
     pub(super) tables: &'a mut Tables,
     pub(super) state: State,
     /// The current block is the last one.
     last: bool,
+    /// The stream ends, with a checksum, where the wanted bytes do.
+    whole: bool,
 }
 
 impl<'a> Stream<'a> {
+    /// Begins to decode `want` bytes into a buffer that may be longer.
+    pub(super) fn open(
+        input: Input<'a>,
+        want: usize,
+        dst: &'a mut [u8],
+        tables: &'a mut Tables,
+    ) -> Option<Self> {
+        match input {
+            Input::Whole(src) => Self::at_begin(src, want, dst, tables),
+            Input::Part { point, header, symbols } => {
+                let mut new = Self::of(header, 0, want, dst, tables);
+                new.resume(point, symbols)?;
+                Some(new)
+            }
+        }
+    }
+
+    fn of(src: PaddedInput<'a>, at: usize, want: usize, dst: &'a mut [u8], tables: &'a mut Tables) -> Self {
+        let (len, src) = (src.len(), src.with_padding().unwrap_or(src.bytes()));
+        let (bits, left, out, state, last, whole) = (0, 0, 0, State::Codes, false, false);
+        Stream { src, len, at, bits, left, dst, out, want, tables, state, last, whole }
+    }
+
     /// Reads the headers of the stream and of its first block with codes.
-    pub(super) fn new(src: PaddedInput<'a>, dst: &'a mut [u8], tables: &'a mut Tables) -> Option<Self> {
+    fn at_begin(
+        src: PaddedInput<'a>,
+        want: usize,
+        dst: &'a mut [u8],
+        tables: &'a mut Tables,
+    ) -> Option<Self> {
         let &[method, flags, ..] = src.bytes() else { return None };
         let header = u16::from_be_bytes([method, flags]);
         // Deflate, a window of the format, no dictionary, and the check of these two bytes.
         if method & 15 != 8 || method >> 4 > 7 || flags & 32 != 0 || !header.is_multiple_of(31) {
             return None;
         }
-        let (len, src) = (src.len(), src.with_padding().unwrap_or(src.bytes()));
-        let (at, bits, left, out, state, last) = (2, 0, 0, 0, State::Codes, false);
-        let mut new = Stream { src, len, at, bits, left, dst, out, tables, state, last };
+        let mut new = Self::of(src, 2, want, dst, tables);
+        new.whole = true;
         new.next_block()?;
         Some(new)
+    }
+
+    /// Reads the header of the point's block, and goes on at the point.
+    fn resume(&mut self, point: Point, symbols: PaddedInput<'a>) -> Option<()> {
+        self.refill()?;
+        self.take((point.header % 8) as u32);
+        self.last = self.take(1) == 1;
+        let kind = self.take(2);
+        let stored = match kind {
+            0 => {
+                self.align()?;
+                let n = self.stored_len()?;
+                // The block's bytes that are still to come at the point.
+                let passed = (point.at / 8).checked_sub(point.header / 8 + self.at as u64)?;
+                Some(n.checked_sub(usize::try_from(passed).ok()?)?)
+            }
+            1 => self.fixed().map(|()| None)?,
+            2 => self.dynamic().map(|()| None)?,
+            _ => return None,
+        };
+        (self.len, self.src) = (symbols.len(), symbols.with_padding().unwrap_or(symbols.bytes()));
+        (self.at, self.bits, self.left) = (0, 0, 0);
+        match stored {
+            Some(n) => {
+                self.copy(n)?;
+                if self.is_done() { Some(()) } else { self.next_block() }
+            }
+            None => {
+                self.refill()?;
+                self.take((point.at % 8) as u32);
+                Some(())
+            }
+        }
     }
 
     /// Has at least 56 bits; after the end there are zeros.
@@ -94,7 +181,7 @@ impl<'a> Stream<'a> {
 
     /// Goes on to the symbols of the next block with codes, or to the end.
     fn next_block(&mut self) -> Option<()> {
-        while !self.last {
+        while !self.last && (self.whole || !self.is_done()) {
             self.refill()?;
             self.last = self.take(1) == 1;
             match self.take(2) {
@@ -117,16 +204,25 @@ impl<'a> Stream<'a> {
 
     fn stored(&mut self) -> Option<()> {
         self.align()?;
+        let n = self.stored_len()?;
+        self.copy(n)
+    }
+
+    /// The number of bytes of a stored block, which are next.
+    fn stored_len(&mut self) -> Option<usize> {
         let &[a, b, c, d] = self.src.get(self.at..)?.first_chunk()?;
         let n = u16::from_le_bytes([a, b]);
-        if n != !u16::from_le_bytes([c, d]) {
-            return None;
-        }
-        let from = self.at + 4;
-        let bytes = self.src.get(from..from + usize::from(n))?;
-        self.dst.get_mut(self.out..self.out + bytes.len())?.copy_from_slice(bytes);
-        self.at = from + bytes.len();
-        self.out += bytes.len();
+        self.at += 4;
+        (n == !u16::from_le_bytes([c, d])).then_some(n.into())
+    }
+
+    /// Copies the next bytes, of a part of a stream those that are wanted.
+    fn copy(&mut self, n: usize) -> Option<()> {
+        let n = if self.whole { n } else { n.min(self.want - self.out) };
+        let bytes = self.src.get(self.at..self.at + n)?;
+        self.dst.get_mut(self.out..self.out + n)?.copy_from_slice(bytes);
+        self.at += n;
+        self.out += n;
         Some(())
     }
 
@@ -171,9 +267,14 @@ impl<'a> Stream<'a> {
         self.tables.make(&lengths[..litlen], &lengths[litlen..all])
     }
 
+    /// Whether all is decoded that is wanted, and of a whole stream its last block.
+    pub(super) fn is_done(&self) -> bool {
+        self.state == State::End || !self.whole && self.out >= self.want
+    }
+
     /// Decodes one symbol with every check, if there is one.
     pub(super) fn symbol(&mut self) -> Option<()> {
-        if self.state == State::End {
+        if self.is_done() {
             return Some(());
         }
         self.refill()?;
@@ -203,8 +304,11 @@ impl<'a> Stream<'a> {
         Some(())
     }
 
-    /// Checks the end of the stream, and that it fills its buffer; returns the buffer and the tables.
+    /// Checks what can be checked at the end; returns the buffer and the tables.
     pub(super) fn finish(mut self) -> Option<(&'a mut [u8], &'a mut Tables)> {
+        if !self.whole {
+            return (self.out >= self.want).then_some((self.dst, self.tables));
+        }
         self.align()?;
         let sum = self.src[..self.len].get(self.at..)?.first_chunk()?;
         // SAFETY: it reads the bytes whose address and number it gets.

@@ -2,7 +2,7 @@
 
 use std::io::Write;
 
-use super::super::{decode, encode};
+use super::super::{Segments, decode, encode};
 use super::inflate_in_turn;
 use crate::padded::PaddedInput;
 
@@ -49,7 +49,7 @@ fn bytes(seed: u64, len: usize) -> Vec<u8> {
 fn streams(raw: &[u8]) -> Vec<Vec<u8>> {
     let own = |planes| {
         let mut out = Vec::new();
-        let n = encode(raw, 4, planes, &mut out).unwrap();
+        let n = encode(raw, 4, planes, Segments::None, &mut out).unwrap();
         out.truncate(n);
         out
     };

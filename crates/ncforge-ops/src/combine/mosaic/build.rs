@@ -1,9 +1,9 @@
 //! From files to a mosaic.
 
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::{BTreeMap, HashMap};
 use std::path::PathBuf;
 
-use super::super::files::{self, Found};
+use super::super::files::Found;
 use super::super::left_out::LeftOut;
 use super::super::options::{CombineOptions, Holes};
 use super::super::scheme::{self, Header, Scheme};
@@ -11,7 +11,7 @@ use super::super::tiles::Tiles;
 use super::join::{Mapping, join};
 use super::pattern::{MOST_NAMES, Pattern, place_text};
 use super::scan::{Scanned, first, scan};
-use super::{DimKind, Existing, Facts, From, Mosaic, chunks, coords, dims, fill, holes, unlike};
+use super::{DimKind, Existing, Facts, From, Mosaic, chunks, coords, counted, dims, fill, holes, unlike};
 use crate::words::many;
 use ncforge::model::{DimId, Schema, VarId};
 use ncforge::{Engine, Error, Result, TileOption};
@@ -39,17 +39,15 @@ pub(crate) fn build(
     }
     let scanned = scan(&tiles, engine, &*scheme, &head, searched, options.begin_with)?;
     let (scanned, mut notes) = tiles_among(&mut tiles, scanned, &*scheme);
-    let missing = counted(&tiles, &scanned, &*scheme, options)?;
     let (mut schema, maps) = join(&tiles, &head, &scanned)?;
     let mut left_out = LeftOut::default();
     let head_vars = head.schema.vars.len();
     unlike::attributes(&tiles, &mut schema, &scanned, head_vars, options, &mut notes, &mut left_out)?;
     notes.extend(unlike::unsupported(&tiles, &schema, &scanned, &mut left_out)?);
     notes.extend(said(&tiles, &scanned));
-    let found = dims::dims(&tiles, &mut schema, &scanned, &maps, options)?;
-    notes.extend(found.notes);
-    let facts: Vec<Facts> = found
-        .spans
+    let mut found = dims::dims(&tiles, &mut schema, &scanned, &maps, options)?;
+    notes.append(&mut found.notes);
+    let facts: Vec<Facts> = std::mem::take(&mut found.spans)
         .into_iter()
         .zip(&maps)
         .zip(&scanned)
@@ -73,15 +71,17 @@ pub(crate) fn build(
         }
         None => None,
     };
-    if let Some(&last) = missing.last().filter(|_| existing.is_none() && !found.open_ended.is_empty())
-        && scanned.iter().all(|one| one.place.number.is_none_or(|n| n < last))
-    {
-        notes.push(format!(
-            "the last tile is missing, and no tile says how long `{}` is: the output ends where the tiles do",
-            found.open_ended.join("`, `")
-        ));
-    }
-    let (patterns, from) = patterns(&tiles, &schema, &facts, &found.kinds, &mut notes)?;
+    let (patterns, from) = patterns(&tiles, &schema, &facts, &found.kinds, options, &mut notes)?;
+    let set = counted::Set {
+        tiles: &tiles,
+        scanned: &scanned,
+        scheme: &*scheme,
+        searched,
+        dims: &found,
+        patterns: &patterns,
+    };
+    let missing = set.missing(options)?;
+    notes.extend(set.ends_early(&missing).filter(|_| existing.is_none()));
     let fills = schema.var_ids().map(|v| fill::fill_of(&schema, v, options.holes)).collect();
     let bytes = scanned.iter().map(|s| s.bytes).sum();
     let mut mosaic = Mosaic {
@@ -162,69 +162,6 @@ fn said(tiles: &Tiles, scanned: &[Scanned]) -> Vec<String> {
     found.into_iter().map(words).collect()
 }
 
-/// Numbers of the tiles that should exist and were not given. An error if that is not allowed, or if the tiles do not
-/// agree on how many they are.
-fn counted(
-    tiles: &Tiles,
-    scanned: &[Scanned],
-    scheme: &dyn Scheme,
-    options: &CombineOptions,
-) -> Result<Vec<u64>> {
-    let mut first: Option<(usize, u64)> = None;
-    for (i, one) in scanned.iter().enumerate() {
-        match (first, one.place.total) {
-            (None, Some(n)) => first = Some((i, n)),
-            (Some((other, n)), Some(m)) if n != m => {
-                return Err(Error::Tiles(format!(
-                    "`{}` is one of {n} tiles, `{}` is one of {m}: they are of different runs",
-                    tiles.name(other),
-                    tiles.name(i)
-                )));
-            }
-            _ => {}
-        }
-    }
-    let numbers: HashSet<u64> = scanned.iter().filter_map(|one| one.place.number).collect();
-    let Some((_, total)) = first else { return Ok(Vec::new()) };
-    let given = scanned.len() as u64;
-    if given > total {
-        return Err(Error::Tiles(format!(
-            "{given} tiles were given, but `{}` says that there are {total}",
-            tiles.name(0)
-        )));
-    }
-    if given == total {
-        return Ok(Vec::new());
-    }
-    let first = scheme.first_number();
-    let missing: Vec<u64> =
-        (first..first.saturating_add(total.min(1 << 20))).filter(|n| !numbers.contains(n)).collect();
-    if options.allow_missing || options.into_existing.is_some() {
-        return Ok(missing);
-    }
-    let names: Vec<String> = missing.iter().take(MOST_NAMES).map(|&n| sibling(&tiles.name(0), n)).collect();
-    let more = missing.len().saturating_sub(MOST_NAMES);
-    let what = format!(
-        "{} of {total} tiles {} missing: {}{}",
-        total - given,
-        if total - given == 1 { "is" } else { "are" },
-        names.join(", "),
-        if more > 0 { format!(" and {more} more") } else { String::new() }
-    );
-    Err(Error::TilesUnless { what, unless: TileOption::AllowMissing })
-}
-
-/// The name of the tile with another number.
-fn sibling(path: &str, number: u64) -> String {
-    let cut = path.rfind('/').map_or(0, |i| i + 1);
-    match files::number_in(&path[cut..]) {
-        Some((from, to)) => {
-            format!("`{}{number:0width$}{}`", &path[..cut + from], &path[cut + to..], width = to - from)
-        }
-        None => format!("number {number}"),
-    }
-}
-
 fn inverted(map: &Mapping, vars: usize) -> Vec<Option<VarId>> {
     let mut out = vec![None; vars];
     for (own, whole) in map.vars.iter().enumerate() {
@@ -246,10 +183,12 @@ fn patterns(
     schema: &Schema,
     facts: &[Facts],
     kinds: &[DimKind],
+    options: &CombineOptions,
     notes: &mut Vec<String>,
 ) -> Result<(Vec<Pattern>, Vec<From>)> {
     let mut known: HashMap<(Vec<DimId>, Option<Vec<usize>>), usize> = HashMap::new();
     let (mut patterns, mut from) = (Vec::new(), Vec::new());
+    let every: Vec<usize> = (0..facts.len()).collect();
     for v in schema.var_ids() {
         let var = schema.var(v);
         let who: Vec<usize> = (0..facts.len()).filter(|&t| facts[t].var(v).is_some()).collect();
@@ -273,20 +212,28 @@ fn patterns(
         }
         let all = who.len() == facts.len();
         if !all {
-            notes.push(format!(
-                "`{}` is in {} of {} tiles: its other places are filled",
-                schema.var_path(v),
-                who.len(),
-                facts.len()
-            ));
+            let what = format!("`{}` is in {} of {} tiles", schema.var_path(v), who.len(), facts.len());
+            if options.holes == Holes::Error && options.into_existing.is_none() {
+                return Err(Error::TilesUnless { what, unless: TileOption::HolesFill });
+            }
+            notes.push(format!("{what}: its other places are filled"));
         }
-        let key = (split.clone(), (!all).then(|| who.clone()));
-        let next = patterns.len();
-        let at = *known.entry(key).or_insert(next);
-        if at == next {
+        let mut pattern = |who: &[usize], key, of_all| -> Result<usize> {
+            if let Some(&at) = known.get(&key) {
+                return Ok(at);
+            }
             let shape = split.iter().map(|d| schema.dim(*d).len).collect();
-            patterns.push(Pattern::new(split, shape, &who, facts, kinds, tiles)?);
-        }
+            let new = Pattern::new(split.clone(), shape, who, facts, kinds, tiles)?;
+            patterns.push(Pattern { of_all, ..new });
+            known.insert(key, patterns.len() - 1);
+            Ok(patterns.len() - 1)
+        };
+        // Which points no tile has is a question to all tiles, whichever have the variable.
+        let of_all = pattern(&every, (split.clone(), None), None)?;
+        let at = match all {
+            true => of_all,
+            false => pattern(&who, (split.clone(), Some(who.clone())), Some(of_all))?,
+        };
         from.push(From::Pattern(at));
     }
     Ok((patterns, from))

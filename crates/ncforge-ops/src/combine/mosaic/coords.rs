@@ -133,7 +133,7 @@ fn regular(mosaic: &Mosaic, v: VarId) -> Result<Option<Buffer>> {
     if len.saturating_mul(size as u64) > MOST_BYTES {
         return Ok(None);
     }
-    let mut bytes = Buffer::zeroed(len as usize * size);
+    let mut bytes = Buffer::try_zeroed(len as usize * size)?;
     fill_all(&mut bytes, &vec![0; size]);
     mosaic.read_bytes(v, &Hyperslab::all(&[len]), &mut bytes)?;
     let value = |bytes: &[u8], i: u64| Number::read_f64(kind, &bytes[i as usize * size..][..size]);

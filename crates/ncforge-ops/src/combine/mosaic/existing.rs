@@ -130,7 +130,7 @@ impl Existing {
         if part.count == slab.count {
             return self.dataset.read_bytes(own, &part, out);
         }
-        let mut bytes = Buffer::zeroed(part.len() as usize * size);
+        let mut bytes = Buffer::try_zeroed(part.len() as usize * size)?;
         self.dataset.read_bytes(own, &part, &mut bytes)?;
         each_row(&slab.count, &vec![0; slab.rank()], &part.count, size, |from, to| {
             out[to].copy_from_slice(&bytes[from]);

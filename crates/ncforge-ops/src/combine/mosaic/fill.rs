@@ -3,8 +3,8 @@
 use super::super::options::Holes;
 use ncforge::model::{Atomic, DType, Number, Schema, UserKind, Value, Values, VarId};
 
-/// One element in native order: `_FillValue`, else `missing_value`, else what the type has by default, at the
-/// variable's own precision; or zeros. `None` for heap types.
+/// One element in native order: `_FillValue`, else `missing_value`, at the variable's own precision, else what the type has by
+/// default or zeros; or zeros in any case. `None` for heap types.
 pub(crate) fn fill_of(schema: &Schema, v: VarId, holes: Holes) -> Option<Vec<u8>> {
     let var = schema.var(v);
     let size = schema.fixed_size(var.dtype)?;
@@ -24,7 +24,10 @@ pub(crate) fn fill_of(schema: &Schema, v: VarId, holes: Holes) -> Option<Vec<u8>
             return Some(same);
         }
     }
-    schema.default_fill(var.dtype)
+    match holes {
+        Holes::Missing => Some(vec![0; size]),
+        _ => schema.default_fill(var.dtype),
+    }
 }
 
 /// What stands in the holes of a variable of a heap type: `_FillValue`, else what netCDF reads where nothing was written,

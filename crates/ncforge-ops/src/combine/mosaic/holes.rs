@@ -10,18 +10,21 @@ use ncforge::raw::{Region, unravel};
 use ncforge::{Hyperslab, Result};
 
 /// The holes of every pattern. Where there is an existing file, a point for which one of its variables has another value than the
-/// fill value (in the first or the last record, at the first level) is none.
+/// fill value (in the first or the last record, at the first level) is none; nor is a place of a tile that lacks a variable.
 pub(super) fn holes(mosaic: &Mosaic) -> Result<Vec<Holes>> {
     (0..mosaic.patterns.len()).map(|p| of_pattern(mosaic, p)).collect()
 }
 
 fn of_pattern(mosaic: &Mosaic, p: usize) -> Result<Holes> {
     let pattern = &mosaic.patterns[p];
+    if pattern.of_all.is_some() {
+        return Ok(Holes::default());
+    }
     let all = Holes { points: pattern.hole_elements, boxes: pattern.holes.clone() };
     let mut vars: Vec<VarId> = mosaic
         .schema
         .var_ids()
-        .filter(|v| mosaic.from[v.0] == From::Pattern(p) && mosaic.fills[v.0].is_some())
+        .filter(|v| is_of(mosaic, *v, p) && mosaic.fills[v.0].is_some())
         .filter(|v| mosaic.existing_var(*v).is_some())
         .collect();
     if vars.is_empty() {
@@ -57,6 +60,11 @@ fn of_pattern(mosaic: &Mosaic, p: usize) -> Result<Holes> {
         }
     }
     Ok(left)
+}
+
+/// Whether a variable lies in tiles of a pattern, in all of them or in some.
+fn is_of(mosaic: &Mosaic, v: VarId, p: usize) -> bool {
+    matches!(mosaic.from[v.0], From::Pattern(own) if own == p || mosaic.patterns[own].of_all == Some(p))
 }
 
 /// Closes the points of a block for which the existing file has a value of this variable.

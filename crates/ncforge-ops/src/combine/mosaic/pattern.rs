@@ -24,7 +24,9 @@ pub(crate) struct Pattern {
     pub(crate) boxes: Vec<(usize, Region)>,
     /// Tiles that have the same place as an earlier one, with that one: they differ in other dimensions.
     pub(crate) replicas: Vec<(usize, usize)>,
-    /// Places that no tile has.
+    /// The pattern of all tiles, where these are only those that have a variable.
+    pub(crate) of_all: Option<usize>,
+    /// Places that none of these tiles has.
     pub(crate) holes: Vec<Region>,
     /// Elements of all holes.
     pub(crate) hole_elements: u64,
@@ -74,7 +76,7 @@ impl Pattern {
         let covered = boxes.iter().fold(0u64, |a, (_, r)| a.saturating_add(volume(&r.count)));
         let hole_elements = volume(&shape).saturating_sub(covered);
         let holes = if hole_elements > 0 { find_holes(&shape, &boxes) } else { Vec::new() };
-        Ok(Pattern { dims, shape, boxes, replicas, holes, hole_elements, longest })
+        Ok(Pattern { dims, shape, boxes, replicas, of_all: None, holes, hole_elements, longest })
     }
 
     /// The tiles that touch a box of the pattern's dimensions.

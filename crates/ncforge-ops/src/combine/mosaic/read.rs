@@ -180,7 +180,7 @@ impl Source for Mosaic {
     fn read(&self, v: VarId, slab: &Hyperslab) -> Result<Values> {
         let var = self.schema.var(v);
         if let Some(size) = self.schema.fixed_size(var.dtype) {
-            let mut bytes = ncforge::Buffer::zeroed(slab.len() as usize * size);
+            let mut bytes = ncforge::Buffer::try_zeroed(slab.len() as usize * size)?;
             self.read_bytes(v, slab, &mut bytes)?;
             return Ok(Values::Fixed(bytes));
         }

@@ -39,7 +39,7 @@ pub(crate) struct Place {
     pub(crate) lists: Vec<DimId>,
     /// Its number among the tiles.
     pub(crate) number: Option<u64>,
-    /// How many tiles there are.
+    /// How many tiles there are, as the model says: of all its processes, perhaps, where only some had something to write.
     pub(crate) total: Option<u64>,
 }
 

@@ -32,7 +32,8 @@ impl Scheme for Fms {
         let schema = tile.schema;
         let mut place = Place {
             number: tile.suffix(),
-            total: tile.int(TOTAL).and_then(|n| u64::try_from(n).ok()),
+            // Diagnostics of a region say 0 since FMS has them written by the processes that have a part of it.
+            total: tile.int(TOTAL).and_then(|n| u64::try_from(n).ok()).filter(|&n| n > 0),
             ..Place::default()
         };
         for dim in (0..schema.dims.len()).map(DimId) {

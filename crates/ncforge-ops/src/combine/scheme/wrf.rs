@@ -2,9 +2,9 @@
 //!
 //! `WEST-EAST_PATCH_START_UNSTAG` and its kin count from 1, the ends included, without halo; `*_STAG` speak of the
 //! staggered dimensions, which are one longer in the last tile of a row or column only. `*_GRID_DIMENSION` is the
-//! staggered length of the whole. A file that is not split has the same attributes for all of it.
+//! staggered length of the whole. A file that is not split has the same attributes for all of it, whichever dimensions it has.
 
-use super::convention::{Header, Place, Scheme};
+use super::convention::{Header, Place, Scheme, ints};
 use super::names::give_back_names;
 use ncforge::Result;
 use ncforge::model::{Atomic, Attribute, Schema, Values};
@@ -79,11 +79,10 @@ impl Scheme for Wrf {
             return;
         }
         for (attr, dim) in AXES {
-            for (staggered, end) in [("UNSTAG", ""), ("STAG", "_stag")] {
-                let name = format!("{dim}{end}");
-                let Some(len) = whole.dims.iter().find(|d| d.name == name).map(|d| d.len) else { continue };
-                for (which, value) in [("START", 1), ("END", len)] {
-                    let name = format!("{attr}_PATCH_{which}_{staggered}");
+            let Some(points) = points(whole, attr, dim) else { continue };
+            for (kind, end) in [("UNSTAG", points), ("STAG", points.saturating_add(1))] {
+                for (which, value) in [("START", 1), ("END", end)] {
+                    let name = format!("{attr}_PATCH_{which}_{kind}");
                     let value = i32::try_from(value).unwrap_or(i32::MAX).to_ne_bytes();
                     if let Some(a) = whole.groups[0].attrs.iter_mut().find(|a| a.name == name) {
                         *a = Attribute { name, dtype: Atomic::Int.into(), values: Values::fixed(&value) };
@@ -92,4 +91,19 @@ impl Scheme for Wrf {
             }
         }
     }
+}
+
+/// Points of the whole along an axis, not staggered: a stream need not have both dimensions, nor any, and its attributes speak of the
+/// whole domain all the same.
+fn points(whole: &Schema, attr: &str, dim: &str) -> Option<u64> {
+    let len = |name: &str| {
+        whole.dims_in(Schema::ROOT).map(|d| whole.dim(d)).find(|d| d.name == name).map(|d| d.len)
+    };
+    let staggered = || {
+        let name = format!("{attr}_GRID_DIMENSION");
+        let said = whole.groups[0].attrs.iter().find(|a| a.name == name).and_then(ints);
+        let said = said.and_then(|v| v.first().copied()).and_then(|n| u64::try_from(n).ok());
+        len(&format!("{dim}_stag")).or(said)
+    };
+    len(dim).or_else(|| staggered()?.checked_sub(1))
 }

@@ -34,7 +34,7 @@ pub(super) fn sum(
         let slab = walk.box_at(i);
         let len = slab.len() as usize * size;
         if buffer.len() < len {
-            buffer = Buffer::zeroed(len);
+            buffer = Buffer::try_zeroed(len)?;
         }
         d.read_bytes(v, &slab, &mut buffer[..len])?;
         let bytes = &buffer[..len];

@@ -95,7 +95,7 @@ impl Moving<'_> {
     fn place_values(&self, writer: &mut Writer, at: &[u64]) -> Result<()> {
         let (start, count) = self.grid.region(at);
         let slab = Hyperslab::new(&start, &count);
-        let mut values = Buffer::zeroed((slab.len() * self.work.element) as usize);
+        let mut values = Buffer::try_zeroed((slab.len() * self.work.element) as usize)?;
         self.source.read_bytes(self.work.moved.from, &slab, &mut values)?;
         writer.write_bytes(self.work.moved.to, &slab, &values)
     }

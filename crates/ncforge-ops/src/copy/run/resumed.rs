@@ -26,6 +26,9 @@ impl<S: ReadStore> ReadStore for Resumed<S> {
 }
 
 impl<S: WriteStore> WriteStore for Resumed<S> {
+    fn check(&self) -> Result<()> {
+        self.0.check()
+    }
     fn write_at(&self, buf: &[u8], offset: u64) -> Result<()> {
         self.0.write_at(buf, offset)
     }

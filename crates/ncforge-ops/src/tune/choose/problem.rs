@@ -16,6 +16,8 @@ const FORMAT_LIMIT: u64 = (1 << 32) - 1;
 const MIN_RECORDS: u64 = 8 << 10;
 /// How much a stored byte more than needed counts against a read that takes longer by the same share.
 pub(super) const SIZE_WEIGHT: f64 = 0.5;
+/// By how many times its price a chunk below the least size is dearer, and more the smaller it is.
+const TOO_SMALL: f64 = 10.0;
 /// The continuous problem knows one rate for all sizes of chunks: that of this size.
 const NOMINAL: f64 = 131072.0;
 
@@ -75,9 +77,9 @@ impl<'a> Problem<'a> {
             )));
         }
         let most = most.max(given);
-        let least = limits.min_bytes.max(total(&axes) / limits.most_chunks.max(1));
+        let least = limits.least(total(&axes), axes.iter().any(|a| a.unlimited));
         // Space between the bounds, so that shapes stay free.
-        let least = least.min(total(&axes)).min((most / 4).max(element));
+        let least = least.min((most / 4).max(element));
         let lists = axes
             .iter()
             .map(|a| match a.given {
@@ -146,9 +148,13 @@ impl<'a> Problem<'a> {
         count * coding.stored(self.volume(chunks) as f64)
     }
 
-    /// Chunks below the least size are allowed where nothing else is, and are dear.
+    /// Chunks below the least size are allowed where nothing else is, and are dearer than any other.
     pub(super) fn smallness(&self, chunks: &[u64]) -> f64 {
-        4.0 * (self.bytes.0 as f64 / self.volume(chunks) as f64 - 1.0).max(0.0)
+        let volume = self.volume(chunks);
+        if volume >= self.bytes.0 {
+            return 0.0;
+        }
+        TOO_SMALL + 4.0 * (self.bytes.0 as f64 / volume as f64 - 1.0)
     }
 
     pub(super) fn continuous(&self, patterns: &[Pattern], mix: &[f64]) -> Vec<f64> {

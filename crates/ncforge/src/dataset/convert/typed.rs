@@ -2,7 +2,7 @@
 
 use super::blocks::blocks;
 use super::{Converted, Imap, Sides, convert};
-use crate::buffer::Buffer;
+use crate::buffer::{self, Buffer};
 use crate::dataset::typed::Element;
 use crate::dataset::{Dataset, DatasetMut};
 use crate::error::{Error, Result};
@@ -36,7 +36,7 @@ impl Dataset {
     pub fn get_as<T: Element>(&self, var: VarId, slab: &Hyperslab) -> Result<Converted<Vec<T>>> {
         let memory = memory_type::<T>(self.schema(), var);
         check(self.schema(), var, slab, memory, false)?;
-        let mut out = vec![T::zeroed(); length(slab, size_of::<T>())?];
+        let mut out = buffer::filled(T::zeroed(), length(slab, size_of::<T>())?)?;
         let done = self.get_converted(var, slab, memory, bytemuck::cast_slice_mut(&mut out))?;
         let Converted { value: (), out_of_range, to, variable } = done;
         Ok(Converted { value: out, out_of_range, to, variable })

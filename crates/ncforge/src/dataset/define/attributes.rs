@@ -4,7 +4,9 @@ use super::objects::check_type;
 use super::{Definer, known};
 use crate::codec::quantize::Quantize;
 use crate::error::{Error, Late, Result};
-use crate::model::{Attribute, Definition, GroupId, Schema, VarId, no_attribute, normalized_name};
+use crate::model::{
+    Attribute, Definition, GroupId, Names, Schema, Scope, VarId, no_attribute, normalized_name,
+};
 
 /// What has attributes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -27,11 +29,27 @@ impl Owner {
         }
     }
 
+    /// Its attribute of this name.
+    ///
+    /// # Errors
+    /// [`Error::NoSuchId`] if it is not there.
+    pub fn named(self, schema: &Schema, names: &Names, name: &str) -> Result<Option<Attribute>> {
+        let list = self.attributes(schema)?;
+        Ok(names.find(schema, self.scope(), name).map(|at| list[at].clone()))
+    }
+
     /// The same, of what is known to be there.
     fn attributes_mut(self, schema: &mut Schema) -> &mut Vec<Attribute> {
         match self {
             Owner::Group(g) => &mut schema.groups[g.0].attrs,
             Owner::Variable(v) => &mut schema.vars[v.0].attrs,
+        }
+    }
+
+    fn scope(self) -> Scope {
+        match self {
+            Owner::Group(g) => Scope::GroupAttributes(g),
+            Owner::Variable(v) => Scope::VariableAttributes(v),
         }
     }
 
@@ -59,7 +77,7 @@ impl Definer {
     /// variable has values. In data mode of [`super::DefineMode::Explicit`], [`Error::NotInDefineMode`] for a new one, and for
     /// values that take more bytes.
     pub fn put_attribute(&mut self, owner: Owner, mut new: Attribute) -> Result<()> {
-        let at = position(owner.attributes(self.schema())?, &new.name);
+        let at = self.position(owner, &new.name)?;
         new.name = match at {
             Some(at) => owner.attributes(self.schema())?[at].name.clone(),
             None => normalized_name(&new.name).into_owned(),
@@ -97,6 +115,21 @@ impl Definer {
         self.rename(owner.definition(at), to)
     }
 
+    /// Renames a variable. The attributes `quantization` that name it follow.
+    ///
+    /// # Errors
+    /// As [`Definer::rename_dimension`].
+    pub fn rename_variable(&mut self, var: VarId, name: &str) -> Result<()> {
+        known(&self.schema().vars, var.0, "variable")?;
+        let quantized = self.schema().quantized_with(var);
+        self.rename(Definition::Variable(var), name)?;
+        for (v, above) in quantized {
+            let text = Attribute::text("quantization", &format!("{above}{}", normalized_name(name)));
+            self.put_attribute(Owner::Variable(v), text)?;
+        }
+        Ok(())
+    }
+
     /// Removes an attribute.
     ///
     /// # Errors
@@ -106,14 +139,26 @@ impl Definer {
         self.must_define("to delete an attribute")?;
         self.change(|draft| {
             owner.attributes_mut(draft.schema).remove(at);
+            draft.names.remove_attribute(draft.schema, owner.scope());
+            draft.changes.insert_list(owner.scope());
             Ok(())
         })
     }
 
-    fn find_attribute(&self, owner: Owner, name: &str) -> Result<usize> {
+    fn find_attribute(&mut self, owner: Owner, name: &str) -> Result<usize> {
+        if let Some(at) = self.position(owner, name)? {
+            return Ok(at);
+        }
         let schema = self.schema();
-        let attributes = owner.attributes(schema)?;
-        position(attributes, name).ok_or_else(|| no_attribute(name, owner.path(schema), attributes))
+        Err(no_attribute(name, owner.path(schema), owner.attributes(schema)?))
+    }
+
+    /// Where an attribute of this name is.
+    fn position(&mut self, owner: Owner, name: &str) -> Result<Option<usize>> {
+        let (schema, names) = self.named();
+        owner.attributes(schema)?;
+        let named = |name: &str| names.find(schema, owner.scope(), name);
+        Ok(named(name).or_else(|| named(&normalized_name(name))))
     }
 
     /// An error for a fill value that comes too late: what a variable was filled with stays in the file.
@@ -143,12 +188,6 @@ impl Definer {
         self.quantized.push((var, how));
         Ok(())
     }
-}
-
-/// Where an attribute of this name is.
-fn position(attributes: &[Attribute], name: &str) -> Option<usize> {
-    let named = |name: &str| attributes.iter().position(|a| a.name == name);
-    named(name).or_else(|| named(&normalized_name(name)))
 }
 
 /// Bytes that an attribute's values take in a classic file; of other values, their number.

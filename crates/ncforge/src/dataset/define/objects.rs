@@ -4,8 +4,8 @@ use super::storage::{NewStorage, layout};
 use super::{Definer, known};
 use crate::error::{Error, Result};
 use crate::model::{
-    DType, Definition, DimId, Dimension, Fill, Group, GroupId, Schema, TypeId, UserKind, UserType, VarId,
-    Variable, normalized_name,
+    DType, Definition, DimId, Dimension, Fill, Group, GroupId, Schema, Scope, TypeId, UserKind, UserType,
+    VarId, Variable, normalized_name,
 };
 
 /// A variable that shall be defined.
@@ -44,6 +44,7 @@ impl Definer {
             let (len, unlimited) = (len.unwrap_or(0), len.is_none());
             draft.schema.dims.push(Dimension { name: own(name), group, len, unlimited });
             draft.accept(Definition::Dimension(id), |s| s.dims.truncate(id.0))?;
+            draft.unlimited.extend(unlimited.then_some(id));
             Ok(id)
         })
     }
@@ -68,9 +69,9 @@ impl Definer {
     /// # Errors
     /// As [`Definer::group`].
     pub fn require_group(&mut self, parent: GroupId, name: &str) -> Result<GroupId> {
-        let schema = self.schema();
+        let (schema, names) = self.named();
         known(&schema.groups, parent.0, "group")?;
-        let named = |name: &str| schema.children(parent).find(|&g| schema.group(g).name == name);
+        let named = |name: &str| names.find(schema, Scope::Groups(parent), name).map(GroupId);
         let found = named(name).or_else(|| named(&normalized_name(name)));
         found.map_or_else(|| self.group(parent, name), Ok)
     }
@@ -129,15 +130,6 @@ impl Definer {
         self.rename(Definition::Dimension(dim), name)
     }
 
-    /// Renames a variable.
-    ///
-    /// # Errors
-    /// As [`Definer::rename_dimension`].
-    pub fn rename_variable(&mut self, var: VarId, name: &str) -> Result<()> {
-        known(&self.schema().vars, var.0, "variable")?;
-        self.rename(Definition::Variable(var), name)
-    }
-
     /// Renames a group.
     ///
     /// # Errors
@@ -160,8 +152,8 @@ impl Definer {
             self.must_define("a longer name")?;
         }
         self.change(|draft| {
-            let old = std::mem::replace(name_mut(draft.schema, of), name);
-            draft.accept(of, |s| *name_mut(s, of) = old)
+            let old = std::mem::replace(of.name_mut(draft.schema), name);
+            draft.accept_name(of, old)
         })
     }
 }
@@ -169,17 +161,6 @@ impl Definer {
 /// The name that a new object gets.
 fn own(name: &str) -> String {
     normalized_name(name).into_owned()
-}
-
-fn name_mut(schema: &mut Schema, of: Definition) -> &mut String {
-    match of {
-        Definition::Group(g) => &mut schema.groups[g.0].name,
-        Definition::Dimension(d) => &mut schema.dims[d.0].name,
-        Definition::Type(t) => &mut schema.types[t.0].name,
-        Definition::Variable(v) => &mut schema.vars[v.0].name,
-        Definition::GroupAttribute(g, at) => &mut schema.groups[g.0].attrs[at].name,
-        Definition::VariableAttribute(v, at) => &mut schema.vars[v.0].attrs[at].name,
-    }
 }
 
 /// An error unless a type is there.

@@ -224,6 +224,7 @@ impl Definer {
         self.is_in_time(var)?;
         self.change(|draft| {
             draft.schema.vars[var.0].fill = if fill { Fill::Default } else { Fill::None };
+            draft.changes.insert(Definition::Variable(var));
             Ok(())
         })
     }

@@ -69,7 +69,7 @@ impl ChunkedRead<'_> {
                     Some(unit) => {
                         let plain = self.plain(&piece, s.record);
                         // SAFETY: units are disjoint parts of the piece, which is the caller's alone.
-                        unsafe { plain.place(inner, come.range(range), out, unit) };
+                        unsafe { plain.place(inner, come.range(range), out, unit)? };
                         Ok(())
                     }
                     // SAFETY: every piece is in one part, and pieces are disjoint parts of the selection.

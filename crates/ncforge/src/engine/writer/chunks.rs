@@ -93,7 +93,7 @@ impl Writer {
         let Place::Chunked { chunk, codecs, index } = &layout.place else {
             return Err(Error::not_chunked(&layout.name));
         };
-        let mut todo = Vec::new();
+        let (mut todo, mut unknown) = (Vec::new(), None);
         let mut at = Vec::new();
         for number in numbers.clone() {
             plan.at(number, &mut at);
@@ -108,7 +108,13 @@ impl Writer {
             if part.is_none() {
                 self.gather.note_begin(&id);
                 let explain = |e| chunked::explain(e, self.container.store().name(), &layout.name, &at, None);
-                record = index.get(&at).map_err(explain)?;
+                record = match index.get(&at).map_err(explain) {
+                    Ok(record) => record,
+                    Err(e) => {
+                        unknown = Some(e);
+                        break;
+                    }
+                };
             }
             todo.push(Step::Gather(Box::new(Begin { part, record })));
         }
@@ -117,11 +123,14 @@ impl Writer {
         let job = Job { engine: &self.engine, store: &*store, layout: &layout, chunk, codecs, bytes };
         let todo: Vec<Mutex<Step>> = todo.into_iter().map(Mutex::new).collect();
         let weight = todo.len() as u64 * chunk_bytes(chunk, layout.element.size)?;
-        self.engine.inner.pool.run(todo.len(), weight >= GATHER_PARALLEL, |i| {
-            let mut step = pool::lock(&todo[i]);
-            let Step::Gather(begin) = &mut *step else { return Ok(()) };
-            job.gather(var, &plan.piece(numbers.start + i as u64), begin)
-        })?;
+        let gathered = match unknown {
+            Some(e) => Err(e),
+            None => self.engine.inner.pool.run(todo.len(), weight >= GATHER_PARALLEL, |i| {
+                let mut step = pool::lock(&todo[i]);
+                let Step::Gather(begin) = &mut *step else { return Ok(()) };
+                job.gather(var, &plan.piece(numbers.start + i as u64), begin)
+            }),
+        };
 
         let mut done = Vec::new();
         for (step, number) in todo.into_iter().zip(numbers) {
@@ -129,7 +138,8 @@ impl Writer {
                 Step::Whole => done.push(Done::Covered(number)),
                 Step::Gather(begin) => {
                     let Some(part) = begin.part else { continue };
-                    if part.written >= elements_inside(&part.id.1, chunk, shape) {
+                    // Parts may hold values of earlier calls, which must not be lost with those of this one.
+                    if gathered.is_ok() && part.written >= elements_inside(&part.id.1, chunk, shape) {
                         done.push(Done::Gathered(part));
                     } else {
                         self.gather.put(part);
@@ -137,6 +147,7 @@ impl Writer {
                 }
             }
         }
+        gathered?;
         self.finish_chunks(var, plan, &layout, chunk, codecs, bytes, done)?;
         while let Some(part) = self.gather.overflow() {
             self.enqueue(part)?;
@@ -174,20 +185,47 @@ impl Writer {
         let store = self.container.store().clone();
         let job = Job { engine: &engine, store: &*store, layout, chunk, codecs, bytes };
         if (done.len() as u64) < DIRECT_CHUNKS {
-            for one in done {
+            let mut done = done.into_iter();
+            while let Some(one) = done.next() {
                 let part = match one {
-                    Done::Gathered(part) => part,
+                    Done::Gathered(part) => Ok(part),
                     Done::Covered(number) => {
                         let piece = plan.piece(number);
-                        let block = job.cover(&piece)?;
-                        Part { id: (var, piece.at), block, written: 0 }
+                        job.cover(&piece).map(|block| Part { id: (var, piece.at), block, written: 0 })
                     }
                 };
-                self.enqueue(part)?;
+                if let Err(e) = part.and_then(|part| self.enqueue(part)) {
+                    self.put_back(done);
+                    return Err(e);
+                }
             }
             return Ok(());
         }
-        self.flush_pending()?;
+        let placed = self.flush_pending().and_then(|()| self.place_whole(var, plan, &job, &done));
+        if placed.is_err() {
+            self.put_back(done.into_iter());
+            return placed;
+        }
+        for one in done {
+            if let Done::Gathered(part) = one {
+                engine.inner.scratch.give(part.block);
+            }
+        }
+        Ok(())
+    }
+
+    /// Parts that could not be placed go on waiting.
+    fn put_back(&mut self, done: impl Iterator<Item = Done>) {
+        for one in done {
+            if let Done::Gathered(part) = one {
+                self.gather.put(part);
+            }
+        }
+    }
+
+    /// Encodes and places whole chunks, straight from where they are.
+    fn place_whole(&mut self, var: VarId, plan: &ChunkPlan, job: &Job<'_>, done: &[Done]) -> Result<()> {
+        let Job { engine, layout, chunk, codecs, .. } = *job;
         let id = |i: usize| match &done[i] {
             Done::Gathered(part) => part.id.clone(),
             Done::Covered(number) => {
@@ -220,13 +258,7 @@ impl Writer {
                 }
                 Encoded::of_block(codecs, engine.inner.scratch.adopt(block))
             }
-        })?;
-        for one in done {
-            if let Done::Gathered(part) = one {
-                engine.inner.scratch.give(part.block);
-            }
-        }
-        Ok(())
+        })
     }
 }
 
@@ -257,7 +289,7 @@ impl Job<'_> {
     /// A block with all of a chunk that the selection covers; fill where the chunk sticks out of the array.
     fn cover(&self, piece: &Piece) -> Result<Block> {
         let len = chunk_bytes(self.chunk, self.layout.element.size)?;
-        let mut block = self.engine.inner.scratch.take(len as usize);
+        let mut block = self.engine.inner.scratch.take(len as usize)?;
         if elements(piece) * self.layout.element.size as u64 != len {
             boxes::fill_run(&self.layout.fill, &mut block);
         }
@@ -277,7 +309,7 @@ impl Job<'_> {
                 let block = match begin.record {
                     Some(record) => self.load(record, len).map_err(|e| explain(e, Some(record.offset)))?,
                     None => {
-                        let mut block = self.engine.inner.scratch.take(len as usize);
+                        let mut block = self.engine.inner.scratch.take(len as usize)?;
                         boxes::fill_run(&self.layout.fill, &mut block);
                         block
                     }
@@ -293,7 +325,7 @@ impl Job<'_> {
     fn load(&self, record: ChunkRecord, len: u64) -> Result<Block> {
         let encoded = self.store.read_vec(record.offset, record.len)?;
         self.codecs.check_len(encoded.len(), record.mask, len as usize)?;
-        let mut block = self.engine.inner.scratch.take(len as usize);
+        let mut block = self.engine.inner.scratch.take(len as usize)?;
         self.codecs.decode(&encoded, record.mask, &mut block)?;
         Ok(block)
     }

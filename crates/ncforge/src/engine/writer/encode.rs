@@ -89,17 +89,43 @@ impl Writer {
         Ok(())
     }
 
-    /// Encodes and places all chunks that wait.
+    /// The same with all parts, of one variable or of all. After an error none is lost.
+    pub(super) fn enqueue_all(&mut self, var: Option<VarId>) -> Result<()> {
+        let mut parts = self.gather.take_all(var).into_iter();
+        while let Some(part) = parts.next() {
+            if let Err(e) = self.enqueue(part) {
+                parts.for_each(|part| self.gather.put(part));
+                return Err(e);
+            }
+        }
+        Ok(())
+    }
+
+    /// Encodes and places all chunks that wait. After an error they go on waiting: those that have a place already are placed
+    /// once more.
     pub(super) fn flush_pending(&mut self) -> Result<()> {
         if self.gather.pending.is_empty() {
             return Ok(());
         }
         let parts = std::mem::take(&mut self.gather.pending);
+        let placed = self.place_parts(&parts);
+        self.gather.is_stuck = placed.is_err();
+        if placed.is_err() {
+            self.gather.pending = parts;
+            return placed;
+        }
         self.gather.pending_bytes = 0;
+        for part in parts {
+            self.engine.inner.scratch.give(part.block);
+        }
+        Ok(())
+    }
+
+    fn place_parts(&mut self, parts: &[Part]) -> Result<()> {
         // Chunks of one variable mostly stand together.
         let mut chains: Vec<(VarId, CodecChain, Option<Skip>)> = Vec::new();
         let mut chain_of = Vec::with_capacity(parts.len());
-        for part in &parts {
+        for part in parts {
             let known = chains.iter().rposition(|(v, ..)| *v == part.id.0);
             chain_of.push(match known {
                 Some(i) => i,
@@ -121,11 +147,7 @@ impl Writer {
         if !self.skip_fill && chains.iter().all(|(_, chain, _)| chain.is_empty()) {
             self.container.will_place(parts.iter().map(|p| p.block.len() as u64).sum())?;
         }
-        self.place(parts.len(), largest, |i| (ids[i].0, ids[i].1.clone()), encode)?;
-        for part in parts {
-            self.engine.inner.scratch.give(part.block);
-        }
-        Ok(())
+        self.place(parts.len(), largest, |i| (ids[i].0, ids[i].1.clone()), encode)
     }
 
     /// Encodes `n` chunks of up to `bytes_each` bytes on all threads, and places them one after the other.

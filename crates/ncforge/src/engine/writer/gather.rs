@@ -35,6 +35,8 @@ pub(super) struct Gather {
     /// Whole chunks, or parts that had to go, in the order in which they will be placed.
     pub(super) pending: Vec<Part>,
     pub(super) pending_bytes: u64,
+    /// Whether those that wait could not be written.
+    pub(super) is_stuck: bool,
     /// Parts that were let go before they were whole.
     let_go: HashSet<ChunkId>,
     /// How many of them came back lately: then letting go of the oldest is the wrong thing.
@@ -52,6 +54,7 @@ impl Gather {
             clock: 0,
             pending: Vec::new(),
             pending_bytes: 0,
+            is_stuck: false,
             let_go: HashSet::new(),
             returning: 0,
         }

@@ -123,14 +123,14 @@ impl Job<'_> {
             }
             let mut at = offset;
             for part in plain.chunks(WRITE_BLOCK as usize) {
-                let mut block = Aligned::detour(&self.engine.inner.scratch, part.len(), at);
+                let mut block = Aligned::detour(&self.engine.inner.scratch, part.len(), at)?;
                 block.bytes().copy_from_slice(part);
                 self.store.write_at(block.bytes(), at)?;
                 at += part.len() as u64;
             }
             return Ok(());
         }
-        let mut block = Aligned::new(&self.engine.inner.scratch, unit.span as usize, offset);
+        let mut block = Aligned::new(&self.engine.inner.scratch, unit.span as usize, offset)?;
         let block = block.bytes();
         if run.is_none() && unit.span > element.size as u64 {
             // There are gaps: what stands in them stays.

@@ -1,15 +1,12 @@
 //! Reading of datatype messages.
 
 use super::{
-    ByteOrder, Charset, Class, Datatype, EnumMember, FloatLayout, Member, ReferenceKind, StringPadding,
+    ByteOrder, Charset, Class, Datatype, EnumMember, FloatLayout, MAX_DEPTH, Member, ReferenceKind,
+    StringPadding,
 };
 use crate::error::Result;
 use crate::hdf5::cursor::Cursor;
 use crate::hdf5::dataspace::MAX_RANK;
-
-/// Types nest (compound of array of vlen of …); no real one is deeper, and a damaged one must not exhaust the
-/// stack.
-const MAX_DEPTH: u32 = 32;
 
 impl Datatype {
     /// Reads a datatype message, versions 1 to 5.
@@ -20,7 +17,7 @@ impl Datatype {
 
 fn parse(c: &mut Cursor<'_>, depth: u32) -> Result<Datatype> {
     if depth > MAX_DEPTH {
-        return Err(c.fail(format!("a datatype nested more than {MAX_DEPTH} deep")));
+        return Err(c.unsupported(format!("a datatype nested more than {MAX_DEPTH} deep")));
     }
     let start = *c;
     let head = c.u8()?;

@@ -6,7 +6,7 @@ use super::datatype::encode_datatype;
 use super::dense::{self, Dense};
 use super::header::{self, Attributes, MAX_MESSAGE, Message};
 use super::heap::{Content, HeapPlan};
-use super::image::{Dataset, Image, Kind, Layout, Object};
+use super::image::{Attribute, Dataset, Image, Kind, Layout, Object, ObjectId};
 use super::messages::{self, DenseAddresses, flag, kind};
 use crate::error::{Error, Result};
 
@@ -14,8 +14,9 @@ use crate::error::{Error, Result};
 const ALIGN: u64 = 8;
 
 /// An image with everything in its place, relative to the start of the block.
-struct Placed<'i, 'a> {
-    image: &'i Image<'a>,
+#[derive(Debug)]
+pub(crate) struct Assembly {
+    image: Image,
     /// Attribute contents per object.
     contents: Vec<Vec<Content>>,
     heap: HeapPlan,
@@ -24,11 +25,15 @@ struct Placed<'i, 'a> {
     dense: Vec<Option<Dense>>,
     trees: Vec<Option<TreePlan>>,
     addresses: Addresses,
+    /// Bytes of each header, and of each tree, as placed.
+    headers: Vec<u64>,
+    rooms: Vec<u64>,
     size: u64,
 }
 
-#[derive(Default)]
-struct Addresses {
+/// Where the parts of a block are in the file.
+#[derive(Debug, Default)]
+pub(crate) struct Addresses {
     objects: Vec<u64>,
     dense: Vec<u64>,
     collections: Vec<u64>,
@@ -45,23 +50,29 @@ impl Addresses {
             trees: shift(&self.trees),
         }
     }
-}
 
-impl Image<'_> {
-    /// Exact size in bytes of the metadata block.
-    pub(crate) fn size(&self) -> Result<u64> {
-        Ok(Placed::new(self)?.size)
+    /// Where an object's header is.
+    pub(crate) fn object(&self, id: ObjectId) -> u64 {
+        self.objects[id.0]
     }
 
-    /// Emits the metadata block for address `base`, in pieces from first byte to last; gives the address of the
-    /// root group's header.
-    pub(crate) fn write(&self, base: u64, out: &mut dyn FnMut(&[u8]) -> Result<()>) -> Result<u64> {
-        Placed::new(self)?.write(base, out)
+    /// Where an object's chunk index is.
+    pub(crate) fn tree(&self, id: ObjectId) -> u64 {
+        self.trees[id.0]
+    }
+
+    /// A chunk index is outside the block.
+    pub(crate) fn move_tree(&mut self, id: ObjectId, to: u64) {
+        self.trees[id.0] = to;
     }
 }
 
-impl<'i, 'a> Placed<'i, 'a> {
-    fn new(image: &'i Image<'a>) -> Result<Self> {
+/// Bytes, and where they belong.
+type Placed = Vec<(u64, Vec<u8>)>;
+
+impl Assembly {
+    /// Places everything that an image describes.
+    pub(crate) fn new(image: Image) -> Result<Self> {
         let n = image.objects.len();
         if !matches!(image.objects.first().map(|o| &o.kind), Some(Kind::Group(_))) {
             return Err(Error::Internal("an image needs a root group".into()));
@@ -78,7 +89,7 @@ impl<'i, 'a> Placed<'i, 'a> {
             }
         }
         let trees = image.objects.iter().map(tree_plan).collect();
-        let mut placed = Placed {
+        let mut placed = Assembly {
             image,
             contents,
             heap,
@@ -86,10 +97,17 @@ impl<'i, 'a> Placed<'i, 'a> {
             dense: Vec::new(),
             trees,
             addresses: Addresses::default(),
+            headers: Vec::new(),
+            rooms: Vec::new(),
             size: 0,
         };
         placed.place()?;
         Ok(placed)
+    }
+
+    /// Exact size in bytes of the metadata block.
+    pub(crate) fn size(&self) -> u64 {
+        self.size
     }
 
     /// Gives everything an address. Sizes do not depend on addresses, so a first encoding with zeros gives them.
@@ -113,7 +131,9 @@ impl<'i, 'a> Placed<'i, 'a> {
         }
         for i in 0..n {
             placed.objects.push(at);
-            at = step(at, self.header(i, &zeros)?.len() as u64)?;
+            let len = self.encode_header(i, &zeros)?.len() as u64;
+            self.headers.push(len);
+            at = step(at, len)?;
         }
         for dense in &self.dense {
             placed.dense.push(at);
@@ -125,7 +145,9 @@ impl<'i, 'a> Placed<'i, 'a> {
         }
         for tree in &self.trees {
             placed.trees.push(at);
-            at = step(at, tree.as_ref().map_or(0, TreePlan::size))?;
+            let len = tree.as_ref().map_or(0, TreePlan::size);
+            self.rooms.push(len);
+            at = step(at, len)?;
         }
         self.addresses = placed;
         self.size = at;
@@ -146,7 +168,7 @@ impl<'i, 'a> Placed<'i, 'a> {
     }
 
     /// One object's header.
-    fn header(&self, i: usize, at: &Addresses) -> Result<Vec<u8>> {
+    fn encode_header(&self, i: usize, at: &Addresses) -> Result<Vec<u8>> {
         let object = &self.image.objects[i];
         let mut list = Vec::new();
         match &object.kind {
@@ -191,7 +213,7 @@ impl<'i, 'a> Placed<'i, 'a> {
         header::encode(&list, if ordered { Attributes::Ordered(compact) } else { Attributes::Plain })
     }
 
-    fn dataset(&self, i: usize, d: &Dataset<'_>, at: &Addresses, list: &mut Vec<Message>) -> Result<()> {
+    fn dataset(&self, i: usize, d: &Dataset, at: &Addresses, list: &mut Vec<Message>) -> Result<()> {
         let tree = self.trees[i].as_ref().map_or(UNDEFINED, |t| t.root(at.trees[i]));
         list.push(Message::new(kind::DATASPACE, 0, messages::dataspace(&d.space)?));
         list.push(Message::new(kind::DATATYPE, flag::CONSTANT, encode_datatype(&d.datatype)?));
@@ -203,46 +225,125 @@ impl<'i, 'a> Placed<'i, 'a> {
         Ok(())
     }
 
-    fn write(&self, base: u64, out: &mut dyn FnMut(&[u8]) -> Result<()>) -> Result<u64> {
+    /// Emits the metadata block for address `base`, in pieces from first byte to last; gives the address of the
+    /// root group's header.
+    pub(crate) fn write(&self, base: u64, out: &mut dyn FnMut(&[u8]) -> Result<()>) -> Result<u64> {
         if base.checked_add(self.size).is_none() {
             return Err(Error::Internal(format!("metadata of {} bytes at byte {base}", self.size)));
         }
-        let at = self.addresses.moved_by(base);
-        let mut written = 0u64;
-        let mut put = |bytes: &[u8], target: u64| -> Result<()> {
-            let gap = target - base - written;
-            out(&[0; ALIGN as usize][..gap as usize])?;
-            out(bytes)?;
-            written += gap + bytes.len() as u64;
-            Ok(())
-        };
-        for i in 0..self.image.objects.len() {
-            put(&self.header(i, &at)?, at.objects[i])?;
-        }
-        for (i, dense) in self.dense.iter().enumerate() {
-            let Some(dense) = dense else { continue };
-            let attrs = self.attributes(i, &at)?;
-            put(&dense::encode(dense, at.dense[i], &attrs), at.dense[i])?;
-        }
-        for (bytes, &target) in self.heap.encode(&at.objects, &at.collections).zip(&at.collections) {
-            put(&bytes, target)?;
-        }
-        for (i, (object, tree)) in self.image.objects.iter().zip(&self.trees).enumerate() {
-            let (Kind::Dataset(d), Some(tree)) = (&object.kind, tree) else { continue };
-            let Layout::Chunked { chunk, element_size, chunks } = &d.layout else { continue };
-            let mut target = at.trees[i];
-            btree::write(tree, target, chunk, *element_size, *chunks, &mut |bytes| {
-                put(bytes, target)?;
-                target += bytes.len() as u64;
-                Ok(())
+        let at = self.addresses(base);
+        let mut written = self.write_headers(&at, out)?;
+        for id in self.objects() {
+            pad(&mut written, self.addresses.trees[id.0], out)?;
+            self.write_tree(id, at.trees[id.0], &mut |bytes| {
+                written += bytes.len() as u64;
+                out(bytes)
             })?;
         }
-        put(&[], base + self.size)?;
+        pad(&mut written, self.size, out)?;
         Ok(at.objects[0])
+    }
+
+    /// Emits all of a block but the chunk indexes, which are at the end of it or elsewhere. Gives the number of bytes.
+    pub(crate) fn write_headers(
+        &self,
+        at: &Addresses,
+        out: &mut dyn FnMut(&[u8]) -> Result<()>,
+    ) -> Result<u64> {
+        let mut written = 0u64;
+        let mut put = |bytes: &[u8], target: u64| -> Result<()> {
+            pad(&mut written, target, out)?;
+            written += bytes.len() as u64;
+            out(bytes)
+        };
+        for i in 0..self.image.objects.len() {
+            put(&self.encode_header(i, at)?, self.addresses.objects[i])?;
+        }
+        for i in 0..self.image.objects.len() {
+            if let Some(bytes) = self.encode_dense(i, at)? {
+                put(&bytes, self.addresses.dense[i])?;
+            }
+        }
+        let collections = self.heap.encode(&at.objects, &at.collections);
+        for (bytes, &target) in collections.zip(&self.addresses.collections) {
+            put(&bytes, target)?;
+        }
+        Ok(written)
+    }
+
+    /// The addresses of everything in a block at `base`.
+    pub(crate) fn addresses(&self, base: u64) -> Addresses {
+        self.addresses.moved_by(base)
+    }
+
+    /// All objects.
+    pub(crate) fn objects(&self) -> impl Iterator<Item = ObjectId> + use<> {
+        (0..self.image.objects.len()).map(ObjectId)
+    }
+
+    /// Describes a dataset anew.
+    pub(crate) fn set_dataset(&mut self, id: ObjectId, dataset: Dataset) {
+        let object = &mut self.image.objects[id.0];
+        object.kind = Kind::Dataset(Box::new(dataset));
+        self.trees[id.0] = tree_plan(object);
+    }
+
+    /// Gives an attribute other values, which refer to nothing.
+    pub(crate) fn set_attribute(&mut self, id: ObjectId, new: Attribute) {
+        let attrs = &mut self.image.objects[id.0].attrs;
+        if let Some(i) = attrs.iter().position(|a| a.name == new.name) {
+            self.contents[id.0][i] = Content::from(new.data.bytes.clone());
+            attrs[i] = new;
+        }
+    }
+
+    /// The pieces that belong to one object, with their places: its header, and its attributes where they are not in there. `None` if
+    /// they are not as long as they were when they were placed.
+    pub(crate) fn pieces(&self, id: ObjectId, at: &Addresses) -> Result<Option<Placed>> {
+        let header = self.encode_header(id.0, at)?;
+        if header.len() as u64 != self.headers[id.0] {
+            return Ok(None);
+        }
+        let mut pieces = vec![(at.objects[id.0], header)];
+        if let Some(bytes) = self.encode_dense(id.0, at)? {
+            pieces.push((at.dense[id.0], bytes));
+        }
+        Ok(Some(pieces))
+    }
+
+    fn encode_dense(&self, i: usize, at: &Addresses) -> Result<Option<Vec<u8>>> {
+        let Some(dense) = &self.dense[i] else { return Ok(None) };
+        Ok(Some(dense::encode(dense, at.dense[i], &self.attributes(i, at)?)))
+    }
+
+    /// Bytes of an object's chunk index as it is now, and as it was placed; `None` for what has no chunks.
+    pub(crate) fn tree_sizes(&self, id: ObjectId) -> Option<(u64, u64)> {
+        Some((self.trees[id.0].as_ref()?.size(), self.rooms[id.0]))
+    }
+
+    /// Emits an object's chunk index, which begins at `base`, node by node.
+    pub(crate) fn write_tree(
+        &self,
+        id: ObjectId,
+        base: u64,
+        out: &mut dyn FnMut(&[u8]) -> Result<()>,
+    ) -> Result<()> {
+        let (Kind::Dataset(d), Some(tree)) = (&self.image.objects[id.0].kind, &self.trees[id.0]) else {
+            return Ok(());
+        };
+        let Layout::Chunked { chunk, element_size, chunks } = &d.layout else { return Ok(()) };
+        btree::write(tree, base, chunk, *element_size, &**chunks, out)
     }
 }
 
-fn tree_plan(object: &Object<'_>) -> Option<TreePlan> {
+/// Zeros up to `target`.
+fn pad(written: &mut u64, target: u64, out: &mut dyn FnMut(&[u8]) -> Result<()>) -> Result<()> {
+    let gap = target.saturating_sub(*written);
+    *written += gap;
+    out(&[0; ALIGN as usize][..gap.min(ALIGN) as usize])
+}
+
+fn tree_plan(object: &Object) -> Option<TreePlan> {
     match &object.kind {
         Kind::Dataset(d) => match &d.layout {
             Layout::Chunked { chunk, chunks, .. } => Some(TreePlan::new(chunk.len(), chunks.count())),

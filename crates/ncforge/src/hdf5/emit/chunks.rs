@@ -6,7 +6,7 @@ use crate::error::{Error, Result};
 use crate::layout::ChunkRecord;
 
 /// Chunks that an index is to be written for.
-pub(crate) trait ChunkSource: std::fmt::Debug {
+pub(crate) trait ChunkSource: std::fmt::Debug + Send + Sync {
     /// How many there are.
     fn count(&self) -> u64;
     /// Calls `f` with each one's grid coordinates and place, in the lexicographic order of coordinates.

@@ -26,6 +26,7 @@ const NAME_RECORD: u16 = 17;
 const ORDER_RECORD: u16 = 13;
 
 /// The plan of one object's dense storage.
+#[derive(Debug)]
 pub(super) struct Dense {
     /// Length of each attribute message.
     lens: Vec<u64>,

@@ -58,6 +58,12 @@ pub(super) struct Content {
     heap: Vec<(usize, Slot)>,
 }
 
+impl From<Vec<u8>> for Content {
+    fn from(bytes: Vec<u8>) -> Self {
+        Content { bytes, ..Content::default() }
+    }
+}
+
 impl Content {
     /// The bytes, with addresses in place.
     pub(super) fn resolve(&self, objects: &[u64], collections: &[u64]) -> Vec<u8> {

@@ -1,5 +1,7 @@
 //! What is to be emitted: a plain description of every object of a file.
 
+use std::sync::Arc;
+
 use super::chunks::ChunkSource;
 use crate::hdf5::dataspace::Dataspace;
 use crate::hdf5::datatype::Datatype;
@@ -12,29 +14,29 @@ pub(crate) struct ObjectId(pub usize);
 
 /// All objects of a file; the first is the root group. Their metadata is emitted in this order.
 #[derive(Debug, Default)]
-pub(crate) struct Image<'a> {
+pub(crate) struct Image {
     /// The objects.
-    pub objects: Vec<Object<'a>>,
+    pub objects: Vec<Object>,
 }
 
 /// A group, a committed datatype or a dataset, and its attributes.
 #[derive(Debug)]
-pub(crate) struct Object<'a> {
+pub(crate) struct Object {
     /// What it is.
-    pub kind: Kind<'a>,
+    pub kind: Kind,
     /// Its attributes, in creation order.
     pub attrs: Vec<Attribute>,
 }
 
 /// The three kinds of objects.
 #[derive(Debug)]
-pub(crate) enum Kind<'a> {
+pub(crate) enum Kind {
     /// A group: links in creation order.
     Group(Vec<Link>),
     /// A committed datatype.
     Type(Datatype),
     /// A dataset.
-    Dataset(Box<Dataset<'a>>),
+    Dataset(Box<Dataset>),
 }
 
 /// A name in a group, and the object that it leads to.
@@ -48,7 +50,7 @@ pub(crate) struct Link {
 
 /// A dataset.
 #[derive(Debug)]
-pub(crate) struct Dataset<'a> {
+pub(crate) struct Dataset {
     /// Type of its elements.
     pub datatype: Datatype,
     /// Its extents.
@@ -58,12 +60,12 @@ pub(crate) struct Dataset<'a> {
     /// The filters, in writing order.
     pub filters: Vec<Filter>,
     /// Where its bytes lie.
-    pub layout: Layout<'a>,
+    pub layout: Layout,
 }
 
 /// Where a dataset's bytes lie.
 #[derive(Debug)]
-pub(crate) enum Layout<'a> {
+pub(crate) enum Layout {
     /// In the object header.
     Compact(Vec<u8>),
     /// In one run.
@@ -80,7 +82,7 @@ pub(crate) enum Layout<'a> {
         /// Bytes of one element.
         element_size: u32,
         /// The chunks.
-        chunks: &'a dyn ChunkSource,
+        chunks: Arc<dyn ChunkSource>,
     },
 }
 

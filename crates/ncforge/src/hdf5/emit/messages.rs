@@ -73,7 +73,7 @@ pub(super) fn fill(fill: &FillValue) -> Result<Vec<u8>> {
 }
 
 /// `tree`: the address of the chunk index, undefined when there is no chunk.
-pub(super) fn layout(layout: &Layout<'_>, tree: u64) -> Result<Vec<u8>> {
+pub(super) fn layout(layout: &Layout, tree: u64) -> Result<Vec<u8>> {
     let mut o = Out::new();
     o.u8(3);
     match layout {

@@ -4,7 +4,7 @@
 //! of no values. Beyond it: arrays of more dimensions are flattened, and an attribute whose type nothing else
 //! uses gets a named type rather than being dropped.
 
-use super::half;
+use super::narrow;
 use super::types::{Types, atomic, order};
 use super::values::{Decoder, is_heap, to_native};
 use crate::buffer::Buffer;
@@ -87,9 +87,9 @@ fn plain(file: &File, stored: &Stored) -> Result<Option<Attribute>> {
         let values = Values::Heap(Decoder::new(file, &stored.data).heap(datatype, &stored.data)?);
         return Ok(Some(Attribute { name: name(), dtype: DType::String, values }));
     }
-    if let Some(widen) = half::widen(datatype) {
+    if let Some((widen, atomic)) = narrow::widen(datatype).zip(narrow::read_as(datatype)) {
         let values = Values::fixed(&widen.widened(&stored.data)?);
-        return Ok(Some(Attribute { name: name(), dtype: Atomic::Float.into(), values }));
+        return Ok(Some(Attribute { name: name(), dtype: atomic.into(), values }));
     }
     let Some(atomic) = atomic(datatype).filter(|_| committed.is_none()) else { return Ok(None) };
     let mut bytes = Buffer::from(&stored.data[..]);

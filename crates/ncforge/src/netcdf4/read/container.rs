@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, OnceLock};
 
-use super::half;
+use super::narrow;
 use super::objects::Objects;
 use super::types::element;
 use super::values::{Decoder, is_heap, to_native};
@@ -67,8 +67,8 @@ impl Netcdf4File {
             let what = format!("`{name}`: values of {size} bytes, more than the file has");
             return Err(Error::corrupt(self.file.source.name(), None, what));
         }
-        if let Some(widen) = half::widen(&d.datatype) {
-            return self.make_half(var, widen);
+        if let Some((widen, atomic)) = narrow::widen(&d.datatype).zip(narrow::read_as(&d.datatype)) {
+            return self.make_narrow(var, widen, atomic);
         }
         let heap = is_heap(&d.datatype);
         let Some(element) = element(&d.datatype, heap) else {
@@ -107,17 +107,19 @@ impl Netcdf4File {
         }
     }
 
-    /// Two-byte floats, read as floats.
-    fn make_half(&self, var: VarId, widen: Widen) -> Result<VarLayout> {
+    /// Numbers that netCDF has not, read as `atomic`.
+    fn make_narrow(&self, var: VarId, widen: Widen, atomic: Atomic) -> Result<VarLayout> {
         let d = &self.datasets[var.0];
         let (name, shape) = (self.schema.var_path(var), d.space.dims().to_vec());
         let (fill, beyond) = match &d.fill.value {
-            FillKind::User(bytes) if bytes.len() == 2 => (widen.widened(bytes)?, Vec::new()),
-            _ if shape != self.schema.shape(var) => (vec![0; 4], Atomic::Float.default_fill()),
-            _ => (vec![0; 4], Vec::new()),
+            FillKind::User(bytes) if bytes.len() == widen.stored_size() => {
+                (widen.widened(bytes)?, Vec::new())
+            }
+            _ if shape != self.schema.shape(var) => (vec![0; atomic.size()], atomic.default_fill()),
+            _ => (vec![0; atomic.size()], Vec::new()),
         };
-        let place = half::place(&**self.store(), self.place(&name, d)?, &shape, widen)?;
-        let element = Element::atomic(Atomic::Float, Endian::Native);
+        let place = narrow::place(&**self.store(), self.place(&name, d)?, &shape, widen)?;
+        let element = Element::atomic(atomic, Endian::Native);
         Ok(VarLayout { name, shape, element, fill, beyond, place })
     }
 
@@ -199,7 +201,7 @@ impl Container for Netcdf4File {
         let values = Decoder::new(&self.file, stored).heap(&self.datasets[var.0].datatype, stored);
         match &self.watch {
             // The objects may be elsewhere now, and others where they were.
-            Some(watch) if !watch.is_unchanged() => {
+            Some(watch) if !watch.has_opened_contents() => {
                 Err(Error::Changed { path: self.file.source.name().to_owned() })
             }
             _ => values,
@@ -221,10 +223,6 @@ impl Container for Netcdf4File {
             }
         }
         notes
-    }
-
-    fn present(&self) -> Result<Option<Arc<dyn Container>>> {
-        self.watch.as_ref().map(|watch| watch.present()).transpose()
     }
 
     fn metadata_bytes(&self) -> Option<u64> {

@@ -22,8 +22,8 @@ use super::hints::Hints;
 use super::prefetch::prefetch;
 use super::types::FoundType;
 
-/// Groups may nest this deep; no real file comes near.
-const MAX_DEPTH: usize = 128;
+/// Groups that are one inside the other at most, the root among them; no real file comes near.
+pub(crate) const MAX_GROUPS: usize = 128;
 /// Soft links that lead to soft links.
 const MAX_HOPS: usize = 32;
 /// When more objects than this are damaged, the file is: the rest is not worth listing.
@@ -142,11 +142,8 @@ impl Scan<'_> {
             let full = format!("{path}/{name}");
             if self.open.contains(&child.address) {
                 self.skip(full, "a group that contains itself".into());
-            } else if self.open.len() >= MAX_DEPTH {
-                return Err(self
-                    .file
-                    .source
-                    .fail(child.address, format!("groups nested more than {MAX_DEPTH} deep")));
+            } else if self.open.len() >= MAX_GROUPS {
+                self.skip(full, format!("a group nested more than {MAX_GROUPS} deep"));
             } else {
                 self.group(&child, name, Some(id), &full)?;
             }

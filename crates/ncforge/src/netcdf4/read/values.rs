@@ -1,5 +1,6 @@
 //! Stored elements as values: byte order, strings and ragged rows from the global heap.
 
+use crate::buffer::reserved;
 use crate::error::Result;
 use crate::hdf5::datatype::{Class, Datatype, StringPadding};
 use crate::hdf5::file::File;
@@ -69,7 +70,7 @@ impl<'a> Decoder<'a> {
         if !self.file.source.has_latency() {
             return self.values(d, stored);
         }
-        let mut out = Vec::with_capacity(stored.len() / d.size as usize);
+        let mut out = reserved(stored.len() / d.size as usize)?;
         for part in stored.chunks(TOGETHER * d.size as usize) {
             want_objects(self.file, &[(d, part)])?;
             out.extend(self.values(d, part)?);
@@ -78,7 +79,11 @@ impl<'a> Decoder<'a> {
     }
 
     fn values(&mut self, d: &Datatype, stored: &[u8]) -> Result<Vec<Value>> {
-        stored.chunks_exact(d.size as usize).map(|one| self.value(d, one)).collect()
+        let mut out = reserved(stored.len() / d.size as usize)?;
+        for one in stored.chunks_exact(d.size as usize) {
+            out.push(self.value(d, one)?);
+        }
+        Ok(out)
     }
 
     fn value(&mut self, d: &Datatype, stored: &[u8]) -> Result<Value> {

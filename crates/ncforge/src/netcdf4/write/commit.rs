@@ -2,15 +2,17 @@
 
 use std::sync::Arc;
 
-use super::image::{Builder, live_chunks};
+use super::image::{Builder, Ids};
+use super::pieces::Pieces;
 use super::space::Extent;
+use super::standing::Standing;
 use super::state::PlaceState;
 use super::writer::Netcdf4Writer;
 use crate::container::{Container, ContainerMut};
 use crate::error::{Error, Result};
-use crate::hdf5::emit::{ChunkSource, Image, SUPERBLOCK_SIZE, superblock};
+use crate::hdf5::emit::{Assembly, ChunkSource, SUPERBLOCK_SIZE, superblock};
 use crate::hdf5::superblock::Superblock;
-use crate::model::Schema;
+use crate::model::{Schema, VarId};
 use crate::netcdf4::read;
 
 /// A state of the file, as recorded in its superblock.
@@ -26,9 +28,6 @@ fn bounds(extents: &[Extent]) -> (u64, u64) {
     used.fold((u64::MAX, 0), |(from, to), e| (from.min(e.offset), to.max(e.end())))
 }
 
-/// Metadata is written in pieces of about this many bytes.
-const PIECE: usize = 4 << 20;
-
 impl Netcdf4Writer {
     /// Makes the present state durable and visible, in this order: everything that the new metadata refers to
     /// and the metadata itself, in space that the committed state does not use; then the superblock.
@@ -36,34 +35,77 @@ impl Netcdf4Writer {
     /// If the metadata are then placed after a gap that could hold them (their former space in front),
     /// they move there in a second commit, so that they stay in front and a sync does not leave a hole.
     pub(super) fn commit(&mut self) -> Result<()> {
-        for id in self.schema.var_ids() {
-            self.settle(id)?;
-        }
-        self.heap.seal(&mut self.space, &*self.store)?;
-        if !self.dirty {
+        if !self.prepare()? {
             return self.store.sync();
         }
-        let size = self.metadata_size()?;
+        if self.reclaim || !self.is_steady {
+            return self.commit_whole();
+        }
+        let root = match self.standing.take() {
+            Some(mut standing) => {
+                let written = standing.write(self);
+                self.standing = Some(standing);
+                written?
+            }
+            None => None,
+        };
+        let Some(root) = root else { return self.commit_twice() };
+        let end = self.space.end_after(None).max(SUPERBLOCK_SIZE);
+        self.flip(State { root, end })?;
+        self.current = self.standing.as_mut().map(Standing::switch);
+        self.space.commit();
+        self.committed(State { root, end })
+    }
+
+    /// The last commit: metadata are in one place, in front if they fit there.
+    pub(super) fn complete_metadata(&mut self) -> Result<()> {
+        self.dirty |= self.standing.is_some();
+        if !self.prepare()? {
+            return self.store.sync();
+        }
+        self.commit_whole()
+    }
+
+    /// Completes what the metadata will refer to; whether there is anything to commit.
+    fn prepare(&mut self) -> Result<bool> {
+        let unsettled: Vec<VarId> = self.unsettled.iter().copied().collect();
+        unsettled.into_iter().try_for_each(|id| self.settle(id))?;
+        self.unsettled.clear();
+        self.heap.seal(&mut self.space, &*self.store)?;
+        Ok(self.dirty)
+    }
+
+    /// Writes all metadata to one place.
+    fn commit_whole(&mut self) -> Result<()> {
+        self.reshape();
+        let (assembly, _) = self.assemble()?;
+        let size = assembly.size();
         let space = self.metadata_space(size)?;
-        let mut state = self.switch_to(space, size)?;
+        let mut state = self.switch_to(&assembly, space)?;
         if let Some(offset) = self.space.take_below(size, 8, space.offset) {
-            state = self.switch_to(Extent { offset, len: size }, size)?;
+            state = self.switch_to(&assembly, Extent { offset, len: size })?;
         }
-        // Only now: until the superblock was replaced, the state before needed the bytes that are truncated.
-        let len = self.store.len();
-        // Reserved space that was not needed is released.
-        let surplus = std::mem::take(&mut self.reserved) > state.end;
-        if len > state.end || (surplus && len == state.end) {
-            self.store.set_len(state.end)?;
-        }
-        self.read_back(state)?;
-        self.dirty = false;
-        Ok(())
+        self.is_steady = true;
+        self.committed(state)
+    }
+
+    /// Writes all metadata to a second place, and keeps the first one to be brought up to date in turn.
+    fn commit_twice(&mut self) -> Result<()> {
+        let Some(old) = self.current.filter(|_| self.standing.is_none()) else { return self.commit_whole() };
+        let (assembly, ids) = self.assemble()?;
+        let space = self.metadata_space(assembly.size())?;
+        let root = self.write_metadata(&assembly, space)?;
+        let end = self.space.end_after(None).max(SUPERBLOCK_SIZE);
+        self.flip(State { root, end })?;
+        self.current = Some(space);
+        self.standing = Some(Standing::new(self, assembly, ids, space, old));
+        self.space.commit();
+        self.committed(State { root, end })
     }
 
     /// Writes the metadata to `space` and sets the superblock to it; the old metadata are free then.
-    fn switch_to(&mut self, space: Extent, size: u64) -> Result<State> {
-        let root = self.write_metadata(space, size)?;
+    fn switch_to(&mut self, assembly: &Assembly, space: Extent) -> Result<State> {
+        let root = self.write_metadata(assembly, space)?;
         let live = self.live(Some(space))?;
         let (start, last) = bounds(&live);
         // If all extents in use are known, the file ends where the last one ends. If some heap collections are not
@@ -73,12 +115,7 @@ impl Netcdf4Writer {
         if start < SUPERBLOCK_SIZE || last > state.end {
             return Err(self.wrong(start, &format!("bytes {start} to {last} in a file of {}", state.end)));
         }
-        if self.store.len() < state.end {
-            self.store.set_len(state.end)?;
-        }
-        self.store.sync()?;
-        self.store.write_at(&superblock(state.end, root), 0)?;
-        self.store.sync()?;
+        self.flip(state)?;
         if let Some(old) = self.current.replace(space) {
             self.space.release(old);
         }
@@ -87,10 +124,38 @@ impl Netcdf4Writer {
         } else {
             self.space.commit();
         }
-        for state in &mut self.vars {
-            state.place.was_committed();
-        }
         Ok(state)
+    }
+
+    /// Makes everything durable, and then the superblock name it.
+    fn flip(&mut self, state: State) -> Result<()> {
+        if self.store.len() < state.end {
+            self.store.set_len(state.end)?;
+        }
+        self.store.sync()?;
+        self.store.write_at(&superblock(state.end, state.root), 0)?;
+        self.store.sync()
+    }
+
+    /// After a commit: what was changed before it is in the file.
+    fn committed(&mut self, state: State) -> Result<()> {
+        // Only now: until the superblock was replaced, the state before needed the bytes that are truncated.
+        let len = self.store.len();
+        // Reserved space that was not needed is released.
+        let surplus = std::mem::take(&mut self.reserved) > state.end;
+        if len > state.end || (surplus && len == state.end) {
+            self.store.set_len(state.end)?;
+        }
+        self.read_back(state)?;
+        if self.standing.is_none() {
+            self.vars.iter_mut().for_each(|v| v.place.was_committed());
+        }
+        for id in std::mem::take(&mut self.touched) {
+            self.vars[id.0].place.was_committed();
+        }
+        self.grown.clear();
+        self.dirty = false;
+        Ok(())
     }
 
     /// Frees all space to which the committed state does not refer.
@@ -150,7 +215,9 @@ impl Netcdf4Writer {
 
     /// All known extents of a state whose metadata are in `metadata`.
     fn live(&self, metadata: Option<Extent>) -> Result<Vec<Extent>> {
-        let mut live: Vec<Extent> = metadata.into_iter().chain(self.heap.extents().iter().copied()).collect();
+        let standing = self.standing.iter().flat_map(Standing::extents);
+        let metadata = metadata.into_iter().filter(|_| self.standing.is_none()).chain(standing);
+        let mut live: Vec<Extent> = metadata.chain(self.heap.extents().iter().copied()).collect();
         for (id, state) in self.schema.var_ids().zip(&self.vars) {
             match &state.place {
                 PlaceState::Compact(_) | PlaceState::Contiguous { offset: None, .. } => {}
@@ -166,22 +233,15 @@ impl Netcdf4Writer {
         Ok(live)
     }
 
-    #[allow(
-        clippy::redundant_closure_for_method_calls,
-        reason = "the method's path is not general enough in its lifetime"
-    )]
-    fn metadata_size(&self) -> Result<u64> {
-        self.with_image(|image| image.size())
-    }
-
-    fn with_image<T>(&self, f: impl FnOnce(&Image<'_>) -> Result<T>) -> Result<T> {
-        let chunks = live_chunks(&self.vars);
-        let builder = Builder { schema: &self.schema, vars: &self.vars, chunks: &chunks, facts: &self.facts };
-        f(&builder.build()?)
+    /// All metadata, placed relative to their beginning.
+    pub(super) fn assemble(&self) -> Result<(Assembly, Ids)> {
+        let builder = Builder { schema: &self.schema, vars: &self.vars, facts: &self.facts, planned: None };
+        let (image, ids) = builder.build()?;
+        Ok((Assembly::new(image)?, ids))
     }
 
     /// Allocates `size` bytes that the committed state does not use.
-    fn metadata_space(&mut self, size: u64) -> Result<Extent> {
+    pub(super) fn metadata_space(&mut self, size: u64) -> Result<Extent> {
         if let Some(front) = self.front.take() {
             if front.len >= size {
                 return Ok(front);
@@ -196,23 +256,19 @@ impl Netcdf4Writer {
         Ok(Extent { offset: self.take(len, 8)?, len })
     }
 
-    fn write_metadata(&self, space: Extent, size: u64) -> Result<u64> {
-        let mut buffer = Vec::with_capacity(PIECE.min(size as usize));
-        let mut at = space.offset;
-        let root = self.with_image(|image| {
-            image.write(space.offset, &mut |bytes| {
-                buffer.extend_from_slice(bytes);
-                if buffer.len() >= PIECE {
-                    self.store.write_at(&buffer, at)?;
-                    at += buffer.len() as u64;
-                    buffer.clear();
-                }
-                Ok(())
-            })
-        })?;
-        self.store.write_at(&buffer, at)?;
-        at += buffer.len() as u64;
-        if at != space.offset + size {
+    /// Writes metadata to a place, which is free again if that fails.
+    fn write_metadata(&mut self, assembly: &Assembly, space: Extent) -> Result<u64> {
+        let written = self.write_at(assembly, space);
+        if written.is_err() {
+            self.space.release(space);
+        }
+        written
+    }
+
+    fn write_at(&self, assembly: &Assembly, space: Extent) -> Result<u64> {
+        let mut out = Pieces::new(&*self.store, space.offset);
+        let root = assembly.write(space.offset, &mut |bytes| out.put(bytes))?;
+        if out.finish()? != space.offset + assembly.size() {
             return Err(Error::Internal("metadata differs from its planned size".into()));
         }
         Ok(root)

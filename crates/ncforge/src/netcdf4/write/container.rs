@@ -4,14 +4,15 @@ use std::sync::Arc;
 
 use super::coverage::{Coverage, runs};
 use super::redefine;
+use super::space::Extent;
 use super::state::{PlaceState, VarState};
 use super::values::Encoder;
-use super::writer::{Netcdf4Writer, PAGED_CHUNK, data_align};
+use super::writer::{ChunkSpace, Netcdf4Writer, PAGED_CHUNK, data_align};
 use crate::container::{Container, ContainerMut};
 use crate::error::{Error, Result};
 use crate::hdf5::file::File;
 use crate::layout::{ChunkRecord, VarLayout};
-use crate::model::{DimId, Fill, Schema, Value, VarId};
+use crate::model::{Changes, DimId, Fill, Schema, Value, VarId};
 use crate::netcdf4::read::values::Decoder;
 use crate::select::{ChunkGrid, Hyperslab, coordinates};
 use crate::store::{ReadStore, WriteStore};
@@ -51,6 +52,10 @@ impl ContainerMut for Netcdf4Writer {
         redefine::redefine(self, schema)
     }
 
+    fn redefine_parts(&mut self, schema: &Schema, changes: &Changes) -> Result<()> {
+        redefine::redefine_parts(self, schema, changes)
+    }
+
     fn grow(&mut self, dim: DimId, len: u64) -> Result<()> {
         let d = self.schema.dims.get_mut(dim.0);
         let d = d.ok_or(Error::NoSuchId { kind: "dimension", id: dim.0 })?;
@@ -65,15 +70,24 @@ impl ContainerMut for Netcdf4Writer {
             return Err(Error::TooLarge(format!("dimension `{}` of length {len}", d.name)));
         }
         d.len = len;
+        self.grown.insert(dim);
         self.dirty = true;
         Ok(())
     }
 
     fn place_chunk(&mut self, var: VarId, at: &[u64], encoded: &[u8], mask: u32) -> Result<()> {
-        let (table, offset) = self.space_for_chunk(var, at, encoded.len() as u64)?;
-        self.store.write_at(encoded, offset)?;
-        table.insert(at, ChunkRecord { offset, len: encoded.len() as u64, mask })?;
-        self.dirty = true;
+        let len = encoded.len() as u64;
+        let ChunkSpace { table, offset, freed, is_fresh } = self.space_for_chunk(var, at, len)?;
+        if let Err(e) = self.store.write_at(encoded, offset) {
+            // The former chunk keeps its space: it is what is there.
+            if is_fresh {
+                self.space.release(Extent { offset, len });
+            }
+            return Err(e);
+        }
+        self.space.release(freed);
+        table.insert(at, ChunkRecord { offset, len, mask })?;
+        self.touch(var);
         Ok(())
     }
 
@@ -88,11 +102,12 @@ impl ContainerMut for Netcdf4Writer {
     }
 
     fn reserve_chunk(&mut self, var: VarId, at: &[u64], len: u64, mask: u32) -> Result<ChunkRecord> {
-        let (table, offset) = self.space_for_chunk(var, at, len)?;
+        let ChunkSpace { table, offset, freed, .. } = self.space_for_chunk(var, at, len)?;
+        self.space.release(freed);
         self.reach_chunk(var, at);
         let record = ChunkRecord { offset, len, mask };
         table.insert(at, record)?;
-        self.dirty = true;
+        self.touch(var);
         Ok(record)
     }
 
@@ -138,7 +153,7 @@ impl ContainerMut for Netcdf4Writer {
         }
         table.insert(at, record)?;
         self.reach_chunk(var, at);
-        self.dirty = true;
+        self.touch(var);
         Ok(())
     }
 
@@ -159,6 +174,7 @@ impl ContainerMut for Netcdf4Writer {
             return Ok(());
         }
         if let Some(found) = &mut state.found {
+            self.touched.insert(var);
             found.reach((0..region.rank()).map(|d| region.end(d)));
         }
         if !matches!(state.place, PlaceState::Contiguous { .. }) {
@@ -196,7 +212,11 @@ impl ContainerMut for Netcdf4Writer {
         };
         self.fill(var, place, &gaps)?;
         if let PlaceState::Contiguous { offset, written, .. } = &mut self.vars[var.0].place {
-            self.dirty |= offset.is_none();
+            if offset.is_none() {
+                self.touched.insert(var);
+                self.dirty = true;
+            }
+            self.unsettled.insert(var);
             *offset = Some(place);
             for (from, to) in ranges.unwrap_or_default().into_iter().chain(unknown) {
                 written.add(from, to);
@@ -242,7 +262,7 @@ impl ContainerMut for Netcdf4Writer {
             )));
         }
         old.copy_from_slice(bytes);
-        self.dirty = true;
+        self.touch(var);
         Ok(())
     }
 
@@ -258,6 +278,10 @@ impl ContainerMut for Netcdf4Writer {
 
     fn sync(&mut self) -> Result<()> {
         self.commit()
+    }
+
+    fn complete(&mut self) -> Result<()> {
+        self.complete_metadata()
     }
 
     fn as_container(&self) -> &dyn Container {

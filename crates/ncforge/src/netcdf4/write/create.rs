@@ -1,12 +1,12 @@
 //! Creation of a file from a schema.
 
-use std::collections::HashSet;
+use std::collections::{BTreeSet, HashSet};
 use std::sync::Arc;
 
 use super::define::check_schema;
 use super::facts::FileFacts;
 use super::heap::HeapWriter;
-use super::image::{Builder, Chunks};
+use super::image::Builder;
 use super::options::CreateOptions;
 use super::redefine;
 use super::space::{Extent, FileSpace};
@@ -14,7 +14,7 @@ use super::state::{PlaceState, VarState};
 use super::writer::Netcdf4Writer;
 use crate::container::ContainerMut;
 use crate::error::{Error, Result};
-use crate::hdf5::emit::{Planned, SUPERBLOCK_SIZE};
+use crate::hdf5::emit::{Assembly, SUPERBLOCK_SIZE};
 use crate::model::{Format, Schema, VarId};
 use crate::select::ChunkGrid;
 use crate::store::WriteStore;
@@ -86,9 +86,15 @@ pub fn create(
         current: None,
         reclaim: false,
         dirty: true,
+        touched: BTreeSet::new(),
+        grown: BTreeSet::new(),
+        unsettled: BTreeSet::new(),
+        standing: None,
+        is_steady: false,
     };
-    for (id, state) in std::mem::take(&mut writer.vars).into_iter().enumerate() {
-        let state = redefine::complete(&mut writer, VarId(id), state)?;
+    let (states, schema) = (std::mem::take(&mut writer.vars), writer.schema.clone());
+    for (id, state) in states.into_iter().enumerate() {
+        let state = redefine::complete(&mut writer, &schema, VarId(id), state)?;
         writer.vars.push(state);
     }
     Ok(Box::new(writer))
@@ -96,16 +102,17 @@ pub fn create(
 
 /// The size of the metadata when every chunk of the present shapes has been written.
 fn front_size(schema: &Schema, vars: &[VarState], facts: &FileFacts) -> Result<u64> {
-    let chunks: Vec<Chunks<'_>> = schema
+    let planned: Vec<u64> = schema
         .var_ids()
         .zip(vars)
         .map(|(id, state)| match &state.place {
             PlaceState::Chunked { chunk, .. } => {
                 let n = ChunkGrid::new(&schema.shape(id), chunk).len();
-                Chunks::Planned(Planned(if n > RESERVED_CHUNKS { 0 } else { n }))
+                if n > RESERVED_CHUNKS { 0 } else { n }
             }
-            _ => Chunks::Planned(Planned(0)),
+            _ => 0,
         })
         .collect();
-    Builder { schema, vars, chunks: &chunks, facts }.build()?.size()
+    let (image, _) = Builder { schema, vars, facts, planned: Some(&planned) }.build()?;
+    Ok(Assembly::new(image)?.size())
 }

@@ -7,12 +7,15 @@ use super::state::VarState;
 use super::types::{byte_order, stored_type};
 use super::values::Encoder;
 use crate::error::{Error, Limit, Result};
+use crate::hdf5::datatype::MAX_DEPTH;
 use crate::hdf5::emit::encode_datatype;
 use crate::hdf5::fill::FillKind;
 use crate::model::{
-    Atomic, Attribute, DType, Definition, Dimension, Endian, Format, Schema, TypeId, UserKind, VarId,
+    Atomic, Attribute, DType, Definition, Dimension, Endian, Format, GroupId, Names, Schema, Scope, TypeId,
+    UserKind, VarId,
 };
 use crate::netcdf4::read::attrs::is_hidden;
+use crate::netcdf4::read::scan::MAX_GROUPS;
 
 /// Most dimensions of an HDF5 dataset (`H5S_MAX_RANK`).
 const MAX_RANK: usize = 32;
@@ -81,8 +84,8 @@ fn types_used(s: &Schema, t: usize) -> impl Iterator<Item = usize> + '_ {
 
 /// An error if no netCDF-4 file of the schema's format can hold a new definition, whatever is defined later. Its
 /// name must be legal, and unique among objects of its kind.
-pub(crate) fn check_new(s: &Schema, new: Definition) -> Result<()> {
-    check_shared_name(s, new)?;
+pub(crate) fn check_new(s: &Schema, names: &Names, new: Definition) -> Result<()> {
+    check_shared_name(s, names, new)?;
     if s.format == Format::Netcdf4Classic {
         check_classic_part(s, new)?;
         if matches!(new, Definition::Dimension(d) if s.dim(d).unlimited) {
@@ -90,7 +93,7 @@ pub(crate) fn check_new(s: &Schema, new: Definition) -> Result<()> {
         }
     }
     match new {
-        Definition::Group(_) => Ok(()),
+        Definition::Group(g) => check_depth(s, g),
         Definition::Dimension(d) => check_dimension(s.dim(d)),
         Definition::Type(t) => check_type(s, t),
         Definition::Variable(v) => check_variable(s, v),
@@ -100,7 +103,7 @@ pub(crate) fn check_new(s: &Schema, new: Definition) -> Result<()> {
 }
 
 /// Groups and types share their names with everything else in their group; a variable and a dimension may have one name.
-fn check_shared_name(s: &Schema, new: Definition) -> Result<()> {
+fn check_shared_name(s: &Schema, names: &Names, new: Definition) -> Result<()> {
     let (group, name) = match new {
         Definition::Group(g) => (s.group(g).parent.unwrap_or(Schema::ROOT), &s.group(g).name),
         Definition::Dimension(d) => (s.dim(d).group, &s.dim(d).name),
@@ -114,17 +117,16 @@ fn check_shared_name(s: &Schema, new: Definition) -> Result<()> {
         let what = format!("the name `{name}`: `{NON_COORDINATE}` belongs to the format");
         return Err(Error::NotRepresentable { format: "netCDF-4", what });
     }
-    let other = if s.children(group).any(|g| new != Definition::Group(g) && s.group(g).name == *name) {
-        "group"
-    } else if s.types_in(group).any(|t| new != Definition::Type(t) && s.user_type(t).name == *name) {
-        "type"
-    } else if !shares && s.vars_in(group).any(|v| s.var(v).name == *name) {
-        "variable"
-    } else if !shares && s.dims_in(group).any(|d| s.dim(d).name == *name) {
-        "dimension"
-    } else {
-        return Ok(());
-    };
+    let kinds = [
+        (Scope::Groups(group), "group"),
+        (Scope::Types(group), "type"),
+        (Scope::Variables(group), "variable"),
+        (Scope::Dimensions(group), "dimension"),
+    ];
+    let kinds = &kinds[..if shares { 2 } else { 4 }];
+    let own = new.scope(s).map(|(scope, _)| scope);
+    let has = |scope: Scope| Some(scope) != own && names.find(s, scope, name).is_some();
+    let Some(&(_, other)) = kinds.iter().find(|(scope, _)| has(*scope)) else { return Ok(()) };
     let path = s.group_path(group);
     Err(Error::NameInUse { kind: new.kind(), name: name.clone(), holder: other, group: path })
 }
@@ -141,8 +143,24 @@ fn check_dimension(d: &Dimension) -> Result<()> {
     }
 }
 
+/// What is deeper could not be read back.
+fn check_depth(s: &Schema, group: GroupId) -> Result<()> {
+    let above = std::iter::successors(Some(group), |&g| s.group(g).parent).take(MAX_GROUPS + 1).count();
+    match above > MAX_GROUPS {
+        true => Err(too_deep("group", &s.group(group).name, MAX_GROUPS)),
+        false => Ok(()),
+    }
+}
+
+fn too_deep(kind: &str, name: &str, most: usize) -> Error {
+    Error::Unsupported { path: format!("{kind} {name}"), what: format!("nesting more than {most} deep") }
+}
+
 fn check_type(s: &Schema, t: TypeId) -> Result<()> {
     let stored = stored_type(s, DType::User(t), byte_order(Endian::Native))?;
+    if stored.depth() > MAX_DEPTH {
+        return Err(too_deep("type", &s.user_type(t).name, MAX_DEPTH as usize));
+    }
     let bytes = encode_datatype(&stored)?.len();
     if bytes <= MAX_MESSAGE {
         return Ok(());

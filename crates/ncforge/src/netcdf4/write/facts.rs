@@ -4,7 +4,7 @@ use std::collections::{HashMap, HashSet};
 
 use crate::hdf5::datatype::Datatype;
 use crate::hdf5::emit::Attribute;
-use crate::model::{self, DimId, Schema, TypeId, VarId};
+use crate::model::{self, DimId, GroupId, Schema, TypeId, VarId};
 
 /// An attached scale.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -15,16 +15,23 @@ pub(super) enum Target {
     Var(VarId),
 }
 
+/// What has attributes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(super) enum Owner {
+    Group(GroupId),
+    Var(VarId),
+}
+
 /// For each dimension of a variable: its scales. Empty if there are none at all.
 pub(super) type Rows = Vec<Vec<Target>>;
 
 /// Properties of an existing file that are not in the schema. Empty for a new one.
 #[derive(Debug, Default)]
 pub(super) struct FileFacts {
-    /// By owner's path and name: an attribute's value as read, and its stored form.
-    attributes: HashMap<(String, String), (model::Attribute, Attribute)>,
-    /// By owner's path: attributes that are not in the schema.
-    hidden: HashMap<String, Vec<Attribute>>,
+    /// By owner and name: an attribute's value as read, and its stored form.
+    attributes: HashMap<Owner, HashMap<String, (model::Attribute, Attribute)>>,
+    /// By owner: attributes that are not in the schema.
+    hidden: HashMap<Owner, Vec<Attribute>>,
     /// Types without a committed datatype.
     nameless: HashSet<TypeId>,
     /// Committed datatypes in their stored form.
@@ -65,13 +72,13 @@ impl FileFacts {
     }
 
     /// Records the stored form of an attribute.
-    pub(super) fn insert(&mut self, owner: &str, value: model::Attribute, form: Attribute) {
-        self.attributes.insert((owner.to_owned(), value.name.clone()), (value, form));
+    pub(super) fn insert(&mut self, owner: Owner, value: model::Attribute, form: Attribute) {
+        self.attributes.entry(owner).or_default().insert(value.name.clone(), (value, form));
     }
 
     /// Records an attribute that is not in the schema.
-    pub(super) fn insert_hidden(&mut self, owner: &str, form: Attribute) {
-        self.hidden.entry(owner.to_owned()).or_default().push(form);
+    pub(super) fn insert_hidden(&mut self, owner: Owner, form: Attribute) {
+        self.hidden.entry(owner).or_default().push(form);
     }
 
     /// Records the stored form of a committed datatype.
@@ -141,20 +148,25 @@ impl FileFacts {
         self.phony.insert(id, name.to_owned());
     }
 
+    /// Whether there are such dimensions.
+    pub(super) fn has_phony(&self) -> bool {
+        !self.phony.is_empty()
+    }
+
     /// Whether no scale represented a dimension when the file was opened.
     pub(super) fn was_phony(&self, id: DimId) -> bool {
         self.phony.contains_key(&id)
     }
 
     /// The stored form of an attribute, if it was recorded and the attribute has not changed.
-    pub(super) fn attribute(&self, owner: &str, value: &model::Attribute) -> Option<Attribute> {
-        let (old, form) = self.attributes.get(&(owner.to_owned(), value.name.clone()))?;
+    pub(super) fn attribute(&self, owner: Owner, value: &model::Attribute) -> Option<Attribute> {
+        let (old, form) = self.attributes.get(&owner)?.get(&value.name)?;
         (old == value).then(|| form.clone())
     }
 
     /// Attributes that are not in the schema.
-    pub(super) fn hidden(&self, owner: &str) -> &[Attribute] {
-        self.hidden.get(owner).map_or(&[], Vec::as_slice)
+    pub(super) fn hidden(&self, owner: Owner) -> &[Attribute] {
+        self.hidden.get(&owner).map_or(&[], Vec::as_slice)
     }
 
     /// Whether a type is not written as an object.
@@ -181,17 +193,5 @@ impl FileFacts {
         // Readers number what has no scale anew, and would give one of those a name that a dimension now really has.
         let is_taken = |(d, name): (&DimId, &String)| !out.contains(d) && schema.dim(*d).name == *name;
         if self.phony.iter().any(is_taken) { HashSet::new() } else { out }
-    }
-
-    /// Renames owners, all at once (two may have exchanged their names).
-    pub(super) fn rename(&mut self, names: &HashMap<String, String>) {
-        if names.is_empty() {
-            return;
-        }
-        let renamed = |owner: String| names.get(&owner).cloned().unwrap_or(owner);
-        let attributes = std::mem::take(&mut self.attributes);
-        self.attributes = attributes.into_iter().map(|((o, a), v)| ((renamed(o), a), v)).collect();
-        let hidden = std::mem::take(&mut self.hidden);
-        self.hidden = hidden.into_iter().map(|(o, v)| (renamed(o), v)).collect();
     }
 }

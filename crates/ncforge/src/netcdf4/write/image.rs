@@ -1,9 +1,12 @@
 //! Converts a netCDF schema to the HDF5 objects that store it, with netCDF's conventions.
 
+use std::collections::HashSet;
+use std::sync::Arc;
+
 use super::attached::{Users, rows};
-use super::facts::{FileFacts, Target};
+use super::facts::{FileFacts, Owner, Target};
 use super::scales::{Lead, Member, Scales, check_links, links};
-use super::state::{LiveIndex, PlaceState, VarState};
+use super::state::{PlaceState, VarState};
 use super::types::{atomic_type, byte_order, stored_type, string_type};
 use super::values::Encoder;
 use crate::error::{Error, Result};
@@ -13,7 +16,6 @@ use crate::hdf5::emit::{
     Attribute, Blob, ChunkSource, Dataset, Image, Kind, Layout, Link, Object, ObjectId, Planned,
 };
 use crate::hdf5::fill::{FillKind, FillValue};
-use crate::layout::ChunkRecord;
 use crate::model::{
     self, Atomic, DType, DimId, Endian, Format, GroupId, Schema, TypeId, Values, VarId, encode_name,
 };
@@ -22,53 +24,22 @@ use crate::netcdf4::read::attrs::is_hidden;
 /// The beginning of the `NAME` of a dimension without a variable.
 const NOT_A_VARIABLE: &str = "This is a netCDF dimension but not a netCDF variable.";
 
-/// The source of chunks: the live table, or only a number while sizes are planned.
-#[derive(Debug)]
-pub(super) enum Chunks<'a> {
-    Live(&'a LiveIndex),
-    Planned(Planned),
-}
-
-impl ChunkSource for Chunks<'_> {
-    fn count(&self) -> u64 {
-        match self {
-            Chunks::Live(t) => t.read().count(),
-            Chunks::Planned(n) => n.count(),
-        }
-    }
-
-    fn each(&self, f: &mut dyn FnMut(&[u64], ChunkRecord) -> Result<()>) -> Result<()> {
-        match self {
-            Chunks::Live(t) => t.read().each(f),
-            Chunks::Planned(n) => n.each(f),
-        }
-    }
-}
-
-/// The chunks of every variable (empty for those that are not chunked).
-pub(super) fn live_chunks(vars: &[VarState]) -> Vec<Chunks<'_>> {
-    vars.iter()
-        .map(|v| match &v.place {
-            PlaceState::Chunked { table, .. } => Chunks::Live(table),
-            _ => Chunks::Planned(Planned(0)),
-        })
-        .collect()
-}
-
 /// Builds the image of a file.
 pub(super) struct Builder<'a> {
     pub(super) schema: &'a Schema,
     pub(super) vars: &'a [VarState],
-    pub(super) chunks: &'a [Chunks<'a>],
     pub(super) facts: &'a FileFacts,
+    /// How many chunks each variable will have, while sizes are planned; else those that it has.
+    pub(super) planned: Option<&'a [u64]>,
 }
 
-/// The object of each part of the schema.
-struct Ids {
+/// The object of each part of the schema. That of a dimension is its coordinate variable, if it has one.
+#[derive(Debug)]
+pub(super) struct Ids {
     groups: Vec<ObjectId>,
     types: Vec<ObjectId>,
-    vars: Vec<ObjectId>,
-    dims: Vec<ObjectId>,
+    pub(super) vars: Vec<ObjectId>,
+    pub(super) dims: Vec<ObjectId>,
 }
 
 /// The part of the schema at a position of the image.
@@ -79,8 +50,8 @@ enum Part {
     Member(Member),
 }
 
-impl<'a> Builder<'a> {
-    pub(super) fn build(&self) -> Result<Image<'a>> {
+impl Builder<'_> {
+    pub(super) fn build(&self) -> Result<(Image, Ids)> {
         check_links(self.schema, self.facts)?;
         let scales = Scales::of(self.schema, self.facts.phony(self.schema));
         let (parts, ids) = self.number(&scales);
@@ -96,7 +67,7 @@ impl<'a> Builder<'a> {
                 }
             });
         }
-        Ok(image)
+        Ok((image, ids))
     }
 
     /// Groups first, then each group's types and datasets.
@@ -111,11 +82,11 @@ impl<'a> Builder<'a> {
             dims: vec![none; s.dims.len()],
         };
         for g in 0..s.groups.len() {
-            for t in s.types_in(GroupId(g)).filter(|t| !self.facts.is_nameless(*t)) {
+            for &t in scales.members.types(GroupId(g)).iter().filter(|t| !self.facts.is_nameless(**t)) {
                 ids.types[t.0] = ObjectId(parts.len());
                 parts.push(Part::Type(t));
             }
-            for m in scales.members(s, GroupId(g)) {
+            for m in scales.datasets(GroupId(g)) {
                 match m {
                     Member::Dim(d) => ids.dims[d.0] = ObjectId(parts.len()),
                     Member::Var(v) => ids.vars[v.0] = ObjectId(parts.len()),
@@ -148,9 +119,8 @@ impl<'a> Builder<'a> {
         (all.collect(), users)
     }
 
-    fn group(&self, id: GroupId, scales: &Scales, ids: &Ids) -> Result<Object<'a>> {
-        let s = self.schema;
-        let path = s.group_path(id);
+    fn group(&self, id: GroupId, scales: &Scales, ids: &Ids) -> Result<Object> {
+        let (s, owner) = (self.schema, Owner::Group(id));
         let links = links(s, id, scales, self.facts).into_iter().map(|(name, lead)| {
             let target = match lead {
                 Lead::Type(t) => ids.types[t.0],
@@ -166,15 +136,15 @@ impl<'a> Builder<'a> {
         if root && s.format == Format::Netcdf4Classic {
             attrs.push(int_attribute("_nc3_strict", Dataspace::Scalar, &[1]));
         }
-        self.user_attributes(&s.group(id).attrs, &path, &mut attrs)?;
-        attrs.extend_from_slice(self.facts.hidden(&path));
+        self.user_attributes(&s.group(id).attrs, owner, &mut attrs)?;
+        attrs.extend_from_slice(self.facts.hidden(owner));
         if let Some(text) = s.provenance.as_deref().filter(|t| root && !t.is_empty()) {
             attrs.push(text_attribute("_NCProperties", text.as_bytes().to_vec()));
         }
         Ok(Object { kind: Kind::Group(links), attrs })
     }
 
-    fn user_type(&self, id: TypeId) -> Result<Object<'a>> {
+    fn user_type(&self, id: TypeId) -> Result<Object> {
         let t = match self.facts.committed(id) {
             Some(stored) => stored.clone(),
             None => stored_type(self.schema, DType::User(id), byte_order(Endian::Native))?,
@@ -183,11 +153,20 @@ impl<'a> Builder<'a> {
     }
 
     /// A dimension without a variable.
-    fn dimension(&self, id: DimId, users: &[(ObjectId, u32)]) -> Result<Object<'a>> {
+    fn dimension(&self, id: DimId, users: &[(ObjectId, u32)]) -> Result<Object> {
+        let (dataset, name) = self.length(id)?;
+        let mut attrs = vec![scale_class(), name];
+        attrs.push(int_attribute("_Netcdf4Dimid", Dataspace::Scalar, &[self.facts.number(id)]));
+        attrs.extend(reference_list(users));
+        Ok(Object { kind: Kind::Dataset(Box::new(dataset)), attrs })
+    }
+
+    /// What says how long such a dimension is: its dataset, and its `NAME`.
+    pub(super) fn length(&self, id: DimId) -> Result<(Dataset, Attribute)> {
         let dim = self.schema.dim(id);
         let max = if dim.unlimited { UNLIMITED } else { dim.len };
         let layout = if dim.unlimited {
-            Layout::Chunked { chunk: vec![1], element_size: 4, chunks: &Planned(0) }
+            Layout::Chunked { chunk: vec![1], element_size: 4, chunks: Arc::new(Planned(0)) }
         } else {
             let size = dim.len.checked_mul(4).ok_or_else(|| Error::NotRepresentable {
                 format: "netCDF-4",
@@ -205,10 +184,7 @@ impl<'a> Builder<'a> {
         };
         // netcdf-c prints the length as "%10d" of an `int`.
         let name = format!("{NOT_A_VARIABLE}{:10}", dim.len as i32);
-        let mut attrs = Vec::from(scale_attributes(name.into_bytes()));
-        attrs.push(int_attribute("_Netcdf4Dimid", Dataspace::Scalar, &[self.facts.number(id)]));
-        attrs.extend(reference_list(users));
-        Ok(Object { kind: Kind::Dataset(Box::new(dataset)), attrs })
+        Ok((dataset, scale_name(name.into_bytes())))
     }
 
     fn variable(
@@ -217,12 +193,12 @@ impl<'a> Builder<'a> {
         scales: &Scales,
         attached: &[Vec<ObjectId>],
         users: &[(ObjectId, u32)],
-    ) -> Result<Object<'a>> {
-        let (var, state) = (self.schema.var(id), &self.vars[id.0]);
-        let path = self.schema.var_path(id);
+    ) -> Result<Object> {
+        let (var, state, owner) = (self.schema.var(id), &self.vars[id.0], Owner::Var(id));
         if let PlaceState::Compact(bytes) = &state.place
             && bytes.len() as u64 != state.bytes(&self.schema.shape(id))
         {
+            let path = self.schema.var_path(id);
             return Err(Error::Internal(format!("`{path}` has another size than its compact storage")));
         }
         let mut attrs = Vec::new();
@@ -234,22 +210,23 @@ impl<'a> Builder<'a> {
             attrs.push(int_attribute("_Netcdf4Coordinates", space, &dimids));
         }
         if let Some(dim) = scales.scale_of[id.0] {
-            let [class, name] = scale_attributes(encode_name(&var.name));
-            attrs.push(class);
-            attrs.extend(self.facts.scale_name(id).unwrap_or(Some(name)));
+            attrs.push(scale_class());
+            let name = || Some(scale_name(encode_name(&var.name)));
+            attrs.extend(self.facts.scale_name(id).unwrap_or_else(name));
             attrs.push(int_attribute("_Netcdf4Dimid", Dataspace::Scalar, &[self.facts.number(dim)]));
         }
-        self.user_attributes(&var.attrs, &path, &mut attrs)?;
+        self.user_attributes(&var.attrs, owner, &mut attrs)?;
         let is_taken = |a: &&Attribute| attrs.iter().any(|other| other.name == a.name);
-        let hidden: Vec<_> = self.facts.hidden(&path).iter().filter(|a| !is_taken(a)).cloned().collect();
+        let hidden: Vec<_> = self.facts.hidden(owner).iter().filter(|a| !is_taken(a)).cloned().collect();
         attrs.extend(hidden);
         attrs.extend(reference_list(users));
         attrs.extend(dimension_list(attached));
-        Ok(Object { kind: Kind::Dataset(Box::new(self.dataset(id, state))), attrs })
+        Ok(Object { kind: Kind::Dataset(Box::new(self.dataset(id))), attrs })
     }
 
-    fn dataset(&self, id: VarId, state: &VarState) -> Dataset<'a> {
-        let var = self.schema.var(id);
+    /// How a variable is stored, and how long it is.
+    pub(super) fn dataset(&self, id: VarId) -> Dataset {
+        let (var, state) = (self.schema.var(id), &self.vars[id.0]);
         let shape = self.schema.shape(id);
         // A dataset may have been made to grow along a dimension that netCDF does not let grow.
         let most = |i: usize| state.found.as_ref().and_then(|f| f.max.get(i)).copied().unwrap_or(0);
@@ -265,9 +242,12 @@ impl<'a> Builder<'a> {
             PlaceState::Contiguous { offset, .. } => {
                 (Layout::Contiguous { address: *offset, size: state.bytes(&shape) }, Vec::new())
             }
-            PlaceState::Chunked { chunk, filters, .. } => {
+            PlaceState::Chunked { chunk, filters, table, .. } => {
                 let (chunk, element_size) = (chunk.clone(), state.stored.size);
-                let chunks: &dyn ChunkSource = &self.chunks[id.0];
+                let chunks: Arc<dyn ChunkSource> = match self.planned {
+                    Some(counts) => Arc::new(Planned(counts[id.0])),
+                    None => table.clone(),
+                };
                 (Layout::Chunked { chunk, element_size, chunks }, filters.clone())
             }
         };
@@ -277,13 +257,18 @@ impl<'a> Builder<'a> {
     fn user_attributes(
         &self,
         attrs: &[model::Attribute],
-        owner: &str,
+        owner: Owner,
         out: &mut Vec<Attribute>,
     ) -> Result<()> {
+        let (own, mut seen) = (out.len(), HashSet::new());
         for a in attrs {
-            let refuse = |why: &str| Error::NotRepresentable {
-                format: "netCDF-4",
-                what: format!("attribute `{}` of `{owner}`: {why}", a.name),
+            let refuse = |why: &str| {
+                let owner = match owner {
+                    Owner::Group(g) => self.schema.group_path(g),
+                    Owner::Var(v) => self.schema.var_path(v),
+                };
+                let what = format!("attribute `{}` of `{owner}`: {why}", a.name);
+                Error::NotRepresentable { format: "netCDF-4", what }
             };
             if is_hidden(a.name.as_bytes()) {
                 return Err(refuse("the name belongs to the format"));
@@ -292,7 +277,7 @@ impl<'a> Builder<'a> {
             if name.is_empty() || name.contains(&0) {
                 return Err(refuse("the name cannot be stored"));
             }
-            if out.iter().any(|o| o.name == name) {
+            if out[..own].iter().any(|o| o.name == name) || !seen.insert(&a.name) {
                 return Err(refuse("the name is there twice"));
             }
             out.push(self.facts.attribute(owner, a).map_or_else(|| self.attribute(a), Ok)?);
@@ -334,10 +319,15 @@ fn text_attribute(name: &str, text: Vec<u8>) -> Attribute {
     Attribute { name: encode_name(name), datatype, space: Dataspace::Scalar, data: text.into() }
 }
 
-/// The attributes of a dimension scale (HDF5 Dimension Scale Specification).
-fn scale_attributes(mut name: Vec<u8>) -> [Attribute; 2] {
+/// What makes a dataset a dimension scale (HDF5 Dimension Scale Specification).
+fn scale_class() -> Attribute {
+    text_attribute("CLASS", b"DIMENSION_SCALE\0".to_vec())
+}
+
+/// The name of a dimension scale.
+fn scale_name(mut name: Vec<u8>) -> Attribute {
     name.push(0);
-    [text_attribute("CLASS", b"DIMENSION_SCALE\0".to_vec()), text_attribute("NAME", name)]
+    text_attribute("NAME", name)
 }
 
 /// On a scale: the datasets that use it, and as which dimension.

@@ -1,7 +1,5 @@
 //! Changes of the schema: which changes are possible, and their consequences.
 
-use std::collections::HashMap;
-
 use super::define::check_schema;
 use super::scales::check_links;
 use super::state::{PlaceState, VarState};
@@ -9,18 +7,23 @@ use super::values::Encoder;
 use super::writer::Netcdf4Writer;
 use crate::error::{Error, Result};
 use crate::hdf5::fill::FillKind;
-use crate::model::{DType, Fill, GroupId, Schema, VarId};
+use crate::model::{Changes, DType, Fill, Schema, VarId};
 
 /// Completes the state of a new variable: the fill value of strings is stored in the heap.
-pub(super) fn complete(w: &mut Netcdf4Writer, id: VarId, mut state: VarState) -> Result<VarState> {
-    let var = w.schema.var(id);
+pub(super) fn complete(
+    w: &mut Netcdf4Writer,
+    schema: &Schema,
+    id: VarId,
+    mut state: VarState,
+) -> Result<VarState> {
+    let var = schema.var(id);
     if !state.element.heap || var.fill == Fill::None {
         return Ok(state);
     }
-    let Some(a) = var.attr("_FillValue").filter(|a| a.dtype == var.dtype && a.len(&w.schema) == 1) else {
+    let Some(a) = var.attr("_FillValue").filter(|a| a.dtype == var.dtype && a.len(schema) == 1) else {
         return Ok(state);
     };
-    let encoder = Encoder { schema: &w.schema, endian: var.endian };
+    let encoder = Encoder { schema, endian: var.endian };
     let blob = encoder.values(var.dtype, &state.stored, &a.values)?;
     let pattern = w.heap.store(blob, &mut w.space, &*w.store)?;
     state.fill.value = FillKind::User(pattern.clone());
@@ -89,48 +92,51 @@ pub(super) fn redefine(w: &mut Netcdf4Writer, mut new: Schema) -> Result<()> {
     }
     new.provenance.clone_from(&old.provenance);
     new.skipped.clone_from(&old.skipped);
-    let old = std::mem::replace(&mut w.schema, new);
-    match take_over(w, &old) {
-        Ok(()) => {
-            w.dirty = true;
-            Ok(())
-        }
-        Err(e) => {
-            w.schema = old;
-            Err(e)
-        }
-    }
+    check_links(&new, &w.facts)?;
+    let fresh = fresh(w, &new)?;
+    w.schema = new;
+    adopt(w, fresh);
+    Ok(())
 }
 
-fn take_over(w: &mut Netcdf4Writer, old: &Schema) -> Result<()> {
-    check_links(&w.schema, &w.facts)?;
-    let mut fresh = Vec::new();
-    for id in w.schema.var_ids() {
-        let var = w.schema.var(id);
-        let known = old.vars.get(id.0);
-        let rebuild = known.is_none_or(|o| {
-            (o.storage != var.storage
-                || o.endian != var.endian
-                || o.fill != var.fill
-                || o.attr("_FillValue") != var.attr("_FillValue"))
-                && w.vars[id.0].is_untouched()
-        });
-        if rebuild {
-            let state = match known {
-                Some(before) => w.vars[id.0].again(&w.schema, id, before)?,
-                None => VarState::new(&w.schema, id)?,
-            };
-            fresh.push((id, complete(w, id, state)?));
-        }
+/// Takes over what is new or different in a schema: each part was checked when it was defined.
+pub(super) fn redefine_parts(w: &mut Netcdf4Writer, new: &Schema, changes: &Changes) -> Result<()> {
+    // Names that were invented for dimensions are one question about all of the file.
+    if w.facts.has_phony() || changes.touch_storage(new, &w.schema) {
+        return redefine(w, new.clone());
     }
-    let groups = (0..old.groups.len()).map(GroupId);
-    let renames: HashMap<String, String> = (0..old.vars.len())
-        .map(VarId)
-        .map(|v| (old.var_path(v), w.schema.var_path(v)))
-        .chain(groups.map(|g| (old.group_path(g), w.schema.group_path(g))))
-        .filter(|(a, b)| a != b)
-        .collect();
-    w.facts.rename(&renames);
+    let ids = (w.schema.vars.len()..new.vars.len()).map(VarId);
+    let fresh =
+        ids.map(|id| Ok((id, complete(w, new, id, VarState::new(new, id)?)?))).collect::<Result<Vec<_>>>()?;
+    changes.apply(new, &mut w.schema);
+    adopt(w, fresh);
+    Ok(())
+}
+
+/// The states of variables that are new in a schema, or without values and stored in another way.
+fn fresh(w: &mut Netcdf4Writer, new: &Schema) -> Result<Vec<(VarId, VarState)>> {
+    let mut fresh = Vec::new();
+    for id in new.var_ids() {
+        let var = new.var(id);
+        let state = match w.schema.vars.get(id.0) {
+            None => VarState::new(new, id)?,
+            Some(before) => {
+                let same = before.storage == var.storage
+                    && before.endian == var.endian
+                    && before.fill == var.fill
+                    && before.attr("_FillValue") == var.attr("_FillValue");
+                if same || !w.vars[id.0].is_untouched() {
+                    continue;
+                }
+                w.vars[id.0].again(new, id, before)?
+            }
+        };
+        fresh.push((id, complete(w, new, id, state)?));
+    }
+    Ok(fresh)
+}
+
+fn adopt(w: &mut Netcdf4Writer, fresh: Vec<(VarId, VarState)>) {
     for (id, state) in fresh {
         if id.0 < w.vars.len() {
             w.vars[id.0] = state;
@@ -138,5 +144,5 @@ fn take_over(w: &mut Netcdf4Writer, old: &Schema) -> Result<()> {
             w.vars.push(state);
         }
     }
-    Ok(())
+    w.reshape();
 }

@@ -8,7 +8,7 @@ use std::collections::HashSet;
 
 use super::facts::FileFacts;
 use crate::error::{Error, Result};
-use crate::model::{DimId, GroupId, Schema, TypeId, VarId, encode_name};
+use crate::model::{DimId, GroupId, Members, Schema, TypeId, VarId, encode_name};
 
 /// The prefix of the name of a variable that is named like a dimension but is not its coordinate.
 pub(super) const NON_COORDINATE: &str = "_nc4_non_coord_";
@@ -21,6 +21,9 @@ pub(super) struct Scales {
     pub(super) scale_of: Vec<Option<DimId>>,
     /// Dimensions that no dataset represents.
     pub(super) phony: HashSet<DimId>,
+    /// Per variable: whether it is named like a dimension of its group without being its coordinate.
+    clashes: Vec<bool>,
+    pub(super) members: Members,
 }
 
 /// A dimension or a variable, in the order in which netcdf-c would create their datasets.
@@ -44,16 +47,21 @@ impl Scales {
                 scale_of[id.0] = Some(first);
             }
         }
-        Scales { coordinate, scale_of, phony }
+        let real = schema.dims.iter().enumerate().filter(|(i, _)| !phony.contains(&DimId(*i)));
+        let real: HashSet<(GroupId, &str)> = real.map(|(_, d)| (d.group, d.name.as_str())).collect();
+        let vars = schema.vars.iter().zip(&scale_of);
+        let clashes = vars.map(|(v, scale)| scale.is_none() && real.contains(&(v.group, &v.name))).collect();
+        Scales { coordinate, scale_of, phony, clashes, members: Members::of(schema) }
     }
 
     /// The dimensions and variables of a group: dimensions without a variable come before the next coordinate
     /// variable of a later dimension, so that readers that number dimensions by creation order get the same numbers.
-    pub(super) fn members(&self, schema: &Schema, group: GroupId) -> Vec<Member> {
+    pub(super) fn datasets(&self, group: GroupId) -> Vec<Member> {
         let mut out = Vec::new();
-        let mut written = vec![false; schema.vars.len()];
-        let mut dims = schema.dims_in(group).filter(|d| !self.phony.contains(d));
-        let mut vars = schema.vars_in(group).peekable();
+        let mut written = HashSet::new();
+        let dims = self.members.dimensions(group).iter().copied();
+        let mut dims = dims.filter(|d| !self.phony.contains(d));
+        let mut vars = self.members.variables(group).iter().copied();
         loop {
             let mut wait = None;
             for d in dims.by_ref() {
@@ -67,12 +75,14 @@ impl Scales {
             }
             let done = wait.is_none();
             // A coordinate that is already in the list (defined before an earlier one) is skipped.
-            if wait.is_some_and(|v| written[v.0]) {
+            if wait.is_some_and(|v| written.contains(&v)) {
                 continue;
             }
             for v in vars.by_ref() {
                 out.push(Member::Var(v));
-                written[v.0] = true;
+                if self.scale_of[v.0].is_some() {
+                    written.insert(v);
+                }
                 if Some(v) == wait {
                     break;
                 }
@@ -85,10 +95,8 @@ impl Scales {
 
     /// The name under which a variable is stored.
     pub(super) fn stored_name(&self, schema: &Schema, id: VarId) -> Vec<u8> {
-        let var = schema.var(id);
-        let clash = self.scale_of[id.0].is_none()
-            && schema.dims_in(var.group).any(|d| schema.dim(d).name == var.name && !self.phony.contains(&d));
-        if clash { encode_name(&format!("{NON_COORDINATE}{}", var.name)) } else { encode_name(&var.name) }
+        let name = &schema.var(id).name;
+        if self.clashes[id.0] { encode_name(&format!("{NON_COORDINATE}{name}")) } else { encode_name(name) }
     }
 }
 
@@ -99,10 +107,11 @@ pub(super) fn links(
     scales: &Scales,
     facts: &FileFacts,
 ) -> Vec<(Vec<u8>, Lead)> {
-    let types = schema.types_in(group).filter(|t| !facts.is_nameless(*t));
+    let types = scales.members.types(group).iter().copied().filter(|t| !facts.is_nameless(*t));
     let types = types.map(|t| (encode_name(&schema.user_type(t).name), Lead::Type(t)));
-    let groups = schema.children(group).map(|g| (encode_name(&schema.group(g).name), Lead::Group(g)));
-    let members = scales.members(schema, group).into_iter().map(|m| match m {
+    let groups =
+        scales.members.groups(group).iter().map(|g| (encode_name(&schema.group(*g).name), Lead::Group(*g)));
+    let members = scales.datasets(group).into_iter().map(|m| match m {
         Member::Dim(d) => (encode_name(&schema.dim(d).name), Lead::Member(m)),
         Member::Var(v) => (scales.stored_name(schema, v), Lead::Member(m)),
     });
@@ -124,13 +133,12 @@ pub(super) fn check_links(schema: &Schema, facts: &FileFacts) -> Result<()> {
     for g in (0..schema.groups.len()).map(GroupId) {
         let mut seen = HashSet::new();
         for (name, _) in links(schema, g, &scales, facts) {
-            let shown = String::from_utf8_lossy(&name).into_owned();
             if name.is_empty() || name.contains(&b'/') || name.contains(&0) || name == b"." {
-                return refuse(format!("the name `{shown}`"));
+                return refuse(format!("the name `{}`", String::from_utf8_lossy(&name)));
             }
-            if !seen.insert(name) {
-                let group = schema.group_path(g);
-                return refuse(format!("two objects named `{shown}` in group `{group}`"));
+            if let Some(name) = seen.replace(name) {
+                let (name, group) = (String::from_utf8_lossy(&name), schema.group_path(g));
+                return refuse(format!("two objects named `{name}` in group `{group}`"));
             }
         }
     }
@@ -157,7 +165,7 @@ mod tests {
         var("a", 1);
         let scales = Scales::of(&s, HashSet::new());
         assert_eq!(scales.coordinate, [None, Some(VarId(2)), None, Some(VarId(0))]);
-        let members = scales.members(&s, Schema::ROOT);
+        let members = scales.datasets(Schema::ROOT);
         let (d, v) = (|i| Member::Dim(DimId(i)), |i| Member::Var(VarId(i)));
         assert_eq!(members, [d(0), v(0), v(1), v(2), d(2), v(3)]);
         assert_eq!(scales.stored_name(&s, VarId(3)), b"_nc4_non_coord_a");

@@ -94,6 +94,13 @@ impl FileSpace {
         }
     }
 
+    /// Releases space to which the committed state does not refer: it is free at once.
+    pub(super) fn give_back(&mut self, extent: Extent) {
+        if extent.len > 0 {
+            self.add_free(extent);
+        }
+    }
+
     /// Whether `len` bytes are free somewhere before the end.
     pub(super) fn has_free(&self, len: u64) -> bool {
         self.free.iter().any(|f| f.len >= len)

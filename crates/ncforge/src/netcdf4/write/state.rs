@@ -8,7 +8,7 @@ use super::values::Encoder;
 use crate::codec::{self, CodecChain};
 use crate::error::{Error, Result};
 use crate::hdf5::datatype::{Class, Datatype};
-use crate::hdf5::emit::ChunkTable;
+use crate::hdf5::emit::{ChunkSource, ChunkTable};
 use crate::hdf5::fill::{FillKind, FillValue};
 use crate::layout::{ChunkIndex, ChunkRecord, Element, Place, VarLayout};
 use crate::model::{DType, Fill, Filter, Schema, Storage, Values, VarId, Variable};
@@ -126,6 +126,16 @@ impl LiveIndex {
 
     pub(super) fn insert(&self, at: &[u64], record: ChunkRecord) -> Result<Option<ChunkRecord>> {
         self.0.write().unwrap_or_else(PoisonError::into_inner).insert(at, record)
+    }
+}
+
+impl ChunkSource for LiveIndex {
+    fn count(&self) -> u64 {
+        self.read().count()
+    }
+
+    fn each(&self, f: &mut dyn FnMut(&[u64], ChunkRecord) -> Result<()>) -> Result<()> {
+        self.read().each(f)
     }
 }
 

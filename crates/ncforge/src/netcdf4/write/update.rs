@@ -8,13 +8,12 @@ mod collections;
 mod forms;
 mod lists;
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeSet, HashMap, HashSet};
 use std::sync::Arc;
 
 use super::coverage::Coverage;
-use super::facts::FileFacts;
+use super::facts::{FileFacts, Owner};
 use super::heap::HeapWriter;
-use super::image::{Builder, live_chunks};
 use super::space::{Extent, FileSpace};
 use super::state::{FoundSpace, LiveIndex, PlaceState, VarState};
 use super::writer::Netcdf4Writer;
@@ -31,7 +30,7 @@ use crate::layout::{ChunkIndex, Place};
 use crate::model::{Cause, DimId, GroupId, Schema, TypeId, VarId};
 use crate::netcdf4::read;
 use crate::netcdf4::read::attrs::is_hidden;
-use crate::netcdf4::read::half;
+use crate::netcdf4::read::narrow;
 use crate::netcdf4::read::scan::{self, Found, FoundDataset};
 use crate::select::ChunkGrid;
 use crate::store::{ReadStore, WriteStore};
@@ -96,9 +95,9 @@ pub fn open_mut(store: Arc<dyn WriteStore>) -> Result<Box<dyn ContainerMut>> {
             Cause::Damaged { .. } => s.error(store.name()),
         });
     }
-    let half = |id: &VarId| half::is_half(&container.dataset(*id).datatype);
-    if let Some(id) = schema.var_ids().find(half) {
-        return Err(refuse(format!("2-byte floats (`{}`), which netCDF has not", schema.var_path(id))));
+    let named = |id: VarId| Some((id, narrow::name(&container.dataset(id).datatype)?));
+    if let Some((id, what)) = schema.var_ids().find_map(named) {
+        return Err(refuse(format!("{what} (`{}`), which netCDF has not", schema.var_path(id))));
     }
     if let Some(why) = obstacle(&file, &found, &container)? {
         return Err(refuse(why));
@@ -125,6 +124,11 @@ pub fn open_mut(store: Arc<dyn WriteStore>) -> Result<Box<dyn ContainerMut>> {
         front: None,
         current: None,
         dirty: false,
+        touched: BTreeSet::new(),
+        grown: BTreeSet::new(),
+        unsettled: BTreeSet::new(),
+        standing: None,
+        is_steady: true,
     };
     writer.current = own_block(&writer, root)?;
     if writer.reclaim && writer.current.is_some() {
@@ -234,14 +238,14 @@ fn file_facts(
         }
     }
     for (g, f) in found.groups.iter().enumerate() {
-        let owner = schema.group_path(GroupId(g));
+        let owner = Owner::Group(GroupId(g));
         let stored = file.attributes(&file.object(f.address)?)?;
         let remade: &[&[u8]] = match (g, &schema.provenance) {
             (0, Some(_)) => &[b"_nc3_strict", b"_NCProperties"],
             (0, None) => &[b"_nc3_strict"],
             _ => &[],
         };
-        forms::keep(file, &owner, &schema.groups[g].attrs, &stored, remade, &mut facts)?;
+        forms::keep(file, owner, &schema.groups[g].attrs, &stored, remade, &mut facts)?;
     }
     facts.insert_numbers(&objects.numbers);
     let lists = Lists::new(file, container, &facts);
@@ -261,7 +265,7 @@ fn file_facts(
         if let Err(why) = lists.keep(id, &stored, &mut facts)? {
             return Ok(Err(why));
         }
-        forms::keep(file, &schema.var_path(id), &schema.var(id).attrs, &stored, &remade, &mut facts)?;
+        forms::keep(file, Owner::Var(id), &schema.var(id).attrs, &stored, &remade, &mut facts)?;
     }
     Ok(Ok(facts))
 }
@@ -349,10 +353,8 @@ fn table(index: &dyn ChunkIndex, shape: &[u64], chunk: &[u64]) -> Result<ChunkTa
 /// The committed metadata, if they are exactly those that this writer would write: then it did, and their
 /// extent is known.
 fn own_block(writer: &Netcdf4Writer, root: u64) -> Result<Option<Extent>> {
-    let chunks = live_chunks(&writer.vars);
-    let (schema, vars, facts) = (&writer.schema, &writer.vars, &writer.facts);
-    let image = Builder { schema, vars, chunks: &chunks, facts }.build()?;
-    let size = image.size()?;
+    let (image, _) = writer.assemble()?;
+    let size = image.size();
     let store = &writer.store;
     if size > MOST_COMPARED || root.checked_add(size).is_none_or(|end| end > store.len()) {
         return Ok(None);

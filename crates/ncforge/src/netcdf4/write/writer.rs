@@ -1,14 +1,16 @@
 //! A netCDF-4 file that is being written: its state, and space in it for data.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use super::facts::FileFacts;
 use super::heap::HeapWriter;
 use super::options::Alignment;
 use super::space::{Extent, FileSpace};
+use super::standing::Standing;
 use super::state::{LiveIndex, PlaceState, VarState};
 use crate::error::{Error, Result};
-use crate::model::{Schema, VarId};
+use crate::model::{DimId, Schema, VarId};
 use crate::select::ChunkGrid;
 use crate::store::{ReadStore, WriteStore};
 
@@ -48,9 +50,36 @@ pub(super) struct Netcdf4Writer {
     pub(super) reclaim: bool,
     /// Whether anything changed since the last commit.
     pub(super) dirty: bool,
+    /// Variables whose stored values moved, or became more, since then.
+    pub(super) touched: BTreeSet<VarId>,
+    /// Dimensions that grew since then.
+    pub(super) grown: BTreeSet<DimId>,
+    /// Variables in one run of bytes, of which some may have to be filled.
+    pub(super) unsettled: BTreeSet<VarId>,
+    /// The metadata as they are kept up to date in the file, after several commits.
+    pub(super) standing: Option<Standing>,
+    /// Whether the schema is that of the last commit.
+    pub(super) is_steady: bool,
+}
+
+/// Where a chunk is to be stored.
+pub(super) struct ChunkSpace {
+    /// The table for its record.
+    pub(super) table: Arc<LiveIndex>,
+    pub(super) offset: u64,
+    /// What is free once it is stored there.
+    pub(super) freed: Extent,
+    /// Whether the space was taken for it, and is not that of the former chunk.
+    pub(super) is_fresh: bool,
 }
 
 impl Netcdf4Writer {
+    /// Records that what the metadata say about a variable changed.
+    pub(super) fn touch(&mut self, var: VarId) {
+        self.touched.insert(var);
+        self.dirty = true;
+    }
+
     pub(super) fn path(&self, var: VarId) -> String {
         self.schema.var_path(var)
     }
@@ -117,17 +146,12 @@ impl Netcdf4Writer {
             (*offset, *committed) = (Some(new), false);
         }
         self.space.release(Extent { offset: old, len: bytes });
-        self.dirty = true;
+        self.touch(var);
         Ok(())
     }
 
-    /// Space for a chunk of `len` encoded bytes, and the table for its record.
-    pub(super) fn space_for_chunk(
-        &mut self,
-        var: VarId,
-        at: &[u64],
-        len: u64,
-    ) -> Result<(Arc<LiveIndex>, u64)> {
+    /// Space for a chunk of `len` encoded bytes.
+    pub(super) fn space_for_chunk(&mut self, var: VarId, at: &[u64], len: u64) -> Result<ChunkSpace> {
         self.check(var)?;
         let state = &self.vars[var.0];
         // Chunks may be as small as a value: names and shapes are formatted for errors only.
@@ -151,19 +175,18 @@ impl Netcdf4Writer {
         let is_plain = filters.is_empty();
         let table = Arc::clone(table);
         let old = table.read().get(at);
-        let offset = match old {
+        let (offset, freed, is_fresh) = match old {
             // The committed state does not refer to it yet.
             Some(old) if self.space.is_new(old.offset) && len <= old.len => {
-                self.space.release(Extent { offset: old.offset + len, len: old.len - len });
-                old.offset
+                (old.offset, Extent { offset: old.offset + len, len: old.len - len }, false)
             }
-            Some(old) => {
-                self.space.release(Extent { offset: old.offset, len: old.len });
-                self.take_for_chunk(len, is_plain)?
+            old => {
+                let freed =
+                    old.map_or(Extent { offset: 0, len: 0 }, |o| Extent { offset: o.offset, len: o.len });
+                (self.take_for_chunk(len, is_plain)?, freed, true)
             }
-            None => self.take_for_chunk(len, is_plain)?,
         };
-        Ok((table, offset))
+        Ok(ChunkSpace { table, offset, freed, is_fresh })
     }
 
     /// A whole chunk is written to: a variable that keeps its lengths has at least those that the chunk needs.

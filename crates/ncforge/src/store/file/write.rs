@@ -2,7 +2,6 @@
 
 use std::fs::File;
 use std::os::unix::fs::FileExt;
-use std::sync::atomic::Ordering;
 
 use super::FileStore;
 use crate::error::{Error, Result};
@@ -16,7 +15,12 @@ fn empty(file: &File) -> std::io::Result<()> {
 }
 
 impl WriteStore for FileStore {
+    fn check(&self) -> Result<()> {
+        self.promise.check(&self.name)
+    }
+
     fn write_at(&self, buf: &[u8], offset: u64) -> Result<()> {
+        self.promise.will_change(&self.file, &self.name)?;
         let written = self.file.write_all_at(buf, offset);
         // Also after an error: a part of it may stand in the file.
         self.writes.note();
@@ -25,6 +29,7 @@ impl WriteStore for FileStore {
     }
 
     fn set_len(&self, len: u64) -> Result<()> {
+        self.promise.will_change(&self.file, &self.name)?;
         let set = if len == 0 {
             empty(&self.file).map_err(|e| Error::io("empty", &self.name, e))
         } else {
@@ -37,6 +42,7 @@ impl WriteStore for FileStore {
     }
 
     fn reserve(&self, offset: u64, len: u64) -> Result<()> {
+        self.check()?;
         #[cfg(target_os = "linux")]
         {
             use std::os::fd::AsRawFd;
@@ -59,13 +65,11 @@ impl WriteStore for FileStore {
     }
 
     fn sync(&self) -> Result<()> {
-        if self.relaxed.load(Ordering::Relaxed) {
-            return Ok(());
-        }
-        self.file.sync_data().map_err(|e| Error::io("sync", &self.name, e))
+        self.promise.keep(&self.file, &self.name)
     }
 
     fn replace(&self, build: &mut dyn FnMut(&dyn WriteStore) -> Result<()>) -> Result<()> {
+        self.check()?;
         replace_file(self, build)
     }
 }

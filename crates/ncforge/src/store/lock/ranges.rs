@@ -13,6 +13,7 @@ use std::sync::Arc;
 
 use super::Locking;
 use crate::error::Result;
+use crate::store::Process;
 use crate::store::{FileStore, ReadStore};
 
 /// The byte that a writer locks.
@@ -28,11 +29,15 @@ pub(crate) struct Lock {
     /// Keeps the file open, which must not be closed before it is unlocked.
     store: Arc<dyn ReadStore>,
     at: i64,
+    /// A child that inherits the open file must not release its parent's lock.
+    owner: Process,
 }
 
 impl Drop for Lock {
     fn drop(&mut self) {
-        if let Some(file) = file_of(&*self.store) {
+        if self.owner.is_here()
+            && let Some(file) = file_of(&*self.store)
+        {
             let _ = sys::unlock(file.as_raw_fd(), self.at);
         }
     }
@@ -46,7 +51,7 @@ fn file_of(store: &dyn ReadStore) -> Option<&File> {
 pub(crate) fn writer(store: &Arc<dyn ReadStore>, how: Locking) -> Result<Option<Lock>> {
     let Some(file) = file_of(&**store).filter(|_| how != Locking::Never) else { return Ok(None) };
     match sys::lock_writer(file.as_raw_fd()) {
-        Ok(at) => Ok(Some(Lock { store: store.clone(), at })),
+        Ok(at) => Ok(Some(Lock { store: store.clone(), at, owner: Process::this() })),
         Err(e) if super::is_busy(&e) => Err(super::busy(store.name())),
         Err(e) => super::without(&e, how, store.name()).map(|()| None),
     }
@@ -61,7 +66,7 @@ pub(super) fn keep_writers_away(file: &File) -> std::io::Result<()> {
 /// every root for one that is read.
 pub(crate) fn pin(store: &Arc<dyn ReadStore>, sequence: u64) -> Option<Lock> {
     let at = sys::lock_reader(file_of(&**store)?.as_raw_fd(), sequence).ok()?;
-    Some(Lock { store: store.clone(), at })
+    Some(Lock { store: store.clone(), at, owner: Process::this() })
 }
 
 /// Whether anybody reads a root with a number below `sequence`.

@@ -17,7 +17,7 @@ use object_store::{
 use url::Url;
 
 use super::names::is_web;
-use super::{RemoteOptions, errors, runtime, shown};
+use super::{RemoteOptions, errors, lengths, runtime, shown};
 use crate::error::{Error, Result};
 
 /// Seconds after which a server that sends nothing has failed, and in which failed requests are repeated; the option
@@ -250,6 +250,7 @@ fn build(place: &Place, options: &RemoteOptions) -> Result<Arc<dyn ObjectStore>,
                     c.with_config(key, value)
                 })?;
             let builder = HttpBuilder::new().with_url(&place.base).with_client_options(client);
+            let builder = builder.with_http_connector(lengths::Connector);
             Ok(Arc::new(builder.with_retry(retry).build()?))
         }
     }

@@ -20,6 +20,10 @@ pub(super) fn explain(op: &str, url: &str, error: &Remote) -> Error {
         let what = "a server that sends no parts of files (it ignores the header `Range`)".to_owned();
         return Error::Unsupported { path: name, what };
     }
+    if has("value for CONTENT_RANGE") {
+        let what = "a server that does not tell how long its files are".to_owned();
+        return Error::Unsupported { path: name, what };
+    }
     let status = status(&chain);
     let (kind, what) = match (error, status) {
         (Remote::Precondition { .. }, _) => return Error::Changed { path: name },

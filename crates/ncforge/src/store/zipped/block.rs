@@ -61,7 +61,10 @@ pub(super) fn encode(block: &[u8], width: u16, codec: Codec) -> Result<Encoded> 
         let (kind, n) = match codec {
             Codec::Deflate(level) => {
                 let planes = if matches!(width, 2 | 4 | 8) { usize::from(width) } else { 1 };
-                (Kind::Deflate, deflate::encode(src, level, planes, &mut buffers.out)?)
+                (
+                    Kind::Deflate,
+                    deflate::encode(src, level, planes, deflate::Segments::None, &mut buffers.out)?,
+                )
             }
             Codec::Zstd(level) => (Kind::Zstd, zstd::encode_quick_to_decode(src, level, &mut buffers.out)?),
             Codec::Lz4 => {

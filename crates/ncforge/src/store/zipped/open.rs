@@ -11,6 +11,7 @@ use super::tree::Tree;
 use super::tx::Tx;
 use super::{Codec, Core, Lock, Options, Recent, Resources, ZippedStore};
 use crate::error::{Error, Result};
+use crate::store::Process;
 use crate::store::lock::{Locking, ranges as lock};
 use crate::store::{ReadStore, WriteStore};
 
@@ -202,6 +203,7 @@ impl ZippedStore {
             resources,
             recent: Recent::default(),
             id: Self::next_id(),
+            owner: Process::this(),
         })
     }
 
@@ -229,6 +231,7 @@ impl ZippedStore {
             resources,
             recent: Recent::default(),
             id: Self::next_id(),
+            owner: Process::this(),
         })
     }
 }

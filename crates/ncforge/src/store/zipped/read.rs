@@ -11,6 +11,7 @@ use super::recent::Lookup;
 use super::table::Table;
 use super::tree::Pages;
 use super::{Core, ZippedStore};
+use crate::buffer::filled;
 use crate::error::{Error, Result};
 use crate::store::{ReadStore, past_end};
 
@@ -50,7 +51,7 @@ pub(super) fn stored_bytes(
     entry: &Entry,
     what: &dyn Fn() -> String,
 ) -> Result<Vec<u8>> {
-    let mut bytes = vec![0; entry.len as usize];
+    let mut bytes = filled(0, entry.len as usize)?;
     fetch(backing, entry, &mut bytes, what)?;
     Ok(bytes)
 }

@@ -1,5 +1,7 @@
 //! Attributes in their stored form, detached from their position in the file.
 
+use std::collections::HashMap;
+
 use crate::error::Result;
 use crate::hdf5::attribute::Attribute as Stored;
 use crate::hdf5::datatype::{Class, Datatype};
@@ -9,25 +11,26 @@ use crate::hdf5::global_heap::HeapId;
 use crate::model::{self, encode_name};
 use crate::netcdf4::read::attrs::is_hidden;
 
-use super::super::facts::FileFacts;
+use super::super::facts::{FileFacts, Owner};
 
 /// Records the stored forms of an object's attributes: those in the schema, and hidden ones that a commit does not
 /// create again.
 pub(super) fn keep(
     file: &File,
-    owner: &str,
+    owner: Owner,
     shown: &[model::Attribute],
     stored: &[Stored],
     remade: &[&[u8]],
     facts: &mut FileFacts,
 ) -> Result<()> {
+    let shown: HashMap<Vec<u8>, _> = shown.iter().map(|v| (encode_name(&v.name), v)).collect();
     for a in stored {
         if is_hidden(&a.name) {
             if !remade.contains(&&a.name[..]) {
                 facts.insert_hidden(owner, form(file, a)?);
             }
-        } else if let Some(value) = shown.iter().find(|v| encode_name(&v.name) == a.name[..]) {
-            facts.insert(owner, value.clone(), form(file, a)?);
+        } else if let Some(value) = shown.get(&a.name[..]) {
+            facts.insert(owner, (*value).clone(), form(file, a)?);
         }
     }
     Ok(())

@@ -1,46 +1,79 @@
-//! Two-byte floats, which netCDF has not: they are read as floats of four bytes.
+//! Numbers that netCDF has not, read as the next that it has: two-byte floats as floats of four bytes, integers of fewer bits than
+//! their bytes (12-bit counts of a detector) as integers of all bits.
 //!
-//! HDF5 holds them (h5py's `float16`), and h5netcdf reads them. Every value is a float, so nothing is lost. They are
+//! HDF5 holds both (h5py's `float16`; types with a precision), and other readers of HDF5 give these values. Nothing is lost. They are
 //! widened behind their filters ([`CodecChain::widened`]); where they lie in one piece, that piece is taken for chunks
 //! of whole rows. Files that hold such numbers are not changed in place.
 
 use std::sync::Arc;
 
 use crate::codec::CodecChain;
-use crate::codec::widen::Widen;
+use crate::codec::widen::{Bits, Widen};
 use crate::error::Result;
 use crate::hdf5::datatype::{ByteOrder, Class, Datatype};
 use crate::layout::{ChunkIndex, ChunkRecord, Place};
+use crate::model::Atomic;
 use crate::store::ReadStore;
+
+use super::types::atomic;
 
 /// Bytes that are widened at once, about.
 const PIECE: u64 = 256 << 10;
 
-/// How the numbers of a datatype are read, if it is one of two-byte floats.
+/// How the numbers of a datatype are read, if netCDF has not got them.
 pub(crate) fn widen(d: &Datatype) -> Option<Widen> {
     match &d.class {
-        Class::Float(f) if d.size == 2 && f.is_half() => {
-            Some(Widen::new(f.order == ByteOrder::Big, |bits| f.half(bits)))
+        Class::Float(f) if is_half(d) => Some(Widen::new(f.order == ByteOrder::Big, |bits| f.half(bits))),
+        Class::Fixed { order, .. } => Some(Widen::bits(*order == ByteOrder::Big, bits(d)?)),
+        _ => None,
+    }
+}
+
+/// The type that they are read as.
+pub(crate) fn read_as(d: &Datatype) -> Option<Atomic> {
+    match &d.class {
+        Class::Float(_) => is_half(d).then_some(Atomic::Float),
+        Class::Fixed { order, signed, .. } => {
+            bits(d)?;
+            let all = Class::Fixed {
+                order: *order,
+                signed: *signed,
+                bit_offset: 0,
+                precision: u16::try_from(8 * d.size).ok()?,
+            };
+            atomic(&Datatype { size: d.size, class: all })
         }
         _ => None,
     }
 }
 
-/// Whether a datatype is one of two-byte floats.
-pub(crate) fn is_half(d: &Datatype) -> bool {
+/// What they are called: "2-byte floats".
+pub(crate) fn name(d: &Datatype) -> Option<String> {
+    Some(widen(d)?.name())
+}
+
+fn is_half(d: &Datatype) -> bool {
     matches!(&d.class, Class::Float(f) if d.size == 2 && f.is_half())
 }
 
-/// The place of floats where two-byte ones lie at `place`.
+/// The bits of an integer that has fewer than its bytes.
+fn bits(d: &Datatype) -> Option<Bits> {
+    let Class::Fixed { order, signed, bit_offset, precision } = d.class else { return None };
+    let bits = Bits { size: d.size as usize, offset: bit_offset, precision, signed };
+    (order != ByteOrder::Vax && bits.are_fewer()).then_some(bits)
+}
+
+/// The place of the numbers that are read, where those that are stored lie at `place`.
 pub(super) fn place(store: &dyn ReadStore, place: Place, shape: &[u64], widen: Widen) -> Result<Place> {
+    let size = widen.stored_size();
     Ok(match place {
         Place::Inline(bytes) => Place::Inline(widen.widened(&bytes)?.into()),
         Place::Contiguous { offset } if shape.is_empty() => {
-            Place::Inline(widen.widened(&store.read_vec(offset, 2)?)?.into())
+            Place::Inline(widen.widened(&store.read_vec(offset, size as u64)?)?.into())
         }
         Place::Contiguous { .. } if shape.contains(&0) => Place::Nowhere,
         Place::Contiguous { offset } => {
-            let rows = Rows::new(offset, shape);
+            let rows = Rows::new(offset, shape, size as u64);
             let codecs = CodecChain::widened(CodecChain::none(), widen, true);
             Place::Chunked { chunk: rows.chunk.clone(), codecs, index: Arc::new(rows) }
         }
@@ -65,8 +98,8 @@ struct Rows {
 }
 
 impl Rows {
-    fn new(offset: u64, shape: &[u64]) -> Self {
-        let (mut along, mut row) = (shape.len() - 1, 2);
+    fn new(offset: u64, shape: &[u64], size: u64) -> Self {
+        let (mut along, mut row) = (shape.len() - 1, size);
         while along > 0 && row * shape[along] <= PIECE {
             row *= shape[along];
             along -= 1;
@@ -109,7 +142,7 @@ mod tests {
     #[test]
     fn rows_cover_the_array_once() {
         for shape in [&[7][..], &[300_001], &[3, 5, 7], &[3, 400, 1000], &[2, 2, 200_000], &[1, 1]] {
-            let rows = Rows::new(10, shape);
+            let rows = Rows::new(10, shape, 2);
             let mut end = 10;
             for (_, record) in rows.list().unwrap() {
                 assert_eq!(record.offset, end, "{shape:?}");

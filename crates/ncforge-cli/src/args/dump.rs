@@ -1,0 +1,104 @@
+//! `ncforge dump`: the options of netCDF's own `ncdump`, letter by letter.
+
+use std::num::NonZeroUsize;
+use std::path::PathBuf;
+
+use clap::Args;
+use ncforge_ops::describe::{CdlOptions, DumpOptions, DumpedValues};
+use ncforge_ops::request::Size;
+
+use super::GlobalArgs;
+use super::global::{storage_option, threads};
+
+/// Print a file and its values as CDL, as `ncdump` does.
+///
+/// The text is that of `ncdump`, and `ncgen` makes a file of it. Without options: the header, and the values of all variables.
+#[derive(Args, Debug)]
+#[command(disable_help_flag = true, after_long_help = AFTER)]
+pub(crate) struct DumpArgs {
+    /// The file
+    #[arg(value_name = "FILE")]
+    pub(crate) file: PathBuf,
+    /// The header, no values
+    #[arg(short = 'h')]
+    header: bool,
+    /// Values of coordinate variables only
+    #[arg(short = 'c', conflicts_with = "vars")]
+    coordinates: bool,
+    /// Values of these variables only: names, in whichever groups, or paths
+    #[arg(short = 'v', value_name = "VAR,…", value_delimiter = ',')]
+    vars: Vec<String>,
+    /// Storage as special attributes (_Storage, _ChunkSizes, …)
+    #[arg(short = 's')]
+    special: bool,
+    /// Times as text: "2000-01-31 12:30"
+    #[arg(short = 't')]
+    times: bool,
+    /// The same with a T between date and time
+    #[arg(short = 'i')]
+    iso_times: bool,
+    /// Length of lines [default: 80]
+    #[arg(short = 'l', value_name = "N", value_parser = clap::value_parser!(u32).range(10..))]
+    length: Option<u32>,
+    /// The name of the dataset [default: the file's name without its last extension]
+    #[arg(short = 'n', value_name = "NAME")]
+    pub(crate) name: Option<String>,
+    /// The kind of file, and nothing else
+    #[arg(short = 'k')]
+    pub(crate) kind: bool,
+    /// Worker threads
+    #[arg(long, value_name = "N", value_parser = threads, help_heading = NOT_NCDUMP)]
+    threads: Option<NonZeroUsize>,
+    /// Memory budget
+    #[arg(long, value_name = "SIZE", help_heading = NOT_NCDUMP)]
+    memory: Option<Size>,
+    /// Access URLs without credentials
+    #[arg(long, help_heading = NOT_NCDUMP)]
+    anonymous: bool,
+    /// How URLs are accessed
+    #[arg(long = "storage-option", value_name = "NAME=VALUE", value_parser = storage_option, help_heading = NOT_NCDUMP)]
+    storage_options: Vec<(String, String)>,
+    /// Print help
+    #[arg(long, action = clap::ArgAction::Help, help_heading = NOT_NCDUMP)]
+    help: Option<bool>,
+}
+
+const NOT_NCDUMP: &str = "Options that ncdump does not have";
+
+const AFTER: &str = "\
+Examples:
+  ncforge dump -v time,lat sst.nc
+  ncforge dump -t -v time sst.nc      times as dates
+  ncforge dump sst.nc | ncgen -o again.nc";
+
+impl DumpArgs {
+    /// What is to be printed; `name` is that of the dataset.
+    pub(crate) fn options(&self, name: String) -> DumpOptions {
+        DumpOptions {
+            cdl: CdlOptions { name, special: self.special },
+            values: match (self.header, self.coordinates) {
+                (true, _) => DumpedValues::None,
+                (_, true) => DumpedValues::Coordinates,
+                _ if self.vars.is_empty() => DumpedValues::All,
+                _ => DumpedValues::Of(self.vars.clone()),
+            },
+            times: match (self.times, self.iso_times) {
+                (_, true) => Some('T'),
+                (true, _) => Some(' '),
+                _ => None,
+            },
+            line_length: self.length.map(|n| n as usize),
+        }
+    }
+
+    /// What these options say about those of every command.
+    pub(crate) fn global(&self) -> GlobalArgs {
+        GlobalArgs {
+            threads: self.threads,
+            memory: self.memory,
+            anonymous: self.anonymous,
+            storage_options: self.storage_options.clone(),
+            ..GlobalArgs::default()
+        }
+    }
+}

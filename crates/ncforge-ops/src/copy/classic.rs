@@ -1,0 +1,330 @@
+//! What the classic model has no type for, in types that it has: strings as text, integers as those that hold their values.
+//!
+//! A [`Conversion`] says what changes. A [`Converted`] source passes for one that has these types from the beginning, so that everything
+//! that a copy does, it does with them. Nothing is lost: a value that does not fit is an error that names it; `strict` refuses such files
+//! as netCDF-C does. `ncks -3` takes the same types, and lets values overflow.
+
+use std::ops::Range;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use super::options::CopyOptions;
+use crate::source::{RawChunk, Source, VarGroup};
+use ncforge::codec::filters::SHUFFLE;
+use ncforge::model::{
+    Atomic, Attribute, DType, Endian, Format, Number, Schema, Storage, Value, Values, VarId,
+};
+use ncforge::raw::{Element, VarLayout};
+use ncforge::store::ReadStore;
+use ncforge::{Buffer, Engine, Error, Hyperslab, Result};
+
+/// What of a source changes, so that the output's format has its types, as far as that is possible without a loss.
+pub(super) struct Conversion {
+    schema: Schema,
+    format: Format,
+    /// How values change, by variable.
+    vars: Vec<Option<Change>>,
+    notes: Vec<String>,
+}
+
+/// A source as it is after that.
+pub(super) struct Converted<'a> {
+    source: &'a dyn Source,
+    by: &'a Conversion,
+}
+
+/// How the values of a variable change.
+#[derive(Clone, Debug)]
+struct Change {
+    from: Atomic,
+    to: Atomic,
+    /// Elements that become the fill value, and that; where the fill value of the one type is none of the other.
+    fill: Option<(Vec<u8>, Vec<u8>)>,
+}
+
+impl Conversion {
+    /// What changes of a source for an output with these options; `None`: nothing.
+    pub(super) fn of(own: &Schema, options: &CopyOptions) -> Option<Self> {
+        let format = match options.format {
+            Some(format) => format,
+            // Whatever version it becomes, integers stay what they are.
+            None if options.zipped.is_some() => Format::Cdf5,
+            None => own.format,
+        };
+        if format == Format::Netcdf4 || options.switches.strict {
+            return None;
+        }
+        let mut schema = own.clone();
+        let mut notes = Vec::new();
+        convert_attributes(own, &mut schema.groups[0].attrs, "", format, &mut notes);
+        let mut vars = vec![None; own.vars.len()];
+        for v in own.var_ids() {
+            let (path, var) = (own.var_path(v), &mut schema.vars[v.0]);
+            let path = path.trim_start_matches('/');
+            if let Some(change) = change_of(own, v, format) {
+                notes.push(format!(
+                    "`/{path}` is {} in the source, which {} has not: it is written as {}",
+                    change.from.cdl_name(),
+                    format.kind(),
+                    change.to.cdl_name()
+                ));
+                var.dtype = change.to.into();
+                var.endian = Endian::Native;
+                if let Storage::Chunked { filters, .. } = &mut var.storage {
+                    let size = change.to.size() as u32;
+                    filters.iter_mut().filter(|f| f.id == SHUFFLE).for_each(|f| f.params = vec![size]);
+                }
+                vars[v.0] = Some(change);
+            }
+            convert_attributes(own, &mut var.attrs, path, format, &mut notes);
+        }
+        (!notes.is_empty()).then_some(Conversion { schema, format, vars, notes })
+    }
+
+    /// The source after that.
+    pub(super) fn over<'a>(&'a self, source: &'a dyn Source) -> Converted<'a> {
+        Converted { source, by: self }
+    }
+}
+
+impl Converted<'_> {
+    fn change(&self, var: VarId) -> Option<&Change> {
+        self.by.vars[var.0].as_ref()
+    }
+
+    /// Whether a variable is the source's own.
+    fn is_own(&self, var: usize) -> bool {
+        self.by.vars[var].is_none()
+    }
+}
+
+/// The type of the classic model that holds values of one that it has not.
+fn held_by(kind: Atomic, format: Format) -> Option<Atomic> {
+    match kind {
+        _ if format == Format::Cdf5 || kind.in_classic() => None,
+        Atomic::UByte => Some(Atomic::Short),
+        Atomic::UShort | Atomic::UInt | Atomic::Int64 | Atomic::UInt64 => Some(Atomic::Int),
+        _ => None,
+    }
+}
+
+/// How a variable changes; `None` where it does not, or where its `_FillValue` does not fit.
+fn change_of(schema: &Schema, v: VarId, format: Format) -> Option<Change> {
+    let var = schema.var(v);
+    let DType::Atomic(from) = var.dtype else { return None };
+    let to = held_by(from, format)?;
+    let fill = match var.attr("_FillValue") {
+        Some(own) => {
+            schema.exact_elements(own, to)?;
+            None
+        }
+        // What nobody wrote reads as the type's default.
+        None => {
+            let (old, new) = (from.default_fill(), to.default_fill());
+            let fits = Number::read(from, &old)?.exactly(to).is_some();
+            (!fits).then_some((old, new))
+        }
+    };
+    Some(Change { from, to, fill })
+}
+
+/// Gives attributes types that the format has, where they hold the values.
+fn convert_attributes(
+    schema: &Schema,
+    attrs: &mut [Attribute],
+    of: &str,
+    format: Format,
+    notes: &mut Vec<String>,
+) {
+    for attr in attrs {
+        let Some((new, what)) = converted(schema, attr, format) else { continue };
+        // Notes of variables that are not copied are left out by their beginning.
+        notes.push(match of {
+            "" => format!("the global attribute `{}` is written as {what}", attr.name),
+            of => format!("`/{of}` has an attribute `{}` that is written as {what}", attr.name),
+        });
+        *attr = new;
+    }
+}
+
+fn converted(schema: &Schema, attr: &Attribute, format: Format) -> Option<(Attribute, &'static str)> {
+    let with = |dtype: Atomic, values| Attribute { name: attr.name.clone(), dtype: dtype.into(), values };
+    match (attr.dtype, &attr.values) {
+        (DType::String, Values::Heap(values)) => {
+            let text: &[u8] = match &values[..] {
+                [] | [Value::String(None)] => &[],
+                [Value::String(Some(bytes))] => bytes,
+                // Several strings are no text: where one ends would be lost.
+                _ => return None,
+            };
+            Some((with(Atomic::Char, Values::fixed(text)), "text"))
+        }
+        (DType::Atomic(kind), _) => {
+            let to = held_by(kind, format)?;
+            let bytes = schema.exact_elements(attr, to)?;
+            Some((with(to, Values::fixed(&bytes)), to.cdl_name()))
+        }
+        _ => None,
+    }
+}
+
+impl Change {
+    /// Values in the other type; the first that it does not have is an error.
+    fn apply(&self, source: &[u8], out: &mut [u8]) -> std::result::Result<(), i128> {
+        let (from, to) = (self.from.size(), self.to.size());
+        for (old, new) in source.chunks_exact(from).zip(out.chunks_exact_mut(to)) {
+            let number = Number::read(self.from, old).and_then(Number::integer).unwrap_or_default();
+            match &self.fill {
+                Some((fill, becomes)) if fill == old => new.copy_from_slice(becomes),
+                fill => {
+                    if self.to == Atomic::Short {
+                        new.copy_from_slice(&i16::try_from(number).map_err(|_| number)?.to_ne_bytes());
+                    } else {
+                        new.copy_from_slice(&i32::try_from(number).map_err(|_| number)?.to_ne_bytes());
+                    }
+                    // It would be taken for what nobody wrote.
+                    if fill.as_ref().is_some_and(|(_, becomes)| becomes == new) {
+                        return Err(number);
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Source for Converted<'_> {
+    fn schema(&self) -> &Schema {
+        &self.by.schema
+    }
+
+    fn name(&self) -> String {
+        self.source.name()
+    }
+
+    fn format(&self) -> Format {
+        self.source.format()
+    }
+
+    fn files(&self) -> Vec<PathBuf> {
+        self.source.files()
+    }
+
+    fn notes(&self) -> Vec<String> {
+        self.source.notes().into_iter().chain(self.by.notes.iter().cloned()).collect()
+    }
+
+    fn engine(&self) -> &Engine {
+        self.source.engine()
+    }
+
+    fn store(&self) -> Option<&Arc<dyn ReadStore>> {
+        self.source.store()
+    }
+
+    fn layout(&self, var: VarId) -> Result<Arc<VarLayout>> {
+        let own = self.source.layout(var)?;
+        let Some(change) = self.change(var) else { return Ok(own) };
+        // What was never written is read like the rest.
+        let element = Element::atomic(change.to, Endian::Native);
+        Ok(Arc::new(VarLayout { element, fill: Vec::new(), beyond: Vec::new(), ..VarLayout::clone(&own) }))
+    }
+
+    fn has_chunks(&self, var: VarId) -> bool {
+        self.is_own(var.0) && self.source.has_chunks(var)
+    }
+
+    fn is_stored(&self, var: VarId, at: &[u64]) -> Result<bool> {
+        self.source.is_stored(var, at)
+    }
+
+    fn each_stored(&self, var: VarId, see: &mut dyn FnMut(&[u64])) -> Result<bool> {
+        self.source.each_stored(var, see)
+    }
+
+    fn read(&self, var: VarId, slab: &Hyperslab) -> Result<Values> {
+        let Some(change) = self.change(var) else { return self.source.read(var, slab) };
+        let mut out = Buffer::zeroed(slab.len() as usize * change.to.size());
+        self.read_bytes(var, slab, &mut out)?;
+        Ok(Values::Fixed(out))
+    }
+
+    fn read_bytes(&self, var: VarId, slab: &Hyperslab, out: &mut [u8]) -> Result<()> {
+        let Some(change) = self.change(var) else { return self.source.read_bytes(var, slab, out) };
+        let mut wide = Buffer::zeroed(out.len() / change.to.size() * change.from.size());
+        self.source.read_bytes(var, slab, &mut wide)?;
+        change.apply(&wide, out).map_err(|value| Error::NotRepresentable {
+            format: self.by.format.kind(),
+            what: format!(
+                "variable `{}` of type {}: its value {value} is none of type {}",
+                self.by.schema.var_path(var).trim_start_matches('/'),
+                change.from.cdl_name(),
+                change.to.cdl_name()
+            ),
+        })
+    }
+
+    fn var_group(&self, var: VarId) -> Option<&VarGroup> {
+        self.source.var_group(var).filter(|group| group.vars.clone().all(|v| self.is_own(v)))
+    }
+
+    fn read_together(&self, vars: &[VarId], slab: &Hyperslab, out: &mut [u8]) -> Result<()> {
+        self.source.read_together(vars, slab, out)
+    }
+
+    fn raw_chunk(&self, var: VarId, at: &[u64]) -> Result<RawChunk> {
+        self.source.raw_chunk(var, at)
+    }
+
+    fn raw_chunks(&self, var: VarId, touched: &[Range<u64>], most: u64) -> Result<Option<Vec<RawChunk>>> {
+        self.source.raw_chunks(var, touched, most)
+    }
+
+    fn stored_bytes(&self, var: VarId) -> Result<u64> {
+        self.source.stored_bytes(var)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use ncforge::model::Variable;
+
+    #[test]
+    fn what_does_not_fit_is_named_and_what_nobody_wrote_stays_so() {
+        let mut s = Schema::new(Format::Netcdf4);
+        s.vars.push(Variable::new("v", Atomic::Int64, vec![]));
+        let change = change_of(&s, VarId(0), Format::Cdf1).unwrap();
+        let apply = |n: i64| {
+            let mut out = [0; 4];
+            change.apply(&n.to_ne_bytes(), &mut out).map(|()| i32::from_ne_bytes(out))
+        };
+        let (wide, narrow) = (Atomic::Int64.default_fill(), Atomic::Int.default_fill());
+        let number = |kind, b: &[u8]| Number::read(kind, b).unwrap().whole().unwrap();
+        assert_eq!(apply(-5), Ok(-5));
+        assert_eq!(apply(number(Atomic::Int64, &wide)), Ok(number(Atomic::Int, &narrow) as i32));
+        assert!(apply(1 << 31).is_err() && apply(number(Atomic::Int, &narrow)).is_err());
+        let fill = |n: i64| Attribute {
+            name: "_FillValue".into(),
+            dtype: Atomic::Int64.into(),
+            values: Values::fixed(&n.to_ne_bytes()),
+        };
+        s.vars[0].attrs = vec![fill(i64::MIN)];
+        assert!(change_of(&s, VarId(0), Format::Cdf1).is_none());
+        s.vars[0].attrs = vec![fill(-1)];
+        assert!(change_of(&s, VarId(0), Format::Cdf1).unwrap().fill.is_none());
+        assert!(change_of(&s, VarId(0), Format::Cdf5).is_none());
+    }
+
+    #[test]
+    fn one_string_is_text_and_several_are_not() {
+        let s = Schema::new(Format::Netcdf4);
+        let text = |strings: &[&str]| {
+            let attr = Attribute::strings("a", strings.iter().copied());
+            converted(&s, &attr, Format::Cdf5).map(|(a, _)| a.values)
+        };
+        assert_eq!(text(&["K m"]), Some(Values::fixed(b"K m")));
+        assert_eq!(text(&[]), Some(Values::fixed(b"")));
+        assert_eq!(text(&["a", "b"]), None);
+    }
+}

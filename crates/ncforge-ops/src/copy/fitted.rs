@@ -1,0 +1,63 @@
+//! What readers with netCDF-C and HDF5 need of an output's description: fill values of their variable's type, and no enum in the byte
+//! order of other machines.
+
+use ncforge::model::{DType, Endian, Schema, UserKind};
+
+/// Sets the byte order of all numbers, but of no enum to that of other machines: HDF5 makes -1 of numbers that are no members (those of
+/// elements that nobody wrote, mostly) where it converts them.
+pub(super) fn order_bytes(schema: &mut Schema, endian: Endian, notes: &mut Vec<String>) {
+    let native = cfg!(target_endian = "big");
+    let is_big = |e: Endian| match e {
+        Endian::Native => native,
+        Endian::Big => true,
+        Endian::Little => false,
+    };
+    for v in schema.var_ids().collect::<Vec<_>>() {
+        let var = schema.var(v);
+        if is_big(endian) == native || !holds_enum(schema, var.dtype) {
+            schema.vars[v.0].endian = endian;
+        } else if is_big(var.endian) != is_big(endian) {
+            notes.push(format!(
+                "`{}` keeps its byte order: HDF5 converts no enum whose numbers are not all members",
+                schema.var_path(v)
+            ));
+        }
+    }
+}
+
+/// Whether numbers of a type are members of an enum.
+fn holds_enum(schema: &Schema, dtype: DType) -> bool {
+    let DType::User(t) = dtype else { return false };
+    match &schema.user_type(t).kind {
+        UserKind::Enum { .. } => true,
+        UserKind::Compound { fields, .. } => fields.iter().any(|f| holds_enum(schema, f.dtype)),
+        UserKind::Vlen { base } => holds_enum(schema, *base),
+        UserKind::Opaque { .. } => false,
+    }
+}
+
+/// Gives each `_FillValue` its variable's type, without which netCDF-C copies no file.
+pub(super) fn fit_fill_values(schema: &mut Schema, notes: &mut Vec<String>) {
+    for v in schema.var_ids().collect::<Vec<_>>() {
+        let var = schema.var(v);
+        let (Some(own), Some(exact)) = (var.attr("_FillValue"), schema.exact_fill(var)) else { continue };
+        let path = schema.var_path(v);
+        match exact {
+            Ok(exact) if exact.fill == *own => {}
+            Ok(exact) => {
+                let (was, is) = (schema.type_name(own.dtype), schema.type_name(var.dtype));
+                let several =
+                    if exact.missing.is_some() { ", and its other values as `missing_value`" } else { "" };
+                notes.push(format!(
+                    "`{path}` has a `_FillValue` of type {was}: it is written as {is}{several}"
+                ));
+                exact.put(&mut schema.vars[v.0]);
+            }
+            Err(why) => {
+                notes.push(format!(
+                    "`{path}` keeps its attribute, with which nccopy cannot copy the file: {why}"
+                ));
+            }
+        }
+    }
+}

@@ -1,0 +1,207 @@
+//! What an open reader sees while others write to its file: the newest synced state.
+//!
+//! A reader has the description and the lengths that the file had when it was opened. Each read is of one *state* of the
+//! file: a container, opened once more when the file has changed, with its own store. All that is kept of a file is kept by
+//! its store (decoded chunks, what was read ahead, indexes, pages of metadata, heaps), so nothing of an earlier state is ever
+//! answered in a later one, whatever the format and the layout. (A zipped file is not followed: its writers keep the state that
+//! a reader has opened.)
+//!
+//! After a read the file is asked whether it is still in the state that was read
+//! ([`FileStore::is_as_opened`](crate::store::FileStore): one request to the system, which says no when in doubt). If it
+//! is not, the newest state is opened, and read instead. A writer that never stops is not waited for: what was
+//! read is accepted when all of it was read after the read began, and the newest state has it in the same place; its values
+//! may then be older and newer ones, as those of any read that meets a write. What lies in a plain run of bytes is
+//! read from the file itself each time, and asks once a tick of the clock.
+//!
+//! A variable that is no longer there, or of another type or shape, is an [`Error::Changed`].
+
+use std::sync::{Arc, Mutex, OnceLock, PoisonError, RwLock};
+use std::time::Duration;
+
+use super::formats;
+use crate::container::Container;
+use crate::engine::{self, Engine};
+use crate::error::{Error, Result};
+use crate::layout::{Place, VarLayout};
+use crate::model::{Schema, VarId};
+use crate::select::Hyperslab;
+use crate::store::FileStore;
+
+/// Another program may sync again while what it wrote before is read: so often the next state is read.
+const ATTEMPTS: u32 = 8;
+/// Before a read of so many bytes the file is asked, too.
+const LONG: u64 = 1 << 20;
+
+/// The newest state of a file that is open for reading.
+#[derive(Debug)]
+pub(super) struct Follower {
+    engine: Engine,
+    opened: Arc<FileStore>,
+    /// The newest state that was seen; `None` while that is the one of the opening.
+    later: RwLock<Option<Arc<State>>>,
+    /// One opens it.
+    opening: Mutex<()>,
+}
+
+/// A later state.
+#[derive(Debug)]
+struct State {
+    file: Arc<FileStore>,
+    container: Box<dyn Container>,
+    /// The variables of the opening in this state; `None` for what is not there as it was.
+    vars: Vec<OnceLock<Option<VarId>>>,
+    engine: Engine,
+}
+
+impl Drop for State {
+    fn drop(&mut self) {
+        self.engine.forget_store(self.container.store());
+    }
+}
+
+impl State {
+    /// The variable that one of the opening is.
+    fn var(&self, opened: &Schema, var: VarId) -> Result<VarId> {
+        let find = || same_variable(opened, var, self.container.schema());
+        let found = self.vars.get(var.0).and_then(|slot| *slot.get_or_init(find));
+        found.ok_or_else(|| Error::Changed { path: self.container.store().name().to_owned() })
+    }
+}
+
+/// The variable of a later state of a file that a variable is: of the same name, type and rank, and not shorter.
+fn same_variable(old: &Schema, var: VarId, new: &Schema) -> Option<VarId> {
+    let now = new.find_var(&old.var_path(var))?;
+    let (old_shape, new_shape) = (old.shape(var), new.shape(now));
+    let same = old.var(var).dtype == new.var(now).dtype
+        && old.types == new.types
+        && old_shape.len() == new_shape.len()
+        && old_shape.iter().zip(&new_shape).all(|(old, new)| old <= new);
+    same.then_some(now)
+}
+
+/// Whether reading a selection takes so long that a question to the system does not count.
+fn is_long(layout: &VarLayout, slab: &Hyperslab) -> bool {
+    let size = layout.element.size as u64;
+    slab.count.iter().fold(size, |bytes, &n| bytes.saturating_mul(n)) >= LONG
+}
+
+/// Whether a variable lies where it lay. Chunks that were read are compared by who reads them
+/// ([`ChunkIndex::check_places`](crate::layout::ChunkIndex::check_places)).
+fn same_place(old: &VarLayout, new: &VarLayout) -> bool {
+    match (&old.place, &new.place) {
+        (Place::Nowhere, Place::Nowhere) => true,
+        (Place::Inline(a), Place::Inline(b)) => a == b,
+        (Place::Contiguous { offset: a }, Place::Contiguous { offset: b }) => a == b,
+        (Place::Records { begin: a, stride: n }, Place::Records { begin: b, stride: m }) => (a, n) == (b, m),
+        (Place::Chunked { chunk: a, .. }, Place::Chunked { chunk: b, .. }) => a == b,
+        _ => false,
+    }
+}
+
+impl Follower {
+    /// Follows a file that was just opened.
+    pub(super) fn new(opened: Arc<FileStore>, engine: Engine) -> Self {
+        Self { engine, opened, later: RwLock::new(None), opening: Mutex::new(()) }
+    }
+
+    /// Reads a variable from the newest state. `opened` is the container of the opening; `slab` is what is read, if that is
+    /// one box.
+    pub(super) fn read<T>(
+        &self,
+        opened: &dyn Container,
+        var: VarId,
+        slab: Option<&Hyperslab>,
+        mut read: impl FnMut(&dyn Container, VarId) -> Result<T>,
+    ) -> Result<T> {
+        let schema = opened.schema();
+        if var.0 >= schema.vars.len() {
+            return read(opened, var);
+        }
+        let (mut state, mut is_new) = (self.newest(), false);
+        for attempt in 0..ATTEMPTS {
+            let (file, container) = match &state {
+                Some(state) => (&state.file, &*state.container),
+                None => (&self.opened, opened),
+            };
+            let now = state.as_ref().map_or(Ok(var), |state| state.var(schema, var));
+            if let (Some(_), Some(check)) = (&state, slab) {
+                // A later state may be longer.
+                check.check(&schema.shape(var), &schema.var(var).name)?;
+            }
+            let layout = now.as_ref().ok().and_then(|&now| container.layout(now).ok());
+            let wanted = layout.as_deref().zip(slab);
+            let is_run = wanted.is_some_and(|(layout, slab)| engine::is_run(layout, slab));
+            let is_long = wanted.is_some_and(|(layout, slab)| is_long(layout, slab));
+            // What would be read again is not read before.
+            let is_old = !is_new && !is_run && (is_long || !file.shows_changes()) && !file.is_as_opened();
+            let mut found = None;
+            if !is_old {
+                let values = now.and_then(|now| read(container, now));
+                let is_newest = if is_run { file.was_as_opened() } else { file.is_as_opened() };
+                if is_newest {
+                    return values;
+                }
+                found = Some(values);
+            }
+            let next = self.renew(schema.vars.len())?;
+            if let Some(values) = found
+                && is_new
+                && match &values {
+                    Ok(_) => layout.is_some_and(|old| next.has(schema, var, &old, file)),
+                    Err(_) => file.opened() == next.file.opened(),
+                }
+            {
+                return values;
+            }
+            if state.is_none() {
+                self.engine.forget_store(opened.store());
+            }
+            if attempt > 1 {
+                std::thread::sleep(Duration::from_millis(1 << attempt.min(4)));
+            }
+            (state, is_new) = (Some(next), true);
+        }
+        Err(Error::Changed { path: self.opened.path().display().to_string() })
+    }
+
+    fn newest(&self) -> Option<Arc<State>> {
+        self.later.read().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// The newest state, opened now if the file is in none that is open.
+    fn renew(&self, vars: usize) -> Result<Arc<State>> {
+        let _one_opens = self.opening.lock().unwrap_or_else(PoisonError::into_inner);
+        let newest = self.newest();
+        if let Some(state) = newest.as_ref().filter(|state| state.file.is_as_opened()) {
+            return Ok(state.clone());
+        }
+        let before = newest.as_ref().map_or(&self.opened, |state| &state.file);
+        let opened = FileStore::whole_state(
+            || before.again().map(Arc::new),
+            |file| Ok((file.clone(), formats::open(file.clone(), &self.engine)?)),
+            |(_, container)| container.schema().format.is_classic(),
+        );
+        let (file, container) = opened.map_err(|e| match e {
+            // It was one when it was opened.
+            Error::NotNetcdf { path, .. } | Error::Corrupt { path, .. } => Error::Changed { path },
+            other => other,
+        })?;
+        let vars = std::iter::repeat_with(OnceLock::new).take(vars).collect();
+        let state = Arc::new(State { file, container, vars, engine: self.engine.clone() });
+        *self.later.write().unwrap_or_else(PoisonError::into_inner) = Some(state.clone());
+        Ok(state)
+    }
+}
+
+impl State {
+    /// Whether a variable of the opening is here where it was in an earlier state, that of `file`. References to a heap say
+    /// nothing of what is in it.
+    fn has(&self, opened: &Schema, var: VarId, before: &VarLayout, file: &FileStore) -> bool {
+        let Some((old, new)) = file.opened().zip(self.file.opened()) else { return false };
+        if old.file() != new.file() || (before.element.heap && old != new) {
+            return false;
+        }
+        let layout = self.var(opened, var).and_then(|now| self.container.layout(now));
+        layout.is_ok_and(|layout| same_place(before, &layout))
+    }
+}

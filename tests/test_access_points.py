@@ -1,0 +1,138 @@
+"""Deflate chunks with access points: read by everybody as ordinary chunks, and by ncforge a segment at a time."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import h5py
+import netCDF4
+import numpy as np
+import pytest
+
+import access_points
+import ncforge
+
+SHAPE = (3, 300, 410)
+
+
+def field(dtype: str, seed: int = 0) -> np.ndarray:
+    """Maps with structure, noise and plateaus."""
+    rng = np.random.default_rng(seed)
+    t, y, x = np.ogrid[: SHAPE[0], : SHAPE[1], : SHAPE[2]]
+    values = 100 * np.sin(y / 40 + t) * np.cos(x / 60) + rng.normal(size=SHAPE)
+    values[:, 100:160, 200:] = 5
+    return (values * (100 if np.dtype(dtype).kind in "iu" and np.dtype(dtype).itemsize > 1 else 1)).astype(dtype)
+
+
+def write(path: Path, dtype: str, chunks: tuple[int, ...] = (1, 300, 410), **how: Any) -> np.ndarray:
+    values = field(dtype)
+    with ncforge.Dataset(path, "w") as d:
+        for name, n in zip("tyx", SHAPE, strict=True):
+            d.createDimension(name, n)
+        v = d.createVariable("v", dtype, ("t", "y", "x"), chunksizes=chunks, **{"zlib": True, "complevel": 1, **how})
+        v.set_auto_maskandscale(False)
+        v[:] = values
+    return values
+
+
+def raw_chunk(path: Path, at: tuple[int, ...], checksum: bool = False) -> bytes:
+    with h5py.File(path) as f:
+        _, chunk = f["v"].id.read_direct_chunk(at)
+    return chunk[:-4] if checksum else chunk
+
+
+@pytest.mark.parametrize(
+    ("dtype", "how"),
+    [
+        ("f4", {}),
+        ("f8", {"complevel": 4}),
+        ("f4", {"fletcher32": True, "complevel": 7}),
+        (">f4", {"endian": "big", "complevel": 2}),
+        ("f8", {"complevel": 6, "fletcher32": True}),
+    ],
+)
+def test_an_independent_reader_decodes_every_segment(tmp_path: Path, dtype: str, how: dict[str, Any]) -> None:
+    values = write(tmp_path / "a.nc", dtype, **how)
+    chunk = raw_chunk(tmp_path / "a.nc", (1, 0, 0), bool(how.get("fletcher32")))
+    found = access_points.segments(chunk, 300 * 410)
+    assert found is not None and len(found) >= 8
+    stored = values[1].astype(values.dtype.newbyteorder(">" if "endian" in how else "<"))
+    assert b"".join(found) == stored.tobytes()
+
+
+def test_the_documented_chunks_are_read() -> None:
+    text = (Path(__file__).parents[1] / "docs" / "access-points-vectors.txt").read_text()
+    parts = text.split("## ")[1:]
+    assert len(parts) >= 3
+    for part in parts:
+        head, _, rest = part.partition("\n")
+        elements = int(re.findall(r"(\d+) elements", head)[0])
+        chunk, _, want = rest.removeprefix("chunk:\n").partition("elements:\n")
+        found = access_points.segments(bytes.fromhex(chunk), elements)
+        assert found is not None
+        assert b"".join(found) == bytes.fromhex(want)
+
+
+@pytest.mark.parametrize("level", range(1, 10))
+@pytest.mark.parametrize("dtype", ["i1", "i2", "f4", ">i4", "f8"])
+def test_peers_read_what_was_written(tmp_path: Path, dtype: str, level: int) -> None:
+    """Chunks that end beyond the array, too."""
+    path, copy = tmp_path / "a.nc", tmp_path / "b.nc"
+    endian = "big" if dtype.startswith(">") else "native"
+    values = write(path, dtype, (2, 200, 333), complevel=level, fletcher32=level % 2 == 0, endian=endian)
+    with netCDF4.Dataset(path) as d:
+        d.set_auto_mask(False)
+        assert np.array_equal(d["v"][:], values)
+    with h5py.File(path) as f:
+        assert np.array_equal(f["v"][:], values)
+    subprocess.run(["nccopy", path, copy], check=True)
+    with netCDF4.Dataset(copy) as d:
+        d.set_auto_mask(False)
+        assert np.array_equal(d["v"][:], values)
+
+
+def test_selections_of_all_kinds_equal_the_array(tmp_path: Path) -> None:
+    rng = np.random.default_rng(1)
+    for dtype, chunks in [("f4", (1, 300, 410)), ("f8", (3, 150, 150)), ("i2", (2, 300, 205))]:
+        values = write(tmp_path / "a.nc", dtype, chunks, fletcher32=True)
+        for _ in range(60):
+            key: list[Any] = []
+            for n in SHAPE:
+                a, b = sorted(int(i) for i in rng.integers(0, n + 1, 2))
+                kinds = [
+                    int(rng.integers(n)),
+                    slice(a, b),
+                    slice(a, min(b, a + 3)),
+                    slice(None, None, int(rng.integers(1, 90))),
+                ]
+                key.append(kinds[int(rng.integers(len(kinds)))])
+            with ncforge.Dataset(tmp_path / "a.nc") as d:
+                v = d["v"]
+                v.set_auto_maskandscale(False)
+                assert np.array_equal(v[tuple(key)], values[tuple(key)]), key
+                rows = np.unique(rng.integers(0, 300, 5))
+                assert np.array_equal(v[0, rows, 7], values[0, rows, 7])
+
+
+def test_chunks_that_others_stored_anew_are_read_beside_those_that_were_not(tmp_path: Path) -> None:
+    path = tmp_path / "a.nc"
+    values = write(path, "f4")
+    with netCDF4.Dataset(path, "a") as d:
+        d["v"][1, 100:120, 50:90] = values[1, 100:120, 50:90] = 7
+    with h5py.File(path, "a") as f:
+        f["v"][2, 5, 6] = values[2, 5, 6] = -3
+    assert [access_points.segments(raw_chunk(path, (t, 0, 0)), 300 * 410) is None for t in range(3)] == [
+        False,
+        True,
+        True,
+    ]
+    with ncforge.Dataset(path, "a") as d:
+        for y, x in [(110, 60), (5, 6), (299, 409)]:
+            assert np.array_equal(d["v"][:, y, x], values[:, y, x])
+        d["v"][0, 7, 8] = values[0, 7, 8] = 11
+    with netCDF4.Dataset(path) as d:
+        assert np.array_equal(d["v"][:], values)
+    assert access_points.segments(raw_chunk(path, (0, 0, 0)), 300 * 410) is not None
