@@ -130,6 +130,21 @@ def test_keys_are_taken_to_the_letter(bucket: Any, tmp_path: Path, run: Run) -> 
         run("info", "--kind", f"s3://{name}/{key}")
     kinds = run("info", "--kind", f"s3://{name}/k/run#*.nc").stdout
     assert kinds == "netCDF-4\n" * 2
-    for key in ("k/", "k//x.nc", "k/../x.nc"):
+    for key in ("k//x.nc", "k/../x.nc"):
         assert "hint: " in run("copy", tmp_path / "0.nc", f"s3://{name}/{key}", code=2).stderr
     assert len(client.list_objects_v2(Bucket=name)["Contents"]) == len(KEYS)
+
+
+def test_files_are_copied_to_keys_that_begin_alike(
+    bucket: Any, tmp_path: Path, run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    client, name = bucket
+    inputs = [tmp_path / f"{number}.nc" for number in range(2)]
+    for file in inputs:
+        write(file, n=3)
+    monkeypatch.chdir(tmp_path)
+    for files in (inputs, inputs[:1]):
+        run("copy", *files, f"s3://{name}/part{len(files)}/")
+    keys = [o["Key"] for o in client.list_objects_v2(Bucket=name)["Contents"]]
+    assert sorted(keys) == ["part1/0.nc", "part2/0.nc", "part2/1.nc"]
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["0.nc", "1.nc"]

@@ -140,17 +140,22 @@ pub(crate) enum Command {
 }
 
 impl Command {
-    /// The input files of a command that takes any number of them.
-    pub(crate) fn files(&mut self) -> Option<&mut Vec<PathBuf>> {
-        match self {
-            Command::Copy(a) | Command::Rechunk(a) => Some(&mut a.paths),
-            Command::Refs(a) => Some(&mut a.files),
-            Command::Info(a) => Some(&mut a.files),
-            Command::Doctor(a) => Some(&mut a.files),
-            Command::Verify(a) => Some(&mut a.files),
-            Command::Bench(BenchArgs { workload: Workload::Access(a) }) => Some(&mut a.files),
-            _ => None,
-        }
+    /// The names of a command that takes any number of input files, and how many of them, from the first, are input files.
+    pub(crate) fn files(&mut self) -> Option<(&mut Vec<PathBuf>, usize)> {
+        let all = match self {
+            Command::Copy(a) | Command::Rechunk(a) => {
+                let inputs = a.paths.len().saturating_sub(1);
+                return Some((&mut a.paths, inputs));
+            }
+            Command::Refs(a) => &mut a.files,
+            Command::Info(a) => &mut a.files,
+            Command::Doctor(a) => &mut a.files,
+            Command::Verify(a) => &mut a.files,
+            Command::Bench(BenchArgs { workload: Workload::Access(a) }) => &mut a.files,
+            _ => return None,
+        };
+        let inputs = all.len();
+        Some((all, inputs))
     }
 
     /// What the command writes besides its text, if that is declared as for most commands.

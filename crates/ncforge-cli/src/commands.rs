@@ -102,8 +102,9 @@ fn dispatch(mut command: Command, cx: &Context<'_>) -> Result {
     if let Some(written) = command.written() {
         document::check(written)?;
     }
-    if let Some(files) = command.files() {
-        *files = inputs::expanded(files, cx)?;
+    if let Some((files, inputs)) = command.files() {
+        let found = inputs::expanded(&files[..inputs], cx)?;
+        files.splice(..inputs, found);
     }
     match command {
         Command::Copy(a) => copy::run(&a, cx),

@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
+use ncforge::store::remote::url_of;
 use ncforge_ops::copy::{CopyReport, targets_in};
 use ncforge_ops::progress::{Parts, Progress};
 use ncforge_ops::words::{bytes, many, quoted};
@@ -30,7 +31,10 @@ pub(super) fn run(args: &CopyArgs, inputs: &[PathBuf], folder: &Path, cx: &Conte
     if args.run.dry_run {
         return plans(args, &pairs, cx);
     }
-    std::fs::create_dir_all(folder).map_err(|e| Failure::system("create", folder, e))?;
+    // A store of objects has no folders, only keys.
+    if url_of(folder).is_none() {
+        std::fs::create_dir_all(folder).map_err(|e| Failure::system("create", folder, e))?;
+    }
     let engine = cx.engine()?;
     interrupt::catch();
     let progress = cx.printer.progress("copy");
