@@ -182,7 +182,19 @@ class Types:
             plain = items.tolist()
             if set(map(type, plain)) <= {str, bytes}:
                 return plain
-        return [self.plain_item(name, v) for v in items]
+        base = self._numbers_of_rows(name)
+        if base is None:
+            return [self.plain_item(name, v) for v in items]
+        return [
+            v.tobytes() if type(v) is np.ndarray and v.dtype == base and v.ndim == 1 else self.plain_item(name, v)
+            for v in items
+        ]
+
+    def _numbers_of_rows(self, name: TypeName) -> np.dtype[Any] | None:
+        """The type of the elements of ragged rows, where each row is nothing but its elements."""
+        if not isinstance(name, int) or (info := self.info(name))["kind"] != "vlen" or self.is_heap(info["base"]):
+            return None
+        return self.dtype(info["base"])
 
     def plain_item(self, name: TypeName, value: Any) -> Any:
         """One value."""
