@@ -37,6 +37,7 @@ PARTS = (
     "plain",
     "sweep",
     "points",
+    "parts",
     "records",
     "opening",
     "defining",

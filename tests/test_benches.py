@@ -70,7 +70,14 @@ def bench(tmp_path: Path, target: Path) -> Bench:
 @needs_header
 def test_rows_of_every_kind_are_measured(bench: Bench) -> None:
     only = [
-        *("read/precip/256KiB", "write/packed/*/deflate1", "sweep-*/1x16x32/deflate1", "cliff", "pixels/8"),
+        *(
+            "read/precip/256KiB",
+            "write/packed/*/deflate1",
+            "sweep-*/1x16x32/deflate1",
+            "cliff",
+            "pixels/8",
+            "parts/row",
+        ),
         *("fresh/plain-read/contiguous", "fresh/classic-write/10M", "fresh/import-and-open", "fresh/open"),
         *(
             "classic-random",
@@ -87,7 +94,7 @@ def test_rows_of_every_kind_are_measured(bench: Bench) -> None:
     results = bench.results()
     assert {r["name"].split("/")[0] for r in results} >= {
         *("read", "write", "sweep-slab", "sweep-series", "cliff", "classic-random", "classic-records"),
-        *("pixels", "copy", "open", "references", "dask", "fresh"),
+        *("pixels", "parts", "copy", "open", "references", "dask", "fresh"),
     }
     for r in results:
         assert r["ours"] > 0 and r["peer"] > 0 and r["ratio"] == pytest.approx(r["peer"] / r["ours"]), r

@@ -8,8 +8,9 @@ use super::{Choosing, Cut, SampleShape};
 use crate::sampling::{Limit, Sampled, sample_chunk_of, sample_of};
 use crate::source::Source;
 use crate::tune::{Axis, Choice, Coding, Depth, Roles};
+use ncforge::codec::{CodecChain, FOOTER};
 use ncforge::model::{DType, Filter, Schema, Storage, VarId, Variable};
-use ncforge::raw::Place;
+use ncforge::raw::{ChunkRecord, Place};
 use ncforge::{Dataset, Result};
 
 /// Of what may be encoded of a variable, one sample of parts with the proportions of the array may read so large a part, …
@@ -244,12 +245,24 @@ impl Chooser<'_> {
 fn before(source: &dyn Source, schema: &Schema, var: VarId) -> Result<Option<Stored>> {
     let layout = source.layout(var)?;
     Ok(match &layout.place {
-        Place::Chunked { chunk, .. } => {
-            Some((Some(chunk.clone()), Coding::of_chain(schema.var(var).storage.filters())))
+        Place::Chunked { chunk, index, codecs } => {
+            let first = index.get(&vec![0; chunk.len()])?;
+            let points = first.is_some_and(|record| has_points(source, codecs, record));
+            let usual = Coding::of_chain(schema.var(var).storage.filters());
+            Some((Some(chunk.clone()), Coding { points, ..usual }))
         }
         Place::Contiguous { .. } => Some((None, Coding::none())),
         _ => None,
     })
+}
+
+/// Whether a stored chunk ends as one with access points.
+fn has_points(source: &dyn Source, codecs: &CodecChain, record: ChunkRecord) -> bool {
+    let (Some(store), Some(own)) = (source.store(), codecs.segmented(record.mask)) else { return false };
+    let mut tail = vec![0; FOOTER + own.behind];
+    let Some(begin) = record.len.checked_sub(tail.len() as u64) else { return false };
+    let read = store.read_at(&mut tail, record.offset.saturating_add(begin));
+    read.is_ok() && own.segment(&tail).is_some()
 }
 
 /// Samples the values of one variable.

@@ -3,7 +3,7 @@
 use super::DoctorOptions;
 use super::facts::Facts;
 use crate::choosing::{Chooser, Choosing, OF_FILE};
-use crate::tune::{Access, Limits, Roles};
+use crate::tune::Roles;
 
 /// Reads of smaller variables cost little, however they are cut.
 const SMALL: u64 = 64 << 10;
@@ -16,7 +16,6 @@ pub(super) fn choose(facts: &mut Facts, options: &DoctorOptions) {
         accesses: options.accesses.clone(),
         machine: options.machine,
         sample: options.sample && options.profile.is_none(),
-        limits: if options.accesses == Access::usual() { Limits::for_tasks() } else { Limits::default() },
         ..Choosing::default()
     };
     let mut vars = std::mem::take(&mut facts.vars);

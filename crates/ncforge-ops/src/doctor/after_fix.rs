@@ -77,7 +77,7 @@ fn slowed(v: &VarFacts, chunks: &[u64], filters: &[Filter], options: &DoctorOpti
     let lens: Vec<u64> = v.axes.iter().map(|a| a.len.max(1)).collect();
     // What the sample says holds for the filters for which it was taken.
     let sampled = |list: &[Filter]| if *list == *v.target { v.coding } else { None };
-    let coding = sampled(filters).unwrap_or_else(|| Coding::of_chain(filters));
+    let coding = sampled(filters).unwrap_or_else(|| Coding::written(filters));
     let then = Grid { lens: &lens, chunk: Some(chunks), element: v.element, coding };
     let mut out = Vec::new();
     for pattern in Pattern::bind(&options.accesses, &v.axes) {
