@@ -233,7 +233,7 @@ class AddVariable(Operation):
             options["maxshape"] = tuple(None if u else n for u, n in zip(self.unlimited, self.shape, strict=True))
             options["chunks"] = self.how.get("chunksizes") or tuple(max(1, min(n, 7)) for n in self.shape)
             if self.how.get("zlib"):
-                options["compression"] = 1
+                options["compression"], options["shuffle"] = 1, self.how.get("shuffle", False)
         if self.dtype == "str":
             ds = f.create_dataset(self.path, self.shape, h5py.string_dtype(), **options)
         else:
@@ -273,6 +273,37 @@ class Write(Operation):
         if ds.shape != self.shape and ds.chunks:
             ds.resize(tuple(max(a, b) for a, b in zip(ds.shape, self.shape, strict=True)))
         ds[self.key] = self.values
+
+
+@dataclass
+class Read(Operation):
+    """A selection is read, of what this session has written or not, synced or not."""
+
+    path: str
+    key: Key
+    want: Any = None
+    known: Any = None
+
+    def __str__(self) -> str:
+        return f"Read({self.path!r}, {self.key})"
+
+    def on(self, model: Model) -> None:
+        """Notes what is there."""
+        v = model.variables[self.path]
+        self.want, self.known = v.values[self.key].copy(), v.known[self.key].copy()
+
+    def by_netcdf(self, ds: Any) -> None:
+        """Reads it."""
+        self.check(ds[self.path][self.key])
+
+    def by_h5py(self, f: Any) -> None:
+        """Reads it."""
+        self.check(f[h5_name(f, self.path)][self.key])
+
+    def check(self, found: Any) -> None:
+        """It is what is there."""
+        wrong = self.known & (np.asarray(found) != self.want)
+        assert not wrong.any(), f"{self}: {int(wrong.sum())} of {wrong.size} values"
 
 
 @dataclass

@@ -17,6 +17,7 @@ from lives_operations import (
     DeleteAttribute,
     FillOff,
     Operation,
+    Read,
     RenameAttribute,
     RenameDimension,
     RenameVariable,
@@ -29,6 +30,8 @@ NUMBERS = ["i1", "i2", "i4", "f4", "f8"]
 MORE_NUMBERS = ["u1", "u2", "u4", "i8", "u8"]
 #: Longest dimension, and most variables, dimensions of a file.
 LONGEST, MOST_VARIABLES, MOST_DIMS = 40, 9, 6
+#: Lengths of the dimensions of wide variables, whose chunks are long enough for access points.
+WIDE, MOST_WIDE = (150, 300), 2
 
 
 def fresh(r: random.Random, prefix: str) -> str:
@@ -36,8 +39,8 @@ def fresh(r: random.Random, prefix: str) -> str:
     return prefix + "".join(r.choices(string.ascii_lowercase, k=6))
 
 
-def random_values(dtype: str, shape: tuple[int, ...], r: random.Random) -> Any:
-    """Values of a type, exact in every one of them."""
+def random_values(dtype: str, shape: tuple[int, ...], r: random.Random, most: int = 100) -> Any:
+    """Values of a type, exact in every one of them whose numbers reach so far."""
     n = int(np.prod(shape))
     if dtype == "str":
         texts = np.empty(n, object)
@@ -46,10 +49,10 @@ def random_values(dtype: str, shape: tuple[int, ...], r: random.Random) -> Any:
     if dtype == "S1":
         return np.array([r.choice(string.ascii_letters).encode() for _ in range(n)], "S1").reshape(shape)
     random_numbers = np.random.default_rng(r.getrandbits(32))
-    low = 0 if dtype.startswith("u") else -100
-    numbers = random_numbers.integers(low, 100, n)
+    low = 0 if dtype.startswith("u") else -most
+    numbers = random_numbers.integers(low, most, n)
     if r.random() < 0.3:
-        numbers[...] = r.randint(low, 99)
+        numbers[...] = r.randint(low, most - 1)
     return (numbers / 4 if dtype.startswith("f") else numbers).astype(dtype).reshape(shape)
 
 
@@ -62,9 +65,21 @@ def random_attribute(r: random.Random, file_format: str) -> Any:
     return np.asarray(random_values(dtype, (min(n, 400),), r))
 
 
+def wide_dims(model: Model) -> list[str]:
+    """The dimensions of wide variables."""
+    return [d for d, n in model.dims.items() if n > LONGEST + 5]
+
+
+def wide_variables(model: Model) -> list[str]:
+    """Variables in chunks that may have access points."""
+    wide = wide_dims(model)
+    return [p for p, v in model.variables.items() if len(v.dims) == 2 and all(d in wide for d in v.dims)]
+
+
 def random_dims(model: Model, r: random.Random, writer: str) -> tuple[str, ...]:
     """The dimensions of a new variable: in classic files only the first may be unlimited."""
-    dims = r.sample(list(model.dims), k=min(len(model.dims), r.choice([0, 1, 1, 2, 2, 3])))
+    short = [d for d in model.dims if d not in wide_dims(model)]
+    dims = r.sample(short, k=min(len(short), r.choice([0, 1, 1, 2, 2, 3])))
     if not model.is_netcdf4:
         dims.sort(key=lambda d: d not in model.unlimited)
     if writer == "h5py":
@@ -112,6 +127,36 @@ def add_variable(model: Model, writer: str, r: random.Random) -> Operation | Non
     return AddVariable(f"{group}/{name}".lstrip("/"), dtype, dims, how, shape, unlimited)
 
 
+def add_wide_variable(model: Model, writer: str, r: random.Random) -> Operation | None:
+    """A new variable of shuffled and deflated chunks of 64 KiB and more, some of which end beyond the array; or a dimension of one."""
+    if not model.is_netcdf4 or (writer == "h5py" and model.file_format != "NETCDF4"):
+        return None
+    dims = wide_dims(model)
+    if len(dims) < 2:
+        return AddDimension(fresh(r, "w"), r.randint(*WIDE))
+    if writer == "h5py" and any(d in model.variables for d in dims):
+        return None
+    if len(wide_variables(model)) >= MOST_WIDE or len(model.variables) >= MOST_VARIABLES:
+        return None
+    dims = r.sample(dims, k=2)
+    shape = model.shape(dims)
+    chunks = (shape[0], shape[1]) if r.random() < 0.5 else (shape[0], shape[1] * 2 // 3)
+    how: dict[str, Any] = {"zlib": True, "shuffle": True, "chunksizes": chunks}
+    if writer == "ncforge":
+        how["complevel"] = r.choice([1, 4, 6, 9])
+    dtype = r.choice(["i4", "f4", "f8"])
+    return AddVariable(fresh(r, "v"), dtype, tuple(dims), how, shape, (False, False))
+
+
+def read(model: Model, writer: str, r: random.Random) -> Operation | None:
+    """A part of a wide variable; not by netCDF-C, which shows other values of what a session has defined and not written."""
+    paths = wide_variables(model)
+    if not paths or writer == "netCDF4":
+        return None
+    path = r.choice(paths)
+    return Read(path, random_key(model, model.variables[path], r))
+
+
 def random_key(model: Model, v: Variable, r: random.Random) -> Key:
     """A selection; along unlimited dimensions it may go beyond the end."""
     key: list[int | slice | list[int]] = []
@@ -154,9 +199,12 @@ def write(model: Model, writer: str, r: random.Random) -> Operation | None:
     paths = [p for p, v in model.variables.items() if writer != "h5py" or v.dtype != "S1"]
     if not paths:
         return None
-    path = r.choice(paths)
+    wide = wide_variables(model)
+    path = r.choice(wide) if wide and r.random() < 0.4 else r.choice(paths)
     v = model.variables[path]
-    key = random_key(model, v, r)
+    # All of a wide variable now and then: chunks that are mostly fill are too short for access points.
+    all_of_it: Key = tuple(slice(0, n) for n in v.values.shape)
+    key = all_of_it if path in wide and r.random() < 0.4 else random_key(model, v, r)
     grows = any(
         name in model.unlimited and isinstance(k, slice) and k.stop > model.dims[name]
         for name, k in zip(v.dims, key, strict=True)
@@ -165,7 +213,8 @@ def write(model: Model, writer: str, r: random.Random) -> Operation | None:
         # Whose scale would be shorter than what it is the scale of.
         return None
     shape = tuple(n for k in key for n in selected(k))
-    return Write(path, key, random_values(v.dtype, shape, r))
+    # Wide variables are of types that hold this, and their chunks are worth access points.
+    return Write(path, key, random_values(v.dtype, shape, r, 30_000 if path in wide else 100))
 
 
 def attribute(model: Model, writer: str, r: random.Random) -> Operation | None:
@@ -190,7 +239,7 @@ def dimension(model: Model, writer: str, r: random.Random) -> Operation | None:
     bare = [d for d in model.dims if d not in model.variables]
     if writer == "ncforge" and bare and r.random() < 0.3:
         return RenameDimension(r.choice(bare), fresh(r, "d"))
-    if len(model.dims) >= MOST_DIMS:
+    if len(model.dims) - len(wide_dims(model)) >= MOST_DIMS:
         return None
     most = 2 if model.file_format == "NETCDF4" else 1
     is_unlimited = len(model.unlimited) < most and r.random() < 0.5
@@ -225,6 +274,8 @@ KINDS: list[tuple[int, Callable[[Model, str, random.Random], Operation | None]]]
     (8, write),
     (5, attribute),
     (3, add_variable),
+    (3, add_wide_variable),
+    (1, read),
     (2, dimension),
     (1, rename_variable),
     (1, add_group),

@@ -1,8 +1,8 @@
 //! What it takes to read a file by requests, as from an object store: requests, rounds of them, and bytes, to open it and for
 //! the reads that people make.
 //!
-//! The file is opened as a store with latency opens it, and its chunk indexes are read; values are not: their requests follow
-//! from where the chunks lie. Requests of one round are sent together. The same reads are counted of the copy that
+//! The file is opened as a store with latency opens it, and its chunk indexes and tables of access points are read; values are not: their
+//! requests follow from where the chunks lie, and their segments. Requests of one round are sent together. The same reads are counted of the copy that
 //! `ncforge copy --storage object` would make: its chunks have the shapes that it would choose, and are as compressible as
 //! those of the file.
 //!
@@ -15,17 +15,17 @@
 mod proposed;
 
 use std::collections::HashMap;
-use std::ops::Range;
+use std::ops::{Add, Range};
 use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use bytes::Bytes;
 use ncforge::model::VarId;
-use ncforge::raw::{Place, VarLayout, fetch};
+use ncforge::raw::{PartialRequests, Place, VarLayout, fetch};
 use ncforge::store::requests::Joining;
 use ncforge::store::{self, FIRST_REQUEST, IoProfile, ReadStore};
-use ncforge::{Dataset, Engine, Result};
+use ncforge::{Dataset, Engine, Hyperslab, Result};
 use serde::Serialize;
 
 /// Variables that are listed: the largest ones.
@@ -42,6 +42,18 @@ pub struct Cost {
     pub rounds: u64,
     /// Bytes that they bring.
     pub bytes: u64,
+}
+
+impl Add for Cost {
+    type Output = Cost;
+
+    fn add(self, other: Cost) -> Cost {
+        Cost {
+            requests: self.requests + other.requests,
+            rounds: self.rounds + other.rounds,
+            bytes: self.bytes + other.bytes,
+        }
+    }
 }
 
 /// Reads of one variable.
@@ -212,13 +224,17 @@ pub fn requests(path: &Path) -> Result<Requests> {
         let after = copy.as_mut().and_then(|copy| {
             let (shape, stored) = copy.variables.remove(&var)?;
             let there = std::slice::from_ref(&copy.front);
-            Some(After { reads: Reads::of(&stored, &shape, there), chunks: stored.chunk })
+            let whole = |_: &Hyperslab| None;
+            Some(After { reads: Reads::of(&stored, &shape, there, whole), chunks: stored.chunk })
         });
+        let engine = Engine::global();
+        let in_part =
+            |slab: &Hyperslab| engine.partial_requests(dataset.container(), var, slab).ok().flatten();
         VariableCost {
             name: schema.var_path(var),
             chunks: of_file.chunk.clone(),
             index: *index,
-            reads: Reads::of(of_file, &shape, &there),
+            reads: Reads::of(of_file, &shape, &there, in_part),
             after,
             shape,
         }
@@ -235,8 +251,13 @@ pub fn requests(path: &Path) -> Result<Requests> {
 }
 
 impl Reads {
-    /// The usual reads of an array of this shape; what is `there` costs nothing.
-    fn of(stored: &Stored, shape: &[u64], there: &[Range<u64>]) -> Self {
+    /// The usual reads of an array of this shape; what is `there` costs nothing. `in_part` says which of them read parts of chunks.
+    fn of(
+        stored: &Stored,
+        shape: &[u64],
+        there: &[Range<u64>],
+        in_part: impl Fn(&Hyperslab) -> Option<PartialRequests>,
+    ) -> Self {
         let rank = shape.len();
         let cost = |whole: Range<usize>| {
             let count: Vec<u64> =
@@ -244,7 +265,13 @@ impl Reads {
             // In the middle: what lies at the beginning came with the first request.
             let start: Vec<u64> =
                 (0..rank).map(|d| if whole.contains(&d) { 0 } else { shape[d] / 2 }).collect();
-            cost_of(&stored.ranges(shape, &start, &count), there)
+            match in_part(&Hyperslab::new(&start, &count)) {
+                Some(PartialRequests { ends, segments, whole }) => {
+                    let rounds = [&ends, &segments].map(|round| cost_of_round(round, there, u64::MAX));
+                    rounds[0] + rounds[1] + cost_of(&whole, there)
+                }
+                None => cost_of(&stored.ranges(shape, &start, &count), there),
+            }
         };
         Reads {
             map: (rank > 2).then(|| cost(rank - 2..rank)),
@@ -355,25 +382,30 @@ fn span(from: u64, len: u64) -> Range<u64> {
 
 /// What reading these ranges takes, where some bytes are there.
 fn cost_of(ranges: &[Range<u64>], there: &[Range<u64>]) -> Cost {
-    let profile = IoProfile::OBJECT;
     let total = ranges.iter().fold(0, |n: u64, r| n.saturating_add(r.end - r.start));
-    let joining = Joining::apart(&profile, Engine::global().fetch_memory(), total);
+    let joining = Joining::apart(&IoProfile::OBJECT, Engine::global().fetch_memory(), total);
+    let mut requests = Vec::new();
+    fetch::join(ranges.len(), |i| ranges[i].clone(), joining, |_| false, |r| requests.push(r.bytes));
+    // One range may be larger than a request.
+    cost_of_round(&requests, there, joining.most)
+}
+
+/// What a round of requests takes, each of at most so many bytes, where some bytes are there.
+fn cost_of_round(requests: &[Range<u64>], there: &[Range<u64>], most: u64) -> Cost {
     let mut cost = Cost::default();
     let mut absent = |from: u64, to: u64| {
-        // One range may be larger than a request.
-        cost.requests += to.saturating_sub(from).div_ceil(joining.most);
+        cost.requests += to.saturating_sub(from).div_ceil(most);
         cost.bytes += to.saturating_sub(from);
     };
-    let request = |request: fetch::Request| {
-        let Range { start: mut at, end } = request.bytes;
+    for &Range { start, end } in requests {
+        let mut at = start;
         for r in there.iter().skip(there.partition_point(|r| r.end <= at)).take_while(|r| r.start < end) {
             absent(at, r.start);
             at = at.max(r.end);
         }
         absent(at, end);
-    };
-    fetch::join(ranges.len(), |i| ranges[i].clone(), joining, |_| false, request);
-    cost.rounds = cost.requests.div_ceil(profile.in_flight as u64);
+    }
+    cost.rounds = cost.requests.div_ceil(IoProfile::OBJECT.in_flight as u64);
     cost
 }
 

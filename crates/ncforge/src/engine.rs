@@ -65,6 +65,7 @@ use crate::select::{Hyperslab, Picks};
 use crate::store::ReadStore;
 
 pub(crate) use axes::is_run;
+pub use chunked::PartialRequests;
 pub use fill::native_fill;
 pub use options::{EngineOptions, parse_size};
 pub use parts::{Part, Region, Rows, overlap};

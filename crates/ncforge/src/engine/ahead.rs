@@ -23,10 +23,10 @@ use std::sync::atomic::Ordering;
 use super::Engine;
 use super::budget::Held;
 use super::cache::Key;
-use super::chunked::ChunkedRead;
 use super::how::{How, Keep};
 use super::policy::{AHEAD_FETCH, AHEAD_PAGE};
 use super::shared::SharedOut;
+use super::source::Source;
 use super::stats::add;
 use crate::layout::{Place, VarLayout};
 use crate::model::VarId;
@@ -84,6 +84,10 @@ impl Request<'_> {
         }
         if self.number.saturating_sub(inner.ahead.swept.load(Ordering::Relaxed)) >= IDLE_READS / 2 {
             inner.ahead.sweep(self.number);
+        }
+        if self.store.io_profile().has_latency() && inner.points.segment(self.store, self.var.0).is_none() {
+            // What takes requests is not asked under a lock.
+            self.cheapness();
         }
         let Some((ready, at, further)) = self.window() else { return Ahead::Watched };
         if !ready.window.is_ready() && !self.work(&ready.window).finish(ready.keep) {
@@ -256,20 +260,9 @@ impl Request<'_> {
 
     /// How many times less the request decodes if its chunks have access points: 1 if they have none.
     fn cheapness(&self) -> u64 {
-        let layout = &**self.layout;
-        let Place::Chunked { chunk, codecs, index } = &layout.place else { return 1 };
-        let read = ChunkedRead {
-            engine: self.engine,
-            store: self.store,
-            var: self.var.0,
-            layout,
-            chunk,
-            codecs,
-            index: &**index,
-            fill: &[],
-            how: How { number: self.number, parallel: false, keep: Keep::Nothing },
-        };
-        read.cheapness(self.slab).unwrap_or(1)
+        let source = Source { engine: self.engine, store: self.store, var: self.var, layout: self.layout };
+        let how = How { number: self.number, parallel: false, keep: Keep::Nothing };
+        source.chunked(&[], how).and_then(|read| read.cheapness(self.slab)).unwrap_or(1)
     }
 
     /// Bytes of the chunks that a region meets, if it is stored in encoded ones.

@@ -1,7 +1,12 @@
 //! Reads selections of chunked variables: look up, fetch in file order, decode, scatter.
 
 mod apart;
+mod ends;
+mod groups;
+mod partial;
 mod segments;
+
+pub use partial::PartialRequests;
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -116,9 +121,12 @@ impl ChunkedRead<'_> {
         stored.sort_by_key(|s| (s.record.offset, s.number));
         let profile = self.store.io_profile();
         let apart = profile.has_latency();
-        if !apart {
-            let in_segments = |s: &mut Stored| self.takes_segments(plan, s);
-            tasks.extend(stored.extract_if(.., in_segments).map(Task::Segments));
+        let segmented = self.take_segmented(plan, &mut stored, &profile);
+        if apart {
+            // SAFETY: every piece is read once, and pieces are disjoint parts of the selection.
+            stored.extend(unsafe { self.read_segments(plan, &segmented, &profile, out)? });
+        } else {
+            tasks.extend(segmented.into_iter().map(Task::Segments));
         }
         let total: u64 = stored.iter().fold(0, |n, s| n.saturating_add(s.record.len));
         let share = total / (4 * self.engine.threads() as u64);
@@ -152,13 +160,15 @@ impl ChunkedRead<'_> {
                         self.scatter(&plan.piece(*number), block, out);
                         Ok(())
                     }
-                    Task::Segments(s) if self.read_segments(plan, s, out)? => Ok(()),
-                    Task::Segments(s) => self.fetch(plan, std::slice::from_ref(s), out),
+                    Task::Segments(s) => match self.read_segments(plan, &[*s], &profile, out)? {
+                        whole if whole.is_empty() => Ok(()),
+                        whole => self.fetch(plan, &whole, out),
+                    },
                     Task::Fetch(range) => self.fetch(plan, &stored[range.clone()], out),
                 }
             }
         })?;
-        if apart {
+        if apart && !stored.is_empty() {
             // SAFETY: as for us.
             unsafe { self.fetch_apart(plan, &stored, alone, &profile, out)? };
         }

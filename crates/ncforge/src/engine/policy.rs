@@ -53,9 +53,18 @@ pub const PART_COST: u64 = pick(48 << 10, 1);
 pub(super) const GROUPED_CHUNK: u64 = pick((1 << 20) + 1, 100);
 /// … of about so many decoded bytes, which stay in the second-level cache.
 pub(super) const GROUP: u64 = pick(256 << 10, 40);
-/// Chunks with access points: bytes of a chunk's end that are fetched first, for its table.
-pub(super) const TAIL_LEAST: usize = pick(1 << 10, 64) as usize;
-pub(super) const TAIL_MOST: usize = pick(32 << 10, 1 << 10) as usize;
+/// Chunks with access points: bytes of a chunk's end that are fetched at least. Where nothing is known of the variable, its chunks have
+/// most likely more than so many segments, …
+pub(super) const TAIL_LEAST: u64 = pick(1 << 10, 64);
+pub(super) const GUESSED_SEGMENTS: u64 = pick(128, 10);
+/// … of which so many are asked at least, …
+pub(super) const ASKED: usize = 4;
+/// … and a table that is not longer than this part of the decoded chunk.
+pub(super) const GUESSED_TABLE: u64 = pick(256, 16);
+/// Chunks with access points: tables take this part of the memory for chunks.
+pub(super) const TABLES: u64 = 16;
+/// Chunks with access points in a store with latency: what lies between two ranges is read through up to this part of a chunk.
+pub(super) const PART_GAP: u64 = 128;
 
 /// Looking ahead: of what is stored plainly this much is read at once as quickly as a few bytes of it.
 pub(super) const AHEAD_PAGE: u64 = pick(4096, 24);

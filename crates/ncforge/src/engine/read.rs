@@ -10,7 +10,7 @@ use std::sync::atomic::Ordering;
 
 use super::ahead::{Ahead, Request};
 use super::checks::{check_memory, check_plain, check_room, checked_layout, result_bytes};
-use super::chunked;
+use super::chunked::{self, PartialRequests};
 use super::how::{How, Keep};
 use super::shared::SharedOut;
 use super::source::Source;
@@ -68,6 +68,25 @@ impl Engine {
             return Ok(Values::Heap(container.decode_heap(var, &bytes)?));
         }
         Ok(Values::Fixed(bytes))
+    }
+
+    /// What reading a selection would fetch if it would read segments of chunks with access points; `None` if it would read whole ones, or
+    /// has no chunks. Tables of access points are fetched for that, if there are any, and where chunks lie; no values are.
+    pub fn partial_requests(
+        &self,
+        container: &dyn Container,
+        var: VarId,
+        slab: &Hyperslab,
+    ) -> Result<Option<PartialRequests>> {
+        let layout = checked_layout(container, var, slab)?;
+        let source = Source { engine: self, store: container.store(), var, layout: &layout };
+        let how = How { number: 0, parallel: false, keep: Keep::Nothing };
+        match source.chunked(&[], how) {
+            Some(read) if (0..slab.rank()).all(|d| slab.end(d) <= layout.shape[d]) => {
+                read.partial_requests(slab)
+            }
+            _ => Ok(None),
+        }
     }
 
     /// The encoded bytes of one chunk and its filter mask, as they lie in the store; `None` for a chunk that

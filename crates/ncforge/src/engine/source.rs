@@ -86,8 +86,8 @@ impl Source<'_> {
                 // SAFETY: as for us.
                 unsafe { part.read(engine, out, how.parallel) }
             }
-            Place::Chunked { chunk, codecs, index } => {
-                if chunk.len() != held.rank() || chunk.contains(&0) {
+            Place::Chunked { chunk, .. } => {
+                let Some(read) = self.chunked(&fill_value, how) else {
                     return Err(Error::corrupt(
                         store.name(),
                         None,
@@ -97,17 +97,6 @@ impl Source<'_> {
                             held.rank()
                         ),
                     ));
-                }
-                let read = ChunkedRead {
-                    engine,
-                    store,
-                    var: self.var.0,
-                    layout,
-                    chunk,
-                    codecs,
-                    index: &**index,
-                    fill: &fill_value,
-                    how,
                 };
                 // SAFETY: as for us.
                 unsafe { read.read(&held, steps, out) }
@@ -117,6 +106,23 @@ impl Source<'_> {
                 what: what.clone(),
             }),
         }
+    }
+
+    /// Its chunks, if it has some, and of its rank. `fill` is one element as it is in memory.
+    pub(super) fn chunked<'s>(&'s self, fill: &'s [u8], how: How) -> Option<ChunkedRead<'s>> {
+        let Place::Chunked { chunk, codecs, index } = &self.layout.place else { return None };
+        let fits = chunk.len() == self.layout.shape.len() && !chunk.contains(&0);
+        fits.then_some(ChunkedRead {
+            engine: self.engine,
+            store: self.store,
+            var: self.var.0,
+            layout: self.layout,
+            chunk,
+            codecs,
+            index: &**index,
+            fill,
+            how,
+        })
     }
 
     fn linear(&self, offset: u64, axes: Vec<Axis>) -> LinearBox<'_> {

@@ -51,7 +51,8 @@ impl ChunkIndex for MapIndex {
 /// Requests are joined and cut as in files a thousand times as large.
 pub(super) const TINY: IoProfile = IoProfile { read_gap: 16, largest_request: 200, ..IoProfile::LOCAL };
 /// The same of a store with latency (which does not take its time).
-pub(super) const DISTANT: IoProfile = IoProfile { latency: Duration::from_millis(20), in_flight: 3, ..TINY };
+pub(super) const DISTANT: IoProfile =
+    IoProfile { latency: Duration::from_millis(20), bandwidth: 300_000, in_flight: 3, ..TINY };
 
 /// Bytes in memory that say of themselves what requests to them cost.
 #[derive(Debug)]

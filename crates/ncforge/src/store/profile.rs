@@ -55,6 +55,17 @@ impl IoProfile {
         (one * (self.in_flight as f64 / 8.0).max(1.0)).min(MOST_AHEAD) as u64
     }
 
+    /// Bytes that a round of requests costs: what comes meanwhile by one connection that has a third of the bandwidth, since bytes
+    /// must be decoded, too, and servers that are further away send fewer of them.
+    pub fn round(&self) -> u64 {
+        (self.latency.as_secs_f64() * self.bandwidth as f64 / 3.0) as u64
+    }
+
+    /// Bytes that one more request of few bytes costs in a round of many. Nothing where requests have no latency.
+    pub fn small_request(&self) -> u64 {
+        if self.has_latency() { self.read_gap / 8 } else { 0 }
+    }
+
     /// Whether a request costs so much that several are better sent at the same time, and none is made twice.
     pub fn has_latency(&self) -> bool {
         !self.latency.is_zero()

@@ -138,6 +138,11 @@ impl AccessPoints {
         self.sums.len()
     }
 
+    /// Bytes of memory that they take.
+    pub fn footprint(&self) -> usize {
+        size_of::<Self>() + self.sums.len() * size_of::<u32>() + self.places.len() * size_of::<Place>()
+    }
+
     /// Whether the chunk has no segments.
     pub fn is_empty(&self) -> bool {
         self.sums.is_empty()

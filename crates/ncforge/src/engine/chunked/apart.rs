@@ -110,7 +110,7 @@ impl ChunkedRead<'_> {
         Ok(())
     }
 
-    fn of_chunk(&self, plan: &ChunkPlan, s: &Stored, error: Error) -> Error {
+    pub(super) fn of_chunk(&self, plan: &ChunkPlan, s: &Stored, error: Error) -> Error {
         let mut at = Vec::new();
         plan.at(s.number, &mut at);
         self.explain(error, &at, Some(s.record.offset))

@@ -1,25 +1,25 @@
-//! Chunks with access points: of a chunk of which little is needed, only the segments that hold it are fetched and decoded.
+//! Chunks with access points: of a chunk of which little is needed, only the segments that hold it are decoded.
+//!
+//! What is fetched, and in which rounds, is in [`ends`](super::ends) and [`partial`](super::partial).
 //!
 //! Nothing that a table says is believed ([`crate::codec::deflate::access`]); where anything is in doubt, the chunk is decoded
 //! whole, which says what is wrong with it.
 
 use std::ops::Range;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::Arc;
 
 use super::super::boxes::{self, Axis};
 use super::super::cache::Key;
 use super::super::plan::{ChunkPlan, Piece};
-use super::super::policy::{
-    DECODE_PARALLEL, GROUP, GROUPED_CHUNK, PART_COST, SEGMENTED_CHUNK, TAIL_LEAST, TAIL_MOST,
-};
+use super::super::policy::{ASKED, GUESSED_SEGMENTS, PART_COST, SEGMENTED_CHUNK};
 use super::super::scratch::Scratch;
 use super::super::shared::SharedOut;
 use super::super::stats::add;
 use super::{ChunkedRead, Stored};
-use crate::codec::{AccessPoints, FOOTER, PADDING, PaddedInput, Segmented, Tail, kernels};
+use crate::codec::{AccessPoints, PaddedInput, kernels};
 use crate::error::Result;
-use crate::layout::ChunkRecord;
 use crate::select::Hyperslab;
+use crate::store::IoProfile;
 
 /// A run of elements that a piece takes of its chunk.
 #[derive(Clone, Copy, Debug)]
@@ -67,88 +67,174 @@ fn decoded_bytes(piece: &Piece, size: usize, segment: u64) -> u64 {
     apart.min(runs.span().saturating_add(segment))
 }
 
-impl ChunkedRead<'_> {
-    /// Bytes of a segment of the variable's chunks, if they have access points; `record` is one of them.
-    fn segment(&self, record: ChunkRecord, len: u64) -> Option<u64> {
-        let own = self.codecs.segmented(record.mask).filter(|_| len >= SEGMENTED_CHUNK)?;
-        let look = || {
-            let need = FOOTER + own.behind;
-            let from = record.offset.saturating_add(record.len.checked_sub(need as u64)?);
-            let mut tail = [0; FOOTER + 4];
-            self.store.read_at(&mut tail[..need], from).ok()?;
-            own.segment(&tail[..need]).map(|n| n as u64)
-        };
-        let elements = self.engine.inner.points.known(self.store, self.var, look)?;
-        Some(elements.saturating_mul(self.layout.element.size as u64))
+/// What a piece needs of its chunk.
+pub(super) struct Needed {
+    pub(super) stored: Stored,
+    pub(super) points: Arc<AccessPoints>,
+    piece: Piece,
+    /// Runs of segments, in their order.
+    segments: Vec<Range<usize>>,
+}
+
+impl Needed {
+    /// The bytes of the store that hold it: in the order of [`ChunkedRead::decode_needed`].
+    pub(super) fn ranges(&self) -> Vec<Range<u64>> {
+        let begin = self.stored.record.offset;
+        let place = |r: Range<u64>| begin.saturating_add(r.start)..begin.saturating_add(r.end);
+        self.segments.iter().flat_map(|s| self.points.ranges(s)).map(place).collect()
     }
 
-    /// How many times less a selection decodes of its first chunk if it decodes segments; `None` if that chunk has no access points.
+    /// What decoding it costs, in bytes: [`PART_COST`] for each run of segments, and their elements.
+    pub(super) fn cost(&self, size: usize) -> u64 {
+        let bytes = |s: &Range<usize>| PART_COST + (self.points.bytes(s).len() * size) as u64;
+        self.segments.iter().map(bytes).sum()
+    }
+}
+
+/// Chunks of a read that are asked whether they have access points: a round of them. Others may have stored the first ones anew.
+fn asked(profile: &IoProfile) -> usize {
+    profile.in_flight.max(ASKED)
+}
+
+impl ChunkedRead<'_> {
+    /// Bytes of a segment of the variable's chunks, if they have access points. Where that is not known, and reading these chunks by
+    /// segments would pay, the ends of the first ones are fetched.
+    fn segment(&self, plan: &ChunkPlan, stored: &[Stored], profile: &IoProfile) -> Option<u64> {
+        let (size, len) = (self.layout.element.size as u64, self.chunk_bytes().ok()?);
+        let first = stored.first()?;
+        self.codecs.segmented(first.record.mask).filter(|_| len >= SEGMENTED_CHUNK)?;
+        let points = &self.engine.inner.points;
+        if let Some(known) = points.segment(self.store, self.var) {
+            return known.map(|elements| elements.saturating_mul(size));
+        }
+        if !self.pays(plan, stored, len / GUESSED_SEGMENTS, profile) {
+            return None;
+        }
+        let tables = self.tables(&stored[..stored.len().min(asked(profile))]).ok()?;
+        let elements = tables.iter().flatten().next().map(|points| points.segment() as u64);
+        points.note_segment(self.store, self.var, elements);
+        elements.map(|n| n.saturating_mul(size))
+    }
+
+    /// Bytes of the store that need not be fetched of a chunk if its segments are; `None` if it is better decoded whole.
+    fn saved(&self, plan: &ChunkPlan, s: &Stored, segment: u64, profile: &IoProfile) -> Option<u64> {
+        let len = self.chunk_bytes().ok()?;
+        let own = self.codecs.segmented(s.record.mask)?;
+        if plan.is_whole(s.number) || matches!(self.table(s), Some(None)) {
+            return None;
+        }
+        let decoded = decoded_bytes(&plan.piece(s.number), self.layout.element.size, segment);
+        if decoded > len / 2 {
+            return None;
+        }
+        let inner = &*self.engine.inner;
+        // Parts of one chunk, again and again: if it can be kept, it is decoded whole once they took as long.
+        let parts = inner.points.in_parts(Key::new(self.store, self.var, s.record.offset));
+        if parts >= len && inner.cache.bytes() + Scratch::footprint(len) <= inner.cache.limit() {
+            return None;
+        }
+        let bytes = (u128::from(s.record.len) * u128::from(decoded) / u128::from(len.max(1))) as u64;
+        // The end of the chunk, and in each plane a header and the symbols.
+        let requests = 1 + 2 * own.planes as u64;
+        s.record.len.checked_sub(bytes.saturating_add(requests.saturating_mul(profile.small_request())))
+    }
+
+    /// Whether reading chunks by segments saves more than the round of requests costs that the tables take.
+    fn pays(&self, plan: &ChunkPlan, stored: &[Stored], segment: u64, profile: &IoProfile) -> bool {
+        let mut left = profile.round();
+        stored.iter().any(|s| {
+            let saved = self.saved(plan, s, segment, profile);
+            left = left.saturating_sub(saved.unwrap_or(0));
+            saved.is_some() && left == 0
+        })
+    }
+
+    /// Takes those chunks out of `stored` whose segments are read.
+    pub(super) fn take_segmented(
+        &self,
+        plan: &ChunkPlan,
+        stored: &mut Vec<Stored>,
+        profile: &IoProfile,
+    ) -> Vec<Stored> {
+        match self.segment(plan, stored, profile) {
+            Some(segment) if self.pays(plan, stored, segment, profile) => {
+                stored.extract_if(.., |s| self.saved(plan, s, segment, profile).is_some()).collect()
+            }
+            _ => Vec::new(),
+        }
+    }
+
+    /// How many times less a selection decodes of its first chunk if it decodes segments; `None` if it decodes whole chunks.
     pub(in super::super) fn cheapness(&self, slab: &Hyperslab) -> Option<u64> {
         let (size, len) = (self.layout.element.size, self.chunk_bytes().ok()?);
         if len < SEGMENTED_CHUNK || self.codecs.segmented(0).is_none() {
             return None;
         }
+        let profile = self.store.io_profile();
         let steps = boxes::steps(&slab.count, size).ok()?;
         let plan = ChunkPlan::new(&self.layout.shape, self.chunk, slab, &steps, size).ok()?;
-        let piece = plan.piece(0);
-        let record = self.index.get(&piece.at).ok()??;
-        let segment = self.segment(record, len)?;
+        let mut stored = Vec::new();
+        for number in 0..plan.len().min(asked(&profile) as u64) {
+            let mut at = Vec::new();
+            plan.at(number, &mut at);
+            stored.extend(self.index.get(&at).ok()?.map(|record| Stored { number, record }));
+        }
+        let segment = self.segment(&plan, &stored, &profile)?;
+        if !self.pays(&plan, &stored, segment, &profile) {
+            return None;
+        }
+        let piece = plan.piece(stored.first()?.number);
         Some(len / decoded_bytes(&piece, size, segment).max(1))
     }
 
-    /// Whether little is needed of a stored chunk, so that its segments are tried.
-    pub(super) fn takes_segments(&self, plan: &ChunkPlan, s: &Stored) -> bool {
-        let Ok(len) = self.chunk_bytes() else { return false };
-        if plan.is_whole(s.number) {
-            return false;
-        }
-        let Some(segment) = self.segment(s.record, len) else { return false };
-        if decoded_bytes(&plan.piece(s.number), self.layout.element.size, segment) > len / 2 {
-            return false;
-        }
-        let inner = &*self.engine.inner;
-        // Parts of one chunk, again and again: if it can be kept, it is decoded whole once they took as long.
-        let parts = inner.points.in_parts(Key::new(self.store, self.var, s.record.offset));
-        parts < len || inner.cache.bytes() + Scratch::footprint(len) > inner.cache.limit()
-    }
-
-    /// Reads a piece from the segments of its chunk; whether it could.
-    ///
-    /// # Safety
-    /// As for [`ChunkedRead::read`].
-    pub(super) unsafe fn read_segments(
-        &self,
-        plan: &ChunkPlan,
-        s: &Stored,
-        out: &SharedOut<'_>,
-    ) -> Result<bool> {
-        let Some(own) = self.codecs.segmented(s.record.mask) else { return Ok(false) };
-        let Some(points) = self.points(own, s.record) else { return Ok(false) };
+    /// What a piece needs of its chunk, if that is little of it.
+    pub(super) fn needed(&self, plan: &ChunkPlan, s: &Stored, points: Arc<AccessPoints>) -> Option<Needed> {
         let size = self.layout.element.size;
         let piece = plan.piece(s.number);
         let runs = Runs::of(&piece, size);
+        let each = (points.segment() * size) as u64;
+        let mut segments: Vec<Range<usize>> = Vec::new();
+        boxes::for_each_origin(runs.outer, piece.within, piece.to, |from, _| {
+            let first = (from / each) as usize;
+            let end = ((from + runs.bytes()).div_ceil(each) as usize).min(points.len());
+            match segments.last_mut() {
+                Some(last) if first <= last.end => last.end = last.end.max(end),
+                _ => segments.push(first..end),
+            }
+        });
+        let few = 2 * segments.iter().map(Range::len).sum::<usize>() <= points.len();
+        few.then_some(Needed { stored: *s, points, piece, segments })
+    }
+
+    /// Decodes what a piece needs of its chunk from the bytes of its ranges; whether it could.
+    ///
+    /// # Safety
+    /// As for [`ChunkedRead::read`].
+    pub(super) unsafe fn decode_needed(
+        &self,
+        needed: &Needed,
+        parts: &[PaddedInput<'_>],
+        out: &SharedOut<'_>,
+    ) -> Result<bool> {
+        let (inner, size) = (&*self.engine.inner, self.layout.element.size);
+        let Needed { points, piece, segments, .. } = needed;
+        let runs = Runs::of(piece, size);
         let mut all = Vec::with_capacity(runs.count() as usize);
         boxes::for_each_origin(runs.outer, piece.within, piece.to, |from, to| all.push(Run { from, to }));
-        let each = (points.segment() * size) as u64;
-        let mut ranges: Vec<Range<usize>> = Vec::new();
-        for run in &all {
-            let first = (run.from / each) as usize;
-            let end = ((run.from + runs.bytes()).div_ceil(each) as usize).min(points.len());
-            match ranges.last_mut() {
-                Some(last) if first <= last.end => last.end = last.end.max(end),
-                _ => ranges.push(first..end),
-            }
-        }
-        if 2 * ranges.iter().map(Range::len).sum::<usize>() > points.len() {
-            return Ok(false);
-        }
         let mut rest = &all[..];
-        for range in ranges {
-            let end = range.end as u64 * each;
-            let (these, others) = rest.split_at(rest.partition_point(|run| run.from < end));
+        let each = (parts.len() / segments.len().max(1)).max(1);
+        for (range, parts) in segments.iter().zip(parts.chunks(each)) {
+            let bytes = points.bytes(range);
+            let (begin, len) = ((bytes.start * size) as u64, bytes.len() * size);
+            let mut planes = inner.scratch.lease(len)?;
+            if !points.decode(range, parts, &mut planes[..len]) {
+                return Ok(false);
+            }
+            add(&inner.counters.decoded, len as u64);
+            let mut block = inner.scratch.lease(len)?;
+            kernels::unshuffle(&planes[..len], &mut block[..len], size);
+            let (these, others) = rest.split_at(rest.partition_point(|run| run.from < begin + len as u64));
             rest = others;
-            let Some(block) = self.decode_segments(&points, &range, s.record) else { return Ok(false) };
-            let begin = range.start as u64 * each;
             for run in these {
                 // SAFETY: the piece is the caller's alone.
                 unsafe {
@@ -157,101 +243,5 @@ impl ChunkedRead<'_> {
             }
         }
         Ok(true)
-    }
-
-    /// Whether a chunk that is decoded whole has access points and is long enough to be decoded in groups of segments.
-    pub(super) fn has_groups(&self, record: ChunkRecord, encoded: &[u8], len: usize) -> bool {
-        let own = self.codecs.segmented(record.mask).filter(|_| len >= GROUPED_CHUNK as usize);
-        own.is_some_and(|own| own.segment(encoded).is_some())
-    }
-
-    /// Decodes all of a chunk into memory that is its own, if it has access points and is long enough: group after group of segments, each
-    /// of them by any thread, so that what is inflated is still in a cache when it is unshuffled. Returns whether it could.
-    pub(super) fn decode_groups(
-        &self,
-        record: ChunkRecord,
-        encoded: PaddedInput<'_>,
-        out: &mut [u8],
-    ) -> Result<bool> {
-        let (size, len) = (self.layout.element.size, out.len());
-        let own = self.codecs.segmented(record.mask).filter(|_| self.has_groups(record, &encoded, len));
-        let Some(own) = own else { return Ok(false) };
-        let Tail::Points(points) = own.points(&encoded, encoded.len() as u64, len) else { return Ok(false) };
-        let inner = &*self.engine.inner;
-        let each = (GROUP as usize / (points.segment() * size)).max(1);
-        let groups = points.len().div_ceil(each);
-        let parallel = self.how.parallel && inner.pool.shares(len as u64, DECODE_PARALLEL);
-        let (whole, out) = (AtomicBool::new(true), SharedOut::new(out));
-        inner.pool.run(groups, parallel, |group| {
-            let segments = group * each..((group + 1) * each).min(points.len());
-            let part = |r: &Range<u64>| encoded.part(r.start as usize..r.end as usize);
-            let parts: Vec<_> = points.ranges(&segments).iter().map(part).collect();
-            let bytes = points.bytes(&segments);
-            let len = bytes.len() * size;
-            let mut planes = inner.scratch.lease(len)?;
-            if points.decode(&segments, &parts, &mut planes[..len]) {
-                // SAFETY: groups are disjoint parts of the chunk.
-                let dst = unsafe { out.slice(bytes.start * size, len) };
-                kernels::unshuffle(&planes[..len], dst, size);
-            } else {
-                whole.store(false, Ordering::Relaxed);
-            }
-            Ok(())
-        })?;
-        Ok(whole.into_inner())
-    }
-
-    /// The access points of a chunk, from its last bytes.
-    fn points(&self, own: Segmented, record: ChunkRecord) -> Option<AccessPoints> {
-        let len = self.chunk_bytes().ok()? as usize;
-        // A table takes some thousandths of the chunk.
-        let mut need = (len / 512).clamp(TAIL_LEAST, TAIL_MOST);
-        for _ in 0..2 {
-            need = need.min(usize::try_from(record.len).ok()?);
-            let mut tail = self.engine.inner.scratch.lease(need).ok()?;
-            self.store.read_at(&mut tail, record.offset + (record.len - need as u64)).ok()?;
-            add(&self.engine.inner.counters.fetched, need as u64);
-            match own.points(&tail, record.len, len) {
-                Tail::Points(points) => return Some(points),
-                Tail::Longer(n) if n as u64 <= record.len => need = n,
-                _ => return None,
-            }
-        }
-        None
-    }
-
-    /// The elements of some segments, in stored byte order.
-    fn decode_segments(
-        &self,
-        points: &AccessPoints,
-        segments: &Range<usize>,
-        record: ChunkRecord,
-    ) -> Option<super::super::scratch::Lease<'_>> {
-        let inner = &*self.engine.inner;
-        let size = self.layout.element.size;
-        let ranges = points.ranges(segments);
-        let fetched: u64 = ranges.iter().map(|r| r.end - r.start).sum();
-        let mut bytes = inner.scratch.lease(fetched as usize + PADDING).ok()?;
-        let mut at = 0;
-        let mut places = Vec::with_capacity(ranges.len());
-        for range in &ranges {
-            let to = at + (range.end - range.start) as usize;
-            self.store.read_at(&mut bytes[at..to], record.offset + range.start).ok()?;
-            places.push(at..to);
-            at = to;
-        }
-        add(&inner.counters.fetched, fetched);
-        let parts: Vec<_> = places.into_iter().map(|place| PaddedInput::within(&bytes, place)).collect();
-        let len = points.bytes(segments).len() * size;
-        let mut planes = inner.scratch.lease(len).ok()?;
-        if !points.decode(segments, &parts, &mut planes[..len]) {
-            return None;
-        }
-        add(&inner.counters.decoded, len as u64);
-        let spent = PART_COST + fetched + len as u64;
-        inner.points.add_part(Key::new(self.store, self.var, record.offset), spent);
-        let mut block = inner.scratch.lease(len).ok()?;
-        kernels::unshuffle(&planes[..len], &mut block[..len], size);
-        Some(block)
     }
 }
