@@ -57,6 +57,7 @@ mod facts;
 mod finding;
 mod fix;
 mod places;
+mod points;
 mod report;
 mod request;
 mod rule;
@@ -196,6 +197,7 @@ impl Report {
 struct Examined<'a> {
     facts: &'a Facts,
     cache: &'a ReaderCache,
+    machine: &'a Machine,
 }
 
 /// Looks at one file.
@@ -252,7 +254,7 @@ fn gather(path: &Path, options: &DoctorOptions, engine: &Engine) -> Result<Facts
 }
 
 fn report(facts: Facts, options: &DoctorOptions) -> (Report, Facts) {
-    let x = Examined { facts: &facts, cache: &options.cache };
+    let x = Examined { facts: &facts, cache: &options.cache, machine: &options.machine };
     let mut findings = Vec::new();
     match options.profile {
         Some(Profile::Cmip7) => cmip7::check(&x, &mut findings),

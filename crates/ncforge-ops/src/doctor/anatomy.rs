@@ -2,7 +2,8 @@
 //! reads touch.
 
 use super::facts::{Facts, VarFacts};
-use super::{DoctorOptions, Report, gather, report};
+use super::{DoctorOptions, Report, gather, points, report};
+use crate::points::Points;
 use crate::tune::codec::Method;
 use crate::tune::{Cost, Grid, Pattern};
 use ncforge::raw::{ChunkGrid, Place};
@@ -93,6 +94,8 @@ pub struct VariableAnatomy {
     pub chunk: Option<Vec<u64>>,
     /// Its filters, as `info` names them; empty without.
     pub filters: Vec<&'static str>,
+    /// How many chunks have access points, where they may.
+    pub points: Option<Points>,
     /// Chunks in the order in which they lie in the file. Empty also where the index was too long to be read.
     pub chunks: Vec<StoredChunk>,
     /// The reads that were asked for.
@@ -207,7 +210,8 @@ fn variable(v: &VarFacts, options: &DoctorOptions) -> Result<VariableAnatomy> {
     let mut reads = Vec::new();
     for pattern in if empty { Vec::new() } else { patterns } {
         let start: Vec<u64> = lens.iter().zip(&pattern.counts).map(|(&l, &n)| (l - n.min(l)) / 2).collect();
-        let exact = grid.at(&start, &pattern.counts, machine);
+        let left = points::as_stored(v, &pattern, machine);
+        let exact = left.of(grid.at(&start, &pattern.counts, machine));
         let prediction =
             v.choice.as_ref().and_then(|c| c.predictions.iter().find(|t| t.pattern.counts == pattern.counts));
         let (touched, fetched) = match &v.chunk {
@@ -217,7 +221,9 @@ fn variable(v: &VarFacts, options: &DoctorOptions) -> Result<VariableAnatomy> {
                 // A read of very much is described by the mean: nobody counts a million chunks for a picture.
                 let n = ranges.iter().fold(1u64, |n, r| n.saturating_mul(r.end - r.start));
                 let fetched = if n <= MOST_RUNS as u64 {
-                    ncforge::raw::coordinates(&ranges).filter_map(|at| by_place.get(&at[..])).sum()
+                    let all: u64 =
+                        ncforge::raw::coordinates(&ranges).filter_map(|at| by_place.get(&at[..])).sum();
+                    (all as f64 * left.bytes) as u64
                 } else {
                     exact.fetched as u64
                 };
@@ -232,7 +238,9 @@ fn variable(v: &VarFacts, options: &DoctorOptions) -> Result<VariableAnatomy> {
             chunks: touched,
             fetched,
             decoded: if v.is_filtered() { exact.decoded as u64 } else { 0 },
-            before: prediction.and_then(|t| t.before).unwrap_or_else(|| grid.read(&pattern, machine)),
+            before: prediction
+                .and_then(|t| t.before)
+                .unwrap_or_else(|| left.of(grid.read(&pattern, machine))),
             after: prediction.filter(|_| choice.is_some()).map(|t| t.chosen),
             pattern,
         });
@@ -250,6 +258,7 @@ fn variable(v: &VarFacts, options: &DoctorOptions) -> Result<VariableAnatomy> {
         element: v.element,
         chunk: v.chunk.clone(),
         filters: v.filters.iter().map(|f| ncforge::codec::filter_name(f.id)).collect(),
+        points: v.index.as_ref().and_then(|i| i.points),
         chunks,
         reads,
         better: choice.map(|c| c.chunks.clone()),
