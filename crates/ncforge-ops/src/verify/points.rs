@@ -41,8 +41,8 @@ impl Chunks<'_> {
         })?;
         marked.sort_unstable_by_key(|&number| list[number].offset);
         // A chunk is there encoded, decoded, and shuffled.
-        let each = 3 * self.len as u64;
-        if engine.threads() as u64 * each > engine.memory() {
+        let all = (3 * engine.threads() as u64).saturating_mul(self.len as u64);
+        if all > engine.memory() {
             return marked.iter().try_for_each(|&number| see(number, self.fault(list[number])?));
         }
         let fault = |i: usize| self.fault(list[marked[i]]);
