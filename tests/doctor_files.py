@@ -97,6 +97,12 @@ def dimensions(path: Path, *, used: bool) -> None:
         d.createVariable("v", "f4", ("time", "x") if used else ("x",))[:] = np.ones((2, 3) if used else 3)
 
 
+def maps(path: Path, values: Any = None) -> None:
+    """Maps of a megabyte, each a chunk."""
+    values = smooth(40, 360, 720, noise=0.1) if values is None else values
+    field(path, (40, 360, 720), unlimited=False, values=values, **z((1, 360, 720)))
+
+
 def masked(path: Path, *, fill: bool) -> None:
     """Chunks of which a part holds nothing but the fill value, stored or not."""
     with h5py.File(path, "w") as f:

@@ -122,6 +122,89 @@ def test_selections_of_all_kinds_equal_the_array(tmp_path: Path) -> None:
                 assert np.array_equal(v[0, rows, 7], values[0, rows, 7])
 
 
+def test_info_counts_the_chunks_that_have_them(tmp_path: Path, run: Run) -> None:
+    """All of them, some, or of very many chunks a sample."""
+
+    def told(path: Path) -> tuple[str, dict[str, int]]:
+        (line,) = [x for x in run("info", "--storage", path).stdout.splitlines() if x.startswith("//   v ")]
+        (var,) = [
+            v for v in json.loads(run("info", "--json", path).stdout)["files"][0]["variables"] if v["name"] == "v"
+        ]
+        return line, var["storage"]["access_points"]
+
+    path = tmp_path / "a.nc"
+    write(path, "f4", fletcher32=True)
+    tables = [len(c) - access_points_begin(c) for c in (raw_chunk(path, (t, 0, 0), True) for t in range(3))]
+    line, found = told(path)
+    assert found == {"chunks_looked_at": 3, "chunks": 3, "table_bytes": sum(tables)}
+    assert "deflate level 1, fletcher32, access points (" in line
+    with netCDF4.Dataset(path, "a") as d:
+        d["v"][1, 2, 3] = 4
+    line, found = told(path)
+    assert found == {"chunks_looked_at": 3, "chunks": 2, "table_bytes": tables[0] + tables[2]}
+    assert "access points in 2 of them (" in line
+    page = ncforge.doctor(path)._repr_html_()
+    assert page is None or "access points in 2 of them" in page
+    with netCDF4.Dataset(path, "w") as d:
+        for name, n in zip("tyx", SHAPE, strict=True):
+            d.createDimension(name, n)
+        d.createVariable("v", "f4", ("t", "y", "x"), zlib=True, shuffle=True, chunksizes=(1, 8, 41))[:] = field("f4")
+        d.createVariable("w", "f4", ("t", "y", "x"), zlib=True, shuffle=False)[:] = field("f4")
+    line, found = told(path)
+    assert found == {"chunks_looked_at": 1000, "chunks": 0, "table_bytes": 0} and "access points" not in line
+    (var,) = [v for v in json.loads(run("info", "--json", path).stdout)["files"][0]["variables"] if v["name"] == "w"]
+    assert var["storage"]["access_points"] is None
+    with ncforge.Dataset(path, "w") as many:
+        many.createDimension("t", 1100)
+        many.createDimension("x", 20_000)
+        v = many.createVariable("v", "f4", ("t", "x"), zlib=True, chunksizes=(1, 20_000))
+        v[:1100] = np.tile(field("f4").reshape(-1)[:20_000], (1100, 1))
+    line, found = told(path)
+    assert found["chunks"] == found["chunks_looked_at"] == 1000
+    assert "1,000 of 1,000 chunks looked at" in line
+
+
+def access_points_begin(chunk: bytes) -> int:
+    """Where a chunk's table begins."""
+    return len(chunk) - 24 - int.from_bytes(chunk[-24:-20], "little")
+
+
+def test_files_with_and_without_them_say_the_same(tmp_path: Path, run: Run) -> None:
+    with_points, without = tmp_path / "with.nc", tmp_path / "without.nc"
+    write(with_points, "f4", fletcher32=True)
+    subprocess.run(["nccopy", with_points, without], check=True)
+    assert access_points.segments(raw_chunk(without, (0, 0, 0), True), 300 * 410) is None
+    for first, second in [(with_points, without), (without, with_points), (with_points, with_points)]:
+        done = run("compare", first, second)
+        assert "point" not in done.stdout + done.stderr
+        assert ncforge.compare(first, second)
+
+
+def test_the_profile_of_cmip7_writes_them_and_asks_nobody_else_for_them(tmp_path: Path, run: Run) -> None:
+    loose, packed, others = (tmp_path / f"{name}.nc" for name in ("loose", "packed", "others"))
+    with netCDF4.Dataset(loose, "w", format="NETCDF4_CLASSIC") as d:
+        for name, n in zip(("time", "lat", "lon"), (60, 180, 360), strict=True):
+            d.createDimension(name, n)
+        d.variable_id = "tas"
+        t = d.createVariable("time", "f8", ("time",), chunksizes=(1,))
+        t.units = "days since 1850-01-01"
+        t[:] = np.arange(60)
+        noise = np.random.default_rng(2).normal(size=(60, 180, 360))
+        v = d.createVariable("tas", "f4", ("time", "lat", "lon"), chunksizes=(1, 180, 360), zlib=True, shuffle=True)
+        v[:] = 280 + np.sin(np.arange(360) / 40) + noise
+    run("copy", "--profile", "cmip7", loose, packed)
+    run("doctor", "--profile", "cmip7", packed)
+    with h5py.File(packed) as f:
+        chunk = f["tas"].chunks
+        assert np.prod(chunk) * 4 >= 4 << 20
+        _, encoded = f["tas"].id.read_direct_chunk((0, 0, 0))
+    assert access_points_begin(encoded[:-4]) > 0 and encoded[:-4].endswith(access_points.MAGIC)
+    # What other writers make of it is as valid.
+    subprocess.run(["nccopy", packed, others], check=True)
+    found = json.loads(run("doctor", "--profile", "cmip7", "--json", "--fail-on", "never", others).stdout)
+    assert not [f for f in found["files"][0]["findings"] if f["code"] != "NC704"], "the index lies elsewhere"
+
+
 def test_chunks_that_others_stored_anew_are_read_beside_those_that_were_not(tmp_path: Path) -> None:
     path = tmp_path / "a.nc"
     values = write(path, "f4")

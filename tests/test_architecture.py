@@ -36,7 +36,8 @@ OPS = {
     "intact": set(),
     "same": set(),
     "written": set(),
-    "describe": set(),
+    "points": {"raw_chunks"},
+    "describe": {"points"},
     "alike": {"same"},
     "unlike": {"describe", "same"},
     "tune": set(),
@@ -46,7 +47,7 @@ OPS = {
     "choosing": {"sampling", "source", "tune"},
     "compare": {"boxes", "intact", "progress", "same", "source", "written"},
     "zip": {"progress"},
-    "verify": {"boxes", "compare", "progress", "source", "written", "zip"},
+    "verify": {"boxes", "compare", "points", "progress", "source", "written", "zip"},
     "refs": {"alike", "profile", "progress", "same", "unlike"},
     "copy": {
         "boxes", "choosing", "compare", "profile", "progress", "sampling", "source", "tune", "written",
@@ -56,7 +57,7 @@ OPS = {
         "boxes", "copy", "describe", "intact", "raw_chunks", "progress", "same", "source", "tune", "unlike",
     },
     "split": {"combine", "copy", "intact", "progress", "source"},
-    "doctor": {"choosing", "describe", "profile", "sampling", "tune"},
+    "doctor": {"choosing", "describe", "points", "profile", "sampling", "tune"},
 }  # fmt: skip
 MODULES = {"ncforge": NCFORGE, "ncforge-ops": OPS}
 BELOW_ALL = {"ncforge": {"error"}, "ncforge-ops": {"rates", "request", "words"}}

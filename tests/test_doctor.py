@@ -34,6 +34,7 @@ from doctor_files import (
     fixed_cmip,
     header_with_room,
     header_without_room,
+    maps,
     masked,
     noise,
     record_file,
@@ -104,6 +105,7 @@ CASES: dict[str, tuple[Make, Make]] = {
         lambda p: field(p, (1200, 64, 64), unlimited=False, **z((10, 16, 16))),
         lambda p: field(p, (1200, 64, 64), unlimited=False, **z((120, 32, 32))),
     ),
+    "NC108": (lambda p: maps(p), lambda p: field(p, **z((64, 8, 16)))),
     "NC201": (
         lambda p: field(p, (9, 1024, cache() // 3072), values=False, unlimited=False, **z((1, 1024, cache() // 3072))),
         lambda p: field(p, (40, 720, 1440), values=False, unlimited=False, **z((10, 72, 144))),
@@ -179,6 +181,12 @@ def test_rule(code: str, tmp_path: Path) -> None:
     assert found, findings(bad, *words)
     assert re.search(r"\d|unlimited|format", found[0]["message"]), found[0]["message"]
     assert found[0]["commands"], "every one of these can be fixed"
+    if (
+        code == "NC108"
+        and "--add-access-points"
+        not in subprocess.run([binary(), "copy", "--help"], capture_output=True, text=True).stdout
+    ):
+        pytest.skip("copy has no option for it yet")
     fixed = type_in(found[0]["commands"][0], tmp_path)
     after = [f for f in findings(fixed, *words) if f["code"] == code and f["variable"] == found[0]["variable"]]
     assert not after, after
@@ -214,6 +222,39 @@ def test_the_figures_are_right(tmp_path: Path) -> None:
     assert cache["size"] == N * bytes_each and cache["slots"] > 2 * N and cache["preemption"] == 0.75
     # With reads of maps only, there is nothing to fix.
     assert "NC101" not in codes(path, "--for", "map")
+
+
+def test_what_access_points_cure_is_not_reported(tmp_path: Path) -> None:
+    """Maps as chunks: with access points a series decodes a segment of each, and neither other chunks nor a warning are needed."""
+    ncforge = pytest.importorskip("ncforge")
+    without, with_points = tmp_path / "without.nc", tmp_path / "with.nc"
+    maps(without)
+    with netCDF4.Dataset(without) as old, ncforge.Dataset(with_points, "w") as new:
+        for name in ("time", "lat", "lon"):
+            new.createDimension(name, len(old.dimensions[name]))
+        new.createVariable("tas", "f4", ("time", "lat", "lon"), **z((1, 360, 720)))[:] = old["tas"][:]
+    found = {f["code"]: f for f in findings(without)}
+    assert {"NC101", "NC108"} <= set(found)
+    assert found["NC108"]["commands"] == [f"ncforge copy {without} {tmp_path}/without-fixed.nc --add-access-points"]
+    said = re.search(
+        r"without access points, a point series decodes 40 chunks, .*It takes ([\d.]+) ms; with access "
+        r"points in the same chunks ([\d.]+) (m|µ)s \(([\d.]+)× faster\)",
+        found["NC108"]["message"],
+    )
+    assert said, found["NC108"]["message"]
+    assert float(said[4]) > 4
+    assert not {"NC101", "NC102", "NC108"} & codes(with_points)
+    # Another reader decodes all of them: what concerns its cache is said as before.
+    assert "NC202" in codes(with_points) or "NC202" not in set(found)
+    # Half of the chunks were stored anew by a library that does not know of access points.
+    with netCDF4.Dataset(with_points, "a") as d:
+        d["tas"][::2] = d["tas"][::2]
+    (half,) = [f for f in findings(with_points) if f["code"] == "NC108"]
+    assert "20 of 40 with access points" in half["message"]
+    # Values that become very small get none: the whole chunk is decoded in no time.
+    maps(tmp_path / "same.nc", values=np.zeros((40, 360, 720), "f4"))
+    assert "NC108" not in codes(tmp_path / "same.nc")
+    assert ncforge.doctor(without, select="NC108").findings[0].message == found["NC108"]["message"]
 
 
 def test_select_ignore_fail_on(tmp_path: Path) -> None:

@@ -12,7 +12,10 @@ import numpy as np
 import pytest
 
 import ncforge
+from access_points import MAGIC
 from conftest import DATA, Run
+from test_access_points import raw_chunk
+from test_access_points import write as write_points
 from virtual import equal, every_kind, files_of_all_indexes, opened, raw, same_values, store, variables
 
 xr = pytest.importorskip("xarray")
@@ -100,6 +103,18 @@ def is_plain(var: Any) -> bool:
     except ncforge.UnsupportedError:
         return False
     return isinstance(kind, np.dtype) and kind.kind in "iufS" and var.dtype is not str
+
+
+@pytest.mark.parametrize(("dtype", "how"), [("f4", {}), (">f8", {"endian": "big"}), ("f4", {"fletcher32": True})])
+def test_chunks_with_access_points(tmp_path: Path, dtype: str, how: dict[str, Any]) -> None:
+    """Readers of Zarr ignore what follows a stream, whoever made the references."""
+    kerchunk = pytest.importorskip("kerchunk.hdf")
+    path = tmp_path / "a.nc"
+    values = write_points(path, dtype, (2, 200, 333), **how)
+    assert raw_chunk(path, (0, 0, 0), "fletcher32" in how).endswith(MAGIC)
+    equal(opened(ncforge.references(path, inline=0))["v"][...], values, "v")
+    if "fletcher32" not in how:  # kerchunk leaves out such variables
+        equal(opened(kerchunk.SingleHdf5ToZarr(str(path)).translate())["v"][...], values, "v")
 
 
 def test_filter_masks_are_no_surprise(tmp_path: Path) -> None:

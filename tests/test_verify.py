@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import re
+import struct
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +14,9 @@ import numpy as np
 import pytest
 
 import ncforge
+from access_points import crc32c
 from conftest import DATA, Run
+from test_access_points import write as write_points
 
 FILTERS: dict[str, dict[str, Any]] = {
     "zlib": {"compression": "zlib"},
@@ -73,6 +77,121 @@ def test_the_chunks_that_are_damaged(tmp_path: Path, run: Run, seed: int) -> Non
         assert f"{len(bad)} of 35 chunks cannot be read, the first at {list(min(bad))}" in what
     done = run("verify", path, "--json", code=3)
     assert [p["what"] for p in json.loads(done.stdout)["files"][0]["problems"]] == list(said.values())
+
+
+def table_of(path: Path, at: tuple[int, ...], behind: int) -> tuple[int, int, int]:
+    """Where a chunk's table of access points, its footer and the chunk itself end, in the file."""
+    with h5py.File(path) as file:
+        info = file["v"].id.get_chunk_info_by_coord(at)
+        end = info.byte_offset + info.size - behind
+    with path.open("rb") as raw:
+        raw.seek(end - 24)
+        (length,) = struct.unpack("<I", raw.read(4))
+    return end - 24 - length, end - 24, end
+
+
+def rewrite(path: Path, place: int, change: int) -> None:
+    """Changes a byte of a file."""
+    with path.open("r+b") as raw:
+        raw.seek(place)
+        (byte,) = raw.read(1)
+        raw.seek(place)
+        raw.write(bytes([byte ^ change]))
+
+
+def sign(path: Path, table: int, footer: int) -> None:
+    """Gives a table the checksum that it should have."""
+    with path.open("r+b") as raw:
+        raw.seek(table)
+        summed = raw.read(footer + 12 - table)
+        raw.write(struct.pack("<I", crc32c(summed)))
+
+
+@pytest.mark.parametrize("checksum", [False, True])
+@pytest.mark.parametrize(
+    ("damage", "says"),
+    [
+        ("table", "is not what its checksum says"),
+        ("sum", "the checksum of segment 2 is not that of its elements"),
+        ("point", "decoded from its access points, is not what the whole stream has there"),
+    ],
+)
+def test_access_points_that_disagree_with_their_stream(
+    tmp_path: Path, run: Run, damage: str, says: str, checksum: bool
+) -> None:
+    """Everybody reads the values; a reader of segments would fall back to the whole chunk, each time."""
+    path = tmp_path / "a.nc"
+    values = write_points(path, "f4", fletcher32=checksum, complevel=2)
+    assert "all is well" in run("verify", path).stderr
+    table, footer, _ = table_of(path, (1, 0, 0), 4 * checksum)
+    with path.open("rb") as raw:
+        raw.seek(footer + 4)
+        (segment,) = struct.unpack("<I", raw.read(4))
+    segments = -(-300 * 410 // segment)
+    # Behind the checksums: the number of blocks, then of the first one its points, its place, that of its first point, and the
+    # distance of the next.
+    place = {"table": table + 1, "sum": table + 4 * 2 + 1, "point": footer - 1}[damage]
+    assert segments >= 8 and place < footer
+    rewrite(path, place, 2)
+    if damage != "table":
+        sign(path, table, footer)
+    if checksum:
+        refresh_checksum(path, (1, 0, 0))
+    with netCDF4.Dataset(path) as file:
+        assert np.array_equal(file["v"][:], values)
+    with ncforge.Dataset(path) as file:
+        assert np.array_equal(file["v"][:], values)
+        assert np.array_equal(file["v"][:, 7, 9], values[:, 7, 9])
+    (problem,) = ncforge.verify(path).problems
+    assert problem.touches == ["v"]
+    assert "`v`: 1 of 3 chunks have damaged access points, the first at [1, 0, 0]" in problem.what
+    assert says in problem.what
+    (at,) = re.findall(r"`[^`]*a\.nc` is damaged at byte (\d+)", problem.what)
+    with h5py.File(path) as file:
+        info = file["v"].id.get_chunk_info_by_coord((1, 0, 0))
+    assert info.byte_offset <= int(at) < info.byte_offset + info.size
+    if damage != "point":
+        assert int(at) == (table if damage == "table" else table + 8)
+    done = run("verify", path, code=3)
+    assert says in done.stdout
+
+
+def refresh_checksum(path: Path, at: tuple[int, ...]) -> None:
+    """Gives a chunk with changed bytes the fletcher32 that it should have, as HDF5 computes it."""
+    with h5py.File(path) as file:
+        info = file["v"].id.get_chunk_info_by_coord(at)
+    with path.open("rb") as raw:
+        raw.seek(info.byte_offset)
+        chunk = raw.read(info.size - 4)
+    scratch = path.with_name("scratch.h5")
+    with h5py.File(scratch, "w") as file:
+        var = file.create_dataset("v", (len(chunk),), "u1", chunks=(len(chunk),), fletcher32=True)
+        var[:] = np.frombuffer(chunk, "u1")
+        _, summed = var.id.read_direct_chunk((0,))
+    with path.open("r+b") as raw:
+        raw.seek(info.byte_offset)
+        raw.write(summed)
+
+
+def test_a_checksum_that_only_the_whole_chunk_shows(tmp_path: Path, run: Run) -> None:
+    """A long chunk with access points is read by its segments; verify decodes the stream, too, and checks fletcher32."""
+    short, long = tmp_path / "short.nc", tmp_path / "long.nc"
+    values = write_points(short, "f8", (1, 300, 410), fletcher32=True, complevel=1)
+    with ncforge.Dataset(long, "w") as d:
+        d.createDimension("x", 400_000)
+        d.createVariable("v", "f8", ("x",), zlib=True, fletcher32=True, chunksizes=(400_000,))[:] = np.resize(
+            values, 400_000
+        )
+    for path, at in ((short, (2, 0, 0)), (long, (0,))):
+        with h5py.File(path) as file:
+            info = file["v"].id.get_chunk_info_by_coord(at)
+        # fletcher32's own bytes.
+        rewrite(path, info.byte_offset + info.size - 1, 1)
+        assert unreadable(path, "v") == {at}
+        (problem,) = ncforge.verify(path).problems
+        assert f"1 of {3 if len(at) > 1 else 1} chunks cannot be read, the first at {list(at)}" in problem.what
+        assert "fletcher32" in problem.what
+        assert "cannot be read" in run("verify", path, code=3).stdout
 
 
 def test_files_without_damage(run: Run) -> None:

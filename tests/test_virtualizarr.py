@@ -12,7 +12,10 @@ import pytest
 
 import ncforge
 import servers
+from access_points import MAGIC
 from conftest import DATA
+from test_access_points import raw_chunk
+from test_access_points import write as write_points
 from virtual import equal, every_kind, files_of_all_indexes, raw, variables
 
 virtualizarr = pytest.importorskip("virtualizarr")
@@ -55,6 +58,17 @@ def check(path: Path) -> int:
 def test_real_files(path: Path) -> None:
     with netCDF4.Dataset(path) as file:
         assert check(path) == len(variables(file))
+
+
+@pytest.mark.parametrize(("dtype", "how"), [("f4", {}), (">f8", {"endian": "big"}), ("f4", {"fletcher32": True})])
+def test_chunks_with_access_points(tmp_path: Path, dtype: str, how: dict[str, Any]) -> None:
+    """What follows a stream is ignored, by references of ours and of VirtualiZarr's own parser."""
+    path = tmp_path / "a.nc"
+    values = write_points(path, dtype, (2, 200, 333), **how)
+    assert raw_chunk(path, (0, 0, 0), "fletcher32" in how).endswith(MAGIC)
+    for parser in (Parser(), HDFParser()):
+        group = zarr.open_group(parser(path.as_uri(), registry()), mode="r", zarr_format=3)
+        equal(group["v"][...], values, "v")
 
 
 def test_files_of_a_web_server() -> None:

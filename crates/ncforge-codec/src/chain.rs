@@ -4,7 +4,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use super::deflate::Segments;
-use super::deflate::access::{AccessPoints, Tail};
+use super::deflate::access::{AccessPoints, Disagreement, FOOTER, Tail};
 use super::padded::PaddedInput;
 use super::scratch::grow;
 use super::step::Step;
@@ -42,16 +42,43 @@ pub struct Segmented {
 impl Segmented {
     /// Elements of a segment, as the last bytes of a chunk say; `None` if it has no access points.
     pub fn segment(&self, tail: &[u8]) -> Option<usize> {
-        AccessPoints::segment_of(&tail[..tail.len().checked_sub(self.behind)?], self.planes)
+        AccessPoints::segment_of(self.before(tail)?, self.planes)
+    }
+
+    /// Bytes of the end of a chunk that the other questions need.
+    pub fn tail(&self) -> usize {
+        FOOTER + self.behind
+    }
+
+    /// Bytes of table and footer, as the last bytes of a chunk say; `None` if it has no access points.
+    pub fn table(&self, tail: &[u8]) -> Option<usize> {
+        AccessPoints::table_of(self.before(tail)?, self.planes)
+    }
+
+    /// Whether a chunk ends as one with access points, whether they can be read or not.
+    pub fn is_marked(&self, tail: &[u8]) -> bool {
+        self.before(tail).is_some_and(AccessPoints::are_in)
+    }
+
+    /// Compares the access points of an encoded chunk with the chunk as it was decoded whole.
+    ///
+    /// # Errors
+    /// The first place where they disagree.
+    pub fn check(&self, encoded: &[u8], whole: &[u8]) -> std::result::Result<(), Disagreement> {
+        AccessPoints::check(self.before(encoded).unwrap_or_default(), whole, self.planes)
+    }
+
+    /// What stands before the checksums of other filters.
+    fn before<'a>(&self, tail: &'a [u8]) -> Option<&'a [u8]> {
+        Some(&tail[..tail.len().checked_sub(self.behind)?])
     }
 
     /// Reads the access points of a chunk of `len` bytes, which are `encoded` in the store, from its last ones.
     pub fn points(&self, tail: &[u8], encoded: u64, len: usize) -> Tail {
-        let end = tail.len().checked_sub(self.behind);
-        let (Some(end), Some(encoded)) = (end, encoded.checked_sub(self.behind as u64)) else {
+        let (Some(tail), Some(encoded)) = (self.before(tail), encoded.checked_sub(self.behind as u64)) else {
             return Tail::None;
         };
-        match AccessPoints::read(&tail[..end], encoded, len, self.planes) {
+        match AccessPoints::read(tail, encoded, len, self.planes) {
             Tail::Longer(need) => Tail::Longer(need + self.behind),
             other => other,
         }

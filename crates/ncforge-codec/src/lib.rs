@@ -74,7 +74,7 @@ mod tests;
 
 pub use chain::{CodecChain, Segmented};
 pub use deflate::Segments;
-pub use deflate::access::{AccessPoints, FOOTER, Tail};
+pub use deflate::access::{AccessPoints, Disagreement, FOOTER, Tail};
 pub use filter_chain::FilterChain;
 pub use filters::{describe, filter_name};
 pub use padded::{PADDING, PaddedInput};

@@ -21,6 +21,7 @@ mod text;
 mod values;
 mod zipped;
 
+pub use crate::points::Points;
 pub use cdl::{CdlOptions, DumpOptions, DumpedValues, cdl, cdl_of, dump};
 pub use json::json;
 pub use storage::{FileStorage, VarStorage, storage};

@@ -196,6 +196,7 @@ impl Report {
 struct Examined<'a> {
     facts: &'a Facts,
     cache: &'a ReaderCache,
+    machine: &'a Machine,
 }
 
 /// Looks at one file.
@@ -252,7 +253,7 @@ fn gather(path: &Path, options: &DoctorOptions, engine: &Engine) -> Result<Facts
 }
 
 fn report(facts: Facts, options: &DoctorOptions) -> (Report, Facts) {
-    let x = Examined { facts: &facts, cache: &options.cache };
+    let x = Examined { facts: &facts, cache: &options.cache, machine: &options.machine };
     let mut findings = Vec::new();
     match options.profile {
         Some(Profile::Cmip7) => cmip7::check(&x, &mut findings),

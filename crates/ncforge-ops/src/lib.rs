@@ -29,6 +29,7 @@ pub mod copy;
 pub mod describe;
 pub mod doctor;
 mod intact;
+mod points;
 pub mod profile;
 pub mod progress;
 pub mod rates;

@@ -1,12 +1,15 @@
 //! Reading everything that a file has stored, and saying what cannot be read.
 //!
 //! Every value is read as a program would read it: chunks are decoded, and what has checksums is checked against them (zipped
-//! blocks, chunks with Fletcher-32, streams of zlib, zstd's where they have one, metadata of newer HDF5 files). Bytes without
+//! blocks, chunks with Fletcher-32, streams of zlib, zstd's where they have one, metadata of newer HDF5 files). Of chunks with access
+//! points each segment is decoded alone, too, and compared with the whole. Bytes without
 //! a checksum, such as those of classic files and contiguous variables, are only shown to be there.
 
+mod points;
 mod report;
 mod zipped;
 
+use std::collections::BTreeSet;
 use std::path::Path;
 
 use crate::boxes::{Side, Walk, choose};
@@ -15,9 +18,10 @@ use crate::progress::{Progress, check_stop};
 use crate::source::Source;
 use crate::written;
 use ncforge::model::VarId;
-use ncforge::raw::{ChunkGrid, Place};
+use ncforge::raw::{ChunkGrid, ChunkRecord, Place};
 use ncforge::{Buffer, Dataset, Engine, Error, Hyperslab, Result};
 
+use points::{Chunks, Fault};
 pub use report::{Problem, VerifyReport};
 
 /// Elements of a heap type that are read at a time.
@@ -61,15 +65,15 @@ pub fn verify(path: &Path, engine: &Engine, progress: &dyn Progress) -> Result<V
     let (mut variables, mut bytes) = (0, 0);
     for var in schema.var_ids() {
         progress.item(&schema.var_path(var));
-        let mut reading = Reading { data: &data, var, progress, bytes: 0, damaged: 0, first: None };
-        match reading.all() {
+        let mut reading = Reading::of(&data, var, progress);
+        match reading.all().and_then(|()| reading.points()) {
             Ok(()) => {}
-            Err(e) if is_damage(&e) => reading.note(&[], e),
+            Err(e) if is_damage(&e) => reading.values.note(&[], e),
             Err(e) => return Err(e),
         }
         variables += 1;
         bytes += reading.bytes;
-        problems.extend(reading.problem());
+        problems.extend(reading.problems());
     }
     Ok(VerifyReport { file, commit: None, blocks: None, variables, bytes, problems })
 }
@@ -94,13 +98,36 @@ struct Reading<'a> {
     progress: &'a dyn Progress,
     /// Bytes of values read.
     bytes: u64,
-    /// Pieces that cannot be read.
-    damaged: u64,
-    /// Where the first of them begins, and why.
-    first: Option<(Vec<u64>, Error)>,
+    /// Chunks that cannot be read, …
+    values: Damage,
+    /// … and those whose access points disagree with what can.
+    points: Damage,
 }
 
-impl Reading<'_> {
+/// Damaged chunks of a variable.
+#[derive(Default)]
+struct Damage {
+    /// Where they begin; empty for the variable as a whole.
+    starts: BTreeSet<Vec<u64>>,
+    /// What is wrong with the first of them.
+    first: Option<Error>,
+}
+
+impl Damage {
+    fn note(&mut self, start: &[u64], error: Error) {
+        // Boxes are not visited in the order of their elements.
+        if self.starts.first().is_none_or(|first| start < first.as_slice()) {
+            self.first = Some(error);
+        }
+        self.starts.insert(start.to_vec());
+    }
+}
+
+impl<'a> Reading<'a> {
+    fn of(data: &'a Dataset, var: VarId, progress: &'a dyn Progress) -> Self {
+        Reading { data, var, progress, bytes: 0, values: Damage::default(), points: Damage::default() }
+    }
+
     /// Reads all values, and notes which chunks cannot be read.
     fn all(&mut self) -> Result<()> {
         let (data, var): (&dyn Source, VarId) = (self.data, self.var);
@@ -163,40 +190,68 @@ impl Reading<'_> {
         }
         match unit.and_then(|unit| halves(slab, unit)) {
             Some(parts) => parts.iter().try_for_each(|part| self.piece(part, unit, buffer)),
-            None if unit.is_some() => {
-                self.note(&slab.start, error);
+            None => {
+                // What lies in one run is cut off behind its first missing byte.
+                let Some(unit) = unit else { return Err(error) };
+                let begin: Vec<u64> = slab.start.iter().zip(unit).map(|(s, n)| s / n * n).collect();
+                self.values.note(&begin, error);
                 Ok(())
             }
-            // What lies in one run is cut off behind its first missing byte.
-            None => Err(error),
         }
     }
 
-    fn note(&mut self, start: &[u64], error: Error) {
-        self.damaged += 1;
-        // Boxes are not visited in the order of their elements.
-        if self.first.as_ref().is_none_or(|(first, _)| start < first.as_slice()) {
-            self.first = Some((start.to_vec(), error));
+    /// Compares the access points of all chunks with their streams.
+    fn points(&mut self) -> Result<()> {
+        let container = self.data.container();
+        let (schema, layout) = (container.schema(), container.layout(self.var)?);
+        let Place::Chunked { chunk, codecs, index } = &layout.place else { return Ok(()) };
+        if codecs.segmented(0).is_none() {
+            return Ok(());
         }
+        self.progress.item(&format!("{}: access points", schema.var_path(self.var)));
+        let counts = ChunkGrid::new(&schema.shape(self.var), chunk).counts();
+        let mut list = index.list()?;
+        list.retain(|(at, _)| written::is_inside(at, &counts));
+        let records: Vec<ChunkRecord> = list.iter().map(|c| c.1).collect();
+        let bytes = chunk.iter().fold(layout.element.size as u64, |b, &n| b.saturating_mul(n));
+        let len = usize::try_from(bytes).unwrap_or(usize::MAX);
+        let (values, points, progress) = (&mut self.values, &mut self.points, self.progress);
+        Chunks { store: &**container.store(), codecs, len }.check(self.data.engine(), &records, |i, fault| {
+            check_stop(progress, "verifying")?;
+            let start = || list[i].0.iter().zip(chunk).map(|(at, n)| at * n).collect::<Vec<_>>();
+            match fault {
+                Some(Fault::Values(e)) => values.note(&start(), e),
+                Some(Fault::Points(e)) => points.note(&start(), e),
+                None => {}
+            }
+            Ok(())
+        })
     }
 
     /// What is wrong with the variable, if anything is.
-    fn problem(self) -> Option<Problem> {
-        let (start, error) = self.first?;
+    fn problems(self) -> impl Iterator<Item = Problem> {
         let schema = self.data.schema();
         let path = schema.var_path(self.var);
         let layout = self.data.container().layout(self.var).ok();
-        let what = match layout.as_ref().map(|layout| &layout.place) {
-            Some(Place::Chunked { chunk, .. }) if !start.is_empty() => {
-                let all = ChunkGrid::new(&schema.shape(self.var), chunk).len();
-                format!(
-                    "`{path}`: {} of {all} chunks cannot be read, the first at {start:?}: {error}",
-                    self.damaged
-                )
-            }
-            _ => format!("`{path}` cannot be read: {error}"),
+        let all = match layout.as_ref().map(|layout| &layout.place) {
+            Some(Place::Chunked { chunk, .. }) => Some(ChunkGrid::new(&schema.shape(self.var), chunk).len()),
+            _ => None,
         };
-        Some(problem(what, path))
+        let kinds =
+            [(self.values, "chunks cannot be read"), (self.points, "chunks have damaged access points")];
+        kinds.into_iter().filter_map(move |(damage, what)| {
+            let (start, error) = (damage.starts.first()?, damage.first?);
+            let what = match all.filter(|_| !start.is_empty()) {
+                Some(all) => {
+                    format!(
+                        "`{path}`: {} of {all} {what}, the first at {start:?}: {error}",
+                        damage.starts.len()
+                    )
+                }
+                None => format!("`{path}` cannot be read: {error}"),
+            };
+            Some(problem(what, path.clone()))
+        })
     }
 }
 

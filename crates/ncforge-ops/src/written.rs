@@ -66,7 +66,7 @@ fn number_stored(source: &dyn Source, var: VarId, grid: &ChunkGrid) -> Result<Op
 }
 
 /// Chunks behind the end are those of a dimension that became shorter: no value is in them.
-fn is_inside(at: &[u64], counts: &[u64]) -> bool {
+pub(super) fn is_inside(at: &[u64], counts: &[u64]) -> bool {
     at.len() == counts.len() && at.iter().zip(counts).all(|(a, n)| a < n)
 }
 

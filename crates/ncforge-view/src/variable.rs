@@ -30,6 +30,9 @@ fn stored(v: &VariableAnatomy) -> String {
     if !v.filters.is_empty() {
         text += &format!("; {}", v.filters.join(", "));
     }
+    if let Some(points) = v.points.and_then(|p| p.words()) {
+        text += &format!("; {points}");
+    }
     text
 }
 

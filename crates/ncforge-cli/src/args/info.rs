@@ -11,7 +11,7 @@ use super::{GlobalArgs, WrittenArgs};
 /// Show what is in a file and how it is stored.
 ///
 /// Prints the header as CDL, as `ncdump -h` does, followed by a table of how each variable is stored: sizes
-/// in memory and on disk, ratio, chunks, filters. `ncforge dump` prints values.
+/// in memory and on disk, ratio, chunks, filters, access points. `ncforge dump` prints values.
 #[derive(Args, Debug)]
 #[command(after_long_help = AFTER, mut_arg("json", |a| a.conflicts_with_all(["special", "header", "storage", "kind"])))]
 pub(crate) struct InfoArgs {

@@ -5,7 +5,7 @@
 //! plane a segment begins at an access point, and no match before which it begins reaches over one. A reader that knows the
 //! table decodes the segments that it needs, and nothing else of the chunk.
 //!
-//! docs/reference/access-points.md specifies table and footer byte by byte. In short, numbers little-endian:
+//! docs/access-points.md specifies table and footer byte by byte. In short, numbers little-endian:
 //!
 //! | Part | Contents |
 //! |---|---|
@@ -20,11 +20,13 @@
 //! **Nothing is believed.** The table has a checksum, its points must lie inside the stream, and each segment has a checksum
 //! of its own. Whoever has any doubt decodes the whole stream, which says what is wrong with it.
 
+mod check;
 mod read;
 mod record;
 #[cfg(test)]
 mod tests;
 
+pub use check::Disagreement;
 pub use read::{AccessPoints, FOOTER, MAGIC, Tail};
 
 pub(super) use record::Marks;

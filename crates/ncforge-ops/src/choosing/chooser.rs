@@ -5,10 +5,11 @@ use std::sync::Arc;
 
 use super::effort::Effort;
 use super::{Choosing, Cut, SampleShape};
+use crate::points::ends;
 use crate::sampling::{Limit, Sampled, sample_chunk_of, sample_of};
 use crate::source::Source;
 use crate::tune::{Axis, Choice, Coding, Depth, Roles};
-use ncforge::codec::{CodecChain, FOOTER};
+use ncforge::codec::{CodecChain, Segmented};
 use ncforge::model::{DType, Filter, Schema, Storage, VarId, Variable};
 use ncforge::raw::{ChunkRecord, Place};
 use ncforge::{Dataset, Result};
@@ -258,11 +259,9 @@ fn before(source: &dyn Source, schema: &Schema, var: VarId) -> Result<Option<Sto
 
 /// Whether a stored chunk ends as one with access points.
 fn has_points(source: &dyn Source, codecs: &CodecChain, record: ChunkRecord) -> bool {
-    let (Some(store), Some(own)) = (source.store(), codecs.segmented(record.mask)) else { return false };
-    let mut tail = vec![0; FOOTER + own.behind];
-    let Some(begin) = record.len.checked_sub(tail.len() as u64) else { return false };
-    let read = store.read_at(&mut tail, record.offset.saturating_add(begin));
-    read.is_ok() && own.segment(&tail).is_some()
+    let mut found = false;
+    let see = |_, own: Segmented, end: &[u8]| found = own.segment(end).is_some();
+    source.store().is_some_and(|store| ends(&**store, codecs, std::iter::once(record), see).is_ok()) && found
 }
 
 /// Samples the values of one variable.

@@ -136,6 +136,11 @@ fn var_storage(schema: &Schema, v: &VarStorage) -> Json {
         "chunks_possible": v.chunks_possible,
         "smallest_chunk_bytes": v.chunk_bytes.map(|b| b.0),
         "largest_chunk_bytes": v.chunk_bytes.map(|b| b.1),
+        "access_points": v.points.map(|p| object!({
+            "chunks_looked_at": p.looked_at,
+            "chunks": p.chunks,
+            "table_bytes": p.table_bytes,
+        })),
         "stored_bytes": v.stored_bytes,
         "logical_bytes": v.logical_bytes,
         "ratio": v.ratio(),

@@ -1,6 +1,7 @@
-//! How each variable is stored: place, bytes, chunks, filters; counted from metadata alone.
+//! How each variable is stored: place, bytes, chunks, filters, access points; counted from metadata and the ends of chunks.
 
 use super::zipped::{self, ZippedStorage};
+use crate::points::Points;
 use ncforge::Result;
 use ncforge::model::{Filter, Storage, VarId};
 use ncforge::raw::{ChunkGrid, Container, Place, VarLayout};
@@ -31,6 +32,8 @@ pub struct VarStorage {
     pub chunks_possible: Option<u64>,
     /// Encoded bytes of the smallest and of the largest chunk.
     pub chunk_bytes: Option<(u64, u64)>,
+    /// How many of its chunks have access points, where they may.
+    pub points: Option<Points>,
     /// Why the values cannot be read, or the index not counted.
     pub trouble: Option<String>,
 }
@@ -69,7 +72,7 @@ impl FileStorage {
     }
 }
 
-/// Counts how a dataset is stored. Reads chunk indexes, no data; a damaged index is reported in
+/// Counts how a dataset is stored. Reads chunk indexes, and the last bytes of chunks that may have access points; a damaged index is reported in
 /// [`VarStorage::trouble`] and does not stop the count.
 pub fn storage(container: &dyn Container) -> FileStorage {
     let mut vars: Vec<VarStorage> = container.schema().var_ids().map(|v| of_variable(container, v)).collect();
@@ -133,6 +136,7 @@ fn of_variable(container: &dyn Container, id: VarId) -> VarStorage {
         chunks_stored: None,
         chunks_possible: None,
         chunk_bytes: None,
+        points: None,
         trouble: None,
     };
     let counted = container.layout(id).and_then(|layout| count(container, &layout, &mut facts));
@@ -168,7 +172,7 @@ fn count(container: &dyn Container, layout: &VarLayout, facts: &mut VarStorage) 
             let available = file.saturating_sub(*begin);
             facts.stored_bytes = Some(record_bytes(records, each, *stride, available));
         }
-        Place::Chunked { chunk, index, .. } => {
+        Place::Chunked { chunk, codecs, index } => {
             let list = index.list()?;
             // Other variables may have made an unlimited dimension longer than this one's own extent.
             facts.chunks_possible = Some(ChunkGrid::new(&shape, chunk).len());
@@ -177,6 +181,7 @@ fn count(container: &dyn Container, layout: &VarLayout, facts: &mut VarStorage) 
             facts.stored_bytes = Some(list.iter().map(|c| c.1.len).fold(0, u64::saturating_add));
             let smallest = list.iter().map(|c| c.1.len).min();
             facts.chunk_bytes = smallest.zip(list.iter().map(|c| c.1.len).max());
+            facts.points = Points::of(&**container.store(), codecs, &list);
         }
         Place::Unsupported(why) => {
             facts.place = "unsupported";

@@ -87,6 +87,7 @@ fn stored_as(schema: &Schema, v: &VarStorage) -> String {
         (None, ..) => v.place.to_owned(),
     }];
     parts.extend(v.filters.iter().map(describe));
+    parts.extend(v.points.and_then(|p| p.words()));
     if var.endian == Endian::Big && !schema.format.is_classic() {
         parts.push("big-endian".to_owned());
     }

@@ -3,6 +3,7 @@
 
 use super::facts::{Facts, VarFacts};
 use super::{DoctorOptions, Report, gather, report};
+use crate::points::Points;
 use crate::tune::codec::Method;
 use crate::tune::{Cost, Grid, Pattern};
 use ncforge::raw::{ChunkGrid, Place};
@@ -93,6 +94,8 @@ pub struct VariableAnatomy {
     pub chunk: Option<Vec<u64>>,
     /// Its filters, as `info` names them; empty without.
     pub filters: Vec<&'static str>,
+    /// How many chunks have access points, where they may.
+    pub points: Option<Points>,
     /// Chunks in the order in which they lie in the file. Empty also where the index was too long to be read.
     pub chunks: Vec<StoredChunk>,
     /// The reads that were asked for.
@@ -217,7 +220,14 @@ fn variable(v: &VarFacts, options: &DoctorOptions) -> Result<VariableAnatomy> {
                 // A read of very much is described by the mean: nobody counts a million chunks for a picture.
                 let n = ranges.iter().fold(1u64, |n, r| n.saturating_mul(r.end - r.start));
                 let fetched = if n <= MOST_RUNS as u64 {
-                    ncforge::raw::coordinates(&ranges).filter_map(|at| by_place.get(&at[..])).sum()
+                    let all: u64 =
+                        ncforge::raw::coordinates(&ranges).filter_map(|at| by_place.get(&at[..])).sum();
+                    // Of chunks that are decoded in part, a part is fetched.
+                    if exact.decoded < exact.chunks * v.chunk_bytes() as f64 {
+                        all.min(exact.fetched as u64)
+                    } else {
+                        all
+                    }
                 } else {
                     exact.fetched as u64
                 };
@@ -250,6 +260,7 @@ fn variable(v: &VarFacts, options: &DoctorOptions) -> Result<VariableAnatomy> {
         element: v.element,
         chunk: v.chunk.clone(),
         filters: v.filters.iter().map(|f| ncforge::codec::filter_name(f.id)).collect(),
+        points: v.index.as_ref().and_then(|i| i.points),
         chunks,
         reads,
         better: choice.map(|c| c.chunks.clone()),

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use crate::points::Points;
 use crate::tune::keep::sharing;
 use crate::tune::{Axis, Choice, Coding, Prediction, Roles, Row};
 use ncforge::model::{Filter, Schema, Storage, VarId, Variable};
@@ -69,6 +70,8 @@ pub(super) struct Sample {
     pub(super) with_shuffle: Option<u64>,
     /// With deflate at level 1, where the variable's level is higher; and how many times faster that is.
     pub(super) level_one: Option<(u64, f64)>,
+    /// Bytes of the values in a segment of a chunk that has no access points, encoded anew; all of the chunk if it would get none.
+    pub(super) segment: Option<u64>,
     /// Chunks looked at among the smallest, and how many of them held fill values only.
     pub(super) fill_only: (u64, u64),
 }
@@ -84,6 +87,8 @@ pub(super) struct Index {
     pub(super) nodes: Vec<(u64, u64)>,
     /// Chunks for which filters were skipped.
     pub(super) masked: u64,
+    /// How many of them have access points, where they may.
+    pub(super) points: Option<Points>,
     /// Where the first chunk lies.
     pub(super) first: Option<u64>,
     /// Stored bytes of the smallest chunks, their number, and some of them.
@@ -123,7 +128,14 @@ impl VarFacts {
 
     /// How its chunks are encoded now, as far as a sample tells.
     pub(super) fn coding_now(&self) -> Coding {
-        self.coding.filter(|_| self.target == self.filters).unwrap_or_else(|| Coding::of_chain(&self.filters))
+        let sampled = self.coding.filter(|_| self.target == self.filters);
+        let coding = sampled.unwrap_or_else(|| Coding::of_chain(&self.filters));
+        Coding { points: self.has_points(), ..coding }
+    }
+
+    /// Whether most of its chunks have access points.
+    pub(super) fn has_points(&self) -> bool {
+        self.index.as_ref().and_then(|i| i.points).is_some_and(|p| 2 * p.chunks > p.looked_at)
     }
 
     /// The chunks that reads of this kind share, if they were of lengths `chunk`.
@@ -210,7 +222,7 @@ impl Facts {
 
     /// Reads a variable's index, unless that would be too much.
     fn index(&mut self, schema: &Schema, v: &VarFacts) -> Result<Option<Index>> {
-        let Place::Chunked { index, chunk, .. } = &v.layout.place else { return Ok(None) };
+        let Place::Chunked { index, chunk, codecs } = &v.layout.place else { return Ok(None) };
         let possible = ChunkGrid::new(&schema.shape(v.id), chunk).len();
         // A key of a B-tree holds 8 bytes, and 8 for each axis and one more; nodes may be half empty, and pages are
         // read whole.
@@ -231,6 +243,7 @@ impl Facts {
             bytes: list.iter().map(|c| c.1.len).fold(0, u64::saturating_add),
             masked: list.iter().filter(|c| c.1.mask != 0).count() as u64,
             nodes,
+            points: Points::of(&*self.watched, codecs, &list),
             first: list.iter().map(|c| c.1.offset).min(),
             smallest: (least, small.len() as u64, spread(&small).into_iter().cloned().collect()),
         }))

@@ -1,7 +1,7 @@
 //! A few parts of a variable's values, and what filters would make of them.
 //!
 //! A part is at most 64 KiB: the question is how filters compare, and small parts answer it. Of a chunked variable the smallest
-//! chunks are decoded, too, to see whether they hold fill values only.
+//! chunks are decoded, too, to see whether they hold fill values only, and one without access points, to see whether it would get some.
 
 use super::facts::{Facts, Sample, VALUE_BYTES, VarFacts};
 use crate::sampling::{Encoded, PartLimits, encode, parts_of};
@@ -9,6 +9,7 @@ use ncforge::Result;
 use ncforge::codec::filters::{self, BITSHUFFLE, BLOSC, DEFLATE, FLETCHER32, SHUFFLE, ZSTD};
 use ncforge::codec::{self, CodecChain, locate};
 use ncforge::model::Filter;
+use ncforge::raw::policy::PART_COST;
 use ncforge::raw::{ChunkRecord, Place};
 use ncforge::store::ReadStore;
 
@@ -18,6 +19,10 @@ const VALUES: u64 = 256 << 10;
 const VARIABLES: usize = 24;
 /// Bytes that are decoded, in all.
 const DECODED: u64 = 48 << 20;
+/// A longer chunk is not decoded for its segments, …
+const LARGEST: u64 = 16 << 20;
+/// … and no more of it is encoded.
+const ENCODED: u64 = 2 << 20;
 /// A variable of fewer bytes is not worth a sample.
 const SMALL: u64 = 64 << 10;
 
@@ -66,6 +71,7 @@ fn of_variable(facts: &Facts, v: &VarFacts, mut read: u64, decoded: &mut u64) ->
             found.fill_only.1 += u64::from(is_fill(&values, &v.layout.fill));
         }
     }
+    found.segment = segment(facts, v, &mut read, decoded)?;
     // Values that are read may be fewer than what is decoded for them, never more.
     let limits = PartLimits { values: (VALUES, VALUES), read: read.min(*decoded), each: VALUE_BYTES };
     let lens: Vec<u64> = v.axes.iter().map(|a| a.len).collect();
@@ -73,7 +79,7 @@ fn of_variable(facts: &Facts, v: &VarFacts, mut read: u64, decoded: &mut u64) ->
     *decoded = decoded.saturating_sub(spent);
     parts.retain(|p| p.len() as u64 >= v.element);
     if parts.is_empty() {
-        return Ok((found.fill_only.0 > 0).then_some(found));
+        return Ok((found.fill_only.0 > 0 || found.segment.is_some()).then_some(found));
     }
     measure(v, &parts, &mut found)?;
     Ok(Some(found))
@@ -88,8 +94,34 @@ fn decode(facts: &Facts, codecs: &CodecChain, r: &ChunkRecord, bytes: u64) -> Re
     Ok(out)
 }
 
+/// Bytes of the values in a segment of a chunk that has no access points, encoded anew; all of the chunk if it would get none. Nothing for
+/// chunks that are too small or too large to be looked at.
+fn segment(facts: &Facts, v: &VarFacts, read: &mut u64, decoded: &mut u64) -> Result<Option<u64>> {
+    let bytes = v.chunk_bytes();
+    let Place::Chunked { codecs, .. } = &v.layout.place else { return Ok(None) };
+    let Some(record) = v.index.as_ref().and_then(|i| i.points?.without) else { return Ok(None) };
+    if bytes <= PART_COST || bytes > LARGEST.min(*decoded) || record.len > *read {
+        return Ok(None);
+    }
+    *read -= record.len;
+    *decoded -= bytes;
+    let mut values = decode(facts, codecs, &record, bytes)?;
+    // Of long ones, a part is enough.
+    values.truncate((ENCODED.min(bytes) / v.element * v.element) as usize);
+    let chain = CodecChain::new(&at_level_one(&v.filters), v.element as usize)?;
+    let (encoded, mask) = chain.encode(&values)?;
+    let own = chain.segmented(mask).and_then(|own| Some((own.segment(&encoded)? * own.planes) as u64));
+    Ok(Some(own.unwrap_or(bytes)))
+}
+
 fn is_fill(values: &[u8], fill: &[u8]) -> bool {
     !fill.is_empty() && !values.is_empty() && values.chunks(fill.len()).all(|e| e == fill)
+}
+
+/// The same filters, with deflate at level 1.
+fn at_level_one(own: &[Filter]) -> Vec<Filter> {
+    let one = |f: &Filter| if f.id == DEFLATE { filters::deflate(1) } else { f.clone() };
+    own.iter().map(one).collect()
 }
 
 fn measure(v: &VarFacts, parts: &[Vec<u8>], found: &mut Sample) -> Result<()> {
@@ -117,9 +149,7 @@ fn measure(v: &VarFacts, parts: &[Vec<u8>], found: &mut Sample) -> Result<()> {
             found.with_shuffle = Some(total(&chain)?.bytes);
         }
         if level.is_some_and(|l| l > 1) {
-            let mut chain = own;
-            chain.iter_mut().filter(|f| f.id == DEFLATE).for_each(|f| *f = filters::deflate(1));
-            let fast = total(&chain)?;
+            let fast = total(&at_level_one(&own))?;
             found.level_one = Some((fast.bytes, now.seconds / fast.seconds.max(1e-9)));
         }
     }

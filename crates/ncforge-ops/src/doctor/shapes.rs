@@ -8,7 +8,7 @@ use super::finding::Finding;
 use super::fix::Fix;
 use super::rule::{Rule, rule, rules};
 use super::{Examined, ReaderCache};
-use crate::tune::{CacheAdvice, Choice, Prediction, Role, Stored};
+use crate::tune::{CacheAdvice, Choice, Coding, Grid, Prediction, Role, Stored};
 use crate::words::{bytes, count, many, seconds, shape, times};
 
 pub(super) const RULES: &[Rule] = rules!(Always:
@@ -28,6 +28,8 @@ pub(super) const RULES: &[Rule] = rules!(Always:
         "The chunks are what netCDF-C takes when nobody chooses, and reads would be faster with others."),
     ("NC107", "many-dask-tasks", Info, "copy --chunks, or engine=\"ncforge\"",
         "Dask makes many small tasks, one of every stored chunk; ncforge's engine joins chunks."),
+    ("NC108", "no-access-points", Info, "copy --add-access-points",
+        "Large deflate chunks have no access points, so that reads of little of them decode all."),
 );
 
 /// A finding about a read: it decodes so many times what it delivers …
@@ -61,6 +63,7 @@ pub(super) fn check(x: &Examined<'_>, out: &mut Vec<Finding>) {
         }
         let series = time_by_one(v, out);
         amplified(v, series, out);
+        no_points(x, v, out);
         if !too_small(x, v, out) {
             tasks(v, out);
         }
@@ -155,6 +158,45 @@ fn amplified(v: &VarFacts, but: Option<usize>, out: &mut Vec<Finding>) {
     let Some((_, prediction)) = worst else { return };
     let message = format!("with chunks of {}, {}{}", named(v), sentence(prediction), better(v, prediction));
     out.push(of_read("NC102", v, choice, prediction, message).weighing(gain(prediction)));
+}
+
+/// NC108.
+fn no_points(x: &Examined<'_>, v: &VarFacts, out: &mut Vec<Finding>) {
+    let (Some(choice), Some(own)) = (&v.choice, v.index.as_ref().and_then(|i| i.points)) else { return };
+    // What is encoded anew may get none.
+    if v.has_points() || v.sample.as_ref().and_then(|s| s.segment).is_some_and(|s| s >= v.chunk_bytes()) {
+        return;
+    }
+    let lens: Vec<u64> = v.axes.iter().map(|a| a.len.max(1)).collect();
+    let seconds_of = |read: &Prediction, points: bool| {
+        let coding = Coding { points, ..v.coding_now() };
+        let grid = Grid { lens: &lens, chunk: v.chunk.as_deref(), element: v.element, coding };
+        grid.read(&read.pattern, x.machine).seconds
+    };
+    let faster = |read: &Prediction| seconds_of(read, false) / seconds_of(read, true);
+    let worst = (choice.predictions.iter().map(|read| (read, faster(read))))
+        .filter(|(read, faster)| touched(read) >= AMPLIFIED * read.chosen.delivered && *faster >= SLOWER)
+        .max_by(|a, b| a.1.total_cmp(&b.1));
+    let Some((read, faster)) = worst else { return };
+    let now = read.before.unwrap_or_default().seconds;
+    let message = format!(
+        "with chunks of {}{}, {}. It takes {}; with access points in the same chunks {} ({} faster), by readers that know \
+         them. Others read the file as before",
+        named(v),
+        match own.chunks {
+            0 => " without access points".into(),
+            n => format!(", {} of {} with access points", count(n), count(own.looked_at)),
+        },
+        sentence(read),
+        seconds(now),
+        seconds(now / faster),
+        times(faster),
+    );
+    out.push(
+        Finding::new(rule(RULES, "NC108"), Some(&v.path), message)
+            .weighing(faster)
+            .fixed_by(Fix::option("--add-access-points")),
+    );
 }
 
 /// A finding about a read of a variable, which other chunks fix, or a larger cache of decoded ones.

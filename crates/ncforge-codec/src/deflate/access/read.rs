@@ -16,15 +16,15 @@ const MOST: usize = 1 << 28;
 
 /// What the footer says.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Footer {
-    table: usize,
+pub(super) struct Footer {
+    pub(super) table: usize,
     segment: usize,
-    planes: usize,
+    pub(super) planes: usize,
     sum: u32,
 }
 
 impl Footer {
-    fn of(tail: &[u8]) -> Option<Self> {
+    pub(super) fn of(tail: &[u8]) -> Option<Self> {
         let footer: &[u8; FOOTER] = tail.last_chunk()?;
         if footer[16..] != MAGIC {
             return None;
@@ -33,6 +33,11 @@ impl Footer {
         let (table, segment, planes) = (number(0) as usize, number(4) as usize, number(8) as usize);
         let sane = table <= MOST && segment > 0 && planes > 0;
         sane.then_some(Footer { table, segment, planes, sum: number(12) })
+    }
+
+    /// Whether its checksum is that of the table and footer that are `tail`.
+    pub(super) fn fits(&self, tail: &[u8]) -> bool {
+        tail.get(..self.table + 12).is_some_and(|summed| crc32c::crc32c(summed) == self.sum)
     }
 }
 
@@ -74,6 +79,11 @@ impl AccessPoints {
         Footer::of(tail).filter(|f| f.planes == planes).map(|f| f.segment)
     }
 
+    /// Bytes of table and footer, as the last bytes of an encoded chunk of `planes` planes say; `None` if it has no access points.
+    pub fn table_of(tail: &[u8], planes: usize) -> Option<usize> {
+        Footer::of(tail).filter(|f| f.planes == planes).map(|f| f.table + FOOTER)
+    }
+
     /// Reads the access points of an encoded chunk of `encoded` bytes, without a checksum of another filter behind it, from its last bytes. The
     /// decoded chunk has `len` bytes in `planes` planes.
     pub fn read(tail: &[u8], encoded: u64, len: usize, planes: usize) -> Tail {
@@ -95,10 +105,10 @@ impl AccessPoints {
 
     /// `None` for a table that contradicts itself or its checksum.
     fn parse(tail: &[u8], footer: Footer, stream: u64, plane: usize) -> Option<Self> {
-        let (table, end) = tail.split_at(footer.table);
-        if crc32c::crc32c_append(crc32c::crc32c(table), &end[..12]) != footer.sum {
+        if !footer.fits(tail) {
             return None;
         }
+        let table = &tail[..footer.table];
         let segments = plane.div_ceil(footer.segment);
         let (sums, mut rest) = table.split_at_checked(segments.checked_mul(4)?)?;
         let sums = sums.as_chunks::<4>().0.iter().map(|s| u32::from_le_bytes(*s)).collect();
@@ -148,6 +158,11 @@ impl AccessPoints {
         self.sums.is_empty()
     }
 
+    /// The checksum of a segment.
+    pub(super) fn sum(&self, segment: usize) -> u32 {
+        self.sums[segment]
+    }
+
     /// Bytes of a plane in some of the segments.
     pub fn bytes(&self, segments: &Range<usize>) -> Range<usize> {
         segments.start * self.segment..(segments.end * self.segment).min(self.plane)
@@ -185,11 +200,11 @@ impl AccessPoints {
         let inputs: Vec<_> = (0..self.planes).map(part).collect();
         inflate_parts(&inputs, each, |plane, bytes| {
             out[plane * each..][..each].copy_from_slice(bytes);
-        }) && self.check(segments, out)
+        }) && self.has_sums(segments, out)
     }
 
     /// Whether decoded segments have their checksums.
-    fn check(&self, segments: &Range<usize>, out: &[u8]) -> bool {
+    fn has_sums(&self, segments: &Range<usize>, out: &[u8]) -> bool {
         let each = self.bytes(segments).len();
         segments.clone().all(|s| {
             let own = self.bytes(&(s..s + 1));

@@ -158,6 +158,58 @@ fn damage_is_never_a_value() {
     assert!(none > 0 && refused > 0, "{none} {refused}");
 }
 
+/// Gives a table and its footer the checksum that they must have.
+fn sign(bytes: &mut [u8]) {
+    let footer = bytes.len() - FOOTER;
+    let table = u32::from_le_bytes(*bytes[footer..].first_chunk().unwrap()) as usize;
+    let sum = crc32c::crc32c(&bytes[footer - table..footer + 12]);
+    bytes[footer + 12..footer + 16].copy_from_slice(&sum.to_le_bytes());
+}
+
+#[test]
+fn a_check_finds_every_disagreement_and_says_where() {
+    let raw = chunk(3, 9000, 4);
+    let good = encoded(&raw, 1, 4, 1024);
+    let mut whole = vec![0; raw.len()];
+    crate::kernels::unshuffle(&raw, &mut whole, 4);
+    assert_eq!(AccessPoints::check(&good, &whole, 4), Ok(()));
+    let (stream, footer) = (points(&good, raw.len(), 4).stream() as usize, good.len() - FOOTER);
+    // One bit of the table or footer, signed again or not. The magic alone says that there are access points.
+    for bit in 8 * stream..8 * (footer + 16) {
+        let mut bytes = good.clone();
+        bytes[bit / 8] ^= 1 << (bit % 8);
+        let found = AccessPoints::check(&bytes, &whole, 4).expect_err("a bit is wrong");
+        assert!(found.at <= footer as u64, "{bit}: {found:?}");
+        if bit / 8 >= footer {
+            continue;
+        }
+        sign(&mut bytes);
+        let found = AccessPoints::check(&bytes, &whole, 4).expect_err("a bit is wrong");
+        let sums = 4 * 9;
+        if bit / 8 - stream < sums {
+            let segment = (bit / 8 - stream) / 4;
+            assert_eq!(found.at, (stream + 4 * segment) as u64);
+            assert_eq!(found.what, format!("the checksum of segment {segment} is not that of its elements"));
+        } else {
+            assert!(
+                found.what.contains("decoded from its") || found.what.contains("contradicts"),
+                "{found:?}"
+            );
+        }
+    }
+    // The points of another chunk, whole in themselves.
+    let found = AccessPoints::check(&good, &whole[..4], 4).expect_err("it is too short");
+    assert!(found.what.contains("contradicts itself"), "{found:?}");
+    let found = AccessPoints::check(&good, &whole, 8).expect_err("of other elements");
+    assert!(found.what.contains("4 planes, and it has 8"), "{found:?}");
+    whole[5000] ^= 1;
+    let found = AccessPoints::check(&good, &whole, 4).expect_err("a value is another");
+    assert!(found.what.contains("segment 1 "), "{found:?}");
+    let mut bytes = good;
+    *bytes.last_mut().unwrap() ^= 1;
+    assert!(!AccessPoints::are_in(&bytes));
+}
+
 #[test]
 fn a_tail_says_how_much_is_missing() {
     let raw = chunk(4, 60_000, 4);
