@@ -5,7 +5,7 @@
 //! plane a segment begins at an access point, and no match before which it begins reaches over one. A reader that knows the
 //! table decodes the segments that it needs, and nothing else of the chunk.
 //!
-//! docs/reference/access-points.md specifies table and footer byte by byte. In short, numbers little-endian:
+//! docs/access-points.md specifies table and footer byte by byte. In short, numbers little-endian:
 //!
 //! | Part | Contents |
 //! |---|---|
@@ -27,6 +27,8 @@ mod tests;
 
 pub use read::{AccessPoints, FOOTER, MAGIC, Tail};
 
+pub(super) use read::MOST_POINTS;
+
 pub(super) use record::Marks;
 
 /// Which access points a stream gets.
@@ -37,6 +39,23 @@ pub enum Segments {
     /// Those of the shortest segments that hardly make the chunk larger, if it is long enough to be worth it.
     #[default]
     Auto,
-    /// One at every so many bytes of a plane.
+    /// One at every so many bytes of the chunk's values.
     Bytes(usize),
+}
+
+impl Segments {
+    /// The fewest bytes that are worth a segment: its part of the table has a dozen.
+    pub const LEAST: usize = 256;
+
+    /// The shortest chunk that gets any unasked: readers decode shorter ones whole.
+    const SHORTEST: usize = 32 << 10;
+
+    /// Whether a chunk of `len` bytes may get any.
+    pub fn may_cut(self, len: usize) -> bool {
+        match self {
+            Segments::None => false,
+            Segments::Auto => len >= Self::SHORTEST,
+            Segments::Bytes(n) => len > n,
+        }
+    }
 }

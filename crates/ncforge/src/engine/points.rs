@@ -15,7 +15,7 @@ use crate::store::ReadStore;
 /// Chunks and variables that are remembered; more are forgotten together.
 const REMEMBERED: usize = 1 << 14;
 
-/// A variable's store, and the elements of a segment of its chunks.
+/// A variable's store, and the bytes of a plane in a segment of its chunks.
 type Known = (Weak<dyn ReadStore>, Option<u64>);
 
 /// What an engine knows of access points.
@@ -27,7 +27,7 @@ pub(super) struct Points {
 }
 
 impl Points {
-    /// Elements of a segment of a variable's chunks, if they have access points: as the first one said, which `look` asks.
+    /// Bytes of a plane in a segment of a variable's chunks, if they have access points: as the first one said, which `look` asks.
     pub(super) fn known(
         &self,
         store: &Arc<dyn ReadStore>,

@@ -78,8 +78,8 @@ impl ChunkedRead<'_> {
             self.store.read_at(&mut tail[..need], from).ok()?;
             own.segment(&tail[..need]).map(|n| n as u64)
         };
-        let elements = self.engine.inner.points.known(self.store, self.var, look)?;
-        Some(elements.saturating_mul(self.layout.element.size as u64))
+        let bytes = self.engine.inner.points.known(self.store, self.var, look)?;
+        Some(bytes.saturating_mul(own.planes as u64))
     }
 
     /// How many times less a selection decodes of its first chunk if it decodes segments; `None` if that chunk has no access points.
@@ -129,7 +129,7 @@ impl ChunkedRead<'_> {
         let runs = Runs::of(&piece, size);
         let mut all = Vec::with_capacity(runs.count() as usize);
         boxes::for_each_origin(runs.outer, piece.within, piece.to, |from, to| all.push(Run { from, to }));
-        let each = (points.segment() * size) as u64;
+        let each = (points.segment() * own.planes) as u64;
         let mut ranges: Vec<Range<usize>> = Vec::new();
         for run in &all {
             let first = (run.from / each) as usize;
@@ -147,7 +147,7 @@ impl ChunkedRead<'_> {
             let end = range.end as u64 * each;
             let (these, others) = rest.split_at(rest.partition_point(|run| run.from < end));
             rest = others;
-            let Some(block) = self.decode_segments(&points, &range, s.record) else { return Ok(false) };
+            let Some(block) = self.decode_segments(own, &points, &range, s.record) else { return Ok(false) };
             let begin = range.start as u64 * each;
             for run in these {
                 // SAFETY: the piece is the caller's alone.
@@ -173,10 +173,11 @@ impl ChunkedRead<'_> {
         encoded: PaddedInput<'_>,
         out: &mut [u8],
     ) -> Result<bool> {
-        let (size, len) = (self.layout.element.size, out.len());
+        let len = out.len();
         let own = self.codecs.segmented(record.mask).filter(|_| self.has_groups(record, &encoded, len));
         let Some(own) = own else { return Ok(false) };
         let Tail::Points(points) = own.points(&encoded, encoded.len() as u64, len) else { return Ok(false) };
+        let size = own.planes;
         let inner = &*self.engine.inner;
         let each = (GROUP as usize / (points.segment() * size)).max(1);
         let groups = points.len().div_ceil(each);
@@ -220,15 +221,15 @@ impl ChunkedRead<'_> {
         None
     }
 
-    /// The elements of some segments, in stored byte order.
+    /// The bytes of some segments, in stored byte order.
     fn decode_segments(
         &self,
+        own: Segmented,
         points: &AccessPoints,
         segments: &Range<usize>,
         record: ChunkRecord,
     ) -> Option<super::super::scratch::Lease<'_>> {
         let inner = &*self.engine.inner;
-        let size = self.layout.element.size;
         let ranges = points.ranges(segments);
         let fetched: u64 = ranges.iter().map(|r| r.end - r.start).sum();
         let mut bytes = inner.scratch.lease(fetched as usize + PADDING).ok()?;
@@ -242,7 +243,7 @@ impl ChunkedRead<'_> {
         }
         add(&inner.counters.fetched, fetched);
         let parts: Vec<_> = places.into_iter().map(|place| PaddedInput::within(&bytes, place)).collect();
-        let len = points.bytes(segments).len() * size;
+        let len = points.bytes(segments).len() * own.planes;
         let mut planes = inner.scratch.lease(len).ok()?;
         if !points.decode(segments, &parts, &mut planes[..len]) {
             return None;
@@ -250,8 +251,11 @@ impl ChunkedRead<'_> {
         add(&inner.counters.decoded, len as u64);
         let spent = PART_COST + fetched + len as u64;
         inner.points.add_part(Key::new(self.store, self.var, record.offset), spent);
+        if own.planes == 1 {
+            return Some(planes);
+        }
         let mut block = inner.scratch.lease(len).ok()?;
-        kernels::unshuffle(&planes[..len], &mut block[..len], size);
+        kernels::unshuffle(&planes[..len], &mut block[..len], own.planes);
         Some(block)
     }
 }

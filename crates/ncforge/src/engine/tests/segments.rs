@@ -12,7 +12,7 @@ const SHAPE: [u64; 3] = [6, 40, 50];
 fn slabs(checksum: bool) -> (TestContainer, Model) {
     let last = if checksum { vec![filters::fletcher32()] } else { Vec::new() };
     let chain = [vec![filters::shuffle(4), filters::deflate(1)], last].concat();
-    let chain = CodecChain::new(&chain, 4).unwrap().with_segments(Segments::Bytes(100));
+    let chain = CodecChain::new(&chain, 4).unwrap().with_segments(Segments::Bytes(400));
     let element = Element { size: 4, order: Order::Swap(4), heap: false };
     let kind = Kind::Chunked(vec![1, 40, 50], chain);
     let mut model = Model::counting(&SHAPE, &[9; 4]);
@@ -35,6 +35,25 @@ fn a_series_decodes_one_segment_of_each_chunk() {
         engine.read_bytes(&container, VAR, &series(7, 13), &mut out).unwrap();
         assert_eq!(out, model.read(&series(7, 13)));
         assert_eq!(engine.stats().bytes_decoded, 6 * 400);
+    }
+}
+
+/// Elements that lie across the ends of segments, too.
+#[test]
+fn chunks_that_are_not_shuffled_are_read_in_segments() {
+    let chain = CodecChain::new(&[filters::deflate(1)], 4).unwrap().with_segments(Segments::Bytes(402));
+    let element = Element { size: 4, order: Order::Swap(4), heap: false };
+    let mut model = Model::counting(&SHAPE, &[9; 4]);
+    let kind = Kind::Chunked(vec![1, 40, 50], chain);
+    let mut container = TestContainer::new(&SHAPE, element, &[9; 4], &kind, false);
+    container.fill_from(&mut model, |_| false);
+    for x in 0..50 {
+        let engine = engine(2, 1 << 20);
+        let mut out = vec![0; 24];
+        engine.read_bytes(&container, VAR, &series(4, x), &mut out).unwrap();
+        assert_eq!(out, model.read(&series(4, x)));
+        let decoded = engine.stats().bytes_decoded;
+        assert!(decoded == 6 * 402 || decoded == 6 * 804, "{decoded}");
     }
 }
 
