@@ -74,6 +74,7 @@ OPTIONS: list[dict[str, Any]] = [
     {"chunks": "auto", "codec": "deflate", "fletcher32": True, "verify": True},
     {"format": "cdf5", "vars": ["tas", "packed", "gaps", "number"]},
     {"codec": "none", "chunks": "time/64,lat/64,lon/64"},
+    {"chunks": "time/200,lat/30,lon/70", "codec": "deflate", "access_points": 16384},
     {"codec": "auto", "chunks": "auto", "for_": "series=3,map=1"},
     {"codec": "auto", "goal": "small", "allow_zstd": True, "chunks": "time/40,lat/30,lon/35"},
 ]

@@ -145,7 +145,8 @@ def combine(
         Only these records: a slice, the first and the one after the last, or as "2:10".
     vars
         Only these variables, and the dimensions that they use.
-    format, codec, goal, allow_zstd, level, shuffle, verify, overwrite, resume, checkpoint, history, memory, threads, header_space
+    format, codec, goal, allow_zstd, level, shuffle, access_points, verify, overwrite, resume, checkpoint, history, memory, threads,
+    header_space
         As for :func:`ncforge.copy`.
     chunks
         "auto" (the default: the tiles' where they serve readers, else chosen), "tiles" (cut by no edge between tiles), "keep" (the

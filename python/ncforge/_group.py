@@ -175,6 +175,7 @@ class Group(GroupTools, GroupTypes):
         quantize_mode: str = "BitGroom",
         fill_value: Any = None,
         chunk_cache: int | None = None,
+        access_points: str | int | None = None,
     ) -> Variable:
         """Defines a variable.
 
@@ -220,6 +221,9 @@ class Group(GroupTools, GroupTypes):
             not filled.
         chunk_cache
             Bytes of a chunk cache: see :meth:`Variable.set_var_chunk_cache`.
+        access_points
+            Of chunks that are compressed with zlib, for reading parts of them: "auto" (the default: where a chunk is worth them), "off", or
+            the bytes of a chunk's values from one to the next. They are not stored with the variable: another session decides anew.
         """
         names = (dimensions,) if isinstance(dimensions, str | Dimension) else dimensions
         *above, last = [part for part in varname.split("/") if part not in ("", ".")] or [varname]
@@ -227,7 +231,7 @@ class Group(GroupTools, GroupTypes):
             return self.createGroup("/".join(above)).createVariable(
                 last, datatype, names, compression, zlib, complevel, shuffle, szip_coding, szip_pixels_per_block,
                 blosc_shuffle, fletcher32, contiguous, chunksizes, endian, least_significant_digit, significant_digits,
-                quantize_mode, fill_value, chunk_cache,
+                quantize_mode, fill_value, chunk_cache, access_points,
             )  # fmt: skip
         varname = normalized(last)
         part = complex_type(datatype)
@@ -248,7 +252,17 @@ class Group(GroupTools, GroupTypes):
             raise InvalidError(f"`{varname}`: a byte order can be chosen for {where} only, not endian={endian!r}")
         fills = fill_value is not False and (fill_value is not None or self._contents.fills)
         storage = storage_for(
-            compression, zlib, complevel, shuffle, blosc_shuffle, fletcher32, contiguous, chunksizes, endian, fills
+            compression,
+            zlib,
+            complevel,
+            shuffle,
+            blosc_shuffle,
+            fletcher32,
+            contiguous,
+            chunksizes,
+            endian,
+            fills,
+            access_points,
         )
         fill = None if fill_value is None or fill_value is False else plain_fill(self._types, kind, varname, fill_value)
         ident = self._changing().def_var(self._group_id, varname, kind, dims, storage)

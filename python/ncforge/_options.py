@@ -36,6 +36,7 @@ if TYPE_CHECKING:
         allow_zstd: bool
         level: int | None
         shuffle: bool | None
+        access_points: str | int | None
 
     class RunOptions(EngineOptions, total=False):
         """What is taken along, and how a long run goes."""

@@ -93,7 +93,7 @@ def split(
         A variable: no tile is written where all of it is zero or missing.
     dims
         The two dimensions to split, the fastest first; by name, or the last two of the largest variable, by default.
-    format, codec, goal, allow_zstd, level, shuffle, overwrite, threads, memory
+    format, codec, goal, allow_zstd, level, shuffle, access_points, overwrite, threads, memory
         As of :func:`ncforge.copy`.
     progress
         Called with the stage, and bytes of values done and in all; ``True`` shows a bar.

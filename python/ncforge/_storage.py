@@ -47,6 +47,7 @@ def storage_for(
     chunksizes: Iterable[int] | None = None,
     endian: str = "native",
     fills: bool = True,
+    access_points: str | int | None = None,
     **others: Any,
 ) -> dict[str, Any]:
     """The storage of a variable for the extension module, from the arguments of ``createVariable``."""
@@ -64,4 +65,5 @@ def storage_for(
         "fletcher32": fletcher32,
         "endian": endian,
         "fill": fills,
+        "access_points": "auto" if access_points is None else str(access_points),
     }

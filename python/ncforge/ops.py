@@ -27,6 +27,7 @@ if TYPE_CHECKING:
         """What :func:`copy` and :func:`plan_copy` take besides files."""
 
         chunks: str | None
+        add_access_points: bool
         fletcher32: bool
         filters: str | Iterable[str] | None
         keep_digits: int | None
@@ -291,6 +292,12 @@ def copy(
         0 to 9 for deflate, 1 to 22 for zstd; not with "auto".
     shuffle
         Whether bytes are shuffled before compression; where numbers are longer than a byte by default.
+    access_points
+        Of deflate chunks that are encoded: "auto" (the default: where a chunk is worth them), "off", or the bytes of values from one to the
+        next. Chunks that are moved keep theirs.
+    add_access_points
+        Whether deflate chunks that would be moved, have no access points and are worth them are encoded again with them; ``False`` by
+        default.
     filters
         Filters of single variables, as ``nccopy -F`` takes them: "tas|pr,shuffle|deflate,1", "v,none"; one or several. They
         win over the codec.

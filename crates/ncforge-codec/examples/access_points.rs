@@ -1,10 +1,10 @@
 //! What do access points cost, and what do they save? Sizes and rates with and without, for generated fields and for raw files.
 //!
 //! ```text
-//! cargo run --release -p ncforge-codec --example access_points -- [--chunk BYTES] [--levels 1,4] [--segments 0,2048] [NAME|FILE:SIZE …]
+//! cargo run --release -p ncforge-codec --example access_points -- [--chunk BYTES] [--levels 1,4] [--segments 0,2048] [--plain] [NAME|FILE:SIZE …]
 //! ```
 //!
-//! Segment length 0 is the encoder's own choice. `FILE:SIZE` is a file of little-endian elements of SIZE bytes. Each row is one chunk: bytes without points; then for each segment length
+//! Segment length, in a plane, 0 is the encoder's own choice. `FILE:SIZE` is a file of little-endian elements of SIZE bytes. With `--plain` they are not shuffled. Each row is one chunk: bytes without points; then for each segment length
 //! the size with points relative to that, encoding time relative to that without, and microseconds for a segment and for the whole.
 
 #[path = "../tests/fields/mod.rs"]
@@ -51,7 +51,7 @@ fn row(name: &str, raw: &[u8], size: usize, level: u32, segments: &[usize]) {
     });
     print!("{name:22} {level} {:>9} {plain:>9} whole {whole:8.0} us", raw.len());
     for &segment in segments {
-        let segments = if segment == 0 { Segments::Auto } else { Segments::Bytes(segment) };
+        let segments = if segment == 0 { Segments::Auto } else { Segments::Bytes(segment * size) };
         let n = encode(segments, &mut out);
         let own = micros(|| {
             black_box(encode(segments, &mut out));
@@ -91,7 +91,7 @@ fn row(name: &str, raw: &[u8], size: usize, level: u32, segments: &[usize]) {
 fn main() {
     let mut args = std::env::args().skip(1);
     let (mut chunk, mut levels, mut segments) = (4 << 20, vec![1, 4], vec![0, 2048]);
-    let mut names = Vec::new();
+    let (mut names, mut plain) = (Vec::new(), false);
     let list = |s: Option<String>| -> Vec<usize> {
         s.iter().flat_map(|s| s.split(',')).map(|n| n.parse().expect("a number")).collect()
     };
@@ -100,19 +100,22 @@ fn main() {
             "--chunk" => chunk = list(args.next())[0],
             "--levels" => levels = list(args.next()).into_iter().map(|l| l as u32).collect(),
             "--segments" => segments = list(args.next()),
+            "--plain" => plain = true,
             _ => names.push(arg),
         }
     }
     for field in fields::FIELDS {
-        if field.size > 1 && (names.is_empty() || names.iter().any(|n| n == field.name)) {
+        if (plain || field.size > 1) && (names.is_empty() || names.iter().any(|n| n == field.name)) {
             let raw = (field.make)(chunk / field.size);
-            levels.iter().for_each(|&level| row(field.name, &raw, field.size, level, &segments));
+            let size = if plain { 1 } else { field.size };
+            levels.iter().for_each(|&level| row(field.name, &raw, size, level, &segments));
         }
     }
     for (file, size) in names.iter().filter_map(|n| n.split_once(':')) {
         let size: usize = size.parse().expect("FILE:SIZE");
         let raw = std::fs::read(file).expect("a file");
         let raw = &raw[..raw.len().min(chunk) / size * size];
+        let size = if plain { 1 } else { size };
         levels.iter().for_each(|&level| row(file, raw, size, level, &segments));
     }
 }

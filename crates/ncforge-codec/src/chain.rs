@@ -30,17 +30,28 @@ struct Inner {
     widened: Option<Widened>,
 }
 
+impl Inner {
+    /// Says which access points deflate streams get.
+    fn cut(&mut self, segments: Segments) {
+        for step in &mut self.steps {
+            if let Step::Deflate { segments: own, .. } = step {
+                *own = segments;
+            }
+        }
+    }
+}
+
 /// Where a chunk's access points are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Segmented {
-    /// Byte planes: bytes of an element.
+    /// Byte planes: bytes of an element; one if these are not shuffled.
     pub planes: usize,
     /// Bytes of checksums behind the table's footer.
     pub behind: usize,
 }
 
 impl Segmented {
-    /// Elements of a segment, as the last bytes of a chunk say; `None` if it has no access points.
+    /// Bytes of a plane in a segment, as the last bytes of a chunk say; `None` if it has no access points.
     pub fn segment(&self, tail: &[u8]) -> Option<usize> {
         AccessPoints::segment_of(self.before(tail)?, self.planes)
     }
@@ -135,7 +146,8 @@ impl CodecChain {
                 *planes = *size;
             }
         }
-        Ok(Self { inner: Arc::new(Inner { filters: filters.to_vec(), steps, element_size, widened: None }) })
+        let inner = Inner { filters: filters.to_vec(), steps, element_size, widened: None };
+        Ok(Self { inner: Arc::new(inner) }.with_segments(Segments::Auto))
     }
 
     /// The chain that decodes numbers with `from`, and converts them to those that they are read as. It cannot encode. With
@@ -148,20 +160,23 @@ impl CodecChain {
         Self { inner: Arc::new(Inner { filters, steps: Vec::new(), element_size, widened }) }
     }
 
-    /// The same filters, whose deflate streams get these access points.
+    /// The same filters, whose deflate streams get these access points where they can be read ([`CodecChain::segmented`]).
     #[must_use]
-    pub fn with_segments(&self, segments: Segments) -> Self {
-        let mut steps = self.inner.steps.clone();
-        for step in &mut steps {
-            if let Step::Deflate { segments: own, .. } = step {
-                *own = segments;
+    pub fn with_segments(mut self, segments: Segments) -> Self {
+        if self.segmented(0).is_none() {
+            return self;
+        }
+        match Arc::get_mut(&mut self.inner) {
+            Some(inner) => inner.cut(segments),
+            None => {
+                let Inner { filters, steps, element_size, .. } = &*self.inner;
+                let (filters, steps) = (filters.clone(), steps.clone());
+                let mut inner = Inner { filters, steps, element_size: *element_size, widened: None };
+                inner.cut(segments);
+                self.inner = Arc::new(inner);
             }
         }
-        let Inner { filters, element_size, .. } = &*self.inner;
-        let widened = None;
-        Self {
-            inner: Arc::new(Inner { filters: filters.clone(), steps, element_size: *element_size, widened }),
-        }
+        self
     }
 
     /// The filters, in writing order.
@@ -306,19 +321,32 @@ impl CodecChain {
         }
     }
 
-    /// How parts of a chunk can be decoded, if it has access points: all that its filters do is shuffle whole elements, deflate, and perhaps
-    /// add a checksum.
+    /// How parts of a chunk can be decoded, if it has access points: all that its filters do is shuffle whole elements, or not, deflate, and
+    /// perhaps add a checksum.
     pub fn segmented(&self, mask: u32) -> Option<Segmented> {
-        let mut steps = self.active(mask).map(|(_, step)| step);
-        let (Some(Step::Shuffle { size }), Some(Step::Deflate { .. })) = (steps.next(), steps.next()) else {
-            return None;
+        let mut steps = self.active(mask).map(|(_, step)| step).peekable();
+        let planes = match steps.next_if(|step| matches!(step, Step::Shuffle { .. })) {
+            Some(Step::Shuffle { size }) => *size,
+            _ => 1,
         };
+        let Some(Step::Deflate { .. }) = steps.next() else { return None };
         let behind = match (steps.next(), steps.next()) {
             (None, None) => 0,
             (Some(Step::Fletcher32), None) => 4,
             _ => return None,
         };
-        (*size > 1 && *size == self.inner.element_size).then_some(Segmented { planes: *size, behind })
+        (planes == 1 || planes == self.inner.element_size).then_some(Segmented { planes, behind })
+    }
+
+    /// A chunk of `len` decoded bytes, encoded again with access points; `None` if it has some, can have none, cannot be decoded, or is not
+    /// worth them.
+    pub fn add_segments(&self, encoded: &[u8], mask: u32, len: usize) -> Option<(Vec<u8>, u32)> {
+        self.segmented(mask).filter(|own| own.segment(encoded).is_none())?;
+        self.check_len(encoded.len(), mask, len).ok()?;
+        let mut raw = vec![0; len];
+        self.decode(encoded, mask, &mut raw).ok()?;
+        let (bytes, mask) = self.encode(&raw).ok()?;
+        self.segmented(mask).and_then(|own| own.segment(&bytes)).map(|_| (bytes, mask))
     }
 
     /// Encodes one chunk; returns the bytes and the mask of filters that were skipped.

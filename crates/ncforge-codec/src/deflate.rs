@@ -154,24 +154,29 @@ pub fn encode(src: &[u8], level: u32, planes: usize, segments: Segments, out: &m
     if planes > 1 && PLANE_LEVELS.contains(&level) && src.len() <= PlaneEncoder::MOST {
         return Ok(encode_planes(src, level, planes, segments, out));
     }
-    if planes == 1
-        && GREEDY_LEVELS.contains(&level)
-        && let Some(n) = with_planes(level, |encoder| encoder.encode_short(src, out))
-    {
+    let n = encode_whole(src, level, planes, out)?;
+    if !segments.may_cut(src.len()) || level == 0 || src.len() > PlaneEncoder::MOST {
         return Ok(n);
     }
-    let n = DEFLATE.with(|own| own.borrow_mut().encode(src, level, out))?;
-    if planes > 1 && segments != Segments::None && src.len() <= PlaneEncoder::MOST {
-        // At the highest levels the other search takes most of the time, and a stream with access points may be a little larger.
-        let mut cut = Vec::new();
-        let m = with_planes(level, |encoder| encoder.encode(src, planes, segments, &mut cut));
-        if m <= n + n / 100 && cut[..m].ends_with(&access::MAGIC) {
+    // A stream with access points may be a little larger than that of the other search.
+    let mut cut = Vec::new();
+    match with_planes(level, |encoder| encoder.encode_segments(src, planes, segments, &mut cut)) {
+        Some(m) if m <= n + n / 100 || matches!(segments, Segments::Bytes(_)) => {
             grow(out, m);
             out[..m].copy_from_slice(&cut[..m]);
-            return Ok(m);
+            Ok(m)
         }
+        _ => Ok(n),
     }
-    Ok(n)
+}
+
+/// Deflates without access points, by the searches that know nothing of planes.
+fn encode_whole(src: &[u8], level: u32, planes: usize, out: &mut Vec<u8>) -> Result<usize> {
+    let short = planes == 1 && GREEDY_LEVELS.contains(&level);
+    match short.then(|| with_planes(level, |encoder| encoder.encode_short(src, out))).flatten() {
+        Some(n) => Ok(n),
+        None => DEFLATE.with(|own| own.borrow_mut().encode(src, level, out)),
+    }
 }
 
 fn encode_planes(src: &[u8], level: u32, planes: usize, segments: Segments, out: &mut Vec<u8>) -> usize {

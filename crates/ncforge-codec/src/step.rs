@@ -53,7 +53,8 @@ impl Step {
         let param = |i: usize| filter.params.get(i).copied();
         Ok(match filter.id {
             filters::DEFLATE => {
-                let segments = deflate::Segments::Auto;
+                // The chain knows what else is done to a chunk, and therefore whether its access points can be read.
+                let segments = deflate::Segments::None;
                 Step::Deflate { level: param(0).unwrap_or(6).min(9), planes: 1, segments }
             }
             filters::SHUFFLE => match param(0).map_or(element_size, |p| p as usize) {

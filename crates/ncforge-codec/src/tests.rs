@@ -2,7 +2,7 @@
 
 use proptest::prelude::*;
 
-use super::{CodecChain, Element, Error, Filter, Order, Scratch, filters};
+use super::{CodecChain, Element, Error, Filter, Order, Scratch, Segments, filters};
 
 /// Bytes like those of fields: a slow ramp with noise in the low bits.
 fn field(n: usize) -> Vec<u8> {
@@ -131,4 +131,56 @@ fn quantized_data_reads_as_it_is() {
     chain.decode(&encoded, 0, &mut out).unwrap();
     assert_eq!(out, raw);
     assert!(matches!(chain.encode(&raw), Err(Error::Unsupported(_))));
+}
+
+/// Counts of an image with plateaus, of one byte each.
+fn counts(n: usize) -> Vec<u8> {
+    let mut state = 7u64;
+    let count = |i: usize| {
+        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        if (i / 900).is_multiple_of(5) { 9 } else { (state >> 59) as u8 + (state >> 50 & 31) as u8 }
+    };
+    (0..n).map(count).collect()
+}
+
+#[test]
+fn access_points_are_where_readers_find_them() {
+    let deflate = filters::deflate;
+    for (list, raw, element) in [
+        (vec![deflate(1)], counts(300_000), 1),
+        (vec![filters::shuffle(1), deflate(4)], counts(300_000), 1),
+        (vec![deflate(6), filters::fletcher32()], counts(300_000), 1),
+        (vec![deflate(9)], counts(300_000), 3),
+        (vec![filters::shuffle(4), deflate(1)], counts(400_000), 4),
+    ] {
+        let chain = CodecChain::new(&list, element).unwrap();
+        let (encoded, mask) = chain.encode(&raw).unwrap();
+        let own = chain.segmented(mask).expect("it may have some");
+        assert!(own.segment(&encoded).is_some_and(|n| n * 8 * own.planes <= raw.len()), "{list:?}");
+        let mut back = vec![0; raw.len()];
+        chain.decode(&encoded, mask, &mut back).unwrap();
+        assert_eq!(back, raw);
+        let without = chain.clone().with_segments(Segments::None);
+        let (plain, _) = without.encode(&raw).unwrap();
+        assert!(own.segment(&plain).is_none() && encoded.len() <= plain.len() + plain.len() / 90, "{list:?}");
+        // They are added once.
+        assert_eq!(chain.add_segments(&plain, 0, raw.len()), Some((encoded.clone(), 0)), "{list:?}");
+        assert_eq!(chain.add_segments(&encoded, 0, raw.len()), None);
+        assert_eq!(without.add_segments(&plain, 0, raw.len()), None);
+        assert_eq!(chain.add_segments(&plain[..plain.len() / 2], 0, raw.len()), None, "damage");
+        assert_eq!(chain.add_segments(&plain, 0, raw.len() * 4), None, "another length");
+        let asked = chain.with_segments(Segments::Bytes(10_000)).encode(&raw).unwrap().0;
+        assert_eq!(own.segment(&asked), Some(10_000 / own.planes));
+    }
+    let raw = counts(300_000);
+    for list in [
+        vec![filters::fletcher32(), deflate(1)],
+        vec![deflate(1), deflate(1)],
+        vec![filters::shuffle(2), filters::shuffle(2), deflate(1)],
+        vec![deflate(0)],
+    ] {
+        let chain = CodecChain::new(&list, 2).unwrap().with_segments(Segments::Bytes(10_000));
+        let (encoded, _) = chain.encode(&raw).unwrap();
+        assert!(!encoded.ends_with(&crate::deflate::access::MAGIC), "{list:?}");
+    }
 }

@@ -33,7 +33,7 @@ use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 
 pub use parts::EngineRequest;
-pub use values::{Size, Tiling, Times};
+pub use values::{PointsChoice, Size, Tiling, Times};
 pub(crate) use values::{list, list_or_none, parsed, path, text_of};
 pub(crate) use words::words;
 pub use words::{EndianChoice, FormatChoice, Word, Words};

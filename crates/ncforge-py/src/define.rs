@@ -3,6 +3,7 @@
 use ncforge::codec::quantize::Quantize;
 use ncforge::model::{Atomic, DType, DimId, Endian, Field, GroupId, Schema, TypeId, UserKind, VarId};
 use ncforge::{Definer, Error, NewFilter, NewLayout, NewStorage, NewVariable, Owner, Result};
+use ncforge_ops::request::{PointsChoice, value};
 use pyo3::prelude::*;
 
 use crate::describe::code;
@@ -86,6 +87,8 @@ pub(crate) struct StorageRequest {
     fletcher32: bool,
     endian: String,
     fill: bool,
+    /// As the operations take it, in text.
+    access_points: String,
 }
 
 impl StorageRequest {
@@ -123,7 +126,8 @@ impl StorageRequest {
             "big" => Endian::Big,
             other => return Err(Error::bad_option("endian", format!("no byte order `{other}`"))),
         };
-        Ok(NewStorage { layout, filters, endian, fill: self.fill })
+        let PointsChoice(access_points) = value("access_points", &self.access_points)?;
+        Ok(NewStorage { layout, filters, endian, fill: self.fill, access_points })
     }
 }
 

@@ -62,6 +62,16 @@ pub enum Place {
     Unsupported(String),
 }
 
+impl Place {
+    /// The filter chain of chunks.
+    pub fn codecs(&self) -> Option<&CodecChain> {
+        match self {
+            Place::Chunked { codecs, .. } => Some(codecs),
+            _ => None,
+        }
+    }
+}
+
 /// The location of one chunk's encoded bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ChunkRecord {

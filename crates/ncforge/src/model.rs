@@ -34,6 +34,7 @@ pub use names::{Names, Scope};
 pub use number::Number;
 pub use quantized::{QuantizationClaims, quantization_attribute, quantization_of};
 pub use schema::{
-    Attribute, Cause, Dimension, Endian, Fill, Filter, Format, Group, Schema, Skipped, Storage, Variable,
+    Attribute, Cause, Dimension, Endian, Fill, Filter, Format, Group, Schema, Segments, Skipped, Storage,
+    Variable,
 };
 pub use value::{Value, Values};

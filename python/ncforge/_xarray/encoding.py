@@ -27,6 +27,7 @@ _ARGUMENTS = {
     "szip_pixels_per_block",
     "endian",
     "least_significant_digit",
+    "access_points",
 }
 KNOWN = {*_FLAGS, *_ARGUMENTS, "_FillValue", "dtype"}
 """The keys that an encoding may have."""

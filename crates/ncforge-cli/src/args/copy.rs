@@ -40,6 +40,10 @@ pub(crate) struct CopyArgs {
     /// Do not shuffle
     #[arg(long, overrides_with = "shuffle")]
     pub(crate) no_shuffle: bool,
+    /// Add access points to deflate chunks that have none and are worth them: only these are encoded again, all others are
+    /// moved as they are
+    #[arg(long)]
+    pub(crate) add_access_points: bool,
     /// Add a checksum to every chunk
     #[arg(long)]
     pub(crate) fletcher32: bool,
@@ -134,6 +138,7 @@ impl CopyArgs {
             choosing: self.choosing.request()?,
             coding: CodingRequest { shuffle, ..self.coding.request(self.format.choice()) },
             switches: Switches {
+                add_access_points: self.add_access_points,
                 fletcher32: self.fletcher32,
                 skip_fill: self.skip_fill,
                 fix_unlimited: self.fix_unlimited,

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 use ncforge::Format;
 use ncforge_ops::copy::{CodecName, CodingRequest, RunRequest};
-use ncforge_ops::request::FormatChoice;
+use ncforge_ops::request::{FormatChoice, PointsChoice};
 use ncforge_ops::tune::codec::Goal;
 
 use super::word;
@@ -62,6 +62,10 @@ pub(crate) struct CodecArgs {
     /// Level of compression: 0-9 for deflate (0: none), 1-22 for zstd
     #[arg(long, value_name = "N")]
     pub(crate) level: Option<u32>,
+    /// Access points of deflate chunks, at which ncforge begins to decode: a segment has BYTES of a chunk's values. Chunks that are
+    /// moved keep theirs [default: auto, where a chunk is worth them]
+    #[arg(long, value_name = "off|auto|BYTES")]
+    pub(crate) access_points: Option<PointsChoice>,
 }
 
 /// What of the input goes into the output.
@@ -121,6 +125,7 @@ impl CodecArgs {
             allow_zstd: self.allow_zstd,
             level: self.level,
             shuffle: None,
+            access_points: self.access_points,
         }
     }
 }

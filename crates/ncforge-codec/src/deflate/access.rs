@@ -29,6 +29,8 @@ mod tests;
 pub use check::Disagreement;
 pub use read::{AccessPoints, FOOTER, MAGIC, Tail};
 
+pub(super) use read::MOST_POINTS;
+
 pub(super) use record::Marks;
 
 /// Which access points a stream gets.
@@ -39,6 +41,23 @@ pub enum Segments {
     /// Those of the shortest segments that hardly make the chunk larger, if it is long enough to be worth it.
     #[default]
     Auto,
-    /// One at every so many bytes of a plane.
+    /// One at every so many bytes of the chunk's values.
     Bytes(usize),
+}
+
+impl Segments {
+    /// The fewest bytes that are worth a segment: its part of the table has a dozen.
+    pub const LEAST: usize = 256;
+
+    /// The shortest chunk that gets any unasked: readers decode shorter ones whole.
+    const SHORTEST: usize = 32 << 10;
+
+    /// Whether a chunk of `len` bytes may get any.
+    pub fn may_cut(self, len: usize) -> bool {
+        match self {
+            Segments::None => false,
+            Segments::Auto => len >= Self::SHORTEST,
+            Segments::Bytes(n) => len > n,
+        }
+    }
 }

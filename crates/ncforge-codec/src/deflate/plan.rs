@@ -4,6 +4,7 @@
 //! together whose size is at most slightly larger. This tolerance is relative to the *whole* chunk: where one plane is
 //! random, the others may be treated faster than each alone could.
 
+use super::access::Segments;
 use super::block::{Counts, Sequence};
 use super::cost::Cost;
 use super::efforts::{like_zlib, patient, thorough, tolerance};
@@ -44,9 +45,8 @@ const STRETCH: f64 = 2.0;
 const PADDING: usize = 256;
 /// Segments may make a chunk larger by this part.
 const SEGMENTS: f64 = 0.005;
-/// Bytes of the shortest segments in a plane, and of the shortest planes that are cut.
+/// Bytes of the shortest segments in a plane.
 const SHORTEST_SEGMENT: usize = 1 << 10;
-const SHORTEST_CUT: usize = 8 << 10;
 /// Segments of a plane at the least: fewer are hardly faster to read than all of it.
 const FEWEST: usize = 8;
 /// Bits that a segment takes in its chunk's table, that it takes there for each plane, and that a search needs to begin anew.
@@ -168,7 +168,9 @@ impl Plan {
             return None;
         }
         let threes = sampler.bits(bytes, like_zlib(level), WINDOW);
-        (threes < fours * 0.995).then(|| Plan::new(vec![Treatment::Code(like_zlib(level))]))
+        let bits = threes * bytes.len() as f64;
+        let plan = || Plan { bits, ..Plan::new(vec![Treatment::Code(like_zlib(level))]) };
+        (threes < fours * 0.995).then(plan)
     }
 
     /// Plans the planes of a chunk.
@@ -255,7 +257,7 @@ impl Plan {
     ) -> Option<usize> {
         let planes = self.treatments.len();
         let n = bytes.len() / planes;
-        if n < SHORTEST_CUT || !bytes.len().is_multiple_of(planes) || self.echoes != 0 {
+        if !Segments::Auto.may_cut(bytes.len()) || !bytes.len().is_multiple_of(planes) || self.echoes != 0 {
             return None;
         }
         let mut sampler = Sampler { matcher, sequences };

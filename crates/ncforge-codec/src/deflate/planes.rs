@@ -10,7 +10,7 @@
 //! Every reader of zlib streams decodes the result.
 
 use super::super::scratch::grow;
-use super::access::{Marks, Segments};
+use super::access::{MOST_POINTS, Marks, Segments};
 use super::bits::Bits;
 use super::block::{Counts, Sequence, entropy, write_block, write_stored};
 use super::matcher::{Effort, Matcher, Range};
@@ -74,17 +74,46 @@ impl PlaneEncoder {
     /// Encodes `bytes`, which consist of `planes` equal parts, one for each plane (remaining bytes belong to the last), with segments and their
     /// table, if `segments` says so; returns the length at the front of `out`.
     pub fn encode(&mut self, bytes: &[u8], planes: usize, segments: Segments, out: &mut Vec<u8>) -> usize {
+        let (plan, segment) = self.plan(bytes, planes, segments);
+        self.encode_cut(bytes, plan, segment, out)
+    }
+
+    /// The same with access points; `None` if there shall be none.
+    pub(super) fn encode_segments(
+        &mut self,
+        bytes: &[u8],
+        planes: usize,
+        segments: Segments,
+        out: &mut Vec<u8>,
+    ) -> Option<usize> {
+        let (plan, segment) = self.plan(bytes, planes, segments);
+        segment.is_some().then(|| self.encode_cut(bytes, plan, segment, out))
+    }
+
+    /// The treatment of each plane, and the bytes of a segment in it, if it is cut.
+    fn plan(&mut self, bytes: &[u8], planes: usize, segments: Segments) -> (Plan, Option<usize>) {
         let planes = planes.clamp(1, bytes.len().max(1));
-        let mut plan = Plan::of(bytes, planes, self.level, &mut self.matcher, &mut self.sequences);
+        // Bytes that were not shuffled may need repeats of three.
+        let short = (planes == 1)
+            .then(|| Plan::short(bytes, self.level, &mut self.matcher, &mut self.sequences))
+            .flatten();
+        let mut plan = short
+            .unwrap_or_else(|| Plan::of(bytes, planes, self.level, &mut self.matcher, &mut self.sequences));
         let segment = match segments {
             Segments::None => None,
             Segments::Auto => plan.cut(bytes, &mut self.matcher, &mut self.sequences),
-            Segments::Bytes(n) => Some(n.max(1)).filter(|_| bytes.len().is_multiple_of(planes)),
+            Segments::Bytes(n) => asked(bytes.len(), planes, n),
         };
+        if segment.is_some() {
+            plan.for_segments();
+        }
+        (plan, segment)
+    }
+
+    fn encode_cut(&mut self, bytes: &[u8], plan: Plan, segment: Option<usize>, out: &mut Vec<u8>) -> usize {
+        let planes = plan.treatments().len();
         grow(out, Self::bound(bytes.len(), planes));
-        let Some(segment) = segment else { return self.encode_planned(bytes, plan, out) };
-        plan.for_segments();
-        self.marks.begin(bytes.len() / planes, Some(segment));
+        self.marks.begin(bytes.len() / planes, segment);
         let end = self.encode_planned(bytes, plan, out);
         let end = self.marks.finish(bytes, out, end);
         self.marks.begin(0, None);
@@ -232,6 +261,14 @@ impl PlaneEncoder {
         *pending = Pending { from: to, counts: Counts::none() };
         to
     }
+}
+
+/// The bytes of a plane in segments of `n` bytes of the chunk, if there is more than one of them, and a table for them.
+fn asked(len: usize, planes: usize, n: usize) -> Option<usize> {
+    let (plane, segment) = (len / planes, (n / planes).max(1));
+    let fits =
+        len.is_multiple_of(planes) && plane > segment && planes * plane.div_ceil(segment) <= MOST_POINTS;
+    fits.then_some(segment)
 }
 
 /// Whether a code for these bytes gains nothing, estimated from a quarter of them.

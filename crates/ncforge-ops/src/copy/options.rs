@@ -10,7 +10,7 @@ use crate::choosing::Choosing;
 use crate::profile::Profile;
 use crate::tune::codec::Goal;
 use ncforge::codec::quantize::Quantize;
-use ncforge::model::{Endian, Format};
+use ncforge::model::{Endian, Format, Schema, Segments};
 use ncforge::store::zipped;
 use ncforge::{Error, Result};
 
@@ -68,6 +68,8 @@ impl Names {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Switches {
+    /// Whether deflate chunks that would be moved as they are get access points, if they have none and are worth them.
+    pub add_access_points: bool,
     /// Whether every chunk gets a checksum, besides those that have one in the source and are copied with their filters.
     pub fletcher32: bool,
     /// Whether chunks that hold nothing but the fill value are left out; they read the same.
@@ -100,6 +102,8 @@ pub struct CopyOptions {
     /// Whether bytes are shuffled before compression. `None`: yes where the elements are larger than a byte, and
     /// with [`Codec::Keep`] as in the source.
     pub shuffle: Option<bool>,
+    /// The access points of deflate chunks that are encoded. `None`: where chunks are worth them.
+    pub access_points: Option<Segments>,
     /// What is only on or off.
     pub switches: Switches,
     /// Filters of single variables; they win over the codec.
@@ -195,6 +199,32 @@ impl CopyOptions {
     }
 }
 
+impl CopyOptions {
+    /// Whether chunks that could be moved are encoded anew to get access points.
+    pub(super) fn adds_points(&self) -> bool {
+        self.switches.add_access_points || self.profile == Some(Profile::Cmip7)
+    }
+
+    /// Says which access points the chunks of an output get, whose storage is decided.
+    ///
+    /// # Errors
+    /// [`Error::BadOption`] where some are wanted and no chunk can have any.
+    pub(super) fn set_access_points(&self, schema: &mut Schema) -> Result<()> {
+        let asked = match (self.switches.add_access_points, self.access_points) {
+            (true, _) => Some("add_access_points"),
+            (_, Some(Segments::Auto | Segments::Bytes(_))) => Some("access_points"),
+            _ => None,
+        };
+        if let Some(asked) = asked.filter(|_| !schema.vars.iter().any(|v| v.storage.is_deflated())) {
+            let why = "only chunks that are deflated (zlib) have access points, and nothing of the output is";
+            return Err(Error::bad_option(asked, why));
+        }
+        let segments = self.access_points.unwrap_or_default();
+        schema.vars.iter_mut().for_each(|v| v.access_points = segments);
+        Ok(())
+    }
+}
+
 impl Default for CopyOptions {
     fn default() -> Self {
         CopyOptions {
@@ -204,6 +234,7 @@ impl Default for CopyOptions {
             codec: Codec::Keep,
             level: None,
             shuffle: None,
+            access_points: None,
             switches: Switches::default(),
             filters: Vec::new(),
             min_chunked: 8 << 10,

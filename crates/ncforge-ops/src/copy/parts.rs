@@ -6,7 +6,9 @@ use serde::{Deserialize, Serialize};
 
 use super::history::history_line;
 use super::options::{Codec, CopyOptions, Names};
-use crate::request::{BadValue, EngineRequest, FormatChoice, RequestError, list_or_none, words};
+use crate::request::{
+    BadValue, EngineRequest, FormatChoice, PointsChoice, RequestError, list_or_none, words,
+};
 use crate::tune::codec::Goal;
 
 /// How to compress.
@@ -51,6 +53,9 @@ pub struct CodingRequest {
     pub level: Option<u32>,
     /// Whether bytes are shuffled before compression. Default: where numbers are longer than a byte.
     pub shuffle: Option<bool>,
+    /// Access points of the deflate chunks that are encoded: `off`, `auto`, or the bytes of values in a segment; chunks that are moved
+    /// keep theirs. Default: `auto`, for chunks that are worth it.
+    pub access_points: Option<PointsChoice>,
 }
 
 impl CodingRequest {
@@ -78,6 +83,7 @@ impl CodingRequest {
             codec,
             level: self.level,
             shuffle: self.shuffle,
+            access_points: self.access_points.map(|choice| choice.0),
             ..CopyOptions::default()
         };
         options.check()?;

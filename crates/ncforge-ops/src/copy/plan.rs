@@ -3,7 +3,7 @@
 //! Four ways, the cheapest that is possible is taken:
 //!
 //! * **raw** – source and output agree on chunk lengths, filters and byte order: encoded chunks are moved as
-//!   they are;
+//!   they are, but (**points**) for those that shall get access points, have none and are worth them;
 //! * **boxes** – the array is walked in boxes that are whole chunks of the output and as large as the budget
 //!   allows; a source chunk that several boxes touch is decoded several times;
 //! * **spill** – where that would decode the source many times over: the source is decoded once, in its own
@@ -30,7 +30,7 @@ use crate::profile::Profile;
 use crate::rates;
 use crate::source::{Source, VarGroup};
 use ncforge::codec::quantize::Quantize;
-use ncforge::model::{Fill, Filter, Schema, Storage, VarId, element_of};
+use ncforge::model::{Fill, Filter, Schema, Segments, Storage, VarId, element_of};
 use ncforge::raw::{Place, VarLayout, native_fill};
 use ncforge::{Dataset, Engine, Result};
 
@@ -97,6 +97,7 @@ pub(crate) fn plan_with(
             skip_fill: options.switches.skip_fill,
             quantize,
             all_filters: options.profile == Some(Profile::Virtual),
+            adds_points: options.adds_points(),
         };
         let (w, mut report, seconds) = job.plan()?;
         report.choice = choices.remove(&report.name);
@@ -111,6 +112,7 @@ pub(crate) fn plan_with(
         work.push(w);
         variables.push(report);
     }
+    notes.extend(kept_points(&schema, &work, options));
     Ok(Plan {
         input,
         source_format: source.format().kind(),
@@ -124,6 +126,20 @@ pub(crate) fn plan_with(
         work,
         skip_fill: options.switches.skip_fill,
         chosen,
+    })
+}
+
+/// What is to be known where other access points were asked for than moved chunks may have.
+fn kept_points(schema: &Schema, work: &[VarWork], options: &CopyOptions) -> Option<String> {
+    let (Segments::None | Segments::Bytes(_)) = options.access_points? else { return None };
+    let is_kept = |w: &&VarWork| {
+        matches!(w.route, Route::Raw | Route::Points) && schema.var(w.moved.to).storage.is_deflated()
+    };
+    let names: Vec<String> =
+        work.iter().filter(is_kept).map(|w| format!("`{}`", schema.var_path(w.moved.to))).collect();
+    (!names.is_empty()).then(|| {
+        let (names, they) = (names.join(", "), "the access points that they have");
+        format!("chunks of {names} are not encoded again: they keep {they}")
     })
 }
 
@@ -176,6 +192,8 @@ struct Planner<'a> {
     quantize: Option<Quantize>,
     /// Whether all filters are applied to every chunk: chunks for which some were skipped are encoded again.
     all_filters: bool,
+    /// Whether chunks that are moved get access points.
+    adds_points: bool,
 }
 
 /// Whether filters were skipped for some chunk.
@@ -210,11 +228,21 @@ impl Planner<'_> {
         if self.all_filters && route == Route::Raw && has_masks(&layout)? {
             route = Route::Boxes;
         }
+        let chunk = align.iter().fold(element, |b, &n| b.saturating_mul(n));
+        if route == Route::Raw
+            && self.adds_points
+            && layout.place.codecs().is_some_and(|codecs| codecs.segmented(0).is_some())
+            && var.access_points.may_cut(usize::try_from(chunk).unwrap_or(usize::MAX))
+        {
+            route = Route::Points;
+        }
         let walk = match route {
             Route::Heap => choose(&shape, 1, &[Side::Free, Side::Free], &align, HEAP_BATCH),
-            Route::Raw | Route::Nothing | Route::Fill => {
+            Route::Raw | Route::Points | Route::Nothing | Route::Fill => {
                 let most = match route {
-                    Route::Raw => align.iter().fold(element * MOST_CHUNKS, |b, &n| b.saturating_mul(n)),
+                    Route::Raw | Route::Points => {
+                        align.iter().fold(element * MOST_CHUNKS, |b, &n| b.saturating_mul(n))
+                    }
                     _ => u64::MAX,
                 };
                 let budget = most.min(COMFORTABLE).min(self.memory.boxes);
@@ -355,7 +383,8 @@ impl Planner<'_> {
             _ => 1.0,
         };
         let filters_out = var.storage.filters();
-        let moves = matches!(work.route, Route::Boxes | Route::Spill(_));
+        // At most: how many chunks lack access points is not known yet.
+        let moves = matches!(work.route, Route::Boxes | Route::Points | Route::Spill(_));
         let decoded = if moves && filtered { (once as f64 * passes) as u64 } else { 0 };
         let encoded = if moves && !filters_out.is_empty() { values } else { 0 };
         let spilled = if matches!(work.route, Route::Spill(_)) { values } else { 0 };
@@ -380,6 +409,7 @@ impl Planner<'_> {
                 Route::Nothing => "nothing",
                 Route::Fill => "fill",
                 Route::Raw => "raw",
+                Route::Points => "points",
                 Route::Boxes => "boxes",
                 Route::Spill(_) => "spill",
                 Route::Heap => "heap",

@@ -42,6 +42,8 @@ pub(crate) enum Route {
     Fill,
     /// Encoded chunks as they are.
     Raw,
+    /// The same, but for chunks that get access points.
+    Points,
     /// Box by box.
     Boxes,
     /// Through a temporary file; the walk over the source's pieces.
@@ -107,7 +109,7 @@ pub struct VarPlan {
     pub source: String,
     /// How the output will.
     pub target: String,
-    /// The way its bytes take: `raw`, `boxes`, `spill`, `heap`, `fill`, `nothing`.
+    /// The way its bytes take: `raw`, `points`, `boxes`, `spill`, `heap`, `fill`, `nothing`.
     pub route: &'static str,
     /// Shape of the boxes.
     pub box_shape: Vec<u64>,
@@ -170,7 +172,11 @@ impl Totals {
         };
         add(
             &mut self.written,
-            if v.route == "raw" { v.read } else { (v.values_bytes as f64 * stored) as u64 },
+            if matches!(v.route, "raw" | "points") {
+                v.read
+            } else {
+                (v.values_bytes as f64 * stored) as u64
+            },
         );
         self.seconds += seconds;
     }

@@ -12,6 +12,7 @@ use crate::choosing::{ChoosingRequest, Reads};
 use crate::profile::Profile;
 use crate::rates::StorageKind;
 use crate::request::{BadValue, EndianChoice, RequestError, Size, list, list_or_none, text_of};
+use ncforge::codec::Segments;
 use ncforge::codec::quantize::Quantize;
 
 /// Chunk shapes: `keep`, `auto`, `auto:READS`, or a specification.
@@ -130,6 +131,11 @@ impl CopyRequest {
             Some(ChunkChoice::Spec(spec)) => Chunks::Spec(spec.clone()),
         };
         let options = self.run.options(self.coding.options()?)?;
+        if self.switches.add_access_points && options.access_points == Some(Segments::None) {
+            let (text, why) = (Some("off".to_owned()), "some shall be added".to_owned());
+            let bad = BadValue { text, why, write: Some("auto, or the bytes of a segment") };
+            return Err(RequestError::Value { option: "access_points".to_owned(), bad });
+        }
         let only = match (&self.run.vars, &self.groups) {
             (None, None) => None,
             (vars, groups) => Some(Names {

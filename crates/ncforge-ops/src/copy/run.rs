@@ -211,13 +211,13 @@ impl Run<'_> {
         }
         // The output needs what was not written as well, unless it reads the same without.
         let shape = &work.walk.grid.shape;
-        let by_chunks = matches!(work.route, Route::Boxes | Route::Raw | Route::Spill(_));
+        let by_chunks = matches!(work.route, Route::Boxes | Route::Raw | Route::Points | Route::Spill(_));
         let written = match work.sparse && by_chunks {
             true => written::boxes(self.task.source, work.moved.from, &work.walk)?,
             false => None,
         };
         let sparse = work.sparse
-            && work.route != Route::Raw
+            && !matches!(work.route, Route::Raw | Route::Points)
             && (written.is_some() || !written::is_complete(self.task.source, work.moved.from, shape)?);
         let spill = match &work.route {
             Route::Spill(bands) if written.is_none() && self.has_room(work) => Some(Spill::fill(
@@ -312,7 +312,7 @@ impl Run<'_> {
                 self.writing = true;
                 self.writer.write(work.moved.to, slab, &values)
             }
-            Route::Raw => self.raw(work, slab),
+            Route::Raw | Route::Points => self.raw(work, slab),
             Route::Fill => self.fill(work, slab),
             Route::Boxes | Route::Spill(_) => match spill {
                 None if sparse => self.sparse(work, b, slab),

@@ -71,7 +71,8 @@ fn requests_are_read_back() {
     let full: CopyRequest = made(json!({
         "format": "NETCDF4_CLASSIC", "chunks": "time/365,lat/;sst:1,2;w:compact;v:", "expect": "time=3650",
         "storage": "object", "reader": "netcdf-c", "writer_memory": "1G", "codec": "auto", "goal": "small",
-        "allow_zstd": true, "shuffle": false, "fletcher32": true, "filters": ["tas|pr,shuffle,4|deflate,1", "v,none"],
+        "allow_zstd": true, "shuffle": false, "access_points": 65536, "add_access_points": true,
+        "fletcher32": true, "filters": ["tas|pr,shuffle,4|deflate,1", "v,none"],
         "keep_digits": 3, "endian": "big", "skip_fill": true, "fix_unlimited": true, "strict": true, "profile": "cmip7",
         "vars": ["a", "/g/b"], "groups": "g", "all_dimensions": true, "values_of": [], "min_chunked": 0,
         "header_space": "4K", "verify": true, "overwrite": true, "resume": true, "checkpoint": 0.5,
@@ -121,6 +122,8 @@ fn wrong_values_name_their_option() {
         (json!({ "for": "fast" }), "`for`"),
         (json!({ "chunks": "lat" }), "`chunks`"),
         (json!({ "filters": ["v"] }), "`filters`"),
+        (json!({ "access_points": "many" }), "`access_points`"),
+        (json!({ "access_points": true }), "`access_points`"),
     ] {
         let message = wrong::<CopyRequest>(options);
         assert!(message.contains(says), "{message}");

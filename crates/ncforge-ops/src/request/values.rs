@@ -8,6 +8,7 @@ use serde::de::{self, Deserializer, Error as _, SeqAccess, Visitor};
 use serde::{Deserialize, Serialize, Serializer};
 
 use super::BadValue;
+use ncforge::codec::Segments;
 
 /// Reading and writing a type as its text.
 macro_rules! text_of {
@@ -217,6 +218,65 @@ impl<'de> Deserialize<'de> for Times {
                 _ => Err(bad()),
             },
         }
+    }
+}
+
+/// The access points that deflate chunks get when they are written: `off`, `auto`, or the bytes of values in a segment.
+///
+/// ```
+/// use ncforge::codec::Segments;
+/// use ncforge_ops::request::PointsChoice;
+///
+/// assert_eq!("64K".parse(), Ok(PointsChoice(Segments::Bytes(65_536))));
+/// assert_eq!(PointsChoice(Segments::None).to_string(), "off");
+/// assert!("8".parse::<PointsChoice>().is_err());
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PointsChoice(pub Segments);
+
+impl FromStr for PointsChoice {
+    type Err = BadValue;
+
+    fn from_str(text: &str) -> Result<Self, BadValue> {
+        const WRITE: &str = "off, auto, or the bytes of a segment: 256 to 1G";
+        let bad = |why: String| BadValue { text: Some(text.to_owned()), why, write: Some(WRITE) };
+        Ok(PointsChoice(match text.trim() {
+            "off" => Segments::None,
+            "auto" => Segments::Auto,
+            size => {
+                let bytes = ncforge::parse_size(size).map_err(|e| bad(e.to_string()))?;
+                match usize::try_from(bytes) {
+                    Ok(n) if (Segments::LEAST..=1 << 30).contains(&n) => Segments::Bytes(n),
+                    _ => return Err(bad(format!("no segment has {bytes} bytes"))),
+                }
+            }
+        }))
+    }
+}
+
+impl fmt::Display for PointsChoice {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.0 {
+            Segments::None => f.write_str("off"),
+            Segments::Auto => f.write_str("auto"),
+            Segments::Bytes(n) => write!(f, "{n}"),
+        }
+    }
+}
+
+impl Serialize for PointsChoice {
+    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        to.collect_str(self)
+    }
+}
+
+impl<'de> Deserialize<'de> for PointsChoice {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+        let text = match serde_json::Value::deserialize(from)? {
+            serde_json::Value::String(text) => text,
+            other => other.to_string(),
+        };
+        text.parse().map_err(D::Error::custom)
     }
 }
 

@@ -86,7 +86,7 @@ type Table = (u64, Option<Arc<AccessPoints>>);
 /// What an engine knows of access points.
 #[derive(Debug, Default)]
 pub(super) struct Points {
-    /// Elements of a segment of a variable's chunks, if they have access points.
+    /// Bytes of a segment of a variable's chunks, if they have access points.
     variables: Mutex<Recent<Known<Option<u64>>>>,
     tables: Mutex<Recent<Known<Table>>>,
     /// Decoded bytes of chunks of which parts were read.
@@ -94,15 +94,15 @@ pub(super) struct Points {
 }
 
 impl Points {
-    /// Elements of a segment of a variable's chunks, or `Some(None)` if they have no access points, as the first chunk that was asked said;
+    /// Bytes of a segment of a variable's chunks, or `Some(None)` if they have no access points, as the first chunk that was asked said;
     /// `None` if none was asked.
     pub(super) fn segment(&self, store: &Arc<dyn ReadStore>, var: usize) -> Option<Option<u64>> {
         lock(&self.variables).get(Key::new(store, var, 0), REMEMBERED, |_| 1)?.get()
     }
 
     /// Notes what a variable's first chunk said.
-    pub(super) fn note_segment(&self, store: &Arc<dyn ReadStore>, var: usize, elements: Option<u64>) {
-        let known = Known { store: Arc::downgrade(store), value: elements };
+    pub(super) fn note_segment(&self, store: &Arc<dyn ReadStore>, var: usize, bytes: Option<u64>) {
+        let known = Known { store: Arc::downgrade(store), value: bytes };
         lock(&self.variables).put(Key::new(store, var, 0), known, REMEMBERED, 1);
     }
 

@@ -53,7 +53,7 @@ fn kind(rank: usize, size: usize) -> BoxedStrategy<Kind> {
         vec![filters::shuffle(size), filters::deflate(4)],
         vec![filters::shuffle(size), filters::deflate(1), filters::fletcher32()],
     ];
-    let segments = prop_oneof![Just(Segments::None), (1usize..7).prop_map(Segments::Bytes)];
+    let segments = prop_oneof![Just(Segments::None), (1usize..50).prop_map(Segments::Bytes)];
     let chunked = (prop::collection::vec(1u64..6, rank), prop::sample::select(chains), segments).prop_map(
         move |(chunk, f, segments)| {
             Kind::Chunked(chunk, CodecChain::new(&f, size).unwrap().with_segments(segments))

@@ -5,7 +5,7 @@ use super::id::{DimId, GroupId, TypeId, VarId};
 use super::value::{Value, Values};
 use crate::error::Error;
 
-pub use ncforge_codec::{Endian, Filter};
+pub use ncforge_codec::{Endian, Filter, Segments};
 
 /// The formats of netCDF files.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -94,6 +94,9 @@ pub struct Variable {
     pub endian: Endian,
     /// The value of elements that were never written.
     pub fill: Fill,
+    /// The access points that its deflate chunks get when they are written. No file says so: of one that is opened,
+    /// [`Segments::Auto`].
+    pub access_points: Segments,
 }
 
 /// How a variable's bytes are stored.
@@ -127,6 +130,11 @@ impl Storage {
             Storage::Chunked { filters, .. } => filters,
             Storage::Contiguous | Storage::Compact => &[],
         }
+    }
+
+    /// Whether chunks are deflated: only these have access points.
+    pub fn is_deflated(&self) -> bool {
+        self.filters().iter().any(|f| f.id == ncforge_codec::filters::DEFLATE)
     }
 }
 
@@ -433,6 +441,7 @@ impl Variable {
             storage: Storage::Contiguous,
             endian: Endian::Native,
             fill: Fill::Default,
+            access_points: Segments::Auto,
         }
     }
 

@@ -26,7 +26,8 @@ use crate::hdf5::file::File;
 use crate::hdf5::fill::FillKind;
 use crate::hdf5::layout::Layout;
 use crate::model::{
-    Attribute, Cause, Endian, Fill, Format, GroupId, Schema, Skipped, Storage, VarId, Variable, decode_name,
+    Attribute, Cause, Endian, Fill, Format, GroupId, Schema, Segments, Skipped, Storage, VarId, Variable,
+    decode_name,
 };
 use crate::store::ReadStore;
 
@@ -145,6 +146,7 @@ impl Builder<'_> {
                 storage,
                 endian,
                 fill,
+                access_points: Segments::Auto,
             });
             objects.vars.push(d.address);
             datasets.push(d.dataset);

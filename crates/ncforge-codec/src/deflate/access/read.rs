@@ -14,6 +14,9 @@ pub const FOOTER: usize = 24;
 /// Longest table that is read, and most segments of a chunk: a damaged length must not become an allocation.
 const MOST: usize = 1 << 28;
 
+/// Most access points of a chunk that is written: none of them takes more than 14 bytes of a table.
+pub(in crate::deflate) const MOST_POINTS: usize = MOST / 16;
+
 /// What the footer says.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Footer {
@@ -141,6 +144,11 @@ impl AccessPoints {
     /// Bytes of a segment in a plane; the last one of a chunk may have fewer.
     pub fn segment(&self) -> usize {
         self.segment
+    }
+
+    /// Planes of the chunk: bytes of an element if it is shuffled, else one.
+    pub fn planes(&self) -> usize {
+        self.planes
     }
 
     /// Segments of the chunk.

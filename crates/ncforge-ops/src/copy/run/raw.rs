@@ -1,8 +1,9 @@
-//! Chunks that are moved as they are stored.
+//! Chunks that are moved as they are stored, or get access points on the way.
 
-use super::super::planned::VarWork;
+use super::super::planned::{Route, VarWork};
 use super::{Run, chunk_grid};
 use crate::source::{RawChunk, Source};
+use ncforge::codec::CodecChain;
 use ncforge::raw::{ChunkGrid, Writer, coordinates};
 use ncforge::{Buffer, Hyperslab, Result};
 
@@ -17,6 +18,8 @@ struct Moving<'a> {
     grid: ChunkGrid,
     /// How far the source goes.
     stored: Vec<u64>,
+    /// What gives chunks access points, where they shall have some.
+    points: Option<CodecChain>,
 }
 
 impl Run<'_> {
@@ -25,7 +28,11 @@ impl Run<'_> {
     pub(super) fn raw(&mut self, work: &VarWork, slab: &Hyperslab) -> Result<()> {
         let Some(grid) = chunk_grid(self.task.plan, work) else { return Ok(()) };
         let (source, engine, from) = (self.task.source, self.task.engine, work.moved.from);
-        let moving = Moving { source, work, grid, stored: source.layout(from)?.shape.clone() };
+        let points = match work.route {
+            Route::Points => self.writer.container().layout(work.moved.to)?.place.codecs().cloned(),
+            _ => None,
+        };
+        let moving = Moving { source, work, grid, stored: source.layout(from)?.shape.clone(), points };
         let touched = moving.grid.touched(slab);
         let at: Vec<Vec<u64>> = coordinates(&touched).collect();
         let chunk_bytes = moving.grid.chunk_len().saturating_mul(work.element);
@@ -34,6 +41,7 @@ impl Run<'_> {
         self.writing = true;
         let has_latency = source.store().is_some_and(|s| s.io_profile().has_latency());
         if (chunk_bytes <= SMALL_CHUNK || has_latency)
+            && moving.points.is_none()
             && (at.len() as u64).saturating_mul(chunk_bytes) <= space
             && at.iter().all(|at| moving.is_whole(at))
             // An error comes again where each chunk is asked for by itself, and says there which one it is.
@@ -41,12 +49,14 @@ impl Run<'_> {
         {
             return moving.place_together(writer, &at, &chunks);
         }
-        let window = (space / chunk_bytes.max(1)).clamp(1, 2 * engine.threads() as u64);
+        // A chunk that gets access points is there three times.
+        let held = chunk_bytes.saturating_mul(if moving.points.is_some() { 3 } else { 1 }).max(1);
+        let window = (space / held).clamp(1, 2 * engine.threads() as u64);
         engine.ordered(
             at.len(),
             window as usize,
             |i| match moving.is_whole(&at[i]) {
-                true => source.raw_chunk(from, &at[i]),
+                true => Ok(moving.with_points(source.raw_chunk(from, &at[i])?)),
                 false => Ok(RawChunk::Pieces),
             },
             |i, chunk| match encoded(&chunk) {
@@ -65,6 +75,17 @@ impl Moving<'_> {
         let start = |d: usize| at[d] * self.grid.chunk[d];
         let end = |d: usize| (start(d) + self.grid.chunk[d]).min(self.grid.shape[d]);
         (0..at.len()).all(|d| end(d) <= self.stored[d]) || (0..at.len()).any(|d| start(d) >= self.stored[d])
+    }
+
+    /// A chunk with access points, if it shall have some.
+    fn with_points(&self, chunk: RawChunk) -> RawChunk {
+        let len = self.grid.chunk_len().saturating_mul(self.work.element);
+        let (Some(codecs), Some((bytes, mask)), Ok(len)) =
+            (&self.points, encoded(&chunk), usize::try_from(len))
+        else {
+            return chunk;
+        };
+        codecs.add_segments(bytes, mask, len).map_or(chunk, |(bytes, mask)| RawChunk::Encoded(bytes, mask))
     }
 
     /// Places the chunks of a box that are there as they are in as few requests as may be, the others by their values.

@@ -111,6 +111,7 @@ impl Definer {
             let mut var = Variable::new(own(new.name), new.dtype, new.dims.to_vec());
             var.group = new.group;
             var.endian = new.storage.endian;
+            var.access_points = new.storage.access_points;
             var.fill = if new.storage.fill { Fill::Default } else { Fill::None };
             var.storage = layout(schema, &var, &new.storage, draft.choose)?;
             let id = VarId(schema.vars.len());

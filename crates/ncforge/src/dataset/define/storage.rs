@@ -8,7 +8,7 @@ use super::{Definer, known};
 use crate::codec::filters;
 use crate::error::{Error, Late, Result};
 use crate::model::{
-    Atomic, DType, Definition, Endian, Fill, Filter, Format, Schema, Storage, VarId, Variable,
+    Atomic, DType, Definition, Endian, Fill, Filter, Format, Schema, Segments, Storage, VarId, Variable,
 };
 
 /// How a new variable shall be stored. Classic files store variables in one way only, and scalars lie in one piece: there
@@ -23,11 +23,19 @@ pub struct NewStorage {
     pub endian: Endian,
     /// Whether what is never written reads as the fill value.
     pub fill: bool,
+    /// The access points that chunks get, if they are deflated.
+    pub access_points: Segments,
 }
 
 impl Default for NewStorage {
     fn default() -> Self {
-        NewStorage { layout: NewLayout::Automatic, filters: Vec::new(), endian: Endian::Native, fill: true }
+        NewStorage {
+            layout: NewLayout::Automatic,
+            filters: Vec::new(),
+            endian: Endian::Native,
+            fill: true,
+            access_points: Segments::Auto,
+        }
     }
 }
 
@@ -112,6 +120,13 @@ pub(super) fn layout(
     choose: ChunkChooser,
 ) -> Result<Storage> {
     check_endian(schema, var, new.endian)?;
+    let is_deflated =
+        new.filters.iter().any(|f| f.of(2, USUAL_CHUNK).is_some_and(|f| f.id == filters::DEFLATE));
+    if let (Segments::Bytes(_), false) = (new.access_points, is_deflated) {
+        let why =
+            format!("`{}` gets none: only chunks that are deflated (zlib) have access points", var.name);
+        return Err(Error::bad_option("access_points", why));
+    }
     if schema.format.is_classic() || var.dims.is_empty() {
         return Ok(Storage::Contiguous);
     }
@@ -275,5 +290,6 @@ fn storage_of(var: &Variable) -> NewStorage {
             (NewLayout::Chunked(chunks.clone()), filters.iter().cloned().map(NewFilter::Other).collect())
         }
     };
-    NewStorage { layout, filters, endian: var.endian, fill: var.fill == Fill::Default }
+    let (fill, access_points) = (var.fill == Fill::Default, var.access_points);
+    NewStorage { layout, filters, endian: var.endian, fill, access_points }
 }

@@ -25,11 +25,12 @@ impl ChunkedRead<'_> {
         encoded: PaddedInput<'_>,
         out: &mut [u8],
     ) -> Result<bool> {
-        let (size, len) = (self.layout.element.size, out.len());
+        let len = out.len();
         let own = self.codecs.segmented(record.mask).filter(|_| self.has_groups(record, &encoded, len));
         let Some(own) = own else { return Ok(false) };
         let Tail::Points(points) = own.points(&encoded, encoded.len() as u64, len) else { return Ok(false) };
         let inner = &*self.engine.inner;
+        let size = points.planes();
         let each = (GROUP as usize / (points.segment() * size)).max(1);
         let groups = points.len().div_ceil(each);
         let parallel = self.how.parallel && inner.pool.shares(len as u64, DECODE_PARALLEL);

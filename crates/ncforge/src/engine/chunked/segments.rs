@@ -85,8 +85,8 @@ impl Needed {
     }
 
     /// What decoding it costs, in bytes: [`PART_COST`] for each run of segments, and their elements.
-    pub(super) fn cost(&self, size: usize) -> u64 {
-        let bytes = |s: &Range<usize>| PART_COST + (self.points.bytes(s).len() * size) as u64;
+    pub(super) fn cost(&self) -> u64 {
+        let bytes = |s: &Range<usize>| PART_COST + (self.points.bytes(s).len() * self.points.planes()) as u64;
         self.segments.iter().map(bytes).sum()
     }
 }
@@ -100,20 +100,20 @@ impl ChunkedRead<'_> {
     /// Bytes of a segment of the variable's chunks, if they have access points. Where that is not known, and reading these chunks by
     /// segments would pay, the ends of the first ones are fetched.
     fn segment(&self, plan: &ChunkPlan, stored: &[Stored], profile: &IoProfile) -> Option<u64> {
-        let (size, len) = (self.layout.element.size as u64, self.chunk_bytes().ok()?);
+        let len = self.chunk_bytes().ok()?;
         let first = stored.first()?;
         self.codecs.segmented(first.record.mask).filter(|_| len >= SEGMENTED_CHUNK)?;
         let points = &self.engine.inner.points;
         if let Some(known) = points.segment(self.store, self.var) {
-            return known.map(|elements| elements.saturating_mul(size));
+            return known;
         }
         if !self.pays(plan, stored, len / GUESSED_SEGMENTS, profile) {
             return None;
         }
         let tables = self.tables(&stored[..stored.len().min(asked(profile))]).ok()?;
-        let elements = tables.iter().flatten().next().map(|points| points.segment() as u64);
-        points.note_segment(self.store, self.var, elements);
-        elements.map(|n| n.saturating_mul(size))
+        let bytes = tables.iter().flatten().next().map(|points| (points.segment() * points.planes()) as u64);
+        points.note_segment(self.store, self.var, bytes);
+        bytes
     }
 
     /// Bytes of the store that need not be fetched of a chunk if its segments are; `None` if it is better decoded whole.
@@ -192,7 +192,7 @@ impl ChunkedRead<'_> {
         let size = self.layout.element.size;
         let piece = plan.piece(s.number);
         let runs = Runs::of(&piece, size);
-        let each = (points.segment() * size) as u64;
+        let each = (points.segment() * points.planes()) as u64;
         let mut segments: Vec<Range<usize>> = Vec::new();
         boxes::for_each_origin(runs.outer, piece.within, piece.to, |from, _| {
             let first = (from / each) as usize;
@@ -225,14 +225,15 @@ impl ChunkedRead<'_> {
         let each = (parts.len() / segments.len().max(1)).max(1);
         for (range, parts) in segments.iter().zip(parts.chunks(each)) {
             let bytes = points.bytes(range);
-            let (begin, len) = ((bytes.start * size) as u64, bytes.len() * size);
+            let width = points.planes();
+            let (begin, len) = ((bytes.start * width) as u64, bytes.len() * width);
             let mut planes = inner.scratch.lease(len)?;
             if !points.decode(range, parts, &mut planes[..len]) {
                 return Ok(false);
             }
             add(&inner.counters.decoded, len as u64);
             let mut block = inner.scratch.lease(len)?;
-            kernels::unshuffle(&planes[..len], &mut block[..len], size);
+            kernels::unshuffle(&planes[..len], &mut block[..len], width);
             let (these, others) = rest.split_at(rest.partition_point(|run| run.from < begin + len as u64));
             rest = others;
             for run in these {

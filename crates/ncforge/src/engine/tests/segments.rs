@@ -83,7 +83,7 @@ const FAR: IoProfile = IoProfile { in_flight: 32, ..DISTANT };
 
 /// One chunk a slab, of 2000 elements in segments of 100.
 fn slabs(checksum: bool) -> (TestContainer, Model) {
-    slabs_with(checksum, Segments::Bytes(100))
+    slabs_with(checksum, Segments::Bytes(400))
 }
 
 fn slabs_with(checksum: bool, segments: Segments) -> (TestContainer, Model) {
@@ -255,4 +255,23 @@ fn a_damaged_segment_is_an_error_or_the_value() {
         }
     }
     assert!(errors > 0 && values > 0, "{errors} {values}");
+}
+
+/// Elements that lie across the ends of segments, too.
+#[test]
+fn chunks_that_are_not_shuffled_are_read_in_segments() {
+    let chain = CodecChain::new(&[filters::deflate(1)], 4).unwrap().with_segments(Segments::Bytes(402));
+    let element = Element { size: 4, order: Order::Swap(4), heap: false };
+    let mut model = Model::counting(&SHAPE, &[9; 4]);
+    let kind = Kind::Chunked(vec![1, 40, 50], chain);
+    let mut container = TestContainer::new(&SHAPE, element, &[9; 4], &kind, false);
+    container.fill_from(&mut model, |_| false);
+    for x in 0..50 {
+        let engine = engine(2, 1 << 20);
+        let mut out = vec![0; 24];
+        engine.read_bytes(&container, VAR, &series(4, x), &mut out).unwrap();
+        assert_eq!(out, model.read(&series(4, x)));
+        let decoded = engine.stats().bytes_decoded;
+        assert!(decoded == 6 * 402 || decoded == 6 * 804, "{decoded}");
+    }
 }

@@ -211,6 +211,7 @@ impl VarState {
                     .map_err(|why| Error::BadChunks { variable: path.clone(), why })?;
                 let filters = complete(filters, stored.size);
                 let codecs = CodecChain::new(&filters, stored.size as usize).map_err(not_damage)?;
+                let codecs = codecs.with_segments(var.access_points);
                 let table = ChunkTable::new(&ChunkGrid::new(&shape, chunks).counts())?;
                 let table = LiveIndex::new(table);
                 (PlaceState::Chunked { chunk: chunks.clone(), filters, codecs: Ok(codecs), table }, 3)
