@@ -44,7 +44,7 @@ def _rows(
         slabs = plan.slabs(f"parts-{what}-{'x'.join(map(str, shape))}", slab)
 
         def entry(backend: str, path: object, slabs: object = slabs, **more: object) -> Entry:
-            return Entry(backend, {"do": "slabs", "path": path, "var": "v", "slabs": slabs}, **more)  # type: ignore[arg-type]
+            return Entry(backend, {"do": "slabs", "path": path, "var": "v", "slabs": slabs, "rank": len(shape)}, **more)  # type: ignore[arg-type]
 
         netcdf4, ncforge = TARGETS[what]
         peers = (

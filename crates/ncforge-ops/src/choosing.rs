@@ -41,7 +41,8 @@ pub fn for_new_variable(schema: &Schema, var: &Variable, filters: &[Filter]) -> 
     let element = schema.fixed_size(var.dtype).unwrap_or_else(|| schema.memory_size(var.dtype)) as u64;
     let axes = axes_along(schema, &var.dims);
     let cut = Cut { axes: &axes, element, filters, sampled: None, before: None };
-    Ok(cut.choose(&Choosing::default())?.map(|choice| choice.chunks))
+    let choosing = Choosing { limits: Limits::for_tasks(), ..Choosing::default() };
+    Ok(cut.choose(&choosing)?.map(|choice| choice.chunks))
 }
 
 /// How to choose.
@@ -176,7 +177,7 @@ impl Cut<'_> {
     }
 
     fn request<'a>(&self, axes: &'a [Axis], choosing: &'a Choosing) -> Request<'a> {
-        let usual = Coding::written(self.filters);
+        let usual = Coding::of_chain(self.filters);
         let bytes = axes.iter().fold(self.element, |b, a| b.saturating_mul(a.len));
         Request {
             shapes: Effort::of(bytes, self.filters).shapes,
@@ -200,9 +201,7 @@ impl Cut<'_> {
         let whole = sample(SampleShape::Whole)?;
         // What is stored as it will be is judged by the same sample.
         let before = self.before.map(|(chunks, coding)| match whole {
-            Some(s) if coding.is_usual(self.filters) => {
-                (chunks.clone(), Coding { points: coding.points, ..s.coding })
-            }
+            Some(s) if *coding == Coding::of_chain(self.filters) => (chunks.clone(), s.coding),
             _ => (chunks.clone(), *coding),
         });
         let cut = Cut { sampled: whole.map(|s| (s.sized, s.coding)), before: before.as_ref(), ..*self };

@@ -57,6 +57,7 @@ mod facts;
 mod finding;
 mod fix;
 mod places;
+mod points;
 mod report;
 mod request;
 mod rule;

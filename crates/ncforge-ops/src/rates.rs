@@ -66,18 +66,6 @@ pub(crate) const ZLIB_SLOWER: f64 = 3.3;
 /// Bytes a second of blocks that are stored as they are (deflate level 0).
 pub(crate) const STORED_BYTES_PER_SECOND: f64 = 6e9;
 
-// Chunks with access points: what the encoder makes of most fields (`cargo run --release -p ncforge-codec --example access_points`).
-
-/// A segment has twice the root of the chunk's elements, and so many at least.
-pub(crate) const SHORTEST_SEGMENT: f64 = 1024.0;
-/// A segment costs some 240 bits (its entry in the table, and matches that end at its beginning), and all of them a two-hundredth of
-/// what is stored at most.
-pub(crate) const STORED_BYTES_PER_SEGMENT: f64 = 6000.0;
-/// Chunks of fewer segments get none.
-pub(crate) const FEWEST_SEGMENTS: f64 = 8.0;
-/// How many times longer a byte takes in segments than in a large chunk.
-pub(crate) const SEGMENTS_SLOWER: f64 = 1.5;
-
 /// How fast one thread encodes and decodes, in bytes of values a second.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct CodecRates {

@@ -220,13 +220,11 @@ fn sample_chunks(
     };
     let edges = (slower(Found::counted_seconds), slower(|f| f.decode));
     found.join(&edge);
-    let written = Coding::written(filters);
     let usual = Coding {
         filtered: true,
         fraction: found.stored as f64 / found.raw as f64,
         per_chunk: 0.0,
-        points: found.points(written.points),
-        ..written
+        ..Coding::of_chain(filters)
     };
     let raw = found.raw as f64;
     let counted = found.counted == found.parts;
@@ -272,7 +270,7 @@ fn summary(found: &[Found; SIZES.len()], filters: &[Filter]) -> Option<Sampled> 
     let last = found.iter().rposition(|f| f.parts > 0)?;
     let (small, large) = (&found[SMALL.min(last)], &found[LARGE.min(last)]);
     let mean = |f: &Found| (f.raw as f64 / f.parts as f64, f.stored as f64 / f.parts as f64);
-    let usual = Coding::written(filters);
+    let usual = Coding::of_chain(filters);
     let ((x1, y1), (x0, y0)) = (mean(large), mean(small));
     let (fraction, per_chunk) = if x1 > x0 {
         let slope = ((y1 - y0) / (x1 - x0)).clamp(0.0, y1 / x1);
@@ -282,8 +280,7 @@ fn summary(found: &[Found; SIZES.len()], filters: &[Filter]) -> Option<Sampled> 
     };
     let counted = found.iter().all(|f| f.counted == f.parts);
     let zlib = if counted { large.zlib() } else { usual.zlib };
-    let points = found[last].points(usual.points);
-    let sized = Coding { filtered: true, fraction, per_chunk, zlib, points, ..usual };
+    let sized = Coding { filtered: true, fraction, per_chunk, zlib, ..usual };
     Some(Sampled {
         coding: timed_here(with_rates(sized, &found[..=last], |f| f.decode)),
         sized: if counted { with_rates(sized, &found[..=last], Found::counted_seconds) } else { sized },

@@ -8,9 +8,11 @@
 //!
 //! 1. Each access becomes a box of counts ([`pattern`]): dimensions are recognised by the CF conventions ([`axes`]).
 //! 2. The price of reading such a box at a random place is counted exactly from the chunk grid ([`cost`]).
-//! 3. Shapes all over the array are priced, of lengths that leave no overhang; from the best of them, and from those of every
-//!    access alone, the way goes down to the least price ([`search`]).
-//! 4. Each access is weighed by its own best price, so that none is sacrificed unasked ([`choose()`]).
+//! 3. Left alone, the price is a posynomial in the chunk lengths, so its minimum is that of a convex function of
+//!    their logarithms ([`geometric`]); the *size* of a chunk comes out with its shape.
+//! 4. Around that point, and around those of every access alone, lengths that leave no overhang are searched
+//!    with the exact price ([`search`]).
+//! 5. Each access is weighed by its own best price, so that none is sacrificed unasked ([`choose()`]).
 //!
 //! [`keep`] says how large a chunk cache such reads need, [`Stored`] which blocks of stored chunks suit Dask.
 //!
@@ -38,6 +40,7 @@ pub mod choose;
 pub mod codec;
 pub mod coding;
 pub mod cost;
+pub mod geometric;
 pub mod keep;
 pub mod pattern;
 pub mod search;

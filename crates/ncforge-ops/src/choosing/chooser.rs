@@ -5,13 +5,11 @@ use std::sync::Arc;
 
 use super::effort::Effort;
 use super::{Choosing, Cut, SampleShape};
-use crate::points::ends;
 use crate::sampling::{Limit, Sampled, sample_chunk_of, sample_of};
 use crate::source::Source;
 use crate::tune::{Axis, Choice, Coding, Depth, Roles};
-use ncforge::codec::{CodecChain, Segmented};
 use ncforge::model::{DType, Filter, Schema, Storage, VarId, Variable};
-use ncforge::raw::{ChunkRecord, Place};
+use ncforge::raw::Place;
 use ncforge::{Dataset, Result};
 
 /// Of what may be encoded of a variable, one sample of parts with the proportions of the array may read so large a part, …
@@ -246,22 +244,12 @@ impl Chooser<'_> {
 fn before(source: &dyn Source, schema: &Schema, var: VarId) -> Result<Option<Stored>> {
     let layout = source.layout(var)?;
     Ok(match &layout.place {
-        Place::Chunked { chunk, index, codecs } => {
-            let first = index.get(&vec![0; chunk.len()])?;
-            let points = first.is_some_and(|record| has_points(source, codecs, record));
-            let usual = Coding::of_chain(schema.var(var).storage.filters());
-            Some((Some(chunk.clone()), Coding { points, ..usual }))
+        Place::Chunked { chunk, .. } => {
+            Some((Some(chunk.clone()), Coding::of_chain(schema.var(var).storage.filters())))
         }
         Place::Contiguous { .. } => Some((None, Coding::none())),
         _ => None,
     })
-}
-
-/// Whether a stored chunk ends as one with access points.
-fn has_points(source: &dyn Source, codecs: &CodecChain, record: ChunkRecord) -> bool {
-    let mut found = false;
-    let see = |_, own: Segmented, end: &[u8]| found = own.segment(end).is_some();
-    source.store().is_some_and(|store| ends(&**store, codecs, std::iter::once(record), see).is_ok()) && found
 }
 
 /// Samples the values of one variable.

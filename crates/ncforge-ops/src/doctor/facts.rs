@@ -128,14 +128,7 @@ impl VarFacts {
 
     /// How its chunks are encoded now, as far as a sample tells.
     pub(super) fn coding_now(&self) -> Coding {
-        let sampled = self.coding.filter(|_| self.target == self.filters);
-        let coding = sampled.unwrap_or_else(|| Coding::of_chain(&self.filters));
-        Coding { points: self.has_points(), ..coding }
-    }
-
-    /// Whether most of its chunks have access points.
-    pub(super) fn has_points(&self) -> bool {
-        self.index.as_ref().and_then(|i| i.points).is_some_and(|p| 2 * p.chunks > p.looked_at)
+        self.coding.filter(|_| self.target == self.filters).unwrap_or_else(|| Coding::of_chain(&self.filters))
     }
 
     /// The chunks that reads of this kind share, if they were of lengths `chunk`.

@@ -6,9 +6,10 @@
 use super::facts::VarFacts;
 use super::finding::Finding;
 use super::fix::Fix;
+use super::points;
 use super::rule::{Rule, rule, rules};
 use super::{Examined, ReaderCache};
-use crate::tune::{CacheAdvice, Choice, Coding, Grid, Prediction, Role, Stored};
+use crate::tune::{CacheAdvice, Choice, Prediction, Role, Stored};
 use crate::words::{bytes, count, many, seconds, shape, times};
 
 pub(super) const RULES: &[Rule] = rules!(Always:
@@ -48,6 +49,8 @@ const MANY: u64 = 256;
 const RECORDS: u64 = 32;
 /// Chunks of this size are large for any cache.
 const LARGE_CHUNK: u64 = 64 << 20;
+/// Bytes of the values in a segment, where none were looked at.
+const USUAL_SEGMENT: u64 = 16 << 10;
 /// Gain of other chunks over default ones, all reads together.
 const DEFAULT_GAIN: f64 = 1.5;
 /// Other chunks must make the tasks of Dask so many times fewer.
@@ -163,17 +166,11 @@ fn amplified(v: &VarFacts, but: Option<usize>, out: &mut Vec<Finding>) {
 /// NC108.
 fn no_points(x: &Examined<'_>, v: &VarFacts, out: &mut Vec<Finding>) {
     let (Some(choice), Some(own)) = (&v.choice, v.index.as_ref().and_then(|i| i.points)) else { return };
-    // What is encoded anew may get none.
-    if v.has_points() || v.sample.as_ref().and_then(|s| s.segment).is_some_and(|s| s >= v.chunk_bytes()) {
-        return;
-    }
-    let lens: Vec<u64> = v.axes.iter().map(|a| a.len.max(1)).collect();
-    let seconds_of = |read: &Prediction, points: bool| {
-        let coding = Coding { points, ..v.coding_now() };
-        let grid = Grid { lens: &lens, chunk: v.chunk.as_deref(), element: v.element, coding };
-        grid.read(&read.pattern, x.machine).seconds
+    let segment = v.sample.as_ref().and_then(|s| s.segment).unwrap_or(USUAL_SEGMENT);
+    let faster = |read: &Prediction| {
+        let now = points::as_stored(v, &read.pattern, x.machine).seconds;
+        now / points::if_all_had(v, &read.pattern, segment, x.machine).seconds
     };
-    let faster = |read: &Prediction| seconds_of(read, false) / seconds_of(read, true);
     let worst = (choice.predictions.iter().map(|read| (read, faster(read))))
         .filter(|(read, faster)| touched(read) >= AMPLIFIED * read.chosen.delivered && *faster >= SLOWER)
         .max_by(|a, b| a.1.total_cmp(&b.1));

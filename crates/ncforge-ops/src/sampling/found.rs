@@ -7,7 +7,6 @@ use crate::rates::{inflate_seconds, zlib_inflate_seconds};
 use ncforge::Result;
 use ncforge::codec::CodecChain;
 use ncforge::codec::deflate::{Work, take_work};
-use ncforge::raw::policy;
 
 /// Rounds of decoding all parts, of which the fastest counts. One part again and again would be faster than any reader is: the
 /// processor learns by heart which branches it takes.
@@ -56,8 +55,6 @@ pub(super) struct Found {
     /// Parts whose work is known.
     pub(super) counted: u64,
     pub(super) work: Work,
-    /// Parts that got access points.
-    pointed: u64,
     /// Bytes of all parts, as they are and encoded.
     pub(super) raw: u64,
     pub(super) stored: u64,
@@ -78,20 +75,12 @@ impl Found {
             self.work += work;
         }
         self.parts += 1;
-        let own = chain.segmented(mask);
-        self.pointed += u64::from(own.is_some_and(|own| own.segment(&stream).is_some()));
         self.raw += bytes.len() as u64;
         self.stored += encoded.bytes;
         if timed {
             self.waiting.push((stream, mask, bytes.len()));
         }
         Ok(())
-    }
-
-    /// Whether chunks like these get access points; `usual` where they are too small for any.
-    pub(super) fn points(&self, usual: bool) -> bool {
-        let large = self.parts > 0 && self.raw / self.parts >= policy::SEGMENTED_CHUNK;
-        if large { 2 * self.pointed >= self.parts } else { usual }
     }
 
     /// How many times as long zlib takes.
@@ -113,7 +102,6 @@ impl Found {
     pub(super) fn join(&mut self, other: &Found) {
         self.parts += other.parts;
         self.counted += other.counted;
-        self.pointed += other.pointed;
         self.work += other.work;
         self.raw += other.raw;
         self.stored += other.stored;

@@ -17,8 +17,8 @@ const CONTENDERS: usize = 12;
 const BEHIND: f64 = 2.5;
 /// … and so unlike each other they must be.
 const UNLIKE: f64 = 0.5;
-/// Sizes of chunks of whole rows that are sampled, by the least size: encoders often do better with them than any first sample shows.
-const ROWS: [f64; 2] = [1.5, 3.0];
+/// Sizes of chunks of whole rows that are sampled: encoders often do better with them than any first sample shows.
+const ROWS: [u64; 2] = [48 << 10, 192 << 10];
 /// Shapes around the best one that are sampled next, and how unlike all others each must be.
 pub(super) const NEAR: usize = 6;
 pub(super) const UNLIKE_NEAR: f64 = 0.2;
@@ -272,11 +272,11 @@ impl Problem<'_> {
     /// Shapes of whole rows of the fastest axes, of the sizes in [`ROWS`].
     fn whole_rows(&self) -> Vec<Vec<u64>> {
         let mut out = Vec::new();
-        for bytes in ROWS.map(|n| n * self.bytes.0 as f64) {
+        for bytes in ROWS {
             let mut shape = self.lens.clone();
             for (d, list) in self.lists.iter().enumerate() {
                 let row = shape[d + 1..].iter().fold(self.element, |b, &n| b.saturating_mul(n));
-                shape[d] = list[nearest(list, (bytes / row as f64).max(1.0))];
+                shape[d] = list[nearest(list, (bytes as f64 / row as f64).max(1.0))];
                 if shape[d] > 1 {
                     break;
                 }

@@ -110,8 +110,8 @@ impl ChunkedRead<'_> {
     fn expected_end(&self, own: Segmented, len: u64) -> u64 {
         let known = self.engine.inner.points.segment(self.store, self.var).flatten();
         let table = match known {
-            Some(elements) => {
-                let segments = len / (elements * own.planes as u64).max(1) + 1;
+            Some(segment) => {
+                let segments = len / segment.max(1) + 1;
                 // A sum, and one to two bytes for each plane.
                 segments.saturating_mul(4 + 2 * own.planes as u64)
             }
