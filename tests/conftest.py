@@ -7,7 +7,8 @@ import json
 import os
 import shutil
 import subprocess
-from collections.abc import Callable
+import sys
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import numpy as np
@@ -132,6 +133,15 @@ def run_under(ncforge_bin: Path, library: Path) -> Callable[..., subprocess.Comp
     from programs import call
 
     return lambda *command, **options: call(ncforge_bin, "run", *command, **options)
+
+
+@pytest.fixture(scope="module", autouse=True)
+def netcdf_c_is_itself() -> Iterator[None]:
+    """The netCDF-C of the tests' own process judges ncforge, so that ncforge must not serve it."""
+    yield
+    if sys.platform.startswith("linux"):
+        maps = Path("/proc/self/maps").read_text(encoding="utf-8")
+        assert "libncforge_netcdf" not in maps, "ncforge.accelerate() belongs into a process of its own"
 
 
 @pytest.fixture
