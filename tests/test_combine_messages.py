@@ -25,13 +25,16 @@ def _limited(what: int, n: int, *words: object) -> subprocess.CompletedProcess[s
 
 
 def _large(folder: Path) -> tl.Mosaic:
-    field = tl.Field(("t", "y", "x"), values((40, 120, 160)))
-    return tl.nemo(folder, tl.Whole({"t": tl.Field(("t",), np.arange(40.0)), "v": field}), (2, 2), CLASSIC)
+    """Two variables of 1.5 MB, one behind the other."""
+    fields = {name: tl.Field(("z", "y", "x"), values((20, 120, 160))) for name in ("v", "w")}
+    return tl.nemo(folder, tl.Whole(fields, unlimited=()), (2, 2), CLASSIC)
 
 
 @pytest.mark.parametrize("tool", ["combine", "copy", "rebuild_nemo"])
-def test_an_output_that_cannot_be_written_on(tmp_path: Path, tool: str) -> None:
-    """Nothing under the output's name; the message names what is left, and `--resume` goes on."""
+@pytest.mark.parametrize("noted", [True, False])
+def test_an_output_that_cannot_be_written_on(tmp_path: Path, tool: str, noted: bool) -> None:
+    """Nothing under the output's name. Where a part is done and noted, the message names what is left, and `--resume` goes on; else
+    nothing is left, since there is nothing to go on from."""
     mosaic = _large(tmp_path)
     whole = tmp_path / "whole.nc"
     combine(mosaic, whole)
@@ -41,25 +44,29 @@ def test_an_output_that_cannot_be_written_on(tmp_path: Path, tool: str) -> None:
         "copy": ["copy", whole, out, "--no-history"],
         "rebuild_nemo": ["rebuild_nemo", tmp_path / "nemo", 4],
     }[tool]
+    # What is done is noted every two seconds, or after each part. The tools of others go on with nothing.
+    goes_on = noted and tool != "rebuild_nemo"
+    words += ["--checkpoint", 0] if goes_on else []
     before = set(tmp_path.iterdir())
-    done = _limited(resource.RLIMIT_FSIZE, 1 << 20, *words)
+    done = _limited(resource.RLIMIT_FSIZE, (2 if noted else 1) << 20, *words)
     assert done.returncode == 1, done
     assert not out.exists()
     left = set(tmp_path.iterdir()) - before
-    # Where nothing was done there is nothing to go on from.
-    assert tool == "rebuild_nemo" or ("--resume" in done.stderr) == bool(left)
+    assert bool(left) == ("--resume" in done.stderr) == goes_on
     for path in left:
         assert str(path) in done.stderr
     assert "ulimit -f" in done.stderr
     if tool == "rebuild_nemo":
         ncforge(*words)
     else:
-        ncforge(*words, "--resume")
+        report = json.loads(ncforge(*words, "--resume", "--json").stdout)
+        assert (report.get("copy", report)["resumed_steps"] > 0) == goes_on
     assert set(tmp_path.iterdir()) == before | {out}
     with netCDF4.Dataset(whole) as a, netCDF4.Dataset(out) as b:
-        a.set_auto_mask(False)
-        b.set_auto_mask(False)
-        assert a["v"][:].tobytes() == b["v"][:].tobytes()
+        for name in ("v", "w"):
+            a.set_auto_mask(False)
+            b.set_auto_mask(False)
+            assert a[name][:].tobytes() == b[name][:].tobytes()
 
 
 def test_too_few_open_files(tmp_path: Path) -> None:

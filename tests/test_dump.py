@@ -172,6 +172,80 @@ group: g {
     assert assert_same(path, ("", "-s", "-v v", "-v q", "-v /g/q", "-v x", "-c", "-v st,g/z"))
 
 
+def test_rows_are_printed_as_they_are(tmp_path: Path) -> None:
+    """`_` stands for no row of numbers; for rows of texts it does, as in ncdump."""
+    path = generated(
+        tmp_path,
+        r"""netcdf rows {
+types: int(*) il ; string(*) sl ; compound in { int a ; string s ; } ; compound out { in x ; il r ; } ;
+dimensions: y = 4 ;
+variables:
+  il r(y) ;
+    il r:_FillValue = {-1, -2} ;
+  sl s(y) ;
+    sl s:_FillValue = {"a"} ;
+  in i(y) ;
+    in i:_FillValue = {1, "x"} ;
+  out o(y) ;
+    out o:_FillValue = {{1, "x"}, {-1, -2}} ;
+data:
+  r = {1, 2, 3}, {-1, -2}, {4, 5}, {} ;
+  s = {"a"}, {"b"}, {}, {"a", "b"} ;
+  i = {1, "x"}, {1, "y"}, {2, "x"}, {1, "x"} ;
+  o = {{1, "x"}, {-1, -2}}, {{1, "x"}, {-1, -3}}, {{1, "y"}, {-1, -2}}, {{1, "x"}, {}} ;
+}
+""",
+    )
+    assert assert_same(path, ("-v r", "-v s", "-v i"))
+    # Of a field that is a row, ncdump compares addresses: what it prints differs from run to run.
+    text = dump("-v", "o", path).decode()
+    assert ' o = {{1, "x"}, {-1, -2}}, {{1, "x"}, {-1, -3}}, ' in text
+    if shutil.which("ncgen"):
+        again = generated(tmp_path, dump(path).decode())
+        assert dump("-n", "made", again) == dump("-n", "made", path)
+
+
+def grouped(path: Path) -> None:
+    """Groups of the same name at several depths, and floats of many digits."""
+    with new_dataset(path) as d:
+        d.createDimension("x", 3)
+        kind = d.createCompoundType(np.dtype([("a", "f4"), ("b", "f8")], align=True), "pair")
+        for group in (
+            d,
+            d.createGroup("a"),
+            d.createGroup("a/in"),
+            d.createGroup("b"),
+            d.createGroup("b/in"),
+            d["a/in"].createGroup("a"),
+        ):
+            group.setncattr("few", np.array([1 / 3, 100], "f4"))
+            group.setncattr("many", 2 / 3)
+            for name in ("x", "f", "g"):
+                v: Any = group.createVariable(name, "f8" if name == "g" else "f4", ("x",), fill_value=5)
+                v[:] = [1 / 3, 12345.678, 5]
+            group["g"].C_format = "%.2f"
+            v = group.createVariable("f2", "f4", ("x", "x"))
+            v.C_format = "%6.3e"
+            v[:] = np.geomspace(1e-9, 1e9, 9).reshape(3, 3)
+            group.createVariable("p", kind, ("x",))[:] = np.array([(1 / 3, 1 / 3)] * 3, kind.dtype)
+
+
+@pytest.mark.parametrize(
+    "group", ["", "in", "a", "/", "/a/in", "/b", "b,in", "/a/in/a", "in -v x", "a -c", "b -h", "b -s"]
+)
+def test_groups(group: str, tmp_path: Path) -> None:
+    """Values of some groups: by name, wherever they are, or by path."""
+    grouped(tmp_path / "g.nc")
+    assert assert_same(tmp_path / "g.nc", (f"-g {group}" if group else "",))
+
+
+@pytest.mark.parametrize("digits", ["4", "1", "9,15", "3,5", "17,17", "2,20"])
+def test_digits(digits: str, tmp_path: Path) -> None:
+    """Fewer digits, and more; they go before the format of a variable."""
+    grouped(tmp_path / "g.nc")
+    assert assert_same(tmp_path / "g.nc", (f"-p {digits}", f"-p {digits} -v f,g,p"))
+
+
 CALENDARS = [
     "",
     "standard",
@@ -273,6 +347,9 @@ def test_words_of_the_command(run: Run, tmp_path: Path) -> None:
     done = run("dump", "-v", "tim", path, code=2)
     assert "`tim`" in done.stderr and "time" in done.stderr
     run("dump", "-c", "-v", "time", path, code=2)
+    assert "`nope`" in run("dump", "-g", "nope", path, code=2).stderr
+    for digits in ("0", "21", "x", "5,", ",5"):
+        assert "from 1 to 20" in run("dump", "-p", digits, path, code=2).stderr
     link = tmp_path / "ncdump"
     link.symlink_to(binary())
     theirs = subprocess.run(["ncdump", "-v", "time", path], capture_output=True, check=True).stdout

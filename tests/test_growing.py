@@ -12,7 +12,7 @@ import pytest
 import ncforge
 from peers import open_netcdf4
 
-SMALL = 40 << 10
+SMALL = 32 << 10
 """Bytes that a variable may take in addition: a chunk of small records, its index, and the metadata, which may stand twice."""
 
 SHAPES = [((180, 240), 1), ((180, 240), 4), ((10,), 1), ((2000,), 3), ((), 1)]

@@ -120,6 +120,28 @@ def test_closing_on_a_full_disk_can_be_tried_again(
         assert len(ds.title) == 20_000
 
 
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
+@pytest.mark.parametrize("closes", [True, False])
+def test_lost_values_are_told_once(
+    tmp_path: Path, closes: bool, full: Callable[[Path | None], None], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """By ``close``; when the dataset goes, only if the program did not close it."""
+    path = tmp_path / "a.nc"
+    make(path, "compressed")
+    told: list[Any] = []
+    monkeypatch.setattr(sys, "unraisablehook", lambda what: told.append(what.exc_value))
+    ds = ncforge.Dataset(path, "a")
+    ds["v"][1] = np.random.default_rng(1).normal(size=X)
+    full(path)
+    if closes:
+        assert attempt(ds.close) is not None
+    del ds
+    full(None)
+    assert len(told) == (0 if closes else 1)
+    with ncforge.Dataset(path, "a") as again:
+        assert again["v"].shape == (1, X)
+
+
 def test_a_block_that_ends_on_a_full_disk_says_so_and_lets_go(
     tmp_path: Path, full: Callable[[Path | None], None]
 ) -> None:

@@ -125,6 +125,33 @@ def test_updates_go_on_as_the_file_says(tmp_path: Path) -> None:
         same_bits(d.variables["v"][:], wanted)
 
 
+def test_python_says_what_copies_say(tmp_path: Path) -> None:
+    """The attributes of netCDF-C and of CF, with one container for all variables that were rounded in the same way."""
+    path = tmp_path / "a.nc"
+    with ncforge.Dataset(path, "w") as d:
+        d.createDimension("x", 3)
+        d.createVariable("quantization_info", "i4", ("x",))
+        for name, mode, n in [("a", "BitRound", 5), ("b", "GranularBitRound", 3), ("g/c", "BitRound", 7)]:
+            v = d.createVariable(name, "f4", ("x",), significant_digits=n, quantize_mode=mode)
+            assert v.name == name.split("/")[-1]
+            v[:] = [1.1, 2.2, 3.3]
+        assert list(d.variables) == ["quantization_info", "a", "quantization_info_2", "b", "quantization_info_3"]
+        d.createVariable("late", "f4", ("x",))[:] = 1 / 3
+    with netCDF4.Dataset(path) as d:
+        for name, mode, kept, container in [
+            ("a", "BitRound", {"quantization_nsb": 5}, "quantization_info_2"),
+            ("b", "GranularBitRound", {"quantization_nsd": 3}, "quantization_info_3"),
+            ("g/c", "BitRound", {"quantization_nsb": 7}, "/quantization_info_2"),
+        ]:
+            [(word, n)] = kept.items()
+            said = {key: d[name].getncattr(key) for key in d[name].ncattrs()}
+            assert said == {ATTRIBUTES[mode]: n, "quantization": container, word: n}
+            assert d[container].algorithm == mode.lower().replace("granularbit", "granular_bit")
+            assert d[container].implementation == f"ncforge version {ncforge.__version__}"
+        assert d["late"][0] == np.float32(1 / 3)
+    assert "NC602" not in subprocess.run([binary(), "doctor", path], capture_output=True, text=True).stdout
+
+
 def test_what_makes_no_sense(tmp_path: Path) -> None:
     """Types without a mantissa, and more digits than there are."""
     with ncforge.Dataset(tmp_path / "a.nc", "w") as d:

@@ -214,8 +214,9 @@ class Group(GroupTools, GroupTypes):
             compress better. Stored as an attribute.
         significant_digits, quantize_mode
             Floats are rounded when they are written, which makes them compress better: ``significant_digits`` are decimal
-            digits for "BitGroom" and "GranularBitRound", bits of the mantissa for "BitRound". They are stored in
-            netCDF-C's attribute, and the bits are those that netCDF-C writes.
+            digits for "BitGroom" and "GranularBitRound", bits of the mantissa for "BitRound". The bits are
+            those that netCDF-C writes. Attributes say so: netCDF-C's, and those of CF 1.12, section 8.4, which ask for a
+            variable of the file, ``quantization_info``.
         fill_value
             The value of elements that were never written (``_FillValue``); "default" for netCDF's own; ``False``: they are
             not filled.

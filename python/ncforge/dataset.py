@@ -84,7 +84,7 @@ class Dataset(Group):
     opening).
     """
 
-    __slots__ = ("_discards", "_handle", "_is_new", "_on_disk", "_persist", "_process")
+    __slots__ = ("_discards", "_handle", "_is_new", "_on_disk", "_persist", "_process", "_told")
 
     @suggesting("Dataset")
     def __init__(
@@ -131,7 +131,7 @@ class Dataset(Group):
                 f"`{path}` cannot be updated in memory (`diskless`): copy the file, and open the copy with mode {mode!r}"
             )
         self._handle: Any = None
-        self._discards = False
+        self._discards = self._told = False
         self._persist = path if diskless and persist else None
         self._is_new = plain in ("w", "x")
         in_memory = (
@@ -170,7 +170,7 @@ class Dataset(Group):
         """The dataset of a file that is already open."""
         new = cls.__new__(cls)
         new._persist, new._is_new, new._process, new._handle = None, False, os.getpid(), None
-        new._discards = False
+        new._discards = new._told = False
         new._on_disk = core.identity() is not None
         new._fill(core, Types(core), Contents(core), None, 0, "/")
         return new
@@ -193,7 +193,11 @@ class Dataset(Group):
     def close(self) -> memoryview | None:
         """Completes the file and closes it. For a file in memory, returns its bytes."""
         self._contents.forget()
-        data = self._finished()
+        try:
+            data = self._finished()
+        except NcforgeError:
+            self._told = True
+            raise
         return None if data is None else memoryview(data)
 
     def _finished(self) -> bytes | None:
@@ -299,8 +303,14 @@ class Dataset(Group):
             return
         if self._discards:
             self._abandon()
-        else:
+            return
+        try:
             self._finished()
+        except NcforgeError:
+            # Nobody will try again; and a program that called `close` knows.
+            self._abandon()
+            if not self._told:
+                raise
 
     def _abandon(self) -> None:
         """Closes the file without completing it: the state before remains, or that of the last sync."""

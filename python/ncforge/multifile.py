@@ -109,7 +109,7 @@ class MFDataset(Dataset):
             raise IoError(f"`{first.filepath()}` has no dimension to join along{f' (`{along}`)' if along else ''}")
         self._parts, self._master, self._along, self._excluded = parts, master, along, frozenset(exclude)
         self._persist, self._on_disk, self._is_new, self._process = None, True, False, os.getpid()
-        self._discards = False
+        self._discards = self._told = False
         self._fill(first._core, first._types, first._contents, None, 0, "/")
         lengths = []
         for part in parts:

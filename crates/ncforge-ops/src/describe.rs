@@ -24,6 +24,7 @@ mod zipped;
 pub use crate::points::Points;
 pub use cdl::{CdlOptions, DumpOptions, DumpedValues, cdl, cdl_of, dump};
 pub use json::json;
+pub use number::Digits;
 pub use storage::{FileStorage, VarStorage, storage};
 pub use table::table;
 pub(crate) use values::attribute_words;

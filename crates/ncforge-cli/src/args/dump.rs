@@ -4,7 +4,7 @@ use std::num::NonZeroUsize;
 use std::path::PathBuf;
 
 use clap::Args;
-use ncforge_ops::describe::{CdlOptions, DumpOptions, DumpedValues};
+use ncforge_ops::describe::{CdlOptions, Digits, DumpOptions, DumpedValues};
 use ncforge_ops::request::Size;
 
 use super::GlobalArgs;
@@ -40,6 +40,12 @@ pub(crate) struct DumpArgs {
     /// Length of lines [default: 80]
     #[arg(short = 'l', value_name = "N", value_parser = clap::value_parser!(u32).range(10..))]
     length: Option<u32>,
+    /// Significant digits of floats, and of doubles [default: 7,15]
+    #[arg(short = 'p', value_name = "N[,N]", value_parser = digits)]
+    digits: Option<Digits>,
+    /// Values of these groups only: names, wherever they are, or paths
+    #[arg(short = 'g', value_name = "GROUP,…", value_delimiter = ',')]
+    groups: Vec<String>,
     /// The name of the dataset [default: the file's name without its last extension]
     #[arg(short = 'n', value_name = "NAME")]
     pub(crate) name: Option<String>,
@@ -88,6 +94,8 @@ impl DumpArgs {
                 _ => None,
             },
             line_length: self.length.map(|n| n as usize),
+            digits: self.digits.unwrap_or_default(),
+            groups: self.groups.clone(),
         }
     }
 
@@ -101,4 +109,13 @@ impl DumpArgs {
             ..GlobalArgs::default()
         }
     }
+}
+
+fn digits(text: &str) -> Result<Digits, String> {
+    let number = |word: &str| match word.parse() {
+        Ok(n @ 1..=20) => Ok(n),
+        _ => Err(format!("`{word}` is no number from 1 to 20")),
+    };
+    let (float, double) = text.split_once(',').map_or((text, None), |(f, d)| (f, Some(d)));
+    Ok(Digits { float: Some(number(float)?), double: double.map(number).transpose()? })
 }

@@ -13,9 +13,6 @@ use ncforge::{Buffer, Dataset, Engine, Error, Hyperslab, Result};
 /// Bytes that one thread rounds at a time.
 const PART: usize = 256 << 10;
 
-/// Who rounds, in the words of the CF conventions (1.12, section 8.4.1).
-const IMPLEMENTATION: &str = concat!("ncforge version ", env!("CARGO_PKG_VERSION"));
-
 /// Attributes whose words are names of variables that say where, when and how something is.
 const POINTERS: [&str; 6] =
     ["coordinates", "bounds", "climatology", "grid_mapping", "formula_terms", "cell_measures"];
@@ -39,7 +36,7 @@ pub(super) fn mark(schema: &mut Schema, how: Quantize, notes: &mut Vec<String>) 
             exact.push(path);
         } else {
             how.check(schema.var(v).dtype)?;
-            schema.claim_quantization(v, how, IMPLEMENTATION);
+            schema.claim_quantization(v, how);
             rounded.push(v);
         }
     }

@@ -5,7 +5,7 @@
 
 use std::io::Write;
 
-use super::number::push_plain_number;
+use super::number::{Digits, push_plain_number};
 use ncforge::model::{Atomic, Number};
 
 /// Days that are counted; further away nobody knows what a calendar is.
@@ -79,15 +79,22 @@ impl TimeUnits {
     }
 
     /// Appends the time that an element is, in quotes; the number where it is none.
-    pub(super) fn push(&self, out: &mut Vec<u8>, kind: Atomic, element: &[u8], separator: char) {
+    pub(super) fn push(
+        &self,
+        out: &mut Vec<u8>,
+        digits: Digits,
+        kind: Atomic,
+        element: &[u8],
+        separator: char,
+    ) {
         let x = Number::read_f64(kind, element);
         match self.moment(x).and_then(|m| m.text(separator)) {
             Some(text) => {
                 let _ = write!(out, "\"{text}\"");
             }
             // Without the suffix that a float would have.
-            None if !x.is_finite() => push_plain_number(out, Atomic::Double, &x.to_ne_bytes()),
-            None => push_plain_number(out, kind, element),
+            None if !x.is_finite() => push_plain_number(out, digits, Atomic::Double, &x.to_ne_bytes()),
+            None => push_plain_number(out, digits, kind, element),
         }
     }
 
@@ -336,7 +343,7 @@ mod tests {
         let text = |units: &str, calendar: &str, x: f64| {
             let units = TimeUnits::parse(units, calendar).expect("units of time");
             let mut out = Vec::new();
-            units.push(&mut out, Atomic::Double, &x.to_ne_bytes(), ' ');
+            units.push(&mut out, Digits::default(), Atomic::Double, &x.to_ne_bytes(), ' ');
             String::from_utf8(out).expect("ASCII")
         };
         for (units, calendar, x, expected) in [

@@ -13,9 +13,10 @@ mod types;
 use std::collections::HashSet;
 use std::io::Write;
 
+use super::number::Digits;
 use super::special;
 use super::text::push_name;
-use super::values::{Shown, show};
+use super::values::{Look, Shown, show};
 use ncforge::model::{Attribute, DType, DimId, Format, GroupId, Schema, TypeId, VarId};
 use ncforge::raw::Container;
 use ncforge::{Dataset, Result};
@@ -52,6 +53,10 @@ pub struct DumpOptions {
     pub times: Option<char>,
     /// The length of lines, as `ncdump -l`; 80 by default.
     pub line_length: Option<usize>,
+    /// Significant digits of floats and doubles, as `ncdump -p`. They go before the attribute `C_format`.
+    pub digits: Digits,
+    /// Of which groups values are printed, as `ncdump -g`: a name, wherever it is; or a path. Of all, if none is named.
+    pub groups: Vec<String>,
 }
 
 /// Prints a dataset with its values as CDL, piece by piece, in bounded memory. `sink` says whether it wants more.
@@ -77,15 +82,17 @@ pub struct DumpOptions {
 /// ```
 ///
 /// # Errors
-/// [`ncforge::Error::NotFound`] for a variable that no group has; else as reading.
+/// [`ncforge::Error::NotFound`] for a variable that no group has, and for a group that is not there; else as reading.
 pub fn dump(dataset: &Dataset, options: &DumpOptions, sink: &mut dyn FnMut(&[u8]) -> bool) -> Result<()> {
     let container = dataset.container();
     let superblock = special::superblock_version(container);
     let mut w = Writer::new(container.schema(), superblock, &options.cdl);
     w.length = options.line_length.unwrap_or(LINE_LENGTH).saturating_sub(2);
     w.times = options.times.map(Times::new);
+    w.digits = options.digits;
     let chosen = Chosen::of(dataset, &options.values)?;
-    w.sink = chosen.map(|chosen| Sink { dataset, chosen, take: &mut *sink, is_open: true });
+    let groups = chosen::groups(dataset, &options.groups)?;
+    w.sink = chosen.map(|chosen| Sink { dataset, chosen, groups, take: &mut *sink, is_open: true });
     w.whole(&options.cdl.name)?;
     if w.sink.as_ref().is_none_or(|s| s.is_open) {
         let rest = w.out;
@@ -172,6 +179,8 @@ struct Writer<'a> {
     tree: Tree,
     /// How times are shown as text, if they are.
     times: Option<Times>,
+    /// How many digits were asked for.
+    digits: Digits,
     /// Where values come from, and text goes to; `None`: the header alone is wanted.
     sink: Option<Sink<'a>>,
 }
@@ -195,6 +204,7 @@ impl<'a> Writer<'a> {
             length: LINE_LENGTH - 2,
             tree: Tree::of(schema),
             times: None,
+            digits: Digits::default(),
             sink: None,
         }
     }
@@ -208,6 +218,10 @@ impl Writer<'_> {
         self.group(Schema::ROOT)?;
         self.out.extend_from_slice(b"}\n");
         Ok(())
+    }
+
+    fn look(&self) -> Look<'_> {
+        Look { schema: self.schema, digits: self.digits }
     }
 
     fn indent(&mut self) {
@@ -356,7 +370,7 @@ impl Writer<'_> {
         self.out.extend_from_slice(b" = ");
         // In netCDF-4 a second quoted piece would be a second string.
         let breaks = self.schema.format != Format::Netcdf4;
-        match show(self.schema, attr, breaks) {
+        match show(self.look(), attr, breaks) {
             Shown::Whole(text) => self.out.extend_from_slice(&text),
             Shown::Pieces(pieces) => pieces.iter().for_each(|p| self.put(p)),
         }

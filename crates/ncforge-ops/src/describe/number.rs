@@ -2,12 +2,21 @@
 
 use std::io::Write;
 
-use ncforge::model::{Atomic, Number};
+use ncforge::model::{Atomic, DType, Number};
 
 /// Significant digits of a float, as `ncdump` prints it.
 const FLOAT_DIGITS: usize = 7;
 /// Significant digits of a double, as `ncdump` prints it.
 const DOUBLE_DIGITS: usize = 15;
+
+/// How many significant digits of numbers were asked for, as by `ncdump -p`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Digits {
+    /// Of a float; 7 by default.
+    pub float: Option<usize>,
+    /// Of a double; 15 by default.
+    pub double: Option<usize>,
+}
 
 /// C's `%#.<digits>g`: always with a decimal point, trailing zeros kept.
 pub(super) fn general(x: f64, digits: usize) -> String {
@@ -63,25 +72,39 @@ fn special(x: f64, suffix: &str) -> Option<String> {
     }
 }
 
-/// A float in an attribute: `1.f`, `0.1f`, `1.e+20f`, `NaNf`.
-pub(super) fn float_attribute(x: f32) -> String {
-    special(f64::from(x), "f")
-        .unwrap_or_else(|| without_trailing_zeros(&general(f64::from(x), FLOAT_DIGITS)) + "f")
-}
+impl Digits {
+    /// Whether they were asked for of numbers of a type.
+    pub(super) fn are_given(self, dtype: DType) -> bool {
+        match dtype {
+            DType::Atomic(Atomic::Float) => self.float.is_some(),
+            DType::Atomic(Atomic::Double) => self.double.is_some(),
+            _ => false,
+        }
+    }
 
-/// A double in an attribute: `1.`, `0.1`, `NaN`.
-pub(super) fn double_attribute(x: f64) -> String {
-    special(x, "").unwrap_or_else(|| without_trailing_zeros(&general(x, DOUBLE_DIGITS)))
-}
+    /// A float in an attribute: `1.f`, `0.1f`, `1.e+20f`, `NaNf`.
+    fn float_attribute(self, x: f32) -> String {
+        let x = f64::from(x);
+        special(x, "f")
+            .unwrap_or_else(|| without_trailing_zeros(&general(x, self.float.unwrap_or(FLOAT_DIGITS))) + "f")
+    }
 
-/// A float inside a compound or a row: no suffix but on the special ones, as `ncdump` has it.
-pub(super) fn float_plain(x: f32) -> String {
-    special(f64::from(x), "f").unwrap_or_else(|| plain(f64::from(x), FLOAT_DIGITS))
-}
+    /// A double in an attribute: `1.`, `0.1`, `NaN`.
+    fn double_attribute(self, x: f64) -> String {
+        special(x, "")
+            .unwrap_or_else(|| without_trailing_zeros(&general(x, self.double.unwrap_or(DOUBLE_DIGITS))))
+    }
 
-/// A double inside a compound or a row.
-pub(super) fn double_plain(x: f64) -> String {
-    special(x, "").unwrap_or_else(|| plain(x, DOUBLE_DIGITS))
+    /// A float inside a compound or a row: no suffix but on the special ones, as `ncdump` has it.
+    fn float_plain(self, x: f32) -> String {
+        let x = f64::from(x);
+        special(x, "f").unwrap_or_else(|| plain(x, self.float.unwrap_or(FLOAT_DIGITS)))
+    }
+
+    /// A double inside a compound or a row.
+    fn double_plain(self, x: f64) -> String {
+        special(x, "").unwrap_or_else(|| plain(x, self.double.unwrap_or(DOUBLE_DIGITS)))
+    }
 }
 
 /// The number that an element's bytes are; 0 where they are too few.
@@ -95,10 +118,10 @@ pub(super) fn integer(kind: Atomic, bytes: &[u8]) -> i128 {
 }
 
 /// Appends one number of an attribute, with the suffix that says its type.
-pub(super) fn push_attribute_number(out: &mut Vec<u8>, kind: Atomic, bytes: &[u8]) {
+pub(super) fn push_attribute_number(out: &mut Vec<u8>, digits: Digits, kind: Atomic, bytes: &[u8]) {
     let text = match read(kind, bytes) {
-        Number::Float(x) => float_attribute(x),
-        Number::Double(x) => double_attribute(x),
+        Number::Float(x) => digits.float_attribute(x),
+        Number::Double(x) => digits.double_attribute(x),
         Number::Integer(n) => n.to_string(),
     };
     let suffix = match kind {
@@ -115,10 +138,10 @@ pub(super) fn push_attribute_number(out: &mut Vec<u8>, kind: Atomic, bytes: &[u8
 }
 
 /// Appends one number inside a compound or a row: no suffix.
-pub(super) fn push_plain_number(out: &mut Vec<u8>, kind: Atomic, bytes: &[u8]) {
+pub(super) fn push_plain_number(out: &mut Vec<u8>, digits: Digits, kind: Atomic, bytes: &[u8]) {
     let text = match read(kind, bytes) {
-        Number::Float(x) => float_plain(x),
-        Number::Double(x) => double_plain(x),
+        Number::Float(x) => digits.float_plain(x),
+        Number::Double(x) => digits.double_plain(x),
         Number::Integer(n) => n.to_string(),
     };
     out.extend_from_slice(text.as_bytes());
@@ -149,7 +172,7 @@ mod tests {
             (f32::NEG_INFINITY, "-Infinityf"),
             (f32::from_bits(1), "1.401298e-45f"),
         ] {
-            assert_eq!(float_attribute(x), text);
+            assert_eq!(Digits::default().float_attribute(x), text);
         }
     }
 
@@ -166,21 +189,27 @@ mod tests {
             (-1e100, "-1.e+100"),
             (f64::NAN, "NaN"),
         ] {
-            assert_eq!(double_attribute(x), text);
+            assert_eq!(Digits::default().double_attribute(x), text);
         }
-        assert_eq!(double_plain(100.0), "100");
-        assert_eq!(double_plain(1e100), "1e+100");
-        assert_eq!(float_plain(0.25), "0.25");
+        let digits = Digits::default();
+        assert_eq!(digits.double_plain(100.0), "100");
+        assert_eq!(digits.double_plain(1e100), "1e+100");
+        assert_eq!(digits.float_plain(0.25), "0.25");
+        let few = Digits { float: Some(3), double: Some(1) };
+        assert_eq!(
+            (few.float_plain(1.0 / 3.0), few.double_attribute(25.0)),
+            ("0.333".into(), "2.e+01".into())
+        );
     }
 
     #[test]
     fn integers_carry_their_type() {
-        let mut out = Vec::new();
-        push_attribute_number(&mut out, Atomic::UInt64, &u64::MAX.to_ne_bytes());
+        let (mut out, digits) = (Vec::new(), Digits::default());
+        push_attribute_number(&mut out, digits, Atomic::UInt64, &u64::MAX.to_ne_bytes());
         out.push(b' ');
-        push_attribute_number(&mut out, Atomic::Byte, &[0xFF]);
+        push_attribute_number(&mut out, digits, Atomic::Byte, &[0xFF]);
         out.push(b' ');
-        push_attribute_number(&mut out, Atomic::Int, &(-5i32).to_ne_bytes());
+        push_attribute_number(&mut out, digits, Atomic::Int, &(-5i32).to_ne_bytes());
         assert_eq!(out, b"18446744073709551615ULL -1b -5");
     }
 }

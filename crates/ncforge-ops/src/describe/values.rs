@@ -1,6 +1,6 @@
 //! Attribute values in CDL, of every type that netCDF has.
 
-use super::number::{integer, push_attribute_number, push_plain_number};
+use super::number::{Digits, integer, push_attribute_number, push_plain_number};
 use super::text::{push_attribute_text, push_name, push_nested_chars, push_nested_string, up_to_nul};
 use ncforge::model::{Atomic, Attribute, DType, Field, Schema, UserKind, Value, Values};
 
@@ -13,9 +13,16 @@ pub(super) enum Shown {
     Pieces(Vec<Vec<u8>>),
 }
 
+/// What decides how values are shown: the types, and the digits of numbers.
+#[derive(Clone, Copy)]
+pub(super) struct Look<'a> {
+    pub(super) schema: &'a Schema,
+    pub(super) digits: Digits,
+}
+
 /// The values of an attribute as CDL writes them, on one line.
 pub(crate) fn attribute_words(schema: &Schema, attr: &Attribute) -> String {
-    let text = match show(schema, attr, false) {
+    let text = match show(Look { schema, digits: Digits::default() }, attr, false) {
         Shown::Whole(text) => text,
         Shown::Pieces(list) => list.join(&b", "[..]),
     };
@@ -23,22 +30,24 @@ pub(crate) fn attribute_words(schema: &Schema, attr: &Attribute) -> String {
 }
 
 /// How the values of an attribute look in CDL. `breaks`: newlines in text begin a new quoted piece.
-pub(super) fn show(schema: &Schema, attr: &Attribute, breaks: bool) -> Shown {
+pub(super) fn show(look: Look<'_>, attr: &Attribute, breaks: bool) -> Shown {
     let mut out = Vec::new();
-    let count = attr.len(schema);
+    let count = attr.len(look.schema);
     if count == 0 {
         return Shown::Whole(b"\"\"".to_vec());
     }
     match (attr.dtype, &attr.values) {
         (DType::Atomic(Atomic::Char), Values::Fixed(b)) => push_attribute_text(&mut out, b, breaks),
         (DType::Atomic(kind), Values::Fixed(b)) => {
-            separated(&mut out, b.chunks_exact(kind.size()), |out, v| push_attribute_number(out, kind, v));
+            separated(&mut out, b.chunks_exact(kind.size()), |out, v| {
+                push_attribute_number(out, look.digits, kind, v);
+            });
         }
         (DType::String, Values::Heap(values)) => separated(&mut out, values, |out, v| match v {
             Value::String(Some(s)) => push_attribute_text(out, up_to_nul(s), breaks),
             _ => out.extend_from_slice(b"NIL"),
         }),
-        (DType::User(t), values) => match (&schema.user_type(t).kind, values) {
+        (DType::User(t), values) => match (&look.schema.user_type(t).kind, values) {
             (UserKind::Opaque { size }, Values::Fixed(b)) => {
                 separated(&mut out, b.chunks_exact((*size).max(1)), push_hex);
             }
@@ -46,11 +55,11 @@ pub(super) fn show(schema: &Schema, attr: &Attribute, breaks: bool) -> Shown {
                 separated(&mut out, b.chunks_exact(base.size()), |out, v| {
                     match member(members, integer(*base, v)) {
                         Some(name) => push_name(out, name),
-                        None => push_plain_number(out, *base, v),
+                        None => push_plain_number(out, look.digits, *base, v),
                     }
                 });
             }
-            _ => return Shown::Pieces(pieces(schema, attr, count)),
+            _ => return Shown::Pieces(pieces(look, attr, count)),
         },
         // A heap where the type has none, or the reverse: the reader that made it is at fault; show nothing.
         _ => out.extend_from_slice(b"\"\""),
@@ -58,14 +67,14 @@ pub(super) fn show(schema: &Schema, attr: &Attribute, breaks: bool) -> Shown {
     Shown::Whole(out)
 }
 
-fn pieces(schema: &Schema, attr: &Attribute, count: usize) -> Vec<Vec<u8>> {
-    let size = schema.fixed_size(attr.dtype).unwrap_or(1).max(1);
+fn pieces(look: Look<'_>, attr: &Attribute, count: usize) -> Vec<Vec<u8>> {
+    let size = look.schema.fixed_size(attr.dtype).unwrap_or(1).max(1);
     (0..count)
         .map(|i| {
             let mut piece = Vec::new();
             match &attr.values {
-                Values::Fixed(b) => push_fixed(&mut piece, schema, attr.dtype, &b[i * size..(i + 1) * size]),
-                Values::Heap(v) => push_value(&mut piece, schema, attr.dtype, &v[i]),
+                Values::Fixed(b) => push_fixed(&mut piece, look, attr.dtype, &b[i * size..(i + 1) * size]),
+                Values::Heap(v) => push_value(&mut piece, look, attr.dtype, &v[i]),
             }
             if i + 1 < count {
                 piece.extend_from_slice(b", ");
@@ -101,26 +110,26 @@ pub(super) fn member(members: &[(String, i128)], value: i128) -> Option<&str> {
 }
 
 /// One element of a fixed-size type, inside a compound or a row.
-pub(super) fn push_fixed(out: &mut Vec<u8>, schema: &Schema, dtype: DType, bytes: &[u8]) {
+pub(super) fn push_fixed(out: &mut Vec<u8>, look: Look<'_>, dtype: DType, bytes: &[u8]) {
     match dtype {
         // One character of a row is shown bare, as ncdump does.
         DType::Atomic(Atomic::Char) => out.extend(bytes.iter().filter(|&&b| b != 0)),
-        DType::Atomic(kind) => push_plain_number(out, kind, bytes),
+        DType::Atomic(kind) => push_plain_number(out, look.digits, kind, bytes),
         DType::String => {}
-        DType::User(t) => match &schema.user_type(t).kind {
+        DType::User(t) => match &look.schema.user_type(t).kind {
             UserKind::Opaque { .. } => push_hex(out, bytes),
             UserKind::Enum { base, members } => match member(members, integer(*base, bytes)) {
                 Some(name) => out.extend(ncforge::model::encode_name(name)),
-                None => push_plain_number(out, *base, bytes),
+                None => push_plain_number(out, look.digits, *base, bytes),
             },
             UserKind::Vlen { .. } => {}
             UserKind::Compound { fields, .. } => {
                 out.push(b'{');
                 separated(out, fields, |out, field| {
-                    let size = schema.fixed_size(field.dtype).unwrap_or(0);
+                    let size = look.schema.fixed_size(field.dtype).unwrap_or(0);
                     let stop = field.offset.saturating_add(size.saturating_mul(field.count()));
                     if let Some(bytes) = bytes.get(field.offset..stop) {
-                        push_fixed_field(out, schema, field, bytes);
+                        push_fixed_field(out, look, field, bytes);
                     }
                 });
                 out.push(b'}');
@@ -129,16 +138,16 @@ pub(super) fn push_fixed(out: &mut Vec<u8>, schema: &Schema, dtype: DType, bytes
     }
 }
 
-fn push_fixed_field(out: &mut Vec<u8>, schema: &Schema, field: &Field, bytes: &[u8]) {
+fn push_fixed_field(out: &mut Vec<u8>, look: Look<'_>, field: &Field, bytes: &[u8]) {
     if field.dtype == DType::Atomic(Atomic::Char) {
         return push_char_field(out, field, bytes);
     }
-    let size = schema.fixed_size(field.dtype).unwrap_or(0).max(1);
+    let size = look.schema.fixed_size(field.dtype).unwrap_or(0).max(1);
     if field.shape.is_empty() {
-        return push_fixed(out, schema, field.dtype, bytes);
+        return push_fixed(out, look, field.dtype, bytes);
     }
     out.push(b'{');
-    separated(out, bytes.chunks_exact(size), |out, v| push_fixed(out, schema, field.dtype, v));
+    separated(out, bytes.chunks_exact(size), |out, v| push_fixed(out, look, field.dtype, v));
     out.push(b'}');
 }
 
@@ -151,27 +160,27 @@ fn push_char_field(out: &mut Vec<u8>, field: &Field, bytes: &[u8]) {
 }
 
 /// One element of a heap type.
-pub(super) fn push_value(out: &mut Vec<u8>, schema: &Schema, dtype: DType, value: &Value) {
+pub(super) fn push_value(out: &mut Vec<u8>, look: Look<'_>, dtype: DType, value: &Value) {
     match value {
-        Value::Fixed(bytes) => push_fixed(out, schema, dtype, bytes),
+        Value::Fixed(bytes) => push_fixed(out, look, dtype, bytes),
         Value::String(s) => push_nested_string(out, s.as_deref()),
         Value::Row(bytes) => {
-            let base = row_base(schema, dtype);
-            let size = base.and_then(|b| schema.fixed_size(b)).unwrap_or(1).max(1);
+            let base = row_base(look.schema, dtype);
+            let size = base.and_then(|b| look.schema.fixed_size(b)).unwrap_or(1).max(1);
             out.push(b'{');
             if let Some(base) = base {
-                separated(out, bytes.chunks_exact(size), |out, v| push_fixed(out, schema, base, v));
+                separated(out, bytes.chunks_exact(size), |out, v| push_fixed(out, look, base, v));
             }
             out.push(b'}');
         }
         Value::HeapRow(values) => {
             out.push(b'{');
-            if let Some(base) = row_base(schema, dtype) {
-                separated(out, values, |out, v| push_value(out, schema, base, v));
+            if let Some(base) = row_base(look.schema, dtype) {
+                separated(out, values, |out, v| push_value(out, look, base, v));
             }
             out.push(b'}');
         }
-        Value::Compound(values) => push_heap_compound(out, schema, dtype, values),
+        Value::Compound(values) => push_heap_compound(out, look, dtype, values),
     }
 }
 
@@ -183,9 +192,9 @@ pub(super) fn row_base(schema: &Schema, dtype: DType) -> Option<DType> {
     }
 }
 
-fn push_heap_compound(out: &mut Vec<u8>, schema: &Schema, dtype: DType, values: &[Value]) {
+fn push_heap_compound(out: &mut Vec<u8>, look: Look<'_>, dtype: DType, values: &[Value]) {
     let DType::User(t) = dtype else { return };
-    let UserKind::Compound { fields, .. } = &schema.user_type(t).kind else { return };
+    let UserKind::Compound { fields, .. } = &look.schema.user_type(t).kind else { return };
     let mut rest = values;
     out.push(b'{');
     separated(out, fields, |out, field| {
@@ -196,10 +205,10 @@ fn push_heap_compound(out: &mut Vec<u8>, schema: &Schema, dtype: DType, values: 
             let bytes: Vec<u8> = mine.iter().flat_map(leaf).copied().collect();
             push_char_field(out, field, &bytes);
         } else if field.shape.is_empty() {
-            separated(out, mine, |out, v| push_value(out, schema, field.dtype, v));
+            separated(out, mine, |out, v| push_value(out, look, field.dtype, v));
         } else {
             out.push(b'{');
-            separated(out, mine, |out, v| push_value(out, schema, field.dtype, v));
+            separated(out, mine, |out, v| push_value(out, look, field.dtype, v));
             out.push(b'}');
         }
     });
@@ -253,7 +262,7 @@ mod tests {
     fn shown(t: usize, values: Values) -> String {
         let s = schema();
         let a = Attribute { name: "a".into(), dtype: DType::User(TypeId(t)), values };
-        let bytes = match show(&s, &a, false) {
+        let bytes = match show(Look { schema: &s, digits: Digits::default() }, &a, false) {
             Shown::Whole(b) => b,
             Shown::Pieces(p) => p.concat(),
         };

@@ -9,10 +9,10 @@ use super::options::{CreateOptions, UpdateOptions};
 use super::shared::InPlace;
 use crate::buffer::Buffer;
 use crate::codec::quantize::Quantize;
-use crate::container::{Container, put_attribute};
+use crate::container::Container;
 use crate::engine::{Engine, Writer};
 use crate::error::{Error, Result};
-use crate::model::{Changes, DimId, Schema, Values, VarId, quantization_attribute, quantization_of};
+use crate::model::{Changes, DimId, Schema, Values, VarId, quantization_of};
 use crate::select::{Hyperslab, Picks};
 use crate::store::lock::Kind;
 use crate::store::output::OutputOptions;
@@ -289,7 +289,7 @@ impl DatasetMut {
         self.writer.write_bytes(var, slab, &rounded)
     }
 
-    /// From now on, values that are written to a variable lose bits. The variable's attribute says so; a file that
+    /// From now on, values that are written to a variable lose bits. The variable's attributes say so; a file that
     /// is opened for update goes on as its attributes say, as netCDF-C does.
     ///
     /// # Errors
@@ -298,7 +298,7 @@ impl DatasetMut {
     pub fn quantize(&mut self, var: VarId, how: Quantize) -> Result<()> {
         let mut schema = self.schema().clone();
         how.check(schema.var(var).dtype)?;
-        put_attribute(&mut schema.vars[var.0].attrs, quantization_attribute(how));
+        schema.claim_quantization(var, how);
         self.writer.redefine(schema)?;
         self.quantized.insert(var, how);
         Ok(())

@@ -13,6 +13,8 @@ use super::{Atomic, Attribute, GroupId, Number, Schema, Values, VarId, Variable}
 const CF_CONTAINER: &str = "quantization";
 /// The container variable's usual name, that of CF's examples.
 const CONTAINER_NAME: &str = "quantization_info";
+/// Who quantizes, in CF's words (1.12, section 8.4.1).
+const IMPLEMENTATION: &str = concat!("ncforge version ", env!("CARGO_PKG_VERSION"));
 
 /// The attribute with which netCDF-C says so: an `int` with the number of digits or bits.
 pub fn quantization_attribute(quantize: Quantize) -> Attribute {
@@ -68,6 +70,14 @@ impl QuantizationClaims {
     pub fn any(self) -> bool {
         self.netcdf.is_some() || self.nco || self.cf.is_some() || self.names_container
     }
+}
+
+/// What a description lacks to say that a variable is quantized.
+pub(crate) struct NewClaim {
+    /// Attributes of the variable.
+    pub(crate) attrs: [Attribute; 3],
+    /// The container that they name, unless it is there.
+    pub(crate) container: Option<Variable>,
 }
 
 impl Schema {
@@ -129,70 +139,74 @@ impl Schema {
         naming.collect()
     }
 
-    /// Says that a variable is quantized, with the attributes of netCDF-C and of the CF conventions. `implementation` is
-    /// "SOFTWARE version VERSION". Variables that were quantized by the same share a container, in the root group.
+    /// Says that a variable is quantized, with the attributes of netCDF-C and of the CF conventions. Variables that were
+    /// quantized in the same way share a container, in the root group.
     ///
     /// ```
     /// use ncforge::codec::quantize::Quantize;
     /// use ncforge::model::{Atomic, Format, Schema, VarId, Variable};
     /// let mut schema = Schema::new(Format::Netcdf4);
     /// schema.vars.push(Variable::new("ps", Atomic::Float, vec![]));
-    /// schema.claim_quantization(VarId(0), Quantize::BitRound(9), "ncforge version 1");
+    /// schema.claim_quantization(VarId(0), Quantize::BitRound(9));
     /// let names: Vec<_> = schema.vars[0].attrs.iter().map(|a| a.name.as_str()).collect();
     /// assert_eq!(names, ["_QuantizeBitRoundNumberOfSignificantBits", "quantization", "quantization_nsb"]);
     /// let container = schema.quantization_container(&schema.vars[0]).unwrap();
     /// assert_eq!(schema.var(container).attr("algorithm").unwrap().as_text(), Some("bitround"));
     /// ```
-    pub fn claim_quantization(&mut self, var: VarId, quantize: Quantize, implementation: &str) {
-        let (algorithm, kept_name) = cf_words(quantize);
-        let container = self.container_for(algorithm, implementation, self.var(var).group);
-        let new = [
-            quantization_attribute(quantize),
-            Attribute::text(CF_CONTAINER, &container),
-            kept(kept_name, quantize),
-        ];
+    pub fn claim_quantization(&mut self, var: VarId, quantize: Quantize) {
+        let new = self.new_claim(var, quantize);
+        self.vars.extend(new.container);
         let attrs = &mut self.vars[var.0].attrs;
-        attrs.retain(|a| new.iter().all(|n| n.name != a.name));
-        attrs.extend(new);
+        attrs.retain(|a| new.attrs.iter().all(|n| n.name != a.name));
+        attrs.extend(new.attrs);
     }
 
-    /// The name of the container that says this, for variables of a group; a new one where there is none.
-    fn container_for(&mut self, algorithm: &str, implementation: &str, group: GroupId) -> String {
+    /// What [`Schema::claim_quantization`] adds.
+    pub(crate) fn new_claim(&self, var: VarId, quantize: Quantize) -> NewClaim {
+        let (algorithm, kept_name) = cf_words(quantize);
         let says = |v: VarId| {
             let text = |name: &str| self.var(v).attr(name).and_then(Attribute::as_text);
             self.var(v).dims.is_empty()
                 && text("algorithm") == Some(algorithm)
-                && text("implementation") == Some(implementation)
+                && text("implementation") == Some(IMPLEMENTATION)
         };
-        let found = self.vars_in(Schema::ROOT).find(|&v| says(v));
-        let name = match found {
-            Some(v) => self.var(v).name.clone(),
+        let (name, container) = match self.vars_in(Schema::ROOT).find(|&v| says(v)) {
+            Some(v) => (self.var(v).name.clone(), None),
             None => {
-                let taken = |name: &String| {
-                    let in_root = |g: GroupId| g == Schema::ROOT;
-                    self.vars.iter().any(|v| v.name == *name && in_root(v.group))
-                        || self.groups.iter().any(|g| g.name == *name && g.parent == Some(Schema::ROOT))
-                        || self.types.iter().any(|t| t.name == *name && in_root(t.group))
-                };
-                let mut names = (1..).map(|i| match i {
-                    1 => CONTAINER_NAME.to_owned(),
-                    _ => format!("{CONTAINER_NAME}_{i}"),
-                });
-                let name = names.find(|name| !taken(name)).unwrap_or_default();
-                let mut container = Variable::new(name.clone(), Atomic::Char, vec![]);
+                let mut container = Variable::new(self.free_name(), Atomic::Char, vec![]);
                 container.attrs = vec![
                     Attribute::text("algorithm", algorithm),
-                    Attribute::text("implementation", implementation),
+                    Attribute::text("implementation", IMPLEMENTATION),
                 ];
-                self.vars.push(container);
-                name
+                (container.name.clone(), Some(container))
             }
         };
         // A variable of that name in a group on the way would be found first.
-        match group == Schema::ROOT {
+        let path = match self.var(var).group == Schema::ROOT {
             true => name,
             false => format!("/{name}"),
-        }
+        };
+        let attrs = [
+            quantization_attribute(quantize),
+            Attribute::text(CF_CONTAINER, &path),
+            kept(kept_name, quantize),
+        ];
+        NewClaim { attrs, container }
+    }
+
+    /// A name for a container that nothing in the root group has.
+    fn free_name(&self) -> String {
+        let taken = |name: &String| {
+            let in_root = |g: GroupId| g == Schema::ROOT;
+            self.vars.iter().any(|v| v.name == *name && in_root(v.group))
+                || self.groups.iter().any(|g| g.name == *name && g.parent == Some(Schema::ROOT))
+                || self.types.iter().any(|t| t.name == *name && in_root(t.group))
+        };
+        let mut names = (1..).map(|i| match i {
+            1 => CONTAINER_NAME.to_owned(),
+            _ => format!("{CONTAINER_NAME}_{i}"),
+        });
+        names.find(|name| !taken(name)).unwrap_or_default()
     }
 }
 
@@ -233,9 +247,9 @@ mod tests {
             v.group = GroupId(group);
             s.vars.push(v);
         }
-        s.claim_quantization(VarId(1), Quantize::BitRound(9), "a version 1");
-        s.claim_quantization(VarId(2), Quantize::GranularBitRound(3), "a version 1");
-        s.claim_quantization(VarId(3), Quantize::BitRound(4), "a version 1");
+        s.claim_quantization(VarId(1), Quantize::BitRound(9));
+        s.claim_quantization(VarId(2), Quantize::GranularBitRound(3));
+        s.claim_quantization(VarId(3), Quantize::BitRound(4));
         let container = |v: usize| s.quantization_claims(&s.vars[v]).container;
         assert_eq!(
             (container(1), container(2), container(3)),

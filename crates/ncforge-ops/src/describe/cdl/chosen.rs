@@ -1,6 +1,6 @@
 //! Of which variables values are printed, and where they come from.
 
-use ncforge::model::{Schema, VarId};
+use ncforge::model::{GroupId, Schema, VarId};
 use ncforge::{Dataset, Result};
 
 /// Of which variables [`dump`](super::dump) prints values.
@@ -21,9 +21,40 @@ pub enum DumpedValues {
 pub(super) struct Sink<'a> {
     pub(super) dataset: &'a Dataset,
     pub(super) chosen: Chosen,
+    /// The groups whose values are printed; `None`: all.
+    pub(super) groups: Option<Vec<GroupId>>,
     pub(super) take: &'a mut dyn FnMut(&[u8]) -> bool,
     /// Whether it still takes text.
     pub(super) is_open: bool,
+}
+
+impl Sink<'_> {
+    /// Whether values of a group are printed.
+    pub(super) fn has(&self, group: GroupId) -> bool {
+        self.groups.as_ref().is_none_or(|list| list.contains(&group))
+    }
+}
+
+/// The groups that names mean: a name, wherever it is, or a path. `None` for no names; an error for a name that means none.
+pub(super) fn groups(dataset: &Dataset, names: &[String]) -> Result<Option<Vec<GroupId>>> {
+    let schema = dataset.schema();
+    let mut all = Vec::new();
+    for name in names {
+        let before = all.len();
+        all.extend((0..schema.groups.len()).map(GroupId).filter(|g| is_at(&schema.group_path(*g), name)));
+        if all.len() == before {
+            return Err(schema.no_group(name, &dataset.path().display().to_string()));
+        }
+    }
+    Ok((!names.is_empty()).then_some(all))
+}
+
+/// Whether the path of a group is one that a name means: an absolute one, or the end of it.
+fn is_at(path: &str, name: &str) -> bool {
+    match name.strip_prefix('/') {
+        Some(rest) => path.trim_matches('/') == rest.trim_end_matches('/'),
+        None => path.strip_suffix(name).is_some_and(|above| above.ends_with('/')),
+    }
 }
 
 /// Variables whose values are printed.
@@ -72,12 +103,8 @@ fn is_called(schema: &Schema, v: VarId, name: &str) -> bool {
     match name.rsplit_once('/') {
         None => var.name == name,
         Some((group, own)) => {
-            let path = schema.group_path(var.group);
-            own == var.name
-                && match name.starts_with('/') {
-                    true => path.trim_end_matches('/') == group,
-                    false => path.ends_with(group),
-                }
+            let group = if group.is_empty() { "/" } else { group };
+            own == var.name && is_at(&schema.group_path(var.group), group)
         }
     }
 }

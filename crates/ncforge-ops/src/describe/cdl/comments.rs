@@ -26,7 +26,7 @@ impl Writer<'_> {
         let mut line = 0;
         for (i, one) in bytes.chunks_exact(kind.size()).enumerate() {
             let mut text = Vec::new();
-            units.push(&mut text, kind, one, own.separator);
+            units.push(&mut text, self.digits, kind, one, own.separator);
             if i + 1 < count {
                 text.push(b',');
             }

@@ -8,7 +8,7 @@ use crate::describe::c_format::CFormat;
 use crate::describe::calendar::TimeUnits;
 use crate::describe::number::push_plain_number;
 use crate::describe::text::{push_char_text, push_name, up_to_nul};
-use crate::describe::values::{push_fixed, push_value};
+use crate::describe::values::{Look, push_fixed, push_value};
 use ncforge::model::{Atomic, DType, GroupId, Number, Schema, UserKind, Value, Values, VarId, encode_name};
 use ncforge::{Hyperslab, Result};
 
@@ -18,7 +18,8 @@ const BLOCK: u64 = 8 << 20;
 const HANDED: usize = 1 << 16;
 
 /// How the values of a variable are shown.
-struct Shows {
+struct Shows<'a> {
+    look: Look<'a>,
     dtype: DType,
     fill: Option<Fill>,
     times: Option<(TimeUnits, char)>,
@@ -33,7 +34,7 @@ enum Fill {
 impl Writer<'_> {
     /// The values of a group's variables.
     pub(super) fn data(&mut self, group: GroupId) -> Result<()> {
-        if self.sink.is_none() || self.tree.vars[group.0].is_empty() {
+        if !self.sink.as_ref().is_some_and(|s| s.has(group)) || self.tree.vars[group.0].is_empty() {
             return Ok(());
         }
         self.indent();
@@ -64,9 +65,10 @@ impl Writer<'_> {
         }
         let times = self.times.as_ref().and_then(|t| Some((t.of(schema, v)?, t.separator)));
         let shows = Shows {
+            look: Look { schema, digits: self.digits },
             dtype: var.dtype,
             fill: fill_of(schema, v),
-            format: CFormat::of(var).filter(|_| times.is_none()),
+            format: CFormat::of(var).filter(|_| times.is_none() && !self.digits.are_given(var.dtype)),
             times,
         };
         let mut rows = Rows::new(schema, v);
@@ -79,7 +81,7 @@ impl Writer<'_> {
                 }
                 (Values::Fixed(bytes), Some(size)) => {
                     for one in bytes.chunks_exact(size.max(1)) {
-                        self.element(&mut rows, |out| shows.fixed(schema, one, out));
+                        self.element(&mut rows, |out| shows.fixed(one, out));
                         if !self.hand_on() {
                             return Ok(());
                         }
@@ -87,7 +89,7 @@ impl Writer<'_> {
                 }
                 (Values::Heap(list), _) => {
                     for one in &list {
-                        self.element(&mut rows, |out| shows.heap(schema, one, out));
+                        self.element(&mut rows, |out| shows.heap(one, out));
                         if !self.hand_on() {
                             return Ok(());
                         }
@@ -254,9 +256,22 @@ fn blocks(shape: &[u64], most: u64) -> impl Iterator<Item = Hyperslab> {
     })
 }
 
+/// Whether `_` can stand for values of a type: not where they have rows, of which `ncdump` compares the addresses.
+fn has_fill(schema: &Schema, dtype: DType) -> bool {
+    let DType::User(t) = dtype else { return true };
+    match &schema.user_type(t).kind {
+        UserKind::Vlen { base } => *base == DType::String,
+        UserKind::Compound { fields, .. } => fields.iter().all(|f| has_fill(schema, f.dtype)),
+        _ => true,
+    }
+}
+
 /// The value for which `_` stands.
 fn fill_of(schema: &Schema, v: VarId) -> Option<Fill> {
     let var = schema.var(v);
+    if !has_fill(schema, var.dtype) {
+        return None;
+    }
     let own = var.attr("_FillValue").filter(|a| a.dtype == var.dtype && a.len(schema) == 1);
     match (own.map(|a| &a.values), var.dtype) {
         (Some(Values::Fixed(bytes)), _) => Some(Fill::Fixed(bytes.to_vec())),
@@ -268,26 +283,27 @@ fn fill_of(schema: &Schema, v: VarId) -> Option<Fill> {
     }
 }
 
-impl Shows {
-    fn fixed(&self, schema: &Schema, one: &[u8], out: &mut Vec<u8>) {
-        if matches!(&self.fill, Some(Fill::Fixed(fill)) if same_fixed(schema, self.dtype, fill, one)) {
+impl Shows<'_> {
+    fn fixed(&self, one: &[u8], out: &mut Vec<u8>) {
+        if matches!(&self.fill, Some(Fill::Fixed(fill)) if same_fixed(self.look.schema, self.dtype, fill, one))
+        {
             return out.push(b'_');
         }
-        let DType::Atomic(kind) = self.dtype else { return push_fixed(out, schema, self.dtype, one) };
+        let DType::Atomic(kind) = self.dtype else { return push_fixed(out, self.look, self.dtype, one) };
         if let Some((units, separator)) = &self.times {
-            return units.push(out, kind, one, *separator);
+            return units.push(out, self.look.digits, kind, one, *separator);
         }
         let formatted = self.format.as_ref().zip(Number::read(kind, one)).and_then(|(f, x)| f.text(x));
         match formatted {
             Some(text) => out.extend_from_slice(text.as_bytes()),
-            None => push_plain_number(out, kind, one),
+            None => push_plain_number(out, self.look.digits, kind, one),
         }
     }
 
-    fn heap(&self, schema: &Schema, one: &Value, out: &mut Vec<u8>) {
+    fn heap(&self, one: &Value, out: &mut Vec<u8>) {
         match &self.fill {
             Some(Fill::Heap(fill)) if same_value(fill, one) => out.push(b'_'),
-            _ => push_value(out, schema, self.dtype, one),
+            _ => push_value(out, self.look, self.dtype, one),
         }
     }
 }

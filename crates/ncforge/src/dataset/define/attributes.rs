@@ -1,6 +1,6 @@
 //! Attributes of groups and variables.
 
-use super::objects::check_type;
+use super::objects::{NewVariable, check_type};
 use super::{Definer, known};
 use crate::codec::quantize::Quantize;
 use crate::error::{Error, Late, Result};
@@ -176,7 +176,8 @@ impl Definer {
         Err(Error::TooLate { variable: file.schema().var_path(var), what: Late::Fill })
     }
 
-    /// Values that are written to a variable lose bits from now on; an attribute of the variable says so, with netCDF-C's name.
+    /// Values that are written to a variable lose bits from now on. Attributes of the variable say so, that of netCDF-C and those of
+    /// the CF conventions, which ask for a container variable; see [`crate::Schema::claim_quantization`].
     ///
     /// # Errors
     /// [`Error::BadType`] for other types than float and double, [`Error::BadOption`] for numbers of digits or bits that mean
@@ -184,7 +185,12 @@ impl Definer {
     pub fn quantize(&mut self, var: VarId, how: Quantize) -> Result<()> {
         known(&self.schema().vars, var.0, "variable")?;
         how.check(self.schema().var(var).dtype)?;
-        self.put_attribute(Owner::Variable(var), crate::model::quantization_attribute(how))?;
+        let claim = self.schema().new_claim(var, how);
+        if let Some(container) = claim.container {
+            let made = self.variable(NewVariable::new(&container.name, container.dtype, &[]))?;
+            container.attrs.into_iter().try_for_each(|a| self.put_attribute(Owner::Variable(made), a))?;
+        }
+        claim.attrs.into_iter().try_for_each(|a| self.put_attribute(Owner::Variable(var), a))?;
         self.quantized.push((var, how));
         Ok(())
     }
