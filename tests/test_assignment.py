@@ -84,6 +84,31 @@ def test_masked_elements_of_rows_are_filled(tmp_path: Path, attrs: dict[str, Any
 
 
 @pytest.mark.filterwarnings("ignore:.*unsupported VLEN")
+@pytest.mark.parametrize("kind", ["i2", "u1", "f4", "f8"])
+@pytest.mark.parametrize("more", [{}, {"scale_factor": 0.5}, {"_FillValue": 3}, {"_Unsigned": "true"}], ids=str)
+def test_each_missing_value_stays_the_one_that_it_was(tmp_path: Path, kind: Any, more: dict[str, Any]) -> None:
+    """What was read is written back; what was masked since is the first of them."""
+    if kind[0] != "i" and "_Unsigned" in more:
+        pytest.skip("of signed integers only")
+    stored = np.array([0, 1, 2, 4, 5, 200 if kind == "u1" else np.nan if kind[0] == "f" else -1, 6, 7], kind)
+    path = tmp_path / "a.nc"
+    attrs = dict(more)
+    with netCDF4.Dataset(path, "w") as ds:
+        ds.createDimension("x", len(stored))
+        v: Any = ds.createVariable("v", kind, ("x",), fill_value=attrs.pop("_FillValue", None))
+        v.set_auto_maskandscale(False)
+        v[:] = stored
+        v.setncatts({**attrs, "missing_value": stored[[2, 4, 5]]})
+    with ncforge.Dataset(path, "a") as ours:
+        w = ours["v"]
+        w[:] = w[:]
+        w[0:3] = np.ma.masked_array(w[0:3], [True, False, False])
+    stored[0] = 2
+    with netCDF4.Dataset(path) as ds:
+        ds.set_auto_maskandscale(False)
+        np.testing.assert_array_equal(ds["v"][:], stored)
+
+
 def test_a_row_has_one_dimension(tmp_path: Path) -> None:
     path = tmp_path / "v.nc"
     pair = np.dtype([("a", "i4"), ("b", "f8")])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import builtins
 import gc
+import os
 import pickle
 import re
 import time
@@ -301,8 +302,8 @@ def test_engine_stats_tell_a_sweep(tmp_path: Path) -> None:
         for name, n in zip("tyx", values.shape, strict=True):
             ds.createDimension(name, n)
         ds.createVariable("v", "f4", ("t", "y", "x"), zlib=True, chunksizes=(12, 20, 25))[...] = values
-    # A file that has just been written is read anew in case it is written on.
-    time.sleep(0.1)
+    # A file that has just been written is read anew in case it is written on: this one was written a minute ago.
+    os.utime(path, (time.time() - 60,) * 2)
     with ncforge.Dataset(path) as ds:
         v = ds.variables["v"]
         before = ncforge.engine_stats()

@@ -268,6 +268,11 @@ class Rules:
             # For example masked floats for an integer variable: the fill value must not be converted to a float.
             packed = exact(packed, self.dtype, truncate=True).copy()
         packed[mask] = np.asarray(fill).astype(packed.dtype)
+        # Below the mask of an array that was read are the values that were stored: each stays the missing value that it was.
+        several = self.missing is not None and self.missing.size > 1 and data.dtype.kind in "iuf"
+        for one in self.missing.reshape(-1) if several else ():
+            stored = one.view(f"u{one.dtype.itemsize}") if self.unsigned and how.scale else one
+            packed[mask & _equal(data.data, stored)] = one.astype(packed.dtype)
         return packed
 
     def _any(self) -> Any:
