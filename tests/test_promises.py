@@ -101,6 +101,56 @@ def test_what_could_not_be_written_is_written_later_or_named(
 
 
 @pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("seed", range(3))
+def test_random_writes_while_the_disk_is_full_now_and_then(
+    tmp_path: Path, kind: str, seed: int, full: Callable[[Path | None], None]
+) -> None:
+    """What a sync reports as written is what another library reads; what failed can be written again."""
+    dice = np.random.default_rng(seed)
+    path, look = tmp_path / f"a{KINDS[kind][2]}", tmp_path / f"look{KINDS[kind][2]}"
+    make(path, kind, 4)
+    model, unsure = np.zeros((4, X)), set[int]()
+    ds = ncforge.Dataset(path, "a")
+
+    def write(first: int, new: np.ndarray) -> None:
+        nonlocal model
+        rows = range(first, first + len(new))
+        if attempt(lambda: ds["v"].__setitem__(slice(rows.start, rows.stop), new)) is not None:
+            unsure.update(rows)
+            return
+        model = np.concatenate([model, np.full((max(rows.stop - len(model), 0), X), np.nan)])
+        model[rows.start : rows.stop] = new
+        unsure.difference_update(rows)
+
+    def check() -> None:
+        shutil.copyfile(path, look)
+        sure = [row for row in range(len(model)) if row not in unsure]
+        np.testing.assert_array_equal(values(look)[sure], model[sure])
+
+    for _ in range(30):
+        match dice.choice(["write", "write", "write", "sync", "full", "space"]):
+            case "full":
+                full(path)
+            case "space":
+                full(None)
+            case "sync":
+                if attempt(ds.sync) is None:
+                    check()
+            case _:
+                rows = int(dice.integers(1, 3))
+                # Of some values compression leaves little.
+                new = dice.normal(size=(rows, X)) if dice.random() < 0.7 else np.full((rows, X), dice.integers(9))
+                write(int(dice.integers(0, len(model) + 1)), new)
+    full(None)
+    if attempt(ds.sync) is not None:
+        for row in range(max([len(model), *(row + 1 for row in unsure)])):
+            write(row, dice.normal(size=(1, X)))
+    assert not unsure
+    ds.close()
+    check()
+
+
+@pytest.mark.parametrize("kind", KINDS)
 def test_closing_on_a_full_disk_can_be_tried_again(
     tmp_path: Path, kind: str, full: Callable[[Path | None], None]
 ) -> None:
