@@ -351,6 +351,42 @@ def test_text(tmp_path: Path) -> None:
             assert list(ds["s"][:]) == list(nc["s"][:])
 
 
+ROWS = [
+    np.s_[:],
+    np.s_[::-1],
+    np.ones(4, bool),
+    [0, 1, 2, 3],
+    np.s_[0:2],
+    [0, 2],
+    np.array([True, False, True, True]),
+    1,
+]
+
+
+@pytest.mark.parametrize("key", ROWS, ids=str)
+def test_text_fills_rows_in_any_order_and_is_not_cut(tmp_path: Path, key: Any) -> None:
+    """Whole rows of characters, whatever chooses them; a text for a part of a row is an error in both libraries."""
+    for text in ("ab", np.array(["ab"]), np.array(["é", "c", "xyz"])):
+        stored: list[Any] = []
+        for module in (netCDF4, ncforge):
+            path = tmp_path / f"{module.__name__}.nc"
+            with module.Dataset(path, "w") as ds:
+                ds.createDimension("n", 3)
+                ds.createDimension("width", 4)
+                v: Any = ds.createVariable("v", "S1", ("n", "width"), fill_value=b"-")
+                v._Encoding = "utf-8"
+                try:
+                    v[:, key] = text
+                except (ValueError, IndexError):
+                    stored.append("refused")
+                    continue
+            with netCDF4.Dataset(path) as ds:
+                ds.set_auto_maskandscale(False)
+                ds.set_auto_chartostring(False)
+                stored.append(ds["v"][:].tobytes())
+        assert stored[0] == stored[1], text
+
+
 def test_attributes_and_names(tmp_path: Path) -> None:
     path = tmp_path / "names.nc"
     with ncforge.Dataset(path, "w") as ds:

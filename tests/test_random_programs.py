@@ -167,7 +167,7 @@ def values(draw: st.DrawFn, kind: str, shape: tuple[int, ...]) -> Any:
     if kind == "S1":
         letters = np.array(draw(st.lists(st.sampled_from("abc"), min_size=24, max_size=24)))
         chosen = letters[: int(np.prod(shape))].reshape(shape) if np.prod(shape) <= 24 else np.full(shape, "a")
-        return draw(st.sampled_from([chosen.astype("S1"), "a", b"z"]))
+        return draw(st.sampled_from([chosen.astype("S1"), "a", b"z", "abc", np.array("é")]))
     seed = draw(st.integers(0, 99))
     base = np.random.default_rng(seed).integers(0, 3 if kind == "enum" else 7, shape)
     mask = np.random.default_rng(seed + 1).random(shape) < 0.4

@@ -72,7 +72,7 @@ def plain_fill(types: Types, kind: TypeName, name: str, value: Any) -> Any:
 
 def _characters(variable: Variable, key: Any, value: Any, how: Switches) -> Any:
     """Values for a variable of characters: text is split into characters if there is an encoding, and complete rows of characters
-    are written."""
+    are written, in any order. Single characters go anywhere."""
     rules = variable._rules
     if is_masked_array(value):
         if value.dtype.kind != "S":
@@ -84,12 +84,22 @@ def _characters(variable: Variable, key: Any, value: Any, how: Switches) -> Any:
     if rules.encoding is None or not how.chartostring or text.dtype.kind not in "US" or not variable._dims:
         return value
     shape = variable.shape
-    last = expand(key, shape, variable._name)[-1]
-    if not isinstance(last, slice) or last.indices(shape[-1]) != (0, shape[-1], 1):
+    if _chosen(expand(key, shape, variable._name)[-1], shape[-1]) != shape[-1]:
+        if text.dtype.itemsize > np.dtype(f"{text.dtype.kind}1").itemsize:
+            raise UnfitError(f"text does not fit a part of a row of `{variable._name}`: write whole rows, or characters")
         return value
     if text.dtype != "S1" or text.ndim < variable.ndim:
         return chars(text, rules.encoding, shape[-1])
     return value
+
+
+def _chosen(key: Any, length: int) -> int | None:
+    """How many positions of a dimension a key has; ``None`` if it is one position."""
+    if isinstance(key, slice):
+        return len(range(*key.indices(length)))
+    if np.ndim(key) == 0:
+        return None
+    return int(np.sum(key)) if np.asarray(key).dtype.kind == "b" else np.size(key)
 
 
 def _of_user_type(variable: Variable, value: Any, how: Switches) -> Any:
