@@ -198,7 +198,7 @@ def test_many_variables_in_turn(tmp_path: Path, format: Any, how: dict[str, Any]
         with servers.web(tmp_path) as server:
             read(f"{server.url}/many.nc")
             asked = server.behaviour.requests
-            assert len(asked) <= 40 and server.behaviour.sent <= 1.05 * size + (1 << 20), (
+            assert len(asked) <= 40 and server.behaviour.sent <= size, (
                 len(asked),
                 server.behaviour.sent / size,
             )

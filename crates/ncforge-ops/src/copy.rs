@@ -175,7 +175,7 @@ pub(crate) fn copy_of(
     let options = &options.clone().for_output(output);
     let memory = Memory::of(engine.memory());
     let small = source.engine().clone();
-    let identity = Identity::of_all(&source.files())?;
+    let identity = Identity::of_all(&source.ids()?);
     let (own, conversion) = (source, Conversion::of(source.schema(), options));
     let converted = conversion.as_ref().map(|c| c.over(own));
     let source = converted.as_ref().map_or(own, |c| c as &dyn Source);

@@ -13,7 +13,7 @@ pub(crate) use crate::raw_chunks::RawChunk;
 use ncforge::model::{Format, Schema, Values, VarId};
 use ncforge::raw::{Place, VarLayout, coordinates};
 use ncforge::store::ReadStore;
-use ncforge::{Dataset, Engine, Hyperslab, Result};
+use ncforge::{Dataset, Engine, FileId, Hyperslab, Result};
 
 /// Variables whose values lie next to each other in the files: asked for together, they are read in fewer requests.
 /// All are of one shape and of elements of one size.
@@ -37,6 +37,10 @@ pub(crate) trait Source: Sync {
     }
     /// The files behind it: what a journal belongs to.
     fn files(&self) -> Vec<PathBuf>;
+    /// The same, with the states that are read.
+    fn ids(&self) -> Result<Vec<FileId>> {
+        self.files().iter().map(|path| FileId::at(path)).collect()
+    }
     /// What a person should know of the files: how what they hold is read, where that is otherwise than it stands there.
     fn notes(&self) -> Vec<String> {
         Vec::new()
@@ -117,6 +121,14 @@ impl Source for Dataset {
 
     fn files(&self) -> Vec<PathBuf> {
         vec![self.path().to_owned()]
+    }
+
+    /// That of its opening: of a URL, another look is another request.
+    fn ids(&self) -> Result<Vec<FileId>> {
+        Ok(vec![match self.id() {
+            Some(id) => id.clone(),
+            None => FileId::at(self.path())?,
+        }])
     }
 
     fn notes(&self) -> Vec<String> {

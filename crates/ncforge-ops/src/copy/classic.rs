@@ -16,7 +16,7 @@ use ncforge::model::{
 };
 use ncforge::raw::{Element, VarLayout};
 use ncforge::store::ReadStore;
-use ncforge::{Buffer, Engine, Error, Hyperslab, Result};
+use ncforge::{Buffer, Engine, Error, FileId, Hyperslab, Result};
 
 /// What of a source changes, so that the output's format has its types, as far as that is possible without a loss.
 pub(super) struct Conversion {
@@ -208,6 +208,10 @@ impl Source for Converted<'_> {
 
     fn files(&self) -> Vec<PathBuf> {
         self.source.files()
+    }
+
+    fn ids(&self) -> Result<Vec<FileId>> {
+        self.source.ids()
     }
 
     fn notes(&self) -> Vec<String> {

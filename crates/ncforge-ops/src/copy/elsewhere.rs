@@ -203,7 +203,7 @@ impl Encoder {
         let ticket: Ticket = serde_json::from_str(ticket)
             .map_err(|e| Error::Invalid(format!("not the ticket of a copy: {e}")))?;
         let name = source.name();
-        if !Identity::of_all(&source.files())?.is_alike(&ticket.source) {
+        if !Identity::of_all(&source.ids()?).is_alike(&ticket.source) {
             return Err(Error::Invalid(format!(
                 "`{name}` is not the file that is being copied: it was changed, or this machine sees another one"
             )));

@@ -1,7 +1,7 @@
 //! What tells one state of a source from another.
 
 use std::hash::{DefaultHasher, Hasher};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use ncforge::{FileId, Result};
 
@@ -17,19 +17,18 @@ pub(crate) struct Identity {
 
 impl Identity {
     pub(crate) fn of(path: &Path) -> Result<Identity> {
-        Self::of_all(&[path.to_owned()])
+        Ok(Self::of_all(&[FileId::at(path)?]))
     }
 
     /// Of several files: what tells one state of all of them from another.
-    pub(crate) fn of_all(paths: &[PathBuf]) -> Result<Identity> {
+    pub(crate) fn of_all(files: &[FileId]) -> Identity {
         let (mut here, mut anywhere, mut len) = (String::new(), String::new(), 0u64);
-        for path in paths {
-            let one = FileId::at(path)?;
+        for one in files {
             here.push_str(&format!("{} {} {};", one.inode, one.size, one.modified_ns));
             anywhere.push_str(&format!("{} {};", one.size, one.modified_ns.div_euclid(1_000_000_000)));
             len = len.saturating_add(one.size);
         }
-        Ok(Identity { here: hash_of(here.as_bytes()), anywhere: hash_of(anywhere.as_bytes()), len })
+        Identity { here: hash_of(here.as_bytes()), anywhere: hash_of(anywhere.as_bytes()), len }
     }
 
     /// Whether another machine may mean the same files.
@@ -55,17 +54,19 @@ pub(crate) fn hash_of(bytes: &[u8]) -> u64 {
 mod tests {
     use super::*;
     use std::fs::File;
+    use std::path::PathBuf;
 
     #[test]
     fn of_several_files_each_counts_on_other_machines_too() {
         let dir = tempfile::tempdir().unwrap();
         let paths: Vec<PathBuf> = ["a", "b"].iter().map(|n| dir.path().join(n)).collect();
         paths.iter().for_each(|p| std::fs::write(p, b"1234").unwrap());
-        let old = Identity::of_all(&paths).unwrap();
-        assert!(old.is_alike(&Identity::of_all(&paths).unwrap()));
+        let now = || Identity::of_all(&paths.iter().map(|p| FileId::at(p).unwrap()).collect::<Vec<_>>());
+        let old = now();
+        assert!(old.is_alike(&now()));
         let other_day = std::time::UNIX_EPOCH + std::time::Duration::from_secs(86400);
         File::options().write(true).open(&paths[1]).unwrap().set_modified(other_day).unwrap();
-        let new = Identity::of_all(&paths).unwrap();
+        let new = now();
         assert!(new.len() == old.len() && !old.is_alike(&new), "changed, and as long as before");
     }
 }

@@ -8,7 +8,7 @@ use super::describe::Described;
 use crate::source::{RawChunk, Source};
 use ncforge::model::{Schema, Values, VarId};
 use ncforge::raw::{Place, VarLayout};
-use ncforge::{Dataset, Engine, Error, Hyperslab, Result};
+use ncforge::{Dataset, Engine, Error, FileId, Hyperslab, Result};
 
 /// A part of a file, along its dimensions.
 pub(super) struct Window<'a> {
@@ -50,7 +50,11 @@ impl Source for Window<'_> {
     }
 
     fn files(&self) -> Vec<PathBuf> {
-        vec![self.whole.path().to_owned()]
+        self.whole.files()
+    }
+
+    fn ids(&self) -> Result<Vec<FileId>> {
+        self.whole.ids()
     }
 
     fn notes(&self) -> Vec<String> {
