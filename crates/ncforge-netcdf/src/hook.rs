@@ -6,6 +6,7 @@
 //! functions: a process may have two netCDF-Cs.
 
 use std::ffi::{CStr, c_char, c_int, c_void};
+use std::path::Path;
 use std::ptr::null_mut;
 use std::sync::atomic::{AtomicPtr, Ordering};
 
@@ -14,12 +15,16 @@ use ncforge::store::Identity;
 use crate::abi::{self, Dispatch, NOERR, path_of};
 use crate::call::Call;
 use crate::files::{self, OpenFile};
-use crate::libraries::Library;
+use crate::libraries::{Library, object_of};
+use crate::report::log;
 use crate::tables::{CLASSIC, HDF5, LIBRARIES, guarded, original, remember};
 use crate::{serve, writers, writing, zipped};
 
 /// The array of ones that `nc_get_var1` passes as the count: by its address, single values of classic files go straight on.
 static ONES: [AtomicPtr<usize>; LIBRARIES] = [const { AtomicPtr::new(null_mut()) }; LIBRARIES];
+
+/// Our table for HDF5 files of each library.
+static INSTALLED: [AtomicPtr<Dispatch>; LIBRARIES] = [const { AtomicPtr::new(null_mut()) }; LIBRARIES];
 
 /// The tables of ours for one library: formats of its own, and zipped files.
 struct Tables {
@@ -69,6 +74,14 @@ pub(crate) fn install(
     put(&tables.formats, &tables.zipped);
 }
 
+/// Whether our functions are in a library's tables, and it did not set them to its own again (`nc_finalize`, and a file opened
+/// after that).
+pub(crate) fn is_installed_in(number: usize, library: &Library) -> bool {
+    let ours = INSTALLED[number].load(Ordering::Relaxed);
+    // SAFETY: the variable is netCDF-C's.
+    !ours.is_null() && unsafe { *library.hdf5_table } == ours.cast_const()
+}
+
 /// Installs the functions in a library whose tables are initialised, and defines the format of zipped files.
 pub(crate) fn install_in(number: usize, library: &Library) -> Result<(), &'static str> {
     // SAFETY: the variables are netCDF-C's, and initialised by `nc_initialize`.
@@ -77,8 +90,12 @@ pub(crate) fn install_in(number: usize, library: &Library) -> Result<(), &'stati
     if [hdf5, classic].iter().any(|t| t.dispatch_version != abi::DISPATCH_VERSION) {
         return Err("its dispatch table is of another version");
     }
+    if is_of_ncforge(hdf5) {
+        return Err("another copy of ncforge serves it");
+    }
     ONES[number].store(library.ones, Ordering::Relaxed);
     install(number, [hdf5, classic], |formats, zipped| {
+        INSTALLED[number].store((&raw const formats[HDF5]).cast_mut(), Ordering::Relaxed);
         // SAFETY: the variables are netCDF-C's, writable, and read at each open only.
         unsafe {
             *library.hdf5_table = &raw const formats[HDF5];
@@ -87,6 +104,12 @@ pub(crate) fn install_in(number: usize, library: &Library) -> Result<(), &'stati
         zipped::define(library, zipped);
     });
     Ok(())
+}
+
+/// Whether a table is one of a library like this, of another installation.
+fn is_of_ncforge(table: &Dispatch) -> bool {
+    let object = object_of(table.open as *const c_void);
+    object.is_some_and(|o| o.rsplit('/').next().is_some_and(|file| file.starts_with("libncforge")))
 }
 
 /// Installs the functions in the tables of a library that is loading us as a plug-in: it sets its variables later, so its tables
@@ -133,6 +156,13 @@ fn make_writable(table: *mut Dispatch) -> bool {
     unsafe { libc::mprotect(first as *mut c_void, end - first, libc::PROT_READ | libc::PROT_WRITE) == 0 }
 }
 
+/// Says why a file that several processes opened together is not served.
+fn say_if_parallel(path: &Path, mode: c_int, parameters: *mut c_void) {
+    if !parameters.is_null() && mode & abi::IN_MEMORY == 0 {
+        log(format_args!("{}: opened in parallel: left to netCDF-C", path.display()));
+    }
+}
+
 /// Before a file is opened or created by this thread.
 fn no_messages<const L: usize, const T: usize>() {
     guarded(|| (T == HDF5).then(|| writing::print_no_errors(L)));
@@ -156,6 +186,7 @@ unsafe extern "C" fn create<const L: usize, const T: usize>(
             files::remove(L, ncid);
             // SAFETY: netCDF-C passes a C string.
             let path = path_of(unsafe { CStr::from_ptr(path) });
+            say_if_parallel(path, mode, parameters);
             let others = writers::add_writer((L, ncid), Identity::at(path)?.file());
             let plain = mode & !(abi::HARMLESS | abi::WRITE | abi::NOCLOBBER) == 0 && parameters.is_null();
             if T == HDF5 && !others.write && plain {
@@ -196,6 +227,7 @@ unsafe extern "C" fn open<const L: usize, const T: usize>(
         let identity = before?;
         // SAFETY: netCDF-C passes a C string.
         let path = path_of(unsafe { CStr::from_ptr(path) });
+        say_if_parallel(path, mode, parameters);
         if mode & abi::WRITE != 0 {
             let others = writers::add_writer((L, ncid), identity.file());
             let plain = mode & !(abi::HARMLESS | abi::WRITE) == 0 && parameters.is_null();
