@@ -6,6 +6,8 @@
 
 enum { STEPS = 12, ROWS = 100, COLUMNS = 200 };
 
+int nc_finalize(void);
+
 static void *library;
 
 static void *function(const char *name) {
@@ -52,6 +54,8 @@ int main(int argc, char **argv) {
             CALL(nc_put_vara_float, nc, var, start, count, field);
         }
         CALL(nc_close, nc);
+        // Begins anew at the next open.
+        CALL(nc_finalize);
         CALL(nc_open, path, NC_NOWRITE, &nc);
         double sum = 0;
         for (int j = 0; j < COLUMNS; j += 7) {

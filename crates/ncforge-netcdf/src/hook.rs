@@ -23,8 +23,8 @@ use crate::{serve, writers, writing, zipped};
 /// The array of ones that `nc_get_var1` passes as the count: by its address, single values of classic files go straight on.
 static ONES: [AtomicPtr<usize>; LIBRARIES] = [const { AtomicPtr::new(null_mut()) }; LIBRARIES];
 
-/// Our table for HDF5 files of each library.
-static INSTALLED: [AtomicPtr<Dispatch>; LIBRARIES] = [const { AtomicPtr::new(null_mut()) }; LIBRARIES];
+/// Our tables for each library.
+static INSTALLED: [AtomicPtr<Tables>; LIBRARIES] = [const { AtomicPtr::new(null_mut()) }; LIBRARIES];
 
 /// The tables of ours for one library: formats of its own, and zipped files.
 struct Tables {
@@ -55,13 +55,8 @@ fn tables<const L: usize>(own: [&Dispatch; 2]) -> Tables {
     }
 }
 
-/// Installs the functions of library number `number` by `put`, which gets the two tables of its formats and the one for zipped
-/// files. They live for ever.
-pub(crate) fn install(
-    number: usize,
-    own: [&Dispatch; 2],
-    put: impl FnOnce(&'static [Dispatch; 2], &'static Dispatch),
-) {
+/// Installs the functions of library number `number` by `put`, which gets its tables. They live for ever.
+fn install(number: usize, own: [&Dispatch; 2], put: impl FnOnce(&'static Tables)) {
     let tables = match number {
         0 => tables::<0>(own),
         1 => tables::<1>(own),
@@ -71,15 +66,24 @@ pub(crate) fn install(
     };
     remember(number, own);
     let tables: &'static Tables = Box::leak(Box::new(tables));
-    put(&tables.formats, &tables.zipped);
+    put(tables);
 }
 
-/// Whether our functions are in a library's tables, and it did not set them to its own again (`nc_finalize`, and a file opened
-/// after that).
-pub(crate) fn is_installed_in(number: usize, library: &Library) -> bool {
-    let ours = INSTALLED[number].load(Ordering::Relaxed);
-    // SAFETY: the variable is netCDF-C's.
-    !ours.is_null() && unsafe { *library.hdf5_table } == ours.cast_const()
+/// Installs the functions again, in a library that has set its tables to its own (by `nc_finalize`, and an open after that).
+pub(crate) fn install_again_in(number: usize, library: &Library) {
+    // SAFETY: from `install_in`, and never freed.
+    if let Some(tables) = unsafe { INSTALLED[number].load(Ordering::Relaxed).as_ref() } {
+        put(library, tables);
+    }
+}
+
+fn put(library: &Library, tables: &'static Tables) {
+    // SAFETY: the variables are netCDF-C's, writable, and read at each open only.
+    unsafe {
+        *library.hdf5_table = &raw const tables.formats[HDF5];
+        *library.classic_table = &raw const tables.formats[CLASSIC];
+    }
+    zipped::define(library, &tables.zipped);
 }
 
 /// Installs the functions in a library whose tables are initialised, and defines the format of zipped files.
@@ -94,14 +98,9 @@ pub(crate) fn install_in(number: usize, library: &Library) -> Result<(), &'stati
         return Err("another copy of ncforge serves it");
     }
     ONES[number].store(library.ones, Ordering::Relaxed);
-    install(number, [hdf5, classic], |formats, zipped| {
-        INSTALLED[number].store((&raw const formats[HDF5]).cast_mut(), Ordering::Relaxed);
-        // SAFETY: the variables are netCDF-C's, writable, and read at each open only.
-        unsafe {
-            *library.hdf5_table = &raw const formats[HDF5];
-            *library.classic_table = &raw const formats[CLASSIC];
-        }
-        zipped::define(library, zipped);
+    install(number, [hdf5, classic], |tables| {
+        INSTALLED[number].store(std::ptr::from_ref(tables).cast_mut(), Ordering::Relaxed);
+        put(library, tables);
     });
     Ok(())
 }
@@ -133,14 +132,14 @@ pub(crate) fn install_as_plugin(number: usize, library: &Library) -> Result<&'st
     ONES[number].store(library.ones, Ordering::Relaxed);
     let own_copies = [*hdf5, *classic];
     let mut done = Err("its dispatch tables cannot be changed");
-    install(number, [&own_copies[HDF5], &own_copies[CLASSIC]], |formats, zipped| {
+    install(number, [&own_copies[HDF5], &own_copies[CLASSIC]], |tables| {
         if own.iter().all(|table| make_writable(*table)) {
             // SAFETY: the tables are writable now, and no file is open while netCDF-C initialises itself.
             unsafe {
-                *own[HDF5] = formats[HDF5];
-                *own[CLASSIC] = formats[CLASSIC];
+                *own[HDF5] = tables.formats[HDF5];
+                *own[CLASSIC] = tables.formats[CLASSIC];
             }
-            done = Ok(zipped);
+            done = Ok(&tables.zipped);
         }
     });
     done

@@ -109,12 +109,17 @@ thread_local! {
 /// Does something with the list of what was found; `None` where this thread does so already: netCDF-C's initialisation calls functions
 /// of ours.
 fn with_found<T>(what: impl FnOnce(&mut Vec<Entry>) -> T) -> Option<T> {
+    struct Has;
+    impl Drop for Has {
+        fn drop(&mut self) {
+            let _ = HAS_FOUND.try_with(|has| has.set(false));
+        }
+    }
     if HAS_FOUND.try_with(|has| has.replace(true)).unwrap_or(true) {
         return None;
     }
-    let result = what(&mut FOUND.lock().unwrap_or_else(PoisonError::into_inner));
-    let _ = HAS_FOUND.try_with(|has| has.set(false));
-    Some(result)
+    let _has = Has;
+    Some(what(&mut FOUND.lock().unwrap_or_else(PoisonError::into_inner)))
 }
 
 /// Takes up every netCDF-C that is loaded and not served yet. How many are served now.
@@ -220,8 +225,8 @@ fn initialised(number: usize) {
         if entry.waits {
             install_in(entry, false);
             mpi::watch();
-        } else if !hook::is_installed_in(number, library) {
-            entry.why = hook::install_in(number, library).err();
+        } else {
+            hook::install_again_in(number, library);
         }
     });
 }
