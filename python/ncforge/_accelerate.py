@@ -48,7 +48,7 @@ def library_path() -> Path:
     """The file of the library that comes with the package."""
     path = Path(__file__).parent / "_netcdf" / NAME
     if not path.is_file():
-        message = f"{path} is missing: this installation was made without it (wheels for Linux have it)"
+        message = f"{path} is missing: this installation was made without it. `pip install ncforge` brings it along, also from sources"
         raise FileNotFoundError(message)
     return path
 
