@@ -76,22 +76,20 @@ def compile_netcdf_c(binary: Path) -> None:
     subprocess.run(build, check=True)
 
 
-def compile_program(binary: Path) -> None:
-    """Builds the program that reads through the system's netcdf-c, as it is."""
-    if shutil.which("nc-config") is None or shutil.which("cc") is None:
-        return
-    flags = subprocess.run(["nc-config", "--cflags", "--libs"], capture_output=True, text=True, check=True)
-    source = str(ROOT / "benches/netcdf_program.c")
-    subprocess.run(["cc", "-O2", "-o", str(binary), source, *flags.stdout.split()], check=True)
+# Programs that use the system's libraries as they are: name, source, compiler, and what prints its options.
+PROGRAMS = (
+    ("netcdf-program", "benches/netcdf_program.c", "cc", ("nc-config", "--cflags", "--libs")),
+    ("netcdf-steps", "benches/netcdf_steps.f90", "gfortran", ("nf-config", "--fflags", "--flibs")),
+    ("netcdf-ranks", "tests/netcdf_programs/ranks.c", "mpicc", ("nc-config", "--cflags", "--libs")),
+)
 
 
-def compile_fortran(binary: Path) -> None:
-    """Builds the program in Fortran that writes through the system's netcdf-fortran, where that is."""
-    if shutil.which("nf-config") is None or shutil.which("gfortran") is None:
-        return
-    flags = subprocess.run(["nf-config", "--fflags", "--flibs"], capture_output=True, text=True, check=True)
-    source = str(ROOT / "benches/netcdf_steps.f90")
-    subprocess.run(["gfortran", "-O2", "-o", str(binary), source, *flags.stdout.split()], check=True)
+def compile_programs(folder: Path) -> None:
+    """Builds them, where their compilers and libraries are."""
+    for name, source, compiler, config in PROGRAMS:
+        if shutil.which(compiler) and shutil.which(config[0]):
+            flags = subprocess.run(config, capture_output=True, text=True, check=True).stdout.split()
+            subprocess.run([compiler, "-O2", "-o", str(folder / name), str(ROOT / source), *flags, "-lm"], check=True)
 
 
 def selected(plan: Plan, args: argparse.Namespace) -> Iterator[Row]:
@@ -120,8 +118,7 @@ def main() -> int:
         print("\n".join(dict.fromkeys(row.name for row in rows)))
         return 0
     compile_netcdf_c(args.out / "netcdf-c-worker")
-    compile_program(args.out / "netcdf-program")
-    compile_fortran(args.out / "netcdf-steps")
+    compile_programs(args.out)
     rounds = Rounds(workers, data, args.rounds or (7 if scale == 1 else 3), args.cold)
     about, began, failed, left = report.machine(), time.monotonic(), 0, 0
     if scale < 1:

@@ -24,6 +24,6 @@ ls LICENSE-MIT LICENSE-APACHE README.md pyproject.toml Cargo.lock >/dev/null
 env -u VIRTUAL_ENV CARGO_TARGET_DIR="$target/sdist" "$work/venv/bin/pip" --disable-pip-version-check wheel --quiet --no-deps \
     --wheel-dir "$work/wheels" "$sdist" </dev/null
 "$work/venv/bin/pip" --disable-pip-version-check install --quiet "$work"/wheels/*.whl </dev/null
-(cd "$work" && venv/bin/ncforge --version)
+(cd "$work" && venv/bin/ncforge --version && { [ "$(uname -s)" != Linux ] || venv/bin/ncforge netcdf status; })
 ls "$work"/wheels/*.whl
 echo "sdist-check: $(basename "$sdist") builds"

@@ -34,6 +34,15 @@ needs() {
     printf '%s\t%s\n' openmpi-bin 'command -v mpiexec.openmpi'
     printf '%s\t%s\n' libnetcdf-pnetcdf-19 'ldconfig -p | grep -q libnetcdf_pnetcdf.so.19'
     printf '%s\t%s\n' mpich 'command -v mpiexec.mpich'
+    # Programs that netCDF-C serves with ncforge under it: models with MPI, R, GDAL.
+    printf '%s\t%s\n' gfortran 'command -v gfortran'
+    printf '%s\t%s\n' libnetcdff-dev 'command -v nf-config'
+    printf '%s\t%s\n' libopenmpi-dev 'echo "#include <mpi.h>" | mpicc.openmpi -x c -E -'
+    printf '%s\t%s\n' libmpich-dev 'echo "#include <mpi.h>" | mpicc.mpich -x c -E -'
+    printf '%s\t%s\n' libnetcdf-pnetcdf-dev 'ls /usr/lib/*/netcdf/pnetcdf/include/netcdf_par.h'
+    printf '%s\t%s\n' r-cran-ncdf4 'Rscript -e "library(ncdf4)"'
+    printf '%s\t%s\n' r-cran-rnetcdf 'Rscript -e "library(RNetCDF)"'
+    printf '%s\t%s\n' gdal-bin 'command -v gdal_translate'
     # Lays out the pages of benchmark results.
     printf '%s\t%s\n' chromium 'command -v chromium || command -v chromium-browser || command -v google-chrome'
     # A web server that the tests read from.

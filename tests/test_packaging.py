@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import importlib
 import re
 import runpy
 import shutil
@@ -192,3 +193,18 @@ def test_the_module_file_leaves_the_folders_that_man_searches_by_itself(tmp_path
         words = [command, "sh", "load", "ncforge"]
         done = subprocess.run(words, env=environment | before, capture_output=True, text=True, timeout=60)
         assert f"MANPATH={tmp_path}/share/man{after}:;" in done.stdout.replace("'", "").replace('"', ""), done
+
+
+def test_what_pip_builds_has_the_library_for_programs(monkeypatch: pytest.MonkeyPatch) -> None:
+    maturin = pytest.importorskip("maturin")
+    monkeypatch.syspath_prepend(str(ROOT / "packaging/backend"))
+    backend = importlib.import_module("ncforge_build")
+    hooks = [h for h in dir(maturin) if h.startswith(("build_", "get_requires_for_", "prepare_metadata_"))]
+    assert len(hooks) >= 8 and all(callable(getattr(backend, hook)) for hook in hooks)
+    built: list[str] = []
+    monkeypatch.setattr(backend, "build_library", lambda: built.append("library"))
+    monkeypatch.setattr(maturin, "build_wheel", lambda *_: built.append("wheel"))
+    monkeypatch.setattr(maturin, "build_editable", lambda *_: built.append("editable"))
+    backend.build_wheel(".")
+    backend.build_editable(".")
+    assert built == ["library", "wheel", "library", "editable"]

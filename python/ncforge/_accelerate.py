@@ -25,23 +25,30 @@ class ServedLibrary:
         path: Its file.
         version: Its version, as it says itself; empty if it does not.
         reason: Why it is not served; empty if it is.
+        writing_reason: Why its writes are not served, where its reads are; empty if they are.
     """
 
     path: str
     version: str
     reason: str
+    writing_reason: str = ""
 
     @property
     def served(self) -> bool:
-        """Whether ncforge reads and writes for it."""
+        """Whether ncforge reads for it."""
         return not self.reason
+
+    @property
+    def writing_served(self) -> bool:
+        """Whether ncforge writes for it, too."""
+        return self.served and not self.writing_reason
 
 
 def library_path() -> Path:
     """The file of the library that comes with the package."""
     path = Path(__file__).parent / "_netcdf" / NAME
     if not path.is_file():
-        message = f"{path} is missing: this installation was made without it (wheels for Linux have it)"
+        message = f"{path} is missing: this installation was made without it. `pip install ncforge` brings it along, also from sources"
         raise FileNotFoundError(message)
     return path
 
@@ -54,10 +61,11 @@ def accelerate() -> list[ServedLibrary]:
     opened for writing from now on are encoded on all cores. Values are those of netCDF-C; everything else is done by netCDF-C itself.
     It may be called again, after another library that has a netCDF-C was imported.
 
-    ``NCFORGE_NETCDF=off`` in the environment makes it do nothing; with ``NCFORGE_NETCDF=log``, standard error shows what was served.
+    ``NCFORGE_NETCDF=off`` in the environment makes it do nothing, ``NCFORGE_NETCDF=read`` leaves writes to netCDF-C; with
+    ``NCFORGE_NETCDF=log``, standard error shows what was served.
 
     Returns:
-        Each netCDF-C that was found, and why it is not served, if it is not.
+        Each netCDF-C that was found, and why it, or what it writes, is not served.
 
     Raises:
         FileNotFoundError: The package was installed without the library.
@@ -71,7 +79,10 @@ def accelerate() -> list[ServedLibrary]:
     if "netCDF4" not in sys.modules:
         with contextlib.suppress(ImportError):
             importlib.import_module("netCDF4")
-    library = ctypes.CDLL(os.fspath(library_path()))
+    # `ncforge run` preloaded a library, perhaps of another installation: that one is in use.
+    library = ctypes.CDLL(None)
+    if not hasattr(library, "ncforge_netcdf_enable"):
+        library = ctypes.CDLL(os.fspath(library_path()))
     library.ncforge_netcdf_enable()
     status = library.ncforge_netcdf_status
     status.argtypes = [ctypes.c_char_p, ctypes.c_size_t]

@@ -30,6 +30,8 @@ pub(crate) const EHDFERR: c_int = -101;
 pub(crate) const WRITE: c_int = 0x0001;
 /// `NC_NOCLOBBER`.
 pub(crate) const NOCLOBBER: c_int = 0x0004;
+/// `NC_INMEMORY`.
+pub(crate) const IN_MEMORY: c_int = 0x8000;
 /// Flags of a mode that say nothing about how a local file is read: formats (`NC_NETCDF4`, `NC_CLASSIC_MODEL`,
 /// `NC_64BIT_OFFSET`, `NC_64BIT_DATA`), and `NC_NOATTCREORD`, `NC_NODIMSCALE_ATTACH`.
 pub(crate) const HARMLESS: c_int = 0x1000 | 0x0100 | 0x0200 | 0x0020 | 0x20000 | 0x40000;

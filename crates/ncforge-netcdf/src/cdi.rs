@@ -8,7 +8,7 @@ use ncforge::model::Format;
 use ncforge::store::zipped;
 
 use crate::abi::path_of;
-use crate::report::{Wish, wish};
+use crate::report::wish;
 use crate::tables::guarded;
 
 /// libcdi's number for a classic file of each version (`CDI_FILETYPE_NC`, `_NC2`, `_NC5` of `cdi.h`).
@@ -38,7 +38,7 @@ pub unsafe extern "C" fn cdiGetFiletype(uri: *const c_char, byte_order: *mut c_i
         let next: unsafe extern "C" fn(*const c_char, *mut c_int) -> c_int = std::mem::transmute(next);
         next(uri, byte_order)
     };
-    if known >= 0 || uri.is_null() || wish() == Wish::Off {
+    if known >= 0 || uri.is_null() || wish().off {
         return known;
     }
     let zipped = guarded(|| {

@@ -16,7 +16,7 @@ use ncforge::{Dataset, OpenOptions};
 use crate::engine;
 use crate::image::Zipped;
 use crate::limits::{self, Slot};
-use crate::report::{Wish, log, wish};
+use crate::report::{log, wish};
 use crate::tables::LIBRARIES;
 use crate::variables::Variables;
 
@@ -129,7 +129,7 @@ impl OpenFile {
         // A file that changes later must show it.
         if only_us {
             self.identity.settle();
-        } else if !self.identity.is_settled() && wish() != Wish::Always {
+        } else if !self.identity.is_settled() && !wish().always {
             return None;
         }
         let options = OpenOptions { engine: Some(engine::engine()?), ..OpenOptions::default() };
@@ -187,6 +187,18 @@ pub(crate) fn remove(library: usize, ncid: i32) {
     let place = place(library, ncid);
     if !place.load(Ordering::Relaxed).is_null() {
         drop_file(place.swap(std::ptr::null_mut(), Ordering::AcqRel));
+    }
+}
+
+/// Says what was done with the files that are open when the program ends.
+pub(crate) fn say_of_open_files() {
+    for place in TABLES.iter().flatten() {
+        // SAFETY: as in `get`; a thread that closes a file while the program ends would be the program's mistake.
+        if let Some(file) = unsafe { place.load(Ordering::Acquire).as_ref() }
+            && file.fork == engine::forks()
+        {
+            file.say_what_was_done();
+        }
     }
 }
 

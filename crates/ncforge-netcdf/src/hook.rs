@@ -6,6 +6,7 @@
 //! functions: a process may have two netCDF-Cs.
 
 use std::ffi::{CStr, c_char, c_int, c_void};
+use std::path::Path;
 use std::ptr::null_mut;
 use std::sync::atomic::{AtomicPtr, Ordering};
 
@@ -14,12 +15,16 @@ use ncforge::store::Identity;
 use crate::abi::{self, Dispatch, NOERR, path_of};
 use crate::call::Call;
 use crate::files::{self, OpenFile};
-use crate::libraries::Library;
+use crate::libraries::{Library, object_of};
+use crate::report::log;
 use crate::tables::{CLASSIC, HDF5, LIBRARIES, guarded, original, remember};
 use crate::{serve, writers, writing, zipped};
 
 /// The array of ones that `nc_get_var1` passes as the count: by its address, single values of classic files go straight on.
 static ONES: [AtomicPtr<usize>; LIBRARIES] = [const { AtomicPtr::new(null_mut()) }; LIBRARIES];
+
+/// Our tables for each library.
+static INSTALLED: [AtomicPtr<Tables>; LIBRARIES] = [const { AtomicPtr::new(null_mut()) }; LIBRARIES];
 
 /// The tables of ours for one library: formats of its own, and zipped files.
 struct Tables {
@@ -50,13 +55,8 @@ fn tables<const L: usize>(own: [&Dispatch; 2]) -> Tables {
     }
 }
 
-/// Installs the functions of library number `number` by `put`, which gets the two tables of its formats and the one for zipped
-/// files. They live for ever.
-pub(crate) fn install(
-    number: usize,
-    own: [&Dispatch; 2],
-    put: impl FnOnce(&'static [Dispatch; 2], &'static Dispatch),
-) {
+/// Installs the functions of library number `number` by `put`, which gets its tables. They live for ever.
+fn install(number: usize, own: [&Dispatch; 2], put: impl FnOnce(&'static Tables)) {
     let tables = match number {
         0 => tables::<0>(own),
         1 => tables::<1>(own),
@@ -66,7 +66,24 @@ pub(crate) fn install(
     };
     remember(number, own);
     let tables: &'static Tables = Box::leak(Box::new(tables));
-    put(&tables.formats, &tables.zipped);
+    put(tables);
+}
+
+/// Installs the functions again, in a library that has set its tables to its own (by `nc_finalize`, and an open after that).
+pub(crate) fn install_again_in(number: usize, library: &Library) {
+    // SAFETY: from `install_in`, and never freed.
+    if let Some(tables) = unsafe { INSTALLED[number].load(Ordering::Relaxed).as_ref() } {
+        put(library, tables);
+    }
+}
+
+fn put(library: &Library, tables: &'static Tables) {
+    // SAFETY: the variables are netCDF-C's, writable, and read at each open only.
+    unsafe {
+        *library.hdf5_table = &raw const tables.formats[HDF5];
+        *library.classic_table = &raw const tables.formats[CLASSIC];
+    }
+    zipped::define(library, &tables.zipped);
 }
 
 /// Installs the functions in a library whose tables are initialised, and defines the format of zipped files.
@@ -77,16 +94,21 @@ pub(crate) fn install_in(number: usize, library: &Library) -> Result<(), &'stati
     if [hdf5, classic].iter().any(|t| t.dispatch_version != abi::DISPATCH_VERSION) {
         return Err("its dispatch table is of another version");
     }
+    if is_of_ncforge(hdf5) {
+        return Err("another copy of ncforge serves it");
+    }
     ONES[number].store(library.ones, Ordering::Relaxed);
-    install(number, [hdf5, classic], |formats, zipped| {
-        // SAFETY: the variables are netCDF-C's, writable, and read at each open only.
-        unsafe {
-            *library.hdf5_table = &raw const formats[HDF5];
-            *library.classic_table = &raw const formats[CLASSIC];
-        }
-        zipped::define(library, zipped);
+    install(number, [hdf5, classic], |tables| {
+        INSTALLED[number].store(std::ptr::from_ref(tables).cast_mut(), Ordering::Relaxed);
+        put(library, tables);
     });
     Ok(())
+}
+
+/// Whether a table is one of a library like this, of another installation.
+fn is_of_ncforge(table: &Dispatch) -> bool {
+    let object = object_of(table.open as *const c_void);
+    object.is_some_and(|o| o.rsplit('/').next().is_some_and(|file| file.starts_with("libncforge")))
 }
 
 /// Installs the functions in the tables of a library that is loading us as a plug-in: it sets its variables later, so its tables
@@ -110,14 +132,14 @@ pub(crate) fn install_as_plugin(number: usize, library: &Library) -> Result<&'st
     ONES[number].store(library.ones, Ordering::Relaxed);
     let own_copies = [*hdf5, *classic];
     let mut done = Err("its dispatch tables cannot be changed");
-    install(number, [&own_copies[HDF5], &own_copies[CLASSIC]], |formats, zipped| {
+    install(number, [&own_copies[HDF5], &own_copies[CLASSIC]], |tables| {
         if own.iter().all(|table| make_writable(*table)) {
             // SAFETY: the tables are writable now, and no file is open while netCDF-C initialises itself.
             unsafe {
-                *own[HDF5] = formats[HDF5];
-                *own[CLASSIC] = formats[CLASSIC];
+                *own[HDF5] = tables.formats[HDF5];
+                *own[CLASSIC] = tables.formats[CLASSIC];
             }
-            done = Ok(zipped);
+            done = Ok(&tables.zipped);
         }
     });
     done
@@ -131,6 +153,13 @@ fn make_writable(table: *mut Dispatch) -> bool {
     let end = table as usize + size_of::<Dispatch>();
     // SAFETY: the pages of a loaded object's data, which stay readable.
     unsafe { libc::mprotect(first as *mut c_void, end - first, libc::PROT_READ | libc::PROT_WRITE) == 0 }
+}
+
+/// Says why a file that several processes opened together is not served.
+fn say_if_parallel(path: &Path, mode: c_int, parameters: *mut c_void) {
+    if !parameters.is_null() && mode & abi::IN_MEMORY == 0 {
+        log(format_args!("{}: opened in parallel: left to netCDF-C", path.display()));
+    }
 }
 
 /// Before a file is opened or created by this thread.
@@ -156,6 +185,7 @@ unsafe extern "C" fn create<const L: usize, const T: usize>(
             files::remove(L, ncid);
             // SAFETY: netCDF-C passes a C string.
             let path = path_of(unsafe { CStr::from_ptr(path) });
+            say_if_parallel(path, mode, parameters);
             let others = writers::add_writer((L, ncid), Identity::at(path)?.file());
             let plain = mode & !(abi::HARMLESS | abi::WRITE | abi::NOCLOBBER) == 0 && parameters.is_null();
             if T == HDF5 && !others.write && plain {
@@ -196,6 +226,7 @@ unsafe extern "C" fn open<const L: usize, const T: usize>(
         let identity = before?;
         // SAFETY: netCDF-C passes a C string.
         let path = path_of(unsafe { CStr::from_ptr(path) });
+        say_if_parallel(path, mode, parameters);
         if mode & abi::WRITE != 0 {
             let others = writers::add_writer((L, ncid), identity.file());
             let plain = mode & !(abi::HARMLESS | abi::WRITE) == 0 && parameters.is_null();

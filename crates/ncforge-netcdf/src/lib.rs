@@ -7,11 +7,11 @@
 //! own function does, with the same arguments.
 //!
 //! What is guaranteed: values and error numbers are netCDF-C's. A library whose table is of a version that is not known, or hidden,
-//! is left alone; so are files that are shared, parallel, in memory or remote, and files that changed after they were
+//! is left alone; so are files that are shared, opened in parallel, in memory or remote, and files that changed after they were
 //! opened. No panic reaches the program.
 //!
-//! Ways in: preloaded (`ncforge run`), the constructor installs it in the netCDF-C that the program is linked to; a program
-//! that loads netCDF-C later calls [`ncforge_netcdf_enable`] (`ncforge.accelerate()` in Python); netCDF-C 4.10.1 and later can load
+//! Ways in: preloaded (`ncforge run`), it is installed in every netCDF-C, when that initialises itself; a program
+//! that runs already calls [`ncforge_netcdf_enable`] (`ncforge.accelerate()` in Python); netCDF-C 4.10.1 and later can load
 //! it as a plug-in by three lines of its configuration file ([`ncforge_netcdf_plugin`]).
 #![deny(unsafe_op_in_unsafe_fn)]
 
@@ -23,9 +23,14 @@ mod files;
 mod heap;
 mod hook;
 mod image;
+mod imports;
+mod initialisation;
 mod install;
+#[cfg(all(target_env = "gnu", any(target_arch = "x86_64", target_arch = "aarch64")))]
+mod late;
 mod libraries;
 mod limits;
+mod mpi;
 mod policy;
 mod report;
 mod serve;
@@ -37,3 +42,5 @@ mod zipped;
 
 pub use cdi::cdiGetFiletype;
 pub use install::{ncforge_netcdf_enable, ncforge_netcdf_plugin, ncforge_netcdf_status};
+#[cfg(all(target_env = "gnu", any(target_arch = "x86_64", target_arch = "aarch64")))]
+pub use late::dlsym;

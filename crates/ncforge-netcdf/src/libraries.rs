@@ -9,6 +9,7 @@ use std::ffi::{CStr, CString, c_char, c_int, c_void};
 use crate::abi::Dispatch;
 
 /// One loaded copy of netCDF-C.
+#[derive(Clone)]
 pub(crate) struct Library {
     /// Path of the object.
     pub(crate) path: String,
@@ -20,6 +21,8 @@ pub(crate) struct Library {
     pub(crate) classic_table: *mut *const Dispatch,
     /// `NC_coord_one`, or null.
     pub(crate) ones: *mut usize,
+    /// Whether the HDF5 that it calls was built with MPI.
+    pub(crate) parallel: bool,
     /// `nc_initialize`
     pub(crate) initialize: unsafe extern "C" fn() -> c_int,
     /// The initialisations of the two formats, which set the variables.
@@ -27,6 +30,9 @@ pub(crate) struct Library {
     /// `nc_def_user_format` and `nc_inq_user_format`.
     pub(crate) formats: Option<UserFormats>,
 }
+
+// SAFETY: addresses of an object that is never unloaded.
+unsafe impl Send for Library {}
 
 /// The functions that define user-defined formats.
 #[derive(Clone, Copy)]
@@ -60,16 +66,24 @@ const fn no_info() -> libc::Dl_info {
     }
 }
 
-/// All loaded objects whose name says that they may be netCDF-C.
-pub(crate) fn find() -> Vec<Found> {
-    let may_be = |file: &[u8]| file.windows(6).any(|w| w == b"netcdf") && !file.starts_with(b"libncforge");
-    objects().iter().filter(|name| may_be(file_name(name))).filter_map(|name| of_object(name)).collect()
+fn may_be_netcdf_c(file: &[u8]) -> bool {
+    file.windows(6).any(|w| w == b"netcdf") && !file.starts_with(b"libncforge")
 }
 
-/// The MPI library that is loaded, if there is one.
-pub(crate) fn mpi() -> Option<String> {
-    let found = objects().into_iter().find(|name| file_name(name).starts_with(b"libmpi"));
-    found.map(|name| name.to_string_lossy().into_owned())
+/// All loaded objects whose name says that they may be netCDF-C.
+pub(crate) fn find() -> Vec<Found> {
+    let may_be = |name: &&CString| may_be_netcdf_c(file_name(name));
+    objects().iter().filter(may_be).filter_map(|name| of_object(name)).collect()
+}
+
+/// Whether something is to be done when an object of this name is loaded.
+pub(crate) fn may_matter(name: &CStr) -> bool {
+    may_be_netcdf_c(file_name(name)) || is_mpi(name)
+}
+
+/// Whether an object is an MPI library.
+pub(crate) fn is_mpi(name: &CStr) -> bool {
+    file_name(name).starts_with(b"libmpi")
 }
 
 fn file_name(name: &CStr) -> &[u8] {
@@ -77,7 +91,7 @@ fn file_name(name: &CStr) -> &[u8] {
 }
 
 /// Names of all loaded objects.
-fn objects() -> Vec<CString> {
+pub(crate) fn objects() -> Vec<CString> {
     let mut names: Vec<CString> = Vec::new();
     // SAFETY: `list` gets the vector that it expects, and does not panic.
     unsafe { libc::dl_iterate_phdr(Some(list), (&raw mut names).cast()) };
@@ -162,6 +176,7 @@ impl Object<'_> {
                 hdf5_table: hdf5.cast(),
                 classic_table: classic.cast(),
                 ones: self.symbol(c"NC_coord_one").map_or(std::ptr::null_mut(), <*mut c_void>::cast),
+                parallel: !libc::dlsym(self.handle, c"H5Pset_fapl_mpio".as_ptr()).is_null(),
                 initialize: initialization(initialize),
                 initialize_formats: of_formats.map(|(hdf5, classic)| [hdf5, classic].map(initialization)),
                 formats: formats.map(|(define, inquire)| UserFormats {

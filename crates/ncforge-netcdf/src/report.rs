@@ -1,26 +1,44 @@
 //! What `NCFORGE_NETCDF` asks for, and what is said when it asks for a log.
 //!
-//! `off`: nothing is done. `log`: standard error gets a line for each library found and for each file closed. `status`: what is
-//! found is printed when the library is preloaded, and the program does not begin. `always`: reads and writes of every size are
-//! served, and reads of files that were written just now, and logged, which is slower; for tests. Everything else: silence.
+//! `off`: nothing is done. `read`: writes are netCDF-C's. `log`: standard error gets a line for each library found and for each file
+//! closed. `always`: reads and writes of every size are served, and reads of files that were written just now, and logged, which
+//! is slower; for tests. `status`: what is found is printed when the library is preloaded, and the program does not begin. Words are
+//! separated by commas; others are passed over in silence.
 
 use std::fmt::{Arguments, Write as _};
 use std::io::Write as _;
 use std::sync::OnceLock;
 
 /// What the environment asks for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Wish {
-    /// Serve, and say nothing.
-    Serve,
-    /// Serve, and say what was done.
-    Log,
-    /// Serve reads of every size, and say what was done.
-    Always,
-    /// Print what is found, and end.
-    Status,
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Wish {
     /// Do nothing.
-    Off,
+    pub(crate) off: bool,
+    /// Leave all writes to netCDF-C.
+    pub(crate) read_only: bool,
+    /// Say what was done.
+    pub(crate) log: bool,
+    /// Serve reads and writes of every size.
+    pub(crate) always: bool,
+    /// Print what is found, and end.
+    pub(crate) status: bool,
+}
+
+impl Wish {
+    fn of(text: &str) -> Self {
+        let mut wish = Self::default();
+        for word in text.split(',') {
+            match word.trim() {
+                "off" | "0" | "no" => wish.off = true,
+                "read" => wish.read_only = true,
+                "log" => wish.log = true,
+                "always" => (wish.always, wish.log) = (true, true),
+                "status" => wish.status = true,
+                _ => {}
+            }
+        }
+        wish
+    }
 }
 
 /// The wish, read once. Programs that run with other rights than their caller's do nothing.
@@ -29,23 +47,29 @@ pub(crate) fn wish() -> Wish {
     *WISH.get_or_init(|| {
         // SAFETY: asks the kernel's auxiliary vector, no memory is involved.
         if unsafe { libc::getauxval(libc::AT_SECURE) } != 0 {
-            return Wish::Off;
+            return Wish { off: true, ..Wish::default() };
         }
-        match std::env::var("NCFORGE_NETCDF").unwrap_or_default().trim() {
-            "off" | "0" | "no" => Wish::Off,
-            "log" => Wish::Log,
-            "always" => Wish::Always,
-            "status" => Wish::Status,
-            _ => Wish::Serve,
-        }
+        Wish::of(&std::env::var("NCFORGE_NETCDF").unwrap_or_default())
     })
 }
 
 /// A line for the log, if there is one. One write, so that lines of several threads do not mix.
 pub(crate) fn log(line: Arguments<'_>) {
-    if matches!(wish(), Wish::Log | Wish::Always) {
+    if wish().log {
         let mut text = String::new();
         let _ = writeln!(text, "ncforge: {line}");
         let _ = std::io::stderr().write_all(text.as_bytes());
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn words_are_wishes() {
+        assert_eq!(Wish::of(""), Wish::default());
+        assert_eq!(Wish::of("read, log"), Wish { read_only: true, log: true, ..Wish::default() });
+        assert!(Wish::of("off").off && Wish::of("always").log && !Wish::of("yes").log);
     }
 }

@@ -14,7 +14,7 @@ use crate::abi::{Dispatch, NOERR};
 use crate::call::{Call, Selection};
 use crate::files::OpenFile;
 use crate::policy;
-use crate::report::{Wish, wish};
+use crate::report::wish;
 use crate::variables::{Variable, atomic, reach};
 
 /// Serves a call; `None`: it is netCDF-C's.
@@ -58,7 +58,7 @@ pub(crate) unsafe fn get(file: &OpenFile, netcdf_c: &Dispatch, call: &Call) -> O
 
 /// Whether ncforge is quicker, or the only one that can.
 fn is_for_us(file: &OpenFile, variable: &Variable, selection: &Selection<'_>) -> bool {
-    if variable.needs_us || wish() == Wish::Always {
+    if variable.needs_us || wish().always {
         return true;
     }
     let work = policy::work(variable, selection.start, selection.count, selection.stride, file.classic);

@@ -11,7 +11,6 @@
 //! than once, parallel ones, and those in memory are not served.
 
 mod hdf5;
-mod imports;
 mod jobs;
 mod output;
 mod seen;
@@ -24,9 +23,9 @@ use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicUsize, Ordering};
 use std::sync::{Mutex, MutexGuard, Once, OnceLock, PoisonError, TryLockError};
 
-use crate::engine;
-use crate::report::log;
+use crate::report::{log, wish};
 use crate::tables::{LIBRARIES, guarded};
+use crate::{engine, imports};
 
 use hdf5::{Close, Flush, Hdf5, Id, REPLACED, Transfer};
 use output::{File, Output};
@@ -86,6 +85,9 @@ fn with<T>(library: usize, what: impl FnOnce(&mut Output) -> T) -> Option<T> {
 
 /// Replaces the functions in an object of netCDF-C; an error says why writing is netCDF-C's.
 pub(crate) fn install(library: usize, path: &str) -> Result<(), &'static str> {
+    if wish().read_only {
+        return Err("NCFORGE_NETCDF=read");
+    }
     match library {
         0 => install_in::<0>(path),
         1 => install_in::<1>(path),
@@ -173,12 +175,25 @@ pub(crate) fn open_again(library: usize, ncid: c_int, for_writing: bool) {
 pub(crate) fn end(library: usize, ncid: c_int) {
     is_served(library, number_of(ncid)).store(false, Ordering::Relaxed);
     let file = with(library, |output| output.files.remove(&number_of(ncid))).flatten();
-    if let Some(File { path, served, mut left, .. }) = file {
-        left.sort_by_key(|&(_, writes)| std::cmp::Reverse(writes));
-        let reasons: Vec<_> = left.iter().map(|(why, writes)| format!("{why}: {writes}")).collect();
-        let why = if left.is_empty() { String::new() } else { format!(" ({})", reasons.join(", ")) };
-        let left: u64 = left.iter().map(|(_, writes)| writes).sum();
-        log(format_args!("{}: {served} writes served, {left} left to netCDF-C{why}", path.display()));
+    if let Some(file) = file {
+        say(&file);
+    }
+}
+
+/// What was done, for the log.
+fn say(file: &File) {
+    let mut left = file.left.clone();
+    left.sort_by_key(|&(_, writes)| std::cmp::Reverse(writes));
+    let reasons: Vec<_> = left.iter().map(|(why, writes)| format!("{why}: {writes}")).collect();
+    let why = if left.is_empty() { String::new() } else { format!(" ({})", reasons.join(", ")) };
+    let left: u64 = left.iter().map(|(_, writes)| writes).sum();
+    log(format_args!("{}: {} writes served, {left} left to netCDF-C{why}", file.path.display(), file.served));
+}
+
+/// The same for the files that are open when the program ends.
+pub(crate) fn say_of_open_files() {
+    for library in 0..LIBRARIES {
+        with(library, |output| output.files.values().filter(|f| f.fork == engine::forks()).for_each(say));
     }
 }
 
@@ -197,17 +212,28 @@ pub(crate) fn putting(library: usize, ncid: c_int, put: impl FnOnce() -> c_int) 
 /// HDF5 writes what it has when the program ends, and so do we, in front of it: this is called after HDF5 registered its own.
 fn at_exit() {
     extern "C" fn flush_all() {
-        for (library, datasets) in DATASETS.iter().enumerate() {
-            if datasets.load(Ordering::Relaxed) > 0 {
-                with(library, Output::flush_own);
-            }
-        }
+        give_all(Output::flush_own);
     }
     static ONCE: Once = Once::new();
     ONCE.call_once(|| {
         // SAFETY: registers a function that is never unloaded.
         unsafe { libc::atexit(flush_all) };
     });
+}
+
+/// MPI is about to end. An HDF5 that was built with it ends as well, and whoever started the program may end it then.
+pub(crate) fn before_mpi_ends() {
+    // What fails is tried again, and reported, when the file is closed.
+    give_all(|output| output.flush_own().and_then(|()| output.rest()));
+}
+
+/// Has what is held written, where anything is.
+fn give_all<T>(how: impl Fn(&mut Output) -> T) {
+    for (library, datasets) in DATASETS.iter().enumerate() {
+        if datasets.load(Ordering::Relaxed) > 0 {
+            with(library, &how);
+        }
+    }
 }
 
 const FAILED: c_int = -1;

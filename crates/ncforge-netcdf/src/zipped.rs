@@ -52,12 +52,12 @@ pub(crate) fn table<const L: usize>(classic: &Dispatch) -> Dispatch {
 pub(crate) fn define(library: &Library, table: &'static Dispatch) {
     let Some(formats) = library.formats else { return };
     for mode in abi::UDF.into_iter().rev() {
-        let mut taken = std::ptr::null();
+        let mut taken: *const Dispatch = std::ptr::null();
         // SAFETY: netCDF-C's functions; unknown formats are refused, a magic number that is not wanted is null.
         let defined = unsafe {
             (formats.inquire)(mode, &raw mut taken, null_mut()) == NOERR
-                && taken.is_null()
-                && (formats.define)(mode, table, MAGIC.as_ptr()) == NOERR
+                && (std::ptr::eq(taken, table)
+                    || taken.is_null() && (formats.define)(mode, table, MAGIC.as_ptr()) == NOERR)
         };
         if defined {
             return;

@@ -33,7 +33,7 @@ pub use dataset::{
     FileId, Imap, NewFilter, NewLayout, NewStorage, NewVariable, OpenOptions, Owner, UpdateOptions,
     check_changed, check_new, convert_numbers, default_chunks,
 };
-pub use engine::{Engine, EngineOptions, EngineStats, parse_size};
+pub use engine::{Engine, EngineOptions, EngineStats, parse_size, without_signals};
 pub use error::{Error, Late, Limit, Result, TileOption, nearest};
 pub use model::{Atomic, Attribute, DType, Dimension, Format, Group, Schema, Value, Values, Variable};
 pub use select::{Hyperslab, Pick, Picks};

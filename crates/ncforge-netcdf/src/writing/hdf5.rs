@@ -4,7 +4,7 @@
 
 use std::ffi::{CStr, CString, c_char, c_int, c_uint, c_void};
 
-use super::imports::symbol;
+use crate::imports::symbol;
 use crate::libraries::object_of;
 
 /// `hid_t`, 64 bits wide since 1.10.

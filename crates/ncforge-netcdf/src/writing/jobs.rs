@@ -5,13 +5,14 @@
 //! the child encodes them itself.
 
 use std::collections::VecDeque;
-use std::mem::MaybeUninit;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::ptr::null_mut;
 use std::sync::atomic::{AtomicPtr, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::thread::JoinHandle;
 
 use ncforge::codec::CodecChain;
+use ncforge::without_signals;
 
 use crate::engine;
 
@@ -67,17 +68,25 @@ impl Job {
     }
 }
 
+/// Jobs that nobody works on yet.
+#[derive(Default)]
+struct Waiting {
+    jobs: VecDeque<Arc<Job>>,
+    /// There will be no more.
+    ended: bool,
+}
+
 #[derive(Default)]
 struct Shared {
-    waiting: Mutex<VecDeque<Arc<Job>>>,
-    /// There is a job.
+    waiting: Mutex<Waiting>,
+    /// There is a job, or no more will be.
     work: Condvar,
     /// A job is done.
     done: Condvar,
 }
 
 impl Shared {
-    fn lock(&self) -> MutexGuard<'_, VecDeque<Arc<Job>>> {
+    fn lock(&self) -> MutexGuard<'_, Waiting> {
         self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -89,25 +98,36 @@ impl Shared {
     }
 }
 
-/// The threads of one process.
-#[derive(Clone)]
+/// The threads of one process. They end when this is dropped; jobs that nobody began are left to whoever waits for them.
 pub(super) struct Threads {
     shared: Arc<Shared>,
     fork: u32,
-    helpers: usize,
+    helpers: Vec<JoinHandle<()>>,
+}
+
+impl Drop for Threads {
+    fn drop(&mut self) {
+        let helpers = std::mem::take(&mut self.helpers);
+        if !self.are_here() {
+            // The parent's: there is nothing to wait for, or to give back.
+            std::mem::forget(helpers);
+            return;
+        }
+        self.shared.lock().ended = true;
+        self.shared.work.notify_all();
+        helpers.into_iter().for_each(|helper| drop(helper.join()));
+    }
 }
 
 impl Threads {
     /// Starts threads: one fewer than work at a time, since the program's own helps.
     pub(super) fn start(threads: usize) -> Self {
         let shared = Arc::new(Shared::default());
-        let signals = block_signals();
         let spawn = |i: usize| {
             let shared = Arc::clone(&shared);
-            std::thread::Builder::new().name(format!("ncforge-w{i}")).spawn(move || serve(&shared)).is_ok()
+            std::thread::Builder::new().name(format!("ncforge-w{i}")).spawn(move || serve(&shared)).ok()
         };
-        let helpers = (1..threads).take_while(|&i| spawn(i)).count();
-        restore_signals(&signals);
+        let helpers = without_signals(|| (1..threads).map_while(spawn).collect());
         Self { shared, fork: engine::forks(), helpers }
     }
 
@@ -118,15 +138,15 @@ impl Threads {
 
     /// Hands a job to the threads.
     pub(super) fn add(&self, job: &Arc<Job>) {
-        if self.are_here() && self.helpers > 0 {
-            self.shared.lock().push_back(Arc::clone(job));
+        if self.are_here() && !self.helpers.is_empty() {
+            self.shared.lock().jobs.push_back(Arc::clone(job));
             self.shared.work.notify_one();
         }
     }
 
     /// Waits until a job is done, doing what others wait for. What is returned belongs to the job if it is done.
     pub(super) fn wait_for(&self, job: &Job) {
-        if job.fork != self.fork || !self.are_here() || self.helpers == 0 {
+        if job.fork != self.fork || !self.are_here() || self.helpers.is_empty() {
             if job.result().is_none() {
                 job.run();
             }
@@ -134,7 +154,7 @@ impl Threads {
         }
         let mut waiting = self.shared.lock();
         while job.result().is_none() {
-            if let Some(other) = waiting.pop_front() {
+            if let Some(other) = waiting.jobs.pop_front() {
                 drop(waiting);
                 self.shared.finish(&other);
                 waiting = self.shared.lock();
@@ -148,7 +168,10 @@ impl Threads {
 fn serve(shared: &Shared) {
     let mut waiting = shared.lock();
     loop {
-        if let Some(job) = waiting.pop_front() {
+        if waiting.ended {
+            return;
+        }
+        if let Some(job) = waiting.jobs.pop_front() {
             drop(waiting);
             shared.finish(&job);
             drop(job);
@@ -157,22 +180,6 @@ fn serve(shared: &Shared) {
             waiting = shared.work.wait(waiting).unwrap_or_else(PoisonError::into_inner);
         }
     }
-}
-
-/// Signals are the program's: its threads get them.
-fn block_signals() -> MaybeUninit<libc::sigset_t> {
-    let (mut all, mut before) = (MaybeUninit::uninit(), MaybeUninit::zeroed());
-    // SAFETY: the sets are written before they are read.
-    unsafe {
-        libc::sigfillset(all.as_mut_ptr());
-        libc::pthread_sigmask(libc::SIG_SETMASK, all.as_ptr(), before.as_mut_ptr());
-    }
-    before
-}
-
-fn restore_signals(before: &MaybeUninit<libc::sigset_t>) {
-    // SAFETY: the set that `block_signals` wrote.
-    unsafe { libc::pthread_sigmask(libc::SIG_SETMASK, before.as_ptr(), null_mut()) };
 }
 
 #[cfg(test)]

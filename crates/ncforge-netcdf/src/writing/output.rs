@@ -366,6 +366,13 @@ impl Output {
         self.flush(|_, target| own.contains(&target.nc))
     }
 
+    /// Ends the threads; the next chunk starts others.
+    pub(super) fn rest(&mut self) -> Result {
+        self.drain()?;
+        self.threads = None;
+        Ok(())
+    }
+
     /// HDF5 is about to read a dataset; one that is not known may be another opening of any in a file that is shared.
     pub(super) fn before_read(&mut self, dataset: Id) -> Result {
         if matches!(self.datasets.get(&dataset), Some(Entry::Served(_))) {

@@ -7,7 +7,7 @@ use ncforge::codec::{CodecChain, Filter, filters};
 
 use super::hdf5::{Hdf5, Id, Owned};
 use super::seen::Seen;
-use crate::report::{Wish, wish};
+use crate::report::wish;
 use crate::{heap, policy};
 
 /// A chunk that is being gathered, or was, and may get more.
@@ -74,7 +74,7 @@ impl Target {
             return Err("a type that is no number or text");
         }
         let bytes = chunk.iter().try_fold(size as u64, |n, &c| n.checked_mul(c)).ok_or(NO_ANSWER)?;
-        if wish() != Wish::Always && bytes < policy::LEAST_CHUNK {
+        if !wish().always && bytes < policy::LEAST_CHUNK {
             return Err("small chunks");
         }
         if bytes > budget / 2 {

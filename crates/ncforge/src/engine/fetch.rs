@@ -17,6 +17,7 @@ use std::time::Duration;
 
 use bytes::Bytes;
 
+use super::signals::without_signals;
 use super::stop;
 use crate::error::{Error, Result};
 use crate::store::ReadStore;
@@ -90,8 +91,8 @@ pub fn stream(
         let fetcher = move || {
             let _ = batches.iter().all(|b| fetch(store, requests, b, |fetched| sender.send(fetched).is_ok()));
         };
-        let spawned =
-            std::thread::Builder::new().name("ncforge-fetch".to_owned()).spawn_scoped(scope, fetcher);
+        let thread = std::thread::Builder::new().name("ncforge-fetch".to_owned());
+        let spawned = without_signals(|| thread.spawn_scoped(scope, fetcher));
         if spawned.is_err() {
             // The system refuses threads.
             return alone(&mut take);
@@ -197,9 +198,8 @@ pub(super) fn side_by_side(
     };
     std::thread::scope(|scope| {
         for _ in 1..threads.min(n) {
-            let spawned = std::thread::Builder::new()
-                .name("ncforge-fetch".to_owned())
-                .spawn_scoped(scope, || while step() {});
+            let thread = std::thread::Builder::new().name("ncforge-fetch".to_owned());
+            let spawned = without_signals(|| thread.spawn_scoped(scope, || while step() {}));
             if spawned.is_err() {
                 break;
             }

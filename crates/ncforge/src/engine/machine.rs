@@ -24,6 +24,26 @@ pub(super) fn cpus() -> usize {
     std::thread::available_parallelism().map_or(1, usize::from)
 }
 
+/// CPUs that the processes of a job share on this machine: those of its control group, whatever each process is bound to.
+pub(super) fn job_cpus() -> usize {
+    let v2 = group_dirs("", "/sys/fs/cgroup").into_iter().map(|d| d.join("cpuset.cpus.effective"));
+    let v1 =
+        group_dirs("cpuset", "/sys/fs/cgroup/cpuset").into_iter().map(|d| d.join("cpuset.effective_cpus"));
+    let online = std::iter::once(PathBuf::from("/sys/devices/system/cpu/online"));
+    let counted = |path: PathBuf| count_list(std::fs::read_to_string(path).ok()?.trim());
+    v2.chain(v1).chain(online).filter_map(counted).min().unwrap_or_else(cpus)
+}
+
+/// The number of entries of a list of numbers as the kernel prints it: `0-3,8`.
+fn count_list(text: &str) -> Option<usize> {
+    let part = |part: &str| {
+        let (first, last) = part.split_once('-').unwrap_or((part, part));
+        let (first, last): (usize, usize) = (first.parse().ok()?, last.parse().ok()?);
+        last.checked_sub(first)?.checked_add(1)
+    };
+    text.split(',').try_fold(0usize, |sum, p| sum.checked_add(part(p)?)).filter(|&n| n > 0)
+}
+
 #[cfg(unix)]
 fn physical_memory() -> Option<u64> {
     // SAFETY: sysconf only returns numbers.
@@ -79,8 +99,16 @@ mod tests {
     use super::*;
 
     #[test]
+    fn lists_of_cpus_are_counted() {
+        assert_eq!(count_list("0-3,8"), Some(5));
+        assert_eq!(count_list("7"), Some(1));
+        assert_eq!(count_list(""), None);
+        assert_eq!(count_list("3-1"), None);
+    }
+
+    #[test]
     fn the_machine_has_something() {
-        assert!(cpus() >= 1);
+        assert!(cpus() >= 1 && job_cpus() >= 1);
         assert!(memory() >= 16 << 20);
     }
 }

@@ -8,7 +8,8 @@ use crate::error::{Error, Result};
 /// What is `None` is decided by the first of these that is there:
 ///
 /// * threads: `NCFORGE_THREADS`, `SLURM_CPUS_PER_TASK`, `OMP_NUM_THREADS` (its first number), else the CPUs
-///   that this process may run on, within its control group's quota;
+///   that this process may run on, within its control group's quota; of those that the processes of a job share on
+///   one machine (MPI's launchers say how many), its part;
 /// * memory: `NCFORGE_MEMORY` (bytes, or with a suffix, see [`parse_size`]), else a quarter of the memory of
 ///   the machine or of its control group, whichever is smaller.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -60,7 +61,7 @@ impl EngineOptions {
             (None, None) => ["SLURM_CPUS_PER_TASK", "OMP_NUM_THREADS"]
                 .iter()
                 .find_map(|name| env(name)?.split(',').next()?.trim().parse().ok().filter(|&n| n > 0))
-                .unwrap_or(machine.threads),
+                .unwrap_or_else(|| share(machine.threads, machine::job_cpus(), &env)),
         };
         if threads == 0 {
             return Err(Error::bad_option("threads", "the number of threads must be at least 1"));
@@ -74,6 +75,24 @@ impl EngineOptions {
         };
         Ok(Resolved { threads: threads.min(MAX_THREADS), memory: memory.max(MIN_MEMORY) })
     }
+}
+
+/// How many processes of the job a launcher started on this machine: Open MPI, MPICH and Intel MPI, MVAPICH, Cray's, and Slurm
+/// (`4(x2)`: four on each of two).
+const LOCAL_RANKS: [&str; 5] = [
+    "OMPI_COMM_WORLD_LOCAL_SIZE",
+    "MPI_LOCALNRANKS",
+    "MV2_COMM_WORLD_LOCAL_SIZE",
+    "PALS_LOCAL_SIZE",
+    "SLURM_STEP_TASKS_PER_NODE",
+];
+
+/// The threads of one process of a job, so that it takes no CPU from the others: its part of the job's CPUs, and no more than `own`, which
+/// it may run on.
+fn share(own: usize, job: usize, env: impl Fn(&str) -> Option<String>) -> usize {
+    let number = |text: String| text.trim().split(['(', ',']).next()?.parse().ok().filter(|&n| n > 0);
+    let ranks: usize = LOCAL_RANKS.iter().find_map(|name| number(env(name)?)).unwrap_or(1);
+    if ranks == 1 { own } else { own.min(job / ranks).max(1) }
 }
 
 impl Resolved {
@@ -154,5 +173,24 @@ mod tests {
         assert!(EngineOptions { memory: Some(1 << 10), threads: None }.checked().is_err());
         assert!(resolve(EngineOptions { threads: Some(0), memory: None }, &[]).is_err());
         assert!(resolve(none, &[]).unwrap().threads >= 1);
+    }
+
+    #[test]
+    fn processes_of_a_job_take_their_part_of_its_cpus() {
+        let env = |value: &'static str| {
+            move |name: &str| (name == "SLURM_STEP_TASKS_PER_NODE").then(|| value.to_owned())
+        };
+        // Not bound; bound to one CPU each, to four of eight, to a socket that they share; more processes than CPUs; alone.
+        assert_eq!(share(64, 64, env("16(x2)")), 4);
+        assert_eq!(share(1, 64, env("64,32")), 1);
+        assert_eq!(share(4, 8, env("2")), 4);
+        assert_eq!(share(32, 64, env("64")), 1);
+        assert_eq!(share(2, 2, env("8")), 1);
+        assert_eq!(share(8, 64, env("1")), 8);
+        assert_eq!(share(8, 64, env("many")), 8);
+        let jobs = [("MPI_LOCALNRANKS", "100000"), ("NCFORGE_THREADS", "3")];
+        let none = EngineOptions::default();
+        assert_eq!(resolve(none, &jobs[..1]).unwrap().threads, 1);
+        assert_eq!(resolve(none, &jobs).unwrap().threads, 3);
     }
 }

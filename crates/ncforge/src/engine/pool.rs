@@ -10,6 +10,7 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use rayon::{ScopeFifo, ThreadPool, ThreadPoolBuilder};
 
+use super::signals::without_signals;
 use super::stop;
 use crate::error::{Error, Result};
 use crate::store::Process;
@@ -75,11 +76,10 @@ impl Pool {
             return None;
         }
         let build = || {
-            ThreadPoolBuilder::new()
+            let threads = ThreadPoolBuilder::new()
                 .num_threads(self.threads - 1)
-                .thread_name(|i| format!("ncforge-{i}"))
-                .build()
-                .ok()
+                .thread_name(|i| format!("ncforge-{i}"));
+            without_signals(|| threads.build()).ok()
         };
         self.helpers.get_or_init(build).as_ref()
     }

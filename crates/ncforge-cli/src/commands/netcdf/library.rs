@@ -19,11 +19,18 @@ pub(super) fn path() -> Result<PathBuf> {
     let found = places.iter().map(|place| folder.join(place).join(NAME)).find(|path| path.is_file());
     found.and_then(|path| path.canonicalize().ok()).ok_or_else(|| Failure {
         message: format!("{NAME} is not in {}", folder.display()),
-        hint: "the Python package and the tarball bring it along, `cargo install` cannot: in the sources of this version, \
-               `cargo build --release -p ncforge-netcdf`, and copy target/release/libncforge_netcdf.so to lib next to the command's folder"
-            .to_owned(),
+        hint: format!(
+            "`pip install` and the tarball bring it along, `cargo install` cannot: in the sources of this version, \
+             `cargo build --release -p ncforge-netcdf && install -D target/release/{NAME} {}`",
+            in_lib(folder).display()
+        ),
         exit: Exit::Failed,
     })
+}
+
+/// Where it belongs, for a command in this folder.
+fn in_lib(folder: &Path) -> PathBuf {
+    folder.parent().unwrap_or(folder).join("lib").join(NAME)
 }
 
 /// The executable or shared object that contains this function.

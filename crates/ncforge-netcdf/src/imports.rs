@@ -39,10 +39,10 @@ struct Relocation {
 }
 
 /// One imported function.
-pub(super) struct Import {
+pub(crate) struct Import {
     slots: Vec<*mut c_void>,
     /// The function that the object calls.
-    pub(super) original: *mut c_void,
+    pub(crate) original: *mut c_void,
 }
 
 /// An object's own name, the pages that the loader made read-only, and the slots that were found for each name.
@@ -55,7 +55,7 @@ struct Search<'a> {
 
 /// The imports of an object, and the addresses that were made read-only. `None` where one of them is not imported: then it is
 /// part of the object, or the processor is not known.
-pub(super) fn find(object: &CStr, names: &[&'static CStr]) -> Option<(Vec<Import>, std::ops::Range<usize>)> {
+pub(crate) fn find(object: &CStr, names: &[&'static CStr]) -> Option<(Vec<Import>, std::ops::Range<usize>)> {
     let mut search = Search { object, names, slots: vec![Vec::new(); names.len()], read_only: 0..0 };
     // SAFETY: `visit` gets the structure that it expects, and does not panic.
     unsafe { libc::dl_iterate_phdr(Some(visit), (&raw mut search).cast()) };
@@ -95,7 +95,7 @@ impl Import {
     ///
     /// # Safety
     /// The function has the signature of the original, and stays where it is.
-    pub(super) unsafe fn replace(&self, by: *const c_void, read_only: &std::ops::Range<usize>) -> bool {
+    pub(crate) unsafe fn replace(&self, by: *const c_void, read_only: &std::ops::Range<usize>) -> bool {
         self.slots.iter().all(|&slot| {
             let page = page_size();
             let first = slot as usize / page * page;
@@ -177,15 +177,17 @@ unsafe fn read_dynamic(at: usize, base: usize, search: &mut Search<'_>) {
     for (table, bytes) in tables {
         let n = if table == 0 { 0 } else { bytes / size_of::<Relocation>() };
         for i in 0..n {
-            // SAFETY: a relocation inside the table, and its symbol and name, by the tables of the object.
-            let (relocation, name) = unsafe {
-                let relocation = &*(table as *const Relocation).add(i);
+            // SAFETY: a relocation inside the table.
+            let relocation = unsafe { &*(table as *const Relocation).add(i) };
+            if !SLOTS.contains(&(relocation.info & 0xffff_ffff)) {
+                continue;
+            }
+            // SAFETY: its symbol and the symbol's name, by the tables of the object.
+            let name = unsafe {
                 let symbol = &*(symbols as *const libc::Elf64_Sym).add((relocation.info >> 32) as usize);
-                (relocation, CStr::from_ptr((text as *const std::ffi::c_char).add(symbol.st_name as usize)))
+                CStr::from_ptr((text as *const std::ffi::c_char).add(symbol.st_name as usize))
             };
-            if SLOTS.contains(&(relocation.info & 0xffff_ffff))
-                && let Some(which) = search.names.iter().position(|n| *n == name)
-            {
+            if let Some(which) = search.names.iter().position(|n| *n == name) {
                 search.slots[which].push(base.wrapping_add(relocation.offset as usize) as *mut c_void);
             }
         }
@@ -193,7 +195,7 @@ unsafe fn read_dynamic(at: usize, base: usize, search: &mut Search<'_>) {
 }
 
 /// The address of a symbol of an object that is loaded, or null.
-pub(super) fn symbol(object: &CStr, name: &CStr) -> *mut c_void {
+pub(crate) fn symbol(object: &CStr, name: &CStr) -> *mut c_void {
     // SAFETY: the object is loaded; nothing of it is run.
     unsafe {
         let handle = libc::dlopen(object.as_ptr(), libc::RTLD_LAZY | libc::RTLD_NOLOAD);

@@ -1,0 +1,180 @@
+"""ncforge under a netCDF-C that a program loads after it began: Python, R, GDAL, and whoever calls ``dlopen``."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import netCDF4
+import numpy as np
+import pytest
+
+from programs import SOURCES, call, compiled, python
+
+pytestmark = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="the library is for Linux")
+
+SERVED = re.compile(rb": (\d+) (reads|writes) served")
+
+
+def served(done: subprocess.CompletedProcess[bytes], what: bytes) -> int:
+    """Reads or writes that the log counts."""
+    return sum(int(n) for n, kind in SERVED.findall(done.stderr) if kind == what)
+
+
+@pytest.fixture(scope="session")
+def file(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Maps, each a compressed chunk."""
+    path = tmp_path_factory.mktemp("late") / "a.nc"
+    with netCDF4.Dataset(path, "w") as d:
+        for name, n in (("t", None), ("y", 120), ("x", 240)):
+            d.createDimension(name, n)
+        v = d.createVariable("v", "f4", ("t", "y", "x"), zlib=True, chunksizes=(1, 120, 240))
+        v[:] = (np.arange(30 * 120 * 240) * 7919 % 1000).reshape(30, 120, 240) / 4
+    return path
+
+
+def copies() -> list[str]:
+    """Several copies of netCDF-C: the system's, and that of the package netCDF4."""
+    found = [line.split()[-1] for line in Path("/proc/self/maps").read_text().splitlines() if "libnetcdf" in line]
+    system = subprocess.run(["nc-config", "--libdir"], capture_output=True, text=True).stdout.strip()
+    return [f"{system}/libnetcdf.so", *dict.fromkeys(found)]
+
+
+def test_copies_that_are_loaded_by_dlopen(run_under, tmp_path):
+    late, libraries = compiled("late", tmp_path), copies()
+    plain = call(late, tmp_path / "plain", *libraries)
+    ours = run_under(late, tmp_path / "ours", *libraries, wish="always")
+    assert ours.stdout == plain.stdout
+    assert len(re.findall(rb"netCDF-C \d\S* is served", ours.stderr)) == len(libraries) >= 2
+    assert served(ours, b"writes") == 12 * len(libraries)
+    assert served(ours, b"reads") == 29 * len(libraries)
+    for i in range(len(libraries)):
+        with netCDF4.Dataset(f"{tmp_path}/plain.{i}") as a, netCDF4.Dataset(f"{tmp_path}/ours.{i}") as b:
+            assert np.array_equal(a["v"][:], b["v"][:])
+
+
+SCRIPT = """
+import netCDF4, sys
+with netCDF4.Dataset(sys.argv[1]) as d, netCDF4.Dataset(sys.argv[2], "w") as out:
+    v = d["v"]
+    for name, dim in d.dimensions.items():
+        out.createDimension(name, None if dim.isunlimited() else len(dim))
+    w = out.createVariable("v", "f4", v.dimensions, zlib=True, chunksizes=(1, 120, 240))
+    for t in range(30):
+        w[t] = v[t] + 1
+    print(sum(float(v[:, j, 3].sum()) for j in range(0, 120, 5)))
+"""
+
+
+def test_a_python_script(run_under, file, tmp_path):
+    plain = call(sys.executable, "-c", SCRIPT, file, tmp_path / "plain.nc")
+    ours = run_under(sys.executable, "-c", SCRIPT, file, tmp_path / "ours.nc", wish="always")
+    assert ours.stdout == plain.stdout
+    assert served(ours, b"writes") == 30 and served(ours, b"reads") == 54
+    with netCDF4.Dataset(tmp_path / "plain.nc") as a, netCDF4.Dataset(tmp_path / "ours.nc") as b:
+        assert np.array_equal(a["v"][:], b["v"][:])
+    reads_only = run_under(sys.executable, "-c", SCRIPT, file, tmp_path / "ours.nc", wish="read,always")
+    assert reads_only.stdout == plain.stdout
+    assert served(reads_only, b"writes") == 0 and served(reads_only, b"reads") == 54
+    assert b"is served, for reading: NCFORGE_NETCDF=read" in reads_only.stderr
+
+
+# The package and how it reads a series; both count from 1, with the fastest dimension first.
+R = {
+    "ncdf4": "nc <- nc_open(f); get <- function(j) ncvar_get(nc, 'v', start=c(4, j, 1), count=c(1, 1, -1))",
+    "RNetCDF": "nc <- open.nc(f); get <- function(j) var.get.nc(nc, 'v', start=c(4, j, 1), count=c(1, 1, NA))",
+}
+
+
+@pytest.mark.parametrize("package", R)
+def test_an_r_script(run_under, file, package):
+    if (
+        shutil.which("Rscript") is None
+        or call("Rscript", "-e", "cat(.packages(TRUE))").stdout.find(package.encode()) < 0
+    ):
+        pytest.skip(f"needs R with {package}")
+    code = f"library({package}); f <- commandArgs(TRUE)[1]; {R[package]}; for (j in 1:120) cat(sum(get(j)), '\\n')"
+    plain = call("Rscript", "-e", code, file)
+    ours = run_under("Rscript", "-e", code, file, wish="always")
+    assert ours.stdout == plain.stdout
+    assert served(ours, b"reads") >= 120
+
+
+def test_gdal(run_under, file, tmp_path):
+    if shutil.which("gdal_translate") is None:
+        pytest.skip("needs gdal-bin")
+    plain, out = tmp_path / "plain.tif", tmp_path / "ours.tif"
+    call("gdal_translate", "-q", f"NETCDF:{file}:v", plain)
+    done = run_under("gdal_translate", "-q", f"NETCDF:{file}:v", out, wish="always")
+    assert out.read_bytes() == plain.read_bytes()
+    assert served(done, b"reads") >= 30
+    info = ["gdalinfo", "-checksum", f"NETCDF:{file}:v"]
+    assert run_under(*info).stdout == call(*info).stdout
+
+
+def test_a_shell_script_and_what_it_starts(run_under, file, tmp_path):
+    script = tmp_path / "pipeline.sh"
+    script.write_text(f"ncdump -v v {file} | md5sum; {sys.executable} -c '{SCRIPT}' {file} {tmp_path}/out.nc\n")
+    plain = call("bash", script)
+    ours = run_under("bash", script, wish="always")
+    assert ours.stdout == plain.stdout
+    assert served(ours, b"reads") > 54
+
+
+# What a symbol is to its caller must not depend on who stands in front of `dlsym`.
+NEXT = """
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <stdio.h>
+int puts(const char *text) {
+    int (*next)(const char *) = (int (*)(const char *))dlsym(RTLD_NEXT, "puts");
+    return printf("next: ") + next(text);
+}
+int main(void) {
+    int (*own)(const char *) = (int (*)(const char *))dlsym(RTLD_DEFAULT, "puts");
+    return own("text") < 0 || dlsym(RTLD_DEFAULT, "no_such_symbol") || !dlerror();
+}
+"""
+
+
+def test_symbols_are_those_that_the_caller_would_get(run_under, tmp_path):
+    if shutil.which("cc") is None:
+        pytest.skip("needs a C compiler")
+    (tmp_path / "next.c").write_text(NEXT)
+    call("cc", "-rdynamic", "-o", tmp_path / "next", tmp_path / "next.c", "-ldl")
+    assert run_under(tmp_path / "next").stdout == b"next: text\n" == call(tmp_path / "next").stdout
+
+
+def test_accelerate_and_preloading_are_one(run_under, file, tmp_path, packaged):
+    code = f"""
+        import threading, multiprocessing, ncforge
+        first = ncforge.accelerate()
+        import netCDF4
+        again = []
+        threads = [threading.Thread(target=lambda: again.append(ncforge.accelerate())) for _ in range(4)]
+        [t.start() for t in threads]
+        [t.join() for t in threads]
+        assert again == [first] * 4, again
+        assert all(lib.served and lib.writing_served for lib in first) and len(first) == 1, first
+        def child(path):
+            assert ncforge.accelerate() == first
+            with netCDF4.Dataset(path) as d:
+                return float(d["v"][:, 7, 9].sum())
+        with multiprocessing.get_context("fork").Pool(2) as pool:
+            print(pool.map(child, [{str(file)!r}] * 4) == [child({str(file)!r})] * 4)
+    """
+    assert python(code) == "True\n"
+    done = run_under(sys.executable, "-c", "import netCDF4, ncforge; print(ncforge.accelerate()[0].served)", wish="log")
+    assert done.stdout == b"True\n"
+    assert len(re.findall(rb"netCDF-C \d\S* is served", done.stderr)) == 1
+    code = "import netCDF4, ncforge; lib, = ncforge.accelerate(); print(lib.served, lib.writing_served, lib.writing_reason)"
+    assert call(sys.executable, "-c", code, wish="read").stdout == b"True False NCFORGE_NETCDF=read\n"
+
+
+def test_sources_are_all_compiled_by_a_test():
+    tests = "".join(path.read_text(encoding="utf-8") for path in Path(__file__).parent.glob("test_netcdf_*.py"))
+    for source in SOURCES.iterdir():
+        assert f'"{source.stem}"' in tests or source.name in tests, source.name
