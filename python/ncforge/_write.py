@@ -86,7 +86,9 @@ def _characters(variable: Variable, key: Any, value: Any, how: Switches) -> Any:
     shape = variable.shape
     if _chosen(expand(key, shape, variable._name)[-1], shape[-1]) != shape[-1]:
         if text.dtype.itemsize > np.dtype(f"{text.dtype.kind}1").itemsize:
-            raise UnfitError(f"text does not fit a part of a row of `{variable._name}`: write whole rows, or characters")
+            raise UnfitError(
+                f"text does not fit a part of a row of `{variable._name}`: write whole rows, or characters"
+            )
         return value
     if text.dtype != "S1" or text.ndim < variable.ndim:
         return chars(text, rules.encoding, shape[-1])
