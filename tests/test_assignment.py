@@ -83,7 +83,6 @@ def test_masked_elements_of_rows_are_filled(tmp_path: Path, attrs: dict[str, Any
             assert ds["v"].read(n).tolist() == stored[0][n]
 
 
-@pytest.mark.filterwarnings("ignore:.*unsupported VLEN")
 @pytest.mark.parametrize("kind", ["i2", "u1", "f4", "f8"])
 @pytest.mark.parametrize("more", [{}, {"scale_factor": 0.5}, {"_FillValue": 3}, {"_Unsigned": "true"}], ids=str)
 def test_each_missing_value_stays_the_one_that_it_was(tmp_path: Path, kind: Any, more: dict[str, Any]) -> None:
@@ -109,6 +108,7 @@ def test_each_missing_value_stays_the_one_that_it_was(tmp_path: Path, kind: Any,
         np.testing.assert_array_equal(ds["v"][:], stored)
 
 
+@pytest.mark.filterwarnings("ignore:.*unsupported VLEN")
 def test_a_row_has_one_dimension(tmp_path: Path) -> None:
     path = tmp_path / "v.nc"
     pair = np.dtype([("a", "i4"), ("b", "f8")])

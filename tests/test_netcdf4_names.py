@@ -217,7 +217,9 @@ def test_switches_and_their_answers(tmp_path: Path) -> None:
     for module in (ncforge, netCDF4):
         for path in sorted(tmp_path.glob("*.nc")):
             with module.Dataset(path) as ds:
-                v = {name: (v.filters(), v.quantization()) for name, v in ds.variables.items()}
+                # ncforge's file also has the container that CF asks for.
+                names = set(ds.variables) - {"quantization_info"}
+                v = {name: (ds[name].filters(), ds[name].quantization()) for name in names}
                 reported.append((v, ds["u"][:].mask.any(), ds["q"][:].tolist()))
     assert all(t == reported[0] for t in reported)
     with ncforge.Dataset(tmp_path / "ncforge.nc", "r+") as ds:

@@ -302,8 +302,9 @@ def test_engine_stats_tell_a_sweep(tmp_path: Path) -> None:
         for name, n in zip("tyx", values.shape, strict=True):
             ds.createDimension(name, n)
         ds.createVariable("v", "f4", ("t", "y", "x"), zlib=True, chunksizes=(12, 20, 25))[...] = values
-    # A file that has just been written is read anew in case it is written on: this one was written a minute ago.
-    os.utime(path, (time.time() - 60,) * 2)
+    # A file that was changed within the last tick of the file system's clock (10 ms at most) is read anew in case it is written on.
+    while time.time_ns() - os.stat(path).st_ctime_ns <= 20_000_000:
+        time.sleep(0.001)
     with ncforge.Dataset(path) as ds:
         v = ds.variables["v"]
         before = ncforge.engine_stats()
