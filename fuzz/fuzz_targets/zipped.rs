@@ -3,8 +3,8 @@
 
 use std::sync::Arc;
 
+use ncforge::store::zipped::{Resources, ZippedStore};
 use ncforge::store::{ReadStore, WriteStore};
-use ncforge::store::zipped::{ZippedStore, Resources};
 
 libfuzzer_sys::fuzz_target!(|data: &[u8]| {
     // Checksums guard every byte: without mending them, mutations end at the first one.
