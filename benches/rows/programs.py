@@ -80,7 +80,7 @@ with netCDF4.Dataset(sys.argv[1]) as d:
 """
 R = """
 library(ncdf4); a <- commandArgs(TRUE); nc <- nc_open(a[1]); n <- nc$var$v$varsize
-for (j in seq_len(as.integer(a[2]))) ncvar_get(nc, "v", start = c(j * 11 %% n[1] + 1, j * 5 %% n[2] + 1, 1), count = c(1, 1, -1))
+for (j in seq_len(as.integer(a[2]))) ncvar_get(nc, "v", start = c((j * 11) %% n[1] + 1, (j * 5) %% n[2] + 1, 1), count = c(1, 1, -1))
 """
 
 
