@@ -112,7 +112,7 @@ def maps(tmp_path_factory: pytest.TempPathFactory) -> Path:
     with netCDF4.Dataset(path, "w") as file:
         for name, length in (("time", None), ("lat", 40), ("lon", 80)):
             file.createDimension(name, length)
-        values = np.random.default_rng(1).normal(size=(200, 40, 80)).round(1)
+        values = np.random.default_rng(1).normal(size=(800, 40, 80)).round(1)
         for name in ("tas", ODD):
             var = file.createVariable(name, "f4", ("time", "lat", "lon"), zlib=True, chunksizes=(1, 40, 80))
             var[:] = values

@@ -13,7 +13,7 @@ import numpy as np
 from test_info import binary
 
 #: The shape of the field.
-N, NY, NX = 512, 32, 64
+N, NY, NX = 512, 64, 128
 
 
 def smooth(n: int = N, ny: int = NY, nx: int = NX, noise: float = 0.01) -> Any:

@@ -44,7 +44,7 @@ OPS = {
     "profile": {"boxes"},
     "source": {"raw_chunks"},
     "sampling": {"boxes", "source", "tune"},
-    "choosing": {"sampling", "source", "tune"},
+    "choosing": {"points", "sampling", "source", "tune"},
     "compare": {"boxes", "intact", "progress", "same", "source", "written"},
     "zip": {"progress"},
     "verify": {"boxes", "compare", "points", "progress", "source", "written", "zip"},

@@ -40,7 +40,7 @@ def test_info_draws_the_reads_that_are_asked_for(maps: Path) -> None:
     drawn = ncforge.info(maps, for_="time=all,lat=1,lon=1")._repr_html_()
     assert drawn is not None
     labels = Page(drawn).labels
-    assert any("200 chunks touched" in label for label in labels)
+    assert any("800 chunks touched" in label for label in labels)
     assert not any("with a map on them" in label for label in labels)
 
 
@@ -178,5 +178,5 @@ def test_copies_and_comparisons_are_tables(maps: Path, tmp_path: Path) -> None:
         ds["tas"][3, 2, 1] = 1e30
         ds["tas"].note = "1 < 2"
     page = Page(ncforge.compare(maps, copy)._repr_html_())
-    for what in ("2 differences", "tas", "[3, 2, 1]", "1e+30", "1 of 640000"):
+    for what in ("2 differences", "tas", "[3, 2, 1]", "1e+30", "1 of 2560000"):
         assert what in page.words, what

@@ -57,17 +57,17 @@ def test_info_draws_what_is_in_the_file(run: Run, maps: Path, tmp_path: Path) ->
     assert "script" not in page.tags
     assert "http:" not in text.replace("http://www.w3.org/2000/svg", "")
     with h5py.File(maps) as file:
-        stored = [file["tas"].id.get_chunk_info(i).size for i in range(200)]
+        stored = [file["tas"].id.get_chunk_info(i).size for i in range(800)]
     # A series meets all chunks, a map one.
     series, a_map = (
         next(label for label in page.labels if f"tas with a {read} on them" in label) for read in ("series", "map")
     )
-    assert "200 chunks touched, 800 B wanted" in series
+    assert "800 chunks touched, 3.12 KiB wanted" in series
     assert "1 chunk touched, 12.5 KiB wanted" in a_map
     kib = f"{min(stored) / 1024:.3g}", f"{max(stored) / 1024:.3g}"
-    sizes = next(label for label in page.labels if label.startswith("200 chunks"))
+    sizes = next(label for label in page.labels if label.startswith("800 chunks"))
     assert all(size in sizes for size in kib), (sizes, kib)
-    assert "3,200×" in page.words  # 200 chunks of 40 x 80, for 200 values
+    assert "3,200×" in page.words  # 800 chunks of 40 x 80, for 800 values
 
 
 def test_the_map_of_bytes_is_the_whole_file(run: Run, maps: Path, tmp_path: Path) -> None:

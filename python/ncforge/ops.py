@@ -276,7 +276,8 @@ def copy(
     storage
         The storage that the file will be read from: "local", "nfs" or "object"; by default this machine's, as calibrated.
     reader
-        The library that will read it: "ncforge" (the default), "netcdf-c" or "dask".
+        What will read it: "any" (the default: chunks of at least 1 MiB, of which ncforge reads parts), or one library alone,
+        "ncforge" or "netcdf-c".
     writer_memory
         Memory of a program that will append to it record by record: the chunks that a record touches fit in there. "1G" by
         default.

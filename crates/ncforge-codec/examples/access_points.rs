@@ -5,7 +5,7 @@
 //! ```
 //!
 //! Segment length, in a plane, 0 is the encoder's own choice. `FILE:SIZE` is a file of little-endian elements of SIZE bytes. With `--plain` they are not shuffled. Each row is one chunk: bytes without points; then for each segment length
-//! the size with points relative to that, encoding time relative to that without, and microseconds for a segment and for the whole.
+//! the size with points relative to that, times of encoding and decoding all relative to those without, and microseconds for a segment and for the whole.
 
 #[path = "../tests/fields/mod.rs"]
 mod fields;
@@ -70,6 +70,9 @@ fn row(name: &str, raw: &[u8], size: usize, level: u32, segments: &[usize]) {
         let opening = micros(|| {
             black_box(read());
         });
+        let all = micros(|| {
+            deflate::decode(&bytes[..points.stream() as usize], &mut back).expect("decodes");
+        });
         let mut some = vec![0; segment.min(raw.len() / size) * size];
         let middle = points.len() / 2;
         let one = middle..middle + 1;
@@ -79,10 +82,11 @@ fn row(name: &str, raw: &[u8], size: usize, level: u32, segments: &[usize]) {
             ranges.iter().map(|r| PaddedInput::within(bytes, r.start as usize..r.end as usize)).collect();
         let each = micros(|| assert!(points.decode(&one, &parts, &mut some)));
         print!(
-            " | {segment:>5}: {:+.2} % (table {:.2}) enc {:.2} open {opening:.1} seg {each:.1} us",
+            " | {segment:>5}: {:+.2} % (table {:.2}) enc {:.2} dec {:.2} open {opening:.1} seg {each:.1} us",
             100.0 * (n as f64 / plain as f64 - 1.0),
             100.0 * table / plain as f64,
             own / time,
+            all / whole,
         );
     }
     println!();

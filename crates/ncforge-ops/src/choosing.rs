@@ -41,8 +41,7 @@ pub fn for_new_variable(schema: &Schema, var: &Variable, filters: &[Filter]) -> 
     let element = schema.fixed_size(var.dtype).unwrap_or_else(|| schema.memory_size(var.dtype)) as u64;
     let axes = axes_along(schema, &var.dims);
     let cut = Cut { axes: &axes, element, filters, sampled: None, before: None };
-    let choosing = Choosing { limits: Limits::for_tasks(), ..Choosing::default() };
-    Ok(cut.choose(&choosing)?.map(|choice| choice.chunks))
+    Ok(cut.choose(&Choosing::default())?.map(|choice| choice.chunks))
 }
 
 /// How to choose.
@@ -177,7 +176,7 @@ impl Cut<'_> {
     }
 
     fn request<'a>(&self, axes: &'a [Axis], choosing: &'a Choosing) -> Request<'a> {
-        let usual = Coding::of_chain(self.filters);
+        let usual = Coding::written(self.filters);
         let bytes = axes.iter().fold(self.element, |b, a| b.saturating_mul(a.len));
         Request {
             shapes: Effort::of(bytes, self.filters).shapes,
@@ -201,7 +200,9 @@ impl Cut<'_> {
         let whole = sample(SampleShape::Whole)?;
         // What is stored as it will be is judged by the same sample.
         let before = self.before.map(|(chunks, coding)| match whole {
-            Some(s) if *coding == Coding::of_chain(self.filters) => (chunks.clone(), s.coding),
+            Some(s) if coding.is_usual(self.filters) => {
+                (chunks.clone(), Coding { points: coding.points, ..s.coding })
+            }
             _ => (chunks.clone(), *coding),
         });
         let cut = Cut { sampled: whole.map(|s| (s.sized, s.coding)), before: before.as_ref(), ..*self };
@@ -214,6 +215,8 @@ impl Cut<'_> {
         while let Some((chunks, depth)) = contest.next_sample() {
             match sample(SampleShape::Chunk(&chunks, depth))? {
                 Some(Sampled { sized, .. }) => {
+                    // Small parts do not tell what access points cost.
+                    let sized = Coding { points: whole.sized.points, ..sized };
                     let timed = Coding { decode: sized.decode / pace, timed: true, ..sized };
                     contest.add(Contender { chunks, coding: sized, timed });
                 }

@@ -57,7 +57,6 @@ mod facts;
 mod finding;
 mod fix;
 mod places;
-mod points;
 mod report;
 mod request;
 mod rule;

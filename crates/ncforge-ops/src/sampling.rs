@@ -14,9 +14,10 @@ mod parts;
 mod places;
 mod threads;
 
-use self::found::Found;
+use self::found::{Cuts, Found};
 pub(crate) use self::found::{Encoded, encode};
 pub(crate) use self::parts::{Budget, PartLimits, parts_of};
+pub(crate) use self::places::Limit;
 use self::places::{
     LARGE, SMALL, cut, decoded, group, neighbours, nth, padded, part_shape, place, sampled_box, shortened,
 };
@@ -40,15 +41,6 @@ const PARTS: [u64; SIZES.len()] = [2, 2, 1, 1, 1];
 const CHUNKS: (u64, u64) = (8, 128);
 const CHUNK: u64 = 1 << 20;
 
-/// What looking at chunks of one shape may cost.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Limit {
-    /// Bytes that may be encoded, but for one part.
-    pub(crate) encoded: u64,
-    /// Bytes that may be read, and decoded where the source's chunks are.
-    pub(crate) read: u64,
-}
-
 /// What a sample of a variable says.
 #[derive(Clone, Copy, Debug)]
 pub struct Sampled {
@@ -67,7 +59,7 @@ pub struct Sampled {
 /// whole) at most about `limit` bytes. `None` where there is nothing to learn: no filters, no fixed-size values,
 /// no values, or source chunks larger than the limit.
 pub fn sample(dataset: &Dataset, var: VarId, filters: &[Filter], limit: u64) -> Result<Option<Sampled>> {
-    sample_of(dataset, var, filters, limit)
+    sample_of(dataset, var, filters, Limit { encoded: limit, read: limit })
 }
 
 /// Decoding is timed where so many bytes may be read: less is too little to tell, and not worth the time.
@@ -78,7 +70,7 @@ pub(crate) fn sample_of(
     dataset: &dyn Source,
     var: VarId,
     filters: &[Filter],
-    limit: u64,
+    limit: Limit,
 ) -> Result<Option<Sampled>> {
     let layout = dataset.layout(var)?;
     if filters.is_empty() || layout.element.heap || layout.shape.is_empty() || layout.shape.contains(&0) {
@@ -86,15 +78,21 @@ pub(crate) fn sample_of(
     }
     let element = layout.element.size;
     let chain = CodecChain::new(filters, element)?;
-    let timed = limit >= TIMED;
-    let mut budget = limit;
+    let timed = limit.encoded >= TIMED;
+    let mut budget = limit.read;
+    let each = (limit.encoded / BOXES).max(SIZES[SMALL]);
     let mut found: [Found; SIZES.len()] = Default::default();
+    let mut cuts = Cuts::default();
     for i in 0..BOXES {
-        let Some(slab) = sampled_box(&layout, i, budget.min((limit / BOXES).max(SIZES[SMALL]))) else {
+        // The first is large enough to tell what access points cost.
+        let encoded = if i == 0 { each.max(limit.encoded) } else { each };
+        let Some(slab) = sampled_box(&layout, i, Limit { encoded: encoded.min(budget), read: budget }) else {
             break;
         };
         budget = budget.saturating_sub(decoded(&layout, &slab));
         let Values::Fixed(bytes) = dataset.read(var, &slab)? else { return Ok(None) };
+        let largest = part_shape(&slab.count, element as u64, SIZES[SIZES.len() - 1]);
+        cuts.add(&chain, &cut(&bytes, &slab.count, &vec![0; largest.len()], &largest, element), element)?;
         let mut last = 0;
         for (size, (parts, found)) in SIZES.iter().zip(PARTS.iter().zip(&mut found)) {
             let shape = part_shape(&slab.count, element as u64, *size);
@@ -116,13 +114,13 @@ pub(crate) fn sample_of(
             }
         }
     }
-    let read = limit - budget;
+    let read = limit.read - budget;
     if timed {
         for found in &mut found {
             found.time(&chain, None)?;
         }
     }
-    let summed = summary(&found, filters).map(|s| Sampled { read, ..s });
+    let summed = summary(&found, cuts, filters).map(|s| Sampled { read, ..s });
     Ok(summed.map(|s| if timed { s } else { Sampled { coding: s.sized, ..s } }))
 }
 
@@ -220,11 +218,12 @@ fn sample_chunks(
     };
     let edges = (slower(Found::counted_seconds), slower(|f| f.decode));
     found.join(&edge);
+    let written = Coding::written(filters);
     let usual = Coding {
         filtered: true,
         fraction: found.stored as f64 / found.raw as f64,
         per_chunk: 0.0,
-        ..Coding::of_chain(filters)
+        ..written
     };
     let raw = found.raw as f64;
     let counted = found.counted == found.parts;
@@ -266,11 +265,11 @@ fn flat(coding: Coding, decode: f64) -> Coding {
 }
 
 /// The line through two sizes, and the rates at all.
-fn summary(found: &[Found; SIZES.len()], filters: &[Filter]) -> Option<Sampled> {
+fn summary(found: &[Found; SIZES.len()], cuts: Cuts, filters: &[Filter]) -> Option<Sampled> {
     let last = found.iter().rposition(|f| f.parts > 0)?;
     let (small, large) = (&found[SMALL.min(last)], &found[LARGE.min(last)]);
     let mean = |f: &Found| (f.raw as f64 / f.parts as f64, f.stored as f64 / f.parts as f64);
-    let usual = Coding::of_chain(filters);
+    let usual = Coding::written(filters);
     let ((x1, y1), (x0, y0)) = (mean(large), mean(small));
     let (fraction, per_chunk) = if x1 > x0 {
         let slope = ((y1 - y0) / (x1 - x0)).clamp(0.0, y1 / x1);
@@ -280,7 +279,8 @@ fn summary(found: &[Found; SIZES.len()], filters: &[Filter]) -> Option<Sampled> 
     };
     let counted = found.iter().all(|f| f.counted == f.parts);
     let zlib = if counted { large.zlib() } else { usual.zlib };
-    let sized = Coding { filtered: true, fraction, per_chunk, zlib, ..usual };
+    let points = cuts.each(usual.points);
+    let sized = Coding { filtered: true, fraction, per_chunk, zlib, points, ..usual };
     Some(Sampled {
         coding: timed_here(with_rates(sized, &found[..=last], |f| f.decode)),
         sized: if counted { with_rates(sized, &found[..=last], Found::counted_seconds) } else { sized },

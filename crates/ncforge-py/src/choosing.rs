@@ -48,7 +48,7 @@ impl Planned<'_> {
         file: &str,
         request: &ChoosingRequest,
     ) -> Result<Option<Vec<u64>>> {
-        let mut choosing = request.0.for_new().choosing(false);
+        let mut choosing = request.0.choosing(false);
         choosing.check(schema, file)?;
         for (name, len) in self.lengths {
             match choosing.expect.iter_mut().find(|(known, _)| *known == name) {

@@ -64,8 +64,8 @@ pub(crate) struct ChoosingArgs {
     /// The storage that the file will be read from [default: this machine's, as calibrated]
     #[arg(long, value_parser = word::<StorageKind>())]
     pub(crate) storage: Option<StorageKind>,
-    /// The library that will read the file
-    #[arg(long, value_parser = word::<Reader>(), default_value = "ncforge")]
+    /// What will read the file
+    #[arg(long, value_parser = word::<Reader>(), default_value = "any")]
     pub(crate) reader: Reader,
     /// Memory of the program that will append to the file, one record at a time: all chunks that a record touches must
     /// fit [default: 1G]

@@ -5,17 +5,20 @@ use std::sync::Arc;
 
 use super::effort::Effort;
 use super::{Choosing, Cut, SampleShape};
+use crate::points::ends;
+use crate::rates::SEGMENT_BYTES;
 use crate::sampling::{Limit, Sampled, sample_chunk_of, sample_of};
 use crate::source::Source;
 use crate::tune::{Axis, Choice, Coding, Depth, Roles};
+use ncforge::codec::{CodecChain, Segmented};
 use ncforge::model::{DType, Filter, Schema, Storage, VarId, Variable};
-use ncforge::raw::Place;
+use ncforge::raw::{ChunkRecord, Place};
 use ncforge::{Dataset, Result};
 
 /// Of what may be encoded of a variable, one sample of parts with the proportions of the array may read so large a part, …
 const OF_WHOLE: u64 = 16;
 /// … but so many bytes need not be too many; …
-const LEAST_OF_WHOLE: u64 = 64 << 10;
+const LEAST_OF_WHOLE: u64 = 128 << 10;
 /// … and a rough and a close sample of a shape may encode so large a part, …
 const ENCODED: (u64, u64) = (40, 12);
 /// … and read, of what may be read, so large a part for that: what lies between short rows is read, too, and chunks are decoded
@@ -244,12 +247,22 @@ impl Chooser<'_> {
 fn before(source: &dyn Source, schema: &Schema, var: VarId) -> Result<Option<Stored>> {
     let layout = source.layout(var)?;
     Ok(match &layout.place {
-        Place::Chunked { chunk, .. } => {
-            Some((Some(chunk.clone()), Coding::of_chain(schema.var(var).storage.filters())))
+        Place::Chunked { chunk, index, codecs } => {
+            let first = index.get(&vec![0; chunk.len()])?;
+            let points = first.is_some_and(|record| has_points(source, codecs, record));
+            let usual = Coding::of_chain(schema.var(var).storage.filters());
+            Some((Some(chunk.clone()), Coding { points: points.then_some(SEGMENT_BYTES), ..usual }))
         }
         Place::Contiguous { .. } => Some((None, Coding::none())),
         _ => None,
     })
+}
+
+/// Whether a stored chunk ends as one with access points.
+fn has_points(source: &dyn Source, codecs: &CodecChain, record: ChunkRecord) -> bool {
+    let mut found = false;
+    let see = |_, own: Segmented, end: &[u8]| found = own.segment(end).is_some();
+    source.store().is_some_and(|store| ends(&**store, codecs, std::iter::once(record), see).is_ok()) && found
 }
 
 /// Samples the values of one variable.
@@ -279,8 +292,21 @@ impl<'a> ValueSampler<'a> {
         let found = match shape {
             _ if self.limit == 0 => None,
             SampleShape::Whole => {
-                let limit = (self.encoded / OF_WHOLE).max(LEAST_OF_WHOLE).min(self.left);
-                sample_of(self.source, self.var, self.chain, limit)?
+                let encoded = (self.encoded / OF_WHOLE).max(LEAST_OF_WHOLE).min(self.left);
+                // One chunk of the source can be decoded, if that is all.
+                let layout = self.source.layout(self.var)?;
+                let one = match &layout.place {
+                    Place::Chunked { chunk, .. } => {
+                        chunk.iter().fold(layout.element.size as u64, |b, &c| b.saturating_mul(c))
+                    }
+                    _ => 0,
+                };
+                sample_of(
+                    self.source,
+                    self.var,
+                    self.chain,
+                    Limit { encoded, read: one.max(2 * encoded).min(self.left) },
+                )?
             }
             SampleShape::Chunk(chunks, depth) => {
                 let (encoded, read) = match depth {

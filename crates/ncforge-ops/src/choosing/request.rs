@@ -62,24 +62,24 @@ impl fmt::Display for Expected {
 
 text_of!(Expected);
 
-/// The library that will read a file.
+/// What will read a file.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Reader {
-    /// This one.
+    /// All of them: chunks are large enough for Dask and archives, and of a shape whose parts ncforge reads quickly.
     #[default]
+    Any,
+    /// This one alone.
     Ncforge,
-    /// netCDF-C.
+    /// netCDF-C alone.
     NetcdfC,
-    /// xarray with Dask, by any engine.
-    Dask,
 }
 
 words!(Reader:
-    (Reader::Ncforge, "ncforge", [], "ncforge"),
+    (Reader::Any, "any", [],
+        "ncforge, netCDF-C, xarray with Dask: chunks of at least 1 MiB (4 MiB for `--storage object`), of which ncforge reads parts"),
+    (Reader::Ncforge, "ncforge", [], "ncforge alone: chunks may be as small as 16 KiB"),
     (Reader::NetcdfC, "netcdf-c", [],
         "netCDF-C and what is built on it: one thread, chunk by chunk; the chunk cache that it needs is reported, too"),
-    (Reader::Dask, "dask", [],
-        "xarray with Dask, by any engine: a task a chunk, so those of variables of more than 8 MiB have 256 KiB at least"),
 );
 
 /// How values will be read, from where, and by what: what chunk shapes are chosen for.
@@ -94,7 +94,7 @@ pub struct ChoosingRequest {
     pub expect: Option<Expected>,
     /// The storage that the file will be read from. Default: this machine's, as calibrated.
     pub storage: Option<StorageKind>,
-    /// The library that will read the file. Default: `ncforge`.
+    /// What will read the file. Default: `any`.
     pub reader: Reader,
     /// Memory of a program that will append to the file, one record at a time: the chunks that a record touches fit in
     /// there. Default: 1G.
@@ -118,20 +118,18 @@ impl ChoosingRequest {
             || writer_memory.is_some()
     }
 
-    /// The same for a variable that is new: who names no reads has readers of all kinds, Dask among them.
-    pub fn for_new(&self) -> Self {
-        let is_open = self.reads.is_none() && self.reader == Reader::default();
-        Self { reader: if is_open { Reader::Dask } else { self.reader }, ..self.clone() }
-    }
-
     /// The library's terms. `sample`: whether values are looked at.
     pub fn choosing(&self, sample: bool) -> Choosing {
         let machine = machine_on(self.storage);
-        let usual = if self.reader == Reader::Dask { Limits::for_tasks() } else { Limits::default() };
+        let usual = match (self.reader, self.storage) {
+            (Reader::Any, Some(StorageKind::Object)) => Limits::for_objects(),
+            (Reader::Any, _) => Limits::default(),
+            (Reader::Ncforge | Reader::NetcdfC, _) => Limits::for_one_reader(),
+        };
         Choosing {
             accesses: self.reads.as_ref().map_or_else(Access::usual, |reads| reads.accesses.clone()),
             machine: match self.reader {
-                Reader::Ncforge | Reader::Dask => machine,
+                Reader::Any | Reader::Ncforge => machine,
                 Reader::NetcdfC => machine.netcdf_c(),
             },
             limits: Limits {

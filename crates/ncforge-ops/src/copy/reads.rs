@@ -59,7 +59,7 @@ impl ChosenChunks {
         };
         let before = Grid { lens: &lens, chunk, element, coding: Coding::of_chain(coded) };
         let after =
-            Grid { lens: &lens, chunk: Some(&choice.chunks), element, coding: Coding::of_chain(filters) };
+            Grid { lens: &lens, chunk: Some(&choice.chunks), element, coding: Coding::written(filters) };
         let mut slower = Vec::new();
         for pattern in Pattern::bind(&Access::usual(), &axes) {
             let (now, then) = (before.read(&pattern, machine).seconds, after.read(&pattern, machine).seconds);

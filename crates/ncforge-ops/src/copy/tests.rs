@@ -410,7 +410,7 @@ fn variables_that_say_they_are_endless_have_a_plan() {
 #[test]
 fn what_was_chosen_outlives_an_interruption() {
     use crate::tune::codec::{Goal, Method};
-    use crate::tune::{Machine, StorageKind};
+    use crate::tune::{Limits, Machine, StorageKind};
     let folder = Folder::new();
     let e = engine(1 << 20, 2);
     let mut s = schema(Format::Netcdf4, &[64, 40, 50], None, &[]);
@@ -420,6 +420,7 @@ fn what_was_chosen_outlives_an_interruption() {
     let with = |goal, storage, resume| {
         let mut options = CopyOptions { resume, ..netcdf4("auto", Codec::Auto { goal, zstd: true }) };
         options.choosing.machine = Machine::default().on(storage);
+        options.choosing.limits = Limits::for_one_reader();
         options
     };
     let of = |o: &CopyOptions| {

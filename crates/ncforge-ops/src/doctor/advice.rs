@@ -1,12 +1,9 @@
 //! What reads of each variable cost, and would with better chunks and the filters that are advised.
 
-use std::sync::Arc;
-
 use super::DoctorOptions;
 use super::facts::Facts;
-use super::points;
 use crate::choosing::{Chooser, Choosing, OF_FILE};
-use crate::tune::{Access, Limits, Roles};
+use crate::tune::Roles;
 
 /// Reads of smaller variables cost little, however they are cut.
 const SMALL: u64 = 64 << 10;
@@ -19,7 +16,6 @@ pub(super) fn choose(facts: &mut Facts, options: &DoctorOptions) {
         accesses: options.accesses.clone(),
         machine: options.machine,
         sample: options.sample && options.profile.is_none(),
-        limits: if options.accesses == Access::usual() { Limits::for_tasks() } else { Limits::default() },
         ..Choosing::default()
     };
     let mut vars = std::mem::take(&mut facts.vars);
@@ -40,11 +36,7 @@ pub(super) fn choose(facts: &mut Facts, options: &DoctorOptions) {
         match chooser.of_variable(&roles, v.id, Some(&v.target)) {
             Ok(found) => {
                 v.coding = found.as_ref().and_then(|f| f.coding);
-                let mut choice = found.map(|f| f.choice);
-                for read in choice.iter_mut().flat_map(|c| &mut Arc::make_mut(c).predictions) {
-                    let left = points::as_stored(v, &read.pattern, &options.machine);
-                    read.before = read.before.map(|whole| left.of(whole));
-                }
+                let choice = found.map(|f| f.choice);
                 v.best_chunks = choice.as_ref().map(|c| c.chunks.clone());
                 v.choice = choice.filter(|_| v.bytes > SMALL);
             }

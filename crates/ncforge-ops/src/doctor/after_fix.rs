@@ -7,7 +7,6 @@ use super::DoctorOptions;
 use super::facts::{Facts, VarFacts};
 use super::finding::Finding;
 use super::fix::Fix;
-use super::points;
 use super::rule::Severity;
 use crate::tune::{Coding, Grid, Pattern, Slower};
 use ncforge::model::Filter;
@@ -78,7 +77,7 @@ fn slowed(v: &VarFacts, chunks: &[u64], filters: &[Filter], options: &DoctorOpti
     let lens: Vec<u64> = v.axes.iter().map(|a| a.len.max(1)).collect();
     // What the sample says holds for the filters for which it was taken.
     let sampled = |list: &[Filter]| if *list == *v.target { v.coding } else { None };
-    let coding = sampled(filters).unwrap_or_else(|| Coding::of_chain(filters));
+    let coding = sampled(filters).unwrap_or_else(|| Coding::written(filters));
     let then = Grid { lens: &lens, chunk: Some(chunks), element: v.element, coding };
     let mut out = Vec::new();
     for pattern in Pattern::bind(&options.accesses, &v.axes) {
@@ -99,8 +98,7 @@ fn now(v: &VarFacts, pattern: &Pattern, options: &DoctorOptions) -> f64 {
     let coding = v.coding_now();
     let Place::Records { stride, .. } = v.layout.place else {
         let grid = Grid { lens: &lens, chunk: v.chunk.as_deref(), element: v.element, coding };
-        let left = points::as_stored(v, pattern, &options.machine);
-        return left.of(grid.read(pattern, &options.machine)).seconds;
+        return grid.read(pattern, &options.machine).seconds;
     };
     // Records of all variables lie one after the other: a run of bytes, of which the read takes a part of each row. No index
     // says where they are, and small gaps are read over.

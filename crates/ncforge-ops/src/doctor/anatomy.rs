@@ -2,7 +2,7 @@
 //! reads touch.
 
 use super::facts::{Facts, VarFacts};
-use super::{DoctorOptions, Report, gather, points, report};
+use super::{DoctorOptions, Report, gather, report};
 use crate::points::Points;
 use crate::tune::codec::Method;
 use crate::tune::{Cost, Grid, Pattern};
@@ -210,8 +210,7 @@ fn variable(v: &VarFacts, options: &DoctorOptions) -> Result<VariableAnatomy> {
     let mut reads = Vec::new();
     for pattern in if empty { Vec::new() } else { patterns } {
         let start: Vec<u64> = lens.iter().zip(&pattern.counts).map(|(&l, &n)| (l - n.min(l)) / 2).collect();
-        let left = points::as_stored(v, &pattern, machine);
-        let exact = left.of(grid.at(&start, &pattern.counts, machine));
+        let exact = grid.at(&start, &pattern.counts, machine);
         let prediction =
             v.choice.as_ref().and_then(|c| c.predictions.iter().find(|t| t.pattern.counts == pattern.counts));
         let (touched, fetched) = match &v.chunk {
@@ -223,7 +222,12 @@ fn variable(v: &VarFacts, options: &DoctorOptions) -> Result<VariableAnatomy> {
                 let fetched = if n <= MOST_RUNS as u64 {
                     let all: u64 =
                         ncforge::raw::coordinates(&ranges).filter_map(|at| by_place.get(&at[..])).sum();
-                    (all as f64 * left.bytes) as u64
+                    // Of chunks that are decoded in part, a part is fetched.
+                    if exact.decoded < exact.chunks * v.chunk_bytes() as f64 {
+                        all.min(exact.fetched as u64)
+                    } else {
+                        all
+                    }
                 } else {
                     exact.fetched as u64
                 };
@@ -238,9 +242,7 @@ fn variable(v: &VarFacts, options: &DoctorOptions) -> Result<VariableAnatomy> {
             chunks: touched,
             fetched,
             decoded: if v.is_filtered() { exact.decoded as u64 } else { 0 },
-            before: prediction
-                .and_then(|t| t.before)
-                .unwrap_or_else(|| left.of(grid.read(&pattern, machine))),
+            before: prediction.and_then(|t| t.before).unwrap_or_else(|| grid.read(&pattern, machine)),
             after: prediction.filter(|_| choice.is_some()).map(|t| t.chosen),
             pattern,
         });

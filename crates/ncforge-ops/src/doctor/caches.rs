@@ -9,7 +9,7 @@ use super::facts::VarFacts;
 use super::finding::Finding;
 use super::fix::Fix;
 use super::rule::{Rule, rule, rules};
-use crate::tune::{CacheAdvice, Prediction};
+use crate::tune::{CacheAdvice, Prediction, Row};
 use crate::words::{bytes, count, many, shape, times};
 
 pub(super) const RULES: &[Rule] = rules!(Always:
@@ -27,7 +27,7 @@ pub(super) const RULES: &[Rule] = rules!(Always:
 const HDF5: [u64; 2] = [8 << 20, 1 << 20];
 /// Fewer reads that share a row of chunks are no cliff.
 const SHARING: u64 = 8;
-/// How much faster the read must become, or how much smaller its row of chunks, for other chunks to fix it.
+/// How much smaller a row of chunks must become for other chunks to help where it does not fit then either.
 const GAIN: f64 = 2.0;
 
 pub(super) fn check(x: &Examined<'_>, out: &mut Vec<Finding>) {
@@ -81,12 +81,12 @@ fn cliff(x: &Examined<'_>, v: &VarFacts, shared: &[&Prediction], out: &mut Vec<F
     let Some(choice) = &v.choice else { return };
     for prediction in shared {
         let (row, sharing) = (v.row_now(prediction), v.sharing(prediction));
-        if sharing < SHARING || (row.bytes <= cache.size && row.chunks <= cache.slots) {
+        let fits = |row: &Row| row.bytes <= cache.size && row.chunks <= cache.slots;
+        if sharing < SHARING || fits(&row) {
             continue;
         }
-        let better = v.row(prediction, &choice.chunks).bytes;
-        let faster = prediction.before.map_or(1.0, |b| b.seconds / prediction.chosen.seconds);
-        if faster < GAIN && (better as f64) * GAIN > row.bytes as f64 {
+        let better = v.row(prediction, &choice.chunks);
+        if !fits(&better) && better.bytes as f64 * GAIN > row.bytes as f64 {
             continue;
         }
         let why = match row.bytes > cache.size {
@@ -102,7 +102,7 @@ fn cliff(x: &Examined<'_>, v: &VarFacts, shared: &[&Prediction], out: &mut Vec<F
             count(sharing),
             times(sharing as f64),
             shape(&choice.chunks),
-            bytes(better),
+            bytes(better.bytes),
         );
         out.push(
             Finding::new(rule(RULES, "NC202"), Some(&v.path), message)

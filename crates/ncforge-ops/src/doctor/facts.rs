@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use crate::points::Points;
+use crate::rates::SEGMENT_BYTES;
 use crate::tune::keep::sharing;
 use crate::tune::{Axis, Choice, Coding, Prediction, Roles, Row};
 use ncforge::model::{Filter, Schema, Storage, VarId, Variable};
@@ -128,7 +129,14 @@ impl VarFacts {
 
     /// How its chunks are encoded now, as far as a sample tells.
     pub(super) fn coding_now(&self) -> Coding {
-        self.coding.filter(|_| self.target == self.filters).unwrap_or_else(|| Coding::of_chain(&self.filters))
+        let sampled = self.coding.filter(|_| self.target == self.filters);
+        let coding = sampled.unwrap_or_else(|| Coding::of_chain(&self.filters));
+        Coding { points: self.has_points().then_some(SEGMENT_BYTES), ..coding }
+    }
+
+    /// Whether most of its chunks have access points.
+    pub(super) fn has_points(&self) -> bool {
+        self.index.as_ref().and_then(|i| i.points).is_some_and(|p| 2 * p.chunks > p.looked_at)
     }
 
     /// The chunks that reads of this kind share, if they were of lengths `chunk`.

@@ -163,7 +163,7 @@ impl Fix {
         // `auto` and lengths of single variables cannot be asked for at once; the former covers the latter.
         if self.chunks.len() > MOST_SPEC && !self.has("--chunks auto") {
             // The lengths were chosen for it, too.
-            out.push_str(" --chunks auto --reader dask");
+            out.push_str(" --chunks auto");
         } else if !self.chunks.is_empty() && !self.has("--chunks auto") {
             let list: Vec<String> = (self.chunks.iter())
                 .map(|(var, lens)| {

@@ -6,10 +6,10 @@
 use super::facts::VarFacts;
 use super::finding::Finding;
 use super::fix::Fix;
-use super::points;
 use super::rule::{Rule, rule, rules};
 use super::{Examined, ReaderCache};
-use crate::tune::{CacheAdvice, Choice, Prediction, Role, Stored};
+use crate::rates::SEGMENT_BYTES;
+use crate::tune::{CacheAdvice, Choice, Coding, Grid, Prediction, Role, Stored};
 use crate::words::{bytes, count, many, seconds, shape, times};
 
 pub(super) const RULES: &[Rule] = rules!(Always:
@@ -49,8 +49,6 @@ const MANY: u64 = 256;
 const RECORDS: u64 = 32;
 /// Chunks of this size are large for any cache.
 const LARGE_CHUNK: u64 = 64 << 20;
-/// Bytes of the values in a segment, where none were looked at.
-const USUAL_SEGMENT: u64 = 16 << 10;
 /// Gain of other chunks over default ones, all reads together.
 const DEFAULT_GAIN: f64 = 1.5;
 /// Other chunks must make the tasks of Dask so many times fewer.
@@ -64,8 +62,8 @@ pub(super) fn check(x: &Examined<'_>, out: &mut Vec<Finding>) {
         if tiny(v, out) {
             continue;
         }
-        let series = time_by_one(v, out);
-        amplified(v, series, out);
+        let series = time_by_one(x, v, out);
+        amplified(x, v, series, out);
         no_points(x, v, out);
         if !too_small(x, v, out) {
             tasks(v, out);
@@ -88,6 +86,21 @@ fn touched(prediction: &Prediction) -> f64 {
 
 fn gain(prediction: &Prediction) -> f64 {
     prediction.before.map_or(1.0, |c| c.seconds / prediction.chosen.seconds)
+}
+
+/// How much faster a read is where the chunks, as they are, get access points; 1 where they have them, or would get none.
+fn gain_of_points(x: &Examined<'_>, v: &VarFacts, read: &Prediction) -> f64 {
+    let gets_none = v.sample.as_ref().and_then(|s| s.segment).is_some_and(|s| s >= v.chunk_bytes());
+    if v.has_points() || gets_none || v.index.as_ref().is_none_or(|i| i.points.is_none()) {
+        return 1.0;
+    }
+    let lens: Vec<u64> = v.axes.iter().map(|a| a.len.max(1)).collect();
+    let seconds_of = |points: Option<f64>| {
+        let coding = Coding { points, ..v.coding_now() };
+        let grid = Grid { lens: &lens, chunk: v.chunk.as_deref(), element: v.element, coding };
+        grid.read(&read.pattern, x.machine).seconds
+    };
+    seconds_of(None) / seconds_of(Some(SEGMENT_BYTES))
 }
 
 fn read_words(prediction: &Prediction) -> String {
@@ -127,7 +140,7 @@ fn advice(v: &VarFacts, prediction: &Prediction) -> CacheAdvice {
 }
 
 /// NC101. Gives the read that it is about.
-fn time_by_one(v: &VarFacts, out: &mut Vec<Finding>) -> Option<usize> {
+fn time_by_one(x: &Examined<'_>, v: &VarFacts, out: &mut Vec<Finding>) -> Option<usize> {
     let choice = v.choice.as_ref()?;
     let chunk = v.chunk.as_ref()?;
     let t = v.axes.iter().position(|a| a.role == Role::Time)?;
@@ -138,7 +151,7 @@ fn time_by_one(v: &VarFacts, out: &mut Vec<Finding>) -> Option<usize> {
         let whole = prediction.pattern.counts[t] == v.axes[t].len;
         whole
             && touched(prediction) >= AMPLIFIED * prediction.chosen.delivered
-            && gain(prediction) >= SERIES_SLOWER
+            && gain(prediction) >= SERIES_SLOWER * gain_of_points(x, v, prediction)
     })?;
     let prediction = &choice.predictions[at];
     let message =
@@ -149,13 +162,13 @@ fn time_by_one(v: &VarFacts, out: &mut Vec<Finding>) -> Option<usize> {
 }
 
 /// NC102.
-fn amplified(v: &VarFacts, but: Option<usize>, out: &mut Vec<Finding>) {
+fn amplified(x: &Examined<'_>, v: &VarFacts, but: Option<usize>, out: &mut Vec<Finding>) {
     let Some(choice) = &v.choice else { return };
     let worst = (choice.predictions.iter().enumerate())
         .filter(|(i, prediction)| {
             Some(*i) != but
                 && touched(prediction) >= AMPLIFIED * prediction.chosen.delivered
-                && gain(prediction) >= SLOWER
+                && gain(prediction) >= SLOWER * gain_of_points(x, v, prediction)
         })
         .max_by(|a, b| gain(a.1).total_cmp(&gain(b.1)));
     let Some((_, prediction)) = worst else { return };
@@ -166,12 +179,7 @@ fn amplified(v: &VarFacts, but: Option<usize>, out: &mut Vec<Finding>) {
 /// NC108.
 fn no_points(x: &Examined<'_>, v: &VarFacts, out: &mut Vec<Finding>) {
     let (Some(choice), Some(own)) = (&v.choice, v.index.as_ref().and_then(|i| i.points)) else { return };
-    let segment = v.sample.as_ref().and_then(|s| s.segment).unwrap_or(USUAL_SEGMENT);
-    let faster = |read: &Prediction| {
-        let now = points::as_stored(v, &read.pattern, x.machine).seconds;
-        now / points::if_all_had(v, &read.pattern, segment, x.machine).seconds
-    };
-    let worst = (choice.predictions.iter().map(|read| (read, faster(read))))
+    let worst = (choice.predictions.iter().map(|read| (read, gain_of_points(x, v, read))))
         .filter(|(read, faster)| touched(read) >= AMPLIFIED * read.chosen.delivered && *faster >= SLOWER)
         .max_by(|a, b| a.1.total_cmp(&b.1));
     let Some((read, faster)) = worst else { return };

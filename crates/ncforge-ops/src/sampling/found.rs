@@ -6,11 +6,13 @@ use super::threads::{self, Part};
 use crate::rates::{inflate_seconds, zlib_inflate_seconds};
 use ncforge::Result;
 use ncforge::codec::CodecChain;
-use ncforge::codec::deflate::{Work, take_work};
+use ncforge::codec::deflate::{Segments, Work, take_work};
 
 /// Rounds of decoding all parts, of which the fastest counts. One part again and again would be faster than any reader is: the
 /// processor learns by heart which branches it takes.
 const TIMES: usize = 3;
+/// So many segments tell what one costs.
+const ENOUGH: usize = 64;
 
 /// What encoding some parts came to.
 #[derive(Clone, Copy, Debug)]
@@ -46,6 +48,39 @@ pub(crate) fn encode(chain: &CodecChain, parts: &[Vec<u8>]) -> Result<Encoded> {
         });
     }
     Ok(all)
+}
+
+/// Elements of a segment when its cost is measured: about as many as in most chunks, or a quarter of the part, but not fewer than so many.
+const SEGMENT: (usize, usize) = (512, 2048);
+
+/// What access points cost in some parts.
+#[derive(Clone, Copy, Default)]
+pub(super) struct Cuts {
+    segments: usize,
+    bytes: usize,
+}
+
+impl Cuts {
+    /// Encodes one part more, with and without; not one that is too small to tell.
+    pub(super) fn add(&mut self, chain: &CodecChain, part: &[u8], element: usize) -> Result<()> {
+        let elements = part.len() / element;
+        let segment = (elements / 4).min(SEGMENT.1);
+        if segment >= SEGMENT.0 && self.segments < ENOUGH && chain.segmented(0).is_some() {
+            let len = |segments| -> Result<usize> {
+                Ok(chain.clone().with_segments(segments).encode(part)?.0.len())
+            };
+            let (cut, whole) = (len(Segments::Bytes(segment * element))?, len(Segments::None)?);
+            self.segments += elements / segment;
+            self.bytes += cut.saturating_sub(whole);
+        }
+        take_work();
+        Ok(())
+    }
+
+    /// Bytes of a segment, `usual` at least: parts are short, and miss matches that end at the beginning of a segment.
+    pub(super) fn each(&self, usual: Option<f64>) -> Option<f64> {
+        usual.map(|usual| usual.max(self.bytes as f64 / self.segments.max(1) as f64))
+    }
 }
 
 /// Some parts, how small they became and how long that took.

@@ -1,6 +1,6 @@
 //! Parts of a variable's values as they are, to be encoded with several chains of filters.
 
-use super::places::{LARGE, beginning, cut, decoded, part_shape, sampled_box};
+use super::places::{LARGE, Limit, beginning, cut, decoded, part_shape, sampled_box};
 use super::{BOXES, FEW};
 use crate::source::Source;
 use crate::tune::coding::SIZES;
@@ -82,7 +82,7 @@ pub(crate) fn parts_of(
         let aligned = Hyperslab::new(&start, &wanted);
         let slab = match decoded(&layout, &aligned) <= most {
             true => Some(aligned),
-            false => sampled_box(&layout, i, most),
+            false => sampled_box(&layout, i, Limit { encoded: most, read: most }),
         };
         let Some(slab) = slab else { break };
         budget = budget.saturating_sub(decoded(&layout, &slab));

@@ -14,9 +14,18 @@ const OF_CHUNK: f64 = 512.0;
 /// Neighbouring chunks are read together if that takes so many times what one of them takes.
 const TOGETHER_COST: f64 = 1.25;
 
+/// What looking at chunks of one shape may cost.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Limit {
+    /// Bytes that may be encoded, but for one part.
+    pub(crate) encoded: u64,
+    /// Bytes that may be read, and decoded where the source's chunks are.
+    pub(crate) read: u64,
+}
+
 /// Box number `i`: as large as `limit` allows, with the array's proportions; or, where too much would have to be
-/// read for that, of whole rows; or inside one chunk.
-pub(super) fn sampled_box(layout: &VarLayout, i: u64, limit: u64) -> Option<Hyperslab> {
+/// read for that, of whole rows; or inside one chunk, of which all is decoded for it.
+pub(super) fn sampled_box(layout: &VarLayout, i: u64, limit: Limit) -> Option<Hyperslab> {
     let element = layout.element.size as u64;
     let at = |shape: &[u64]| -> Vec<u64> {
         layout.shape.iter().zip(shape).enumerate().map(|(d, (n, c))| place(i, d, n - c)).collect()
@@ -26,7 +35,7 @@ pub(super) fn sampled_box(layout: &VarLayout, i: u64, limit: u64) -> Option<Hype
         for size in SIZES[SMALL..].iter().rev() {
             let shape = shape_of(&layout.shape, element, *size);
             let slab = Hyperslab::new(&at(&shape), &shape);
-            if decoded(layout, &slab) <= limit {
+            if decoded(layout, &slab) <= limit.encoded {
                 return Some(slab);
             }
         }
@@ -38,8 +47,9 @@ pub(super) fn sampled_box(layout: &VarLayout, i: u64, limit: u64) -> Option<Hype
         start[d] -= start[d] % chunk[d].max(1);
         space[d] = chunk[d].min(layout.shape[d] - start[d]);
     }
-    let slab = Hyperslab::new(&start, &part_shape(&space, element, SIZES[SIZES.len() - 1]));
-    (decoded(layout, &slab) <= limit).then_some(slab)
+    let size = SIZES.iter().rev().find(|&&size| size <= limit.encoded).unwrap_or(&SIZES[SMALL]);
+    let slab = Hyperslab::new(&start, &part_shape(&space, element, *size));
+    (decoded(layout, &slab) <= limit.read).then_some(slab)
 }
 
 /// A box out of a row-major array of `shape`.

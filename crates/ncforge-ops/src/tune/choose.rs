@@ -11,24 +11,21 @@ use super::coding::Coding;
 use super::cost::{Cost, Grid};
 use super::keep::CacheAdvice;
 use super::pattern::{Access, Kind, Pattern};
-use super::search::descend;
 use crate::words::{self, many};
 use ncforge::Result;
 
 use self::prices::Prices;
-use self::problem::{Priced, Problem};
+use self::problem::Problem;
 pub use contest::{Contender, Contest, Depth};
 pub use request::{Limits, Request};
 
 /// Weight of a small box where nobody asked for one: it decides between shapes that serve all else equally.
 const BOX_WEIGHT: f64 = 0.03;
 
-/// A search that may price fewer shapes than this looks at so many, evenly spread, and no others but those around the best.
+/// Shapes all over the array that are priced, at most.
 const THOROUGH: usize = 8192;
-/// From so many shapes on half of them are reserved for those around the best: the way down looks at some hundreds.
+/// A search that may price so many goes down from the best of them, too, which prices some hundreds.
 const DESCENT: usize = 1024;
-/// So many times more, and less, one read weighs in the mixes whose best shapes are sampled, too.
-const LEANING: [f64; 2] = [5.0, 0.2];
 
 /// What one kind of read will cost.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -87,7 +84,7 @@ struct Search<'a> {
     alone: Vec<(Vec<u64>, f64)>,
     /// The best lengths for all together.
     chunks: Vec<u64>,
-    /// Lengths that were sampled for all together, and their prices.
+    /// Lengths that were priced, and their prices for all together.
     seen: Vec<(Vec<u64>, f64)>,
 }
 
@@ -102,62 +99,18 @@ impl<'a> Search<'a> {
         let new = |b: &Pattern| patterns.iter().all(|p| p.counts != b.counts);
         let corners: Vec<Pattern> = corners.into_iter().filter(new).collect();
         patterns.extend(corners);
-        if request.shapes < THOROUGH {
-            let lattice = problem.lattice(&patterns, request.shapes);
-            if !lattice.is_empty() {
-                return Ok(Search::quick(problem, patterns, asked, &lattice, request.shapes >= DESCENT));
-            }
-        }
-        let mut seen = Vec::new();
+        let lattice = problem.lattice(request.shapes.min(THOROUGH));
+        let goes_down = request.shapes >= DESCENT || lattice.is_empty();
         let mut prices = Prices::new(&problem, &patterns);
+        let mut best = |mix: &[f64], starts: &[&[u64]]| prices.best(mix, &lattice, starts, goes_down);
         let one =
             |i: usize| -> Vec<f64> { (0..patterns.len()).map(|j| f64::from(u8::from(i == j))).collect() };
-        let alone: Vec<(Vec<u64>, f64)> =
-            (0..patterns.len()).map(|i| prices.best(&one(i), &[], None)).collect();
+        let alone: Vec<(Vec<u64>, f64)> = (0..patterns.len()).map(|i| best(&one(i), &[])).collect();
         let mix = mixed(&patterns, alone.iter().map(|a| a.1));
         let starts: Vec<&[u64]> = alone.iter().map(|(c, _)| &c[..]).collect();
-        // The way down ends in a hollow, not always the deepest. The hollows of mixes in which one read weighs more or
-        // less are other ones, and so a read that gains weight does not lose time to a hollow that was missed.
-        let leaning: Vec<Vec<u64>> = (0..asked)
-            .flat_map(|i| LEANING.map(|factor| (i, factor)))
-            .filter(|_| asked > 1)
-            .map(|(i, factor)| {
-                let mut other = mix.clone();
-                other[i] *= factor;
-                prices.best(&other, &starts, None).0
-            })
-            .collect();
-        let starts: Vec<&[u64]> = starts.into_iter().chain(leaning.iter().map(|c| &c[..])).collect();
-        let (chunks, _) = prices.best(&mix, &starts, Some(&mut seen));
+        let (chunks, _) = best(&mix, &starts);
+        let seen = prices.known(&mix);
         Ok(Search { problem, patterns, asked, alone, chunks, seen })
-    }
-
-    /// The same among the shapes of a lattice, and with `around` those around the best of them.
-    fn quick(
-        problem: Problem<'a>,
-        patterns: Vec<Pattern>,
-        asked: usize,
-        lattice: &[(Vec<u64>, Priced)],
-        around: bool,
-    ) -> Self {
-        let best = |price: &dyn Fn(&Priced) -> f64| {
-            let prices = lattice.iter().map(|(chunks, priced)| (chunks, price(priced)));
-            let best = prices.min_by(|a, b| a.1.total_cmp(&b.1)).expect("the lattice has a shape");
-            (best.0.clone(), best.1)
-        };
-        let alone: Vec<(Vec<u64>, f64)> =
-            (0..patterns.len()).map(|i| best(&|p: &Priced| p.seconds[i] * p.factor)).collect();
-        let mix = mixed(&patterns, alone.iter().map(|a| a.1));
-        let mut chunks = best(&|p: &Priced| p.of(&mix)).0;
-        if around {
-            let start = problem.places(chunks.iter().map(|&c| c as f64));
-            let mut prices = Prices::new(&problem, &patterns);
-            let (at, _) = descend(&problem.lists, &start, &mut |c| prices.at(c, &mix));
-            chunks = at.iter().zip(&problem.lists).map(|(&i, l)| l[i]).collect();
-        }
-        let total: f64 = mix.iter().sum();
-        let seen = lattice.iter().map(|(c, p)| (c.clone(), p.of(&mix) / total)).collect();
-        Search { problem, patterns, asked, alone, chunks, seen }
     }
 
     /// The choice of one of `shapes` in words and numbers, with the best of them for each read.

@@ -1,7 +1,8 @@
 //! How an array's chunks are encoded, as far as it matters for time and size.
 
 use crate::rates::{
-    CodecRates, SMALL_CHUNKS_SLOWER, STORED_BYTES_PER_SECOND, USUAL_FRACTION, ZLIB_SLOWER, of_filters,
+    CodecRates, FEWEST_SEGMENTS, LONGEST_SEGMENT, SEGMENT_BYTES, SEGMENTS_OF_STORED, SHORTEST_SEGMENT,
+    SMALL_CHUNKS_SLOWER, STORED_BYTES_PER_SECOND, USUAL_FRACTION, ZLIB_SLOWER, of_filters,
 };
 use ncforge::codec::filters;
 use ncforge::model::Filter;
@@ -31,6 +32,9 @@ pub struct Coding {
     pub edge: f64,
     /// What each thread more adds while chunks are decoded. `None`: [`Machine::gain`](super::Machine), as of everything else.
     pub gain: Option<f64>,
+    /// Stored bytes that each segment costs, where chunks may have access points: a reader that knows them decodes the segments that it
+    /// needs.
+    pub points: Option<f64>,
     /// Whether the rates were timed on the machine that reads. Otherwise they are those of the machine of
     /// [`Machine::default`](super::Machine).
     pub timed: bool,
@@ -48,6 +52,7 @@ impl Coding {
             zlib: 1.0,
             edge: 1.0,
             gain: None,
+            points: None,
             timed: false,
         }
     }
@@ -71,6 +76,7 @@ impl Coding {
             zlib: ZLIB_SLOWER,
             edge: 1.0,
             gain: None,
+            points: None,
             timed: false,
         }
     }
@@ -89,6 +95,28 @@ impl Coding {
             () if has(filters::DEFLATE) => Coding::deflate(1),
             () => Coding::zstd(),
         }
+    }
+
+    /// The same of chunks that ncforge writes.
+    pub fn written(chain: &[Filter]) -> Self {
+        let is_known = |f: &Filter| [filters::SHUFFLE, filters::DEFLATE, filters::FLETCHER32].contains(&f.id);
+        let shuffles = chain.first().is_some_and(|f| f.id == filters::SHUFFLE);
+        let deflates = chain.iter().any(|f| f.id == filters::DEFLATE && f.params != [0]);
+        let is_cut = shuffles && deflates && chain.iter().all(is_known);
+        Coding { points: is_cut.then_some(SEGMENT_BYTES), ..Coding::of_chain(chain) }
+    }
+
+    /// Whether this is what is usual for a chain of filters, so that a sample knows more.
+    pub(crate) fn is_usual(&self, chain: &[Filter]) -> bool {
+        *self == Coding { points: self.points, ..Coding::of_chain(chain) }
+    }
+
+    /// Bytes of a segment in a chunk of so many bytes; `None` where chunks are decoded whole.
+    pub fn segment(&self, bytes: f64, element: f64) -> Option<f64> {
+        let elements = bytes / element;
+        let segments = (elements / (2.0 * elements.sqrt()).max(SHORTEST_SEGMENT))
+            .min(SEGMENTS_OF_STORED * self.stored(bytes) / self.points?);
+        (segments >= FEWEST_SEGMENTS.max(elements / LONGEST_SEGMENT)).then_some(bytes / segments)
     }
 
     /// Stored bytes of a chunk of so many decoded ones.

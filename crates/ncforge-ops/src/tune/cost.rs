@@ -22,7 +22,7 @@ use super::coding::Coding;
 use super::pattern::Pattern;
 use crate::rates::{
     CACHED_BYTES, LAST_CACHE_BYTES, LAST_CACHE_SPEEDUP, LINE_BYTES, Machine, OWN_CACHE_BYTES,
-    PAGE_CACHE_SECONDS, SINGLE_ELEMENT_PART,
+    PAGE_CACHE_SECONDS, SEGMENTS_SLOWER, SINGLE_ELEMENT_PART,
 };
 use ncforge::raw::policy;
 use ncforge::store::IoProfile;
@@ -31,6 +31,9 @@ use ncforge::store::IoProfile;
 const NODE: f64 = 58.0;
 /// Bytes of a chunk's entry in the index: its size and place, and one number a dimension.
 const ENTRY: (f64, f64) = (24.0, 8.0);
+
+/// The table of a chunk with access points is so small a part of what is stored of it.
+const TABLE: f64 = 200.0;
 
 /// An array and how it is cut.
 #[derive(Clone, Copy, Debug)]
@@ -68,6 +71,13 @@ struct Decoding {
     longer: f64,
     /// … and how likely there is one.
     chance: f64,
+}
+
+/// What a read decodes of each chunk that it meets, where it decodes segments: ranges of them, and bytes in all.
+#[derive(Clone, Copy)]
+struct Parts {
+    ranges: f64,
+    decoded: f64,
 }
 
 /// What a read needs, on average over all places where its box may lie.
@@ -169,7 +179,30 @@ impl Grid<'_> {
         Decoding { seconds, longer: cut - seconds / chunks, chance: here.min(1.0) }
     }
 
+    /// The cheaper of what an engine can do: decode chunks whole, or segments of them where they have access points.
     fn price(&self, counts: &[u64], met: &[Met], machine: &Machine) -> Cost {
+        let whole = self.priced(counts, met, machine, None);
+        match self.parts(counts, met).filter(|_| !machine.hdf5) {
+            Some(parts) => {
+                let apart = self.priced(counts, met, machine, Some(parts));
+                if apart.seconds < whole.seconds { apart } else { whole }
+            }
+            None => whole,
+        }
+    }
+
+    /// What a read decodes of each chunk that it meets, if it decodes segments.
+    fn parts(&self, counts: &[u64], met: &[Met]) -> Option<Parts> {
+        let element = self.element.max(1) as f64;
+        let bytes: f64 = (0..met.len()).map(|d| self.chunk_len(d) as f64).product::<f64>() * element;
+        let segment = self.coding.segment(bytes, element)?;
+        let touched: Vec<f64> = met.iter().map(|m| m.chunks).collect();
+        let (ranges, span) = self.ranges(counts, &touched, element, segment);
+        let decoded = ranges * (span + segment);
+        (decoded <= bytes / 2.0).then_some(Parts { ranges, decoded })
+    }
+
+    fn priced(&self, counts: &[u64], met: &[Met], machine: &Machine, parts: Option<Parts>) -> Cost {
         let rank = self.lens.len();
         let touched: &[f64] = &met.iter().map(|m| m.chunks).collect::<Vec<_>>();
         let chunk = |d: usize| self.chunk_len(d);
@@ -183,8 +216,12 @@ impl Grid<'_> {
         // What one thread would need, how much of it for decoding, and how many parts it comes in.
         let (cpu, tasks, alone);
         let mut decoding = Decoding::default();
+        let mut rounds = 0.0;
         if self.chunk.is_some() && (self.coding.filtered || machine.hdf5) {
-            let stored = self.coding.stored(bytes);
+            let stored = match parts {
+                Some(parts) => self.coding.fraction * parts.decoded + self.coding.stored(bytes) / TABLE,
+                None => self.coding.stored(bytes),
+            };
             // Chunks that follow one another in the file come in one request.
             let mut run = 1.0;
             for d in (0..rank).rev() {
@@ -196,24 +233,38 @@ impl Grid<'_> {
             cost.fetched = chunks * stored;
             let most = (cost.fetched / (4.0 * machine.threads))
                 .clamp(policy::JOIN_MIN as f64, IoProfile::LOCAL.largest_request as f64);
-            cost.requests = match machine.hdf5 {
-                true => chunks,
-                false => (chunks / run).max(cost.fetched / most).min(chunks),
+            cost.requests = match (machine.hdf5, parts) {
+                (true, _) => chunks,
+                // The table of a chunk, and its segments.
+                (_, Some(parts)) => chunks * (1.0 + parts.ranges),
+                _ => (chunks / run).max(cost.fetched / most).min(chunks),
             };
-            cost.decoded = if self.coding.filtered { chunks * bytes } else { 0.0 };
+            let each = parts.map_or(bytes, |parts| parts.decoded);
+            cost.decoded = if self.coding.filtered { chunks * each } else { 0.0 };
             let whole = (0..rank).all(|d| counts[d] == self.lens[d] || chunk(d) == 1);
-            let memory =
-                if whole { 0.0 } else { bytes / near(machine.keep, chunks * bytes, LAST_CACHE_BYTES) };
+            let memory = if whole || parts.is_some() {
+                0.0
+            } else {
+                bytes / near(machine.keep, chunks * bytes, LAST_CACHE_BYTES)
+            };
             let moved = self.scatter(counts, touched, whole, machine);
             let decoder = if self.coding.timed { machine.timed } else { machine.decoder };
             let zlib = if machine.hdf5 { self.coding.zlib } else { 1.0 };
-            let decode = self.coding.seconds(bytes) * zlib / decoder;
+            let decode = match parts {
+                Some(parts) => {
+                    rounds = 2.0;
+                    let entered = parts.ranges * policy::PART_COST as f64;
+                    (SEGMENTS_SLOWER * parts.decoded + entered) / (self.coding.decode * decoder)
+                }
+                None => self.coding.seconds(bytes) * zlib / decoder,
+            };
             let nodes = (chunks / run * (1.0 + (run - 1.0) / NODE)).min((self.all_chunks() / NODE).max(1.0));
             decoding = self.decoding(met, decode);
             cpu = decoding.seconds + chunks * (machine.chunk + memory) + nodes * machine.find + moved;
-            (tasks, alone) = (cost.requests, chunks * bytes < policy::DECODE_PARALLEL as f64);
+            let tasked = if parts.is_some() { chunks } else { cost.requests };
+            (tasks, alone) = (tasked, chunks * each < policy::DECODE_PARALLEL as f64);
         } else {
-            let (requests, span) = self.plain_requests(counts, touched, element);
+            let (requests, span) = self.ranges(counts, touched, element, IoProfile::LOCAL.read_gap as f64);
             cost.requests = chunks * requests.max(requests * span / policy::READ_BLOCK as f64);
             cost.fetched = chunks * requests * span;
             let own = if self.chunk.is_some() { chunks * machine.chunk } else { 0.0 };
@@ -222,7 +273,8 @@ impl Grid<'_> {
                 if self.chunk.is_some() { chunks } else { (delivered / policy::READ_TASK as f64).max(1.0) };
             alone = delivered.max(cost.fetched) < policy::READ_PARALLEL as f64;
         }
-        let waiting = cost.requests * machine.request / machine.in_flight.min(cost.requests).max(1.0);
+        let waiting =
+            machine.request * (cost.requests / machine.in_flight.min(cost.requests).max(1.0)).max(rounds);
         // What comes from the page cache is copied by the threads themselves; a small file is in the processor's cache.
         let (cpu, fetch) = if machine.request < PAGE_CACHE_SECONDS {
             let file =
@@ -302,12 +354,12 @@ impl Grid<'_> {
         row.unwrap_or(Row { elements: 1.0, from: 1.0, to: 1.0 })
     }
 
-    /// Requests in one plain chunk (or run), and the bytes of each.
-    fn plain_requests(&self, counts: &[u64], touched: &[f64], element: f64) -> (f64, f64) {
+    /// Ranges of one chunk (or run) that a read takes, and the bytes of each, where gaps of `gap` bytes are read over.
+    fn ranges(&self, counts: &[u64], touched: &[f64], element: f64, gap: f64) -> (f64, f64) {
         let (mut requests, mut span, mut pitch) = (1.0, element, element);
         for d in (0..self.lens.len()).rev() {
             let n = counts[d] as f64 / touched[d];
-            if requests == 1.0 && pitch - span <= IoProfile::LOCAL.read_gap as f64 {
+            if requests == 1.0 && pitch - span <= gap {
                 span += (n - 1.0).max(0.0) * pitch;
             } else {
                 requests *= n.max(1.0);

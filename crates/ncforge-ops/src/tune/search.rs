@@ -37,6 +37,11 @@ pub fn nearest(list: &[u64], c: f64) -> usize {
     }
 }
 
+/// By what factor one shape must be stretched and squeezed to be the other, as a logarithm.
+pub(super) fn unlike(a: &[u64], b: &[u64]) -> f64 {
+    a.iter().zip(b).map(|(&a, &b)| (a as f64 / b as f64).ln().abs()).sum()
+}
+
 /// Looks at every shape of `lists` (the last axis varies fastest) and gives the first of the least price, and that price.
 pub fn every(lists: &[Vec<u64>], price: &mut dyn FnMut(&[u64]) -> f64) -> (Vec<u64>, f64) {
     let mut at = vec![0; lists.len()];

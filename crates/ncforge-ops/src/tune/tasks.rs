@@ -1,9 +1,8 @@
 //! Readers that make a task of every chunk: xarray with Dask. A task costs a fraction of a millisecond whatever it does, so
 //! an array of many small chunks is read slowly, however fast each is decoded.
 //!
-//! What follows from that is said here once: the blocks of whole stored chunks that ncforge's engine proposes to Dask, the
-//! least size of chunks for them ([`Limits::for_tasks`](super::Limits::for_tasks)), and what `doctor` says of a file.
-//! Chunks that can be read in parts will need neither of the latter two.
+//! What follows from that is said here once: the blocks of whole stored chunks that ncforge's engine proposes to Dask, and what
+//! `doctor` says of a file. The least size of new chunks ([`Limits`](super::Limits)) leaves few tasks.
 
 /// Stored chunks below this many bytes are joined to blocks.
 const SMALL: u64 = 1 << 20;
@@ -13,10 +12,8 @@ const BLOCK: u64 = 64 << 20;
 /// of 2 MB.
 const FEW: (u64, u64) = (128, 2 << 20);
 
-/// Chunks of a large array have so many bytes at least.
-pub(super) const LEAST: u64 = 256 << 10;
-/// An array of more bytes than this is large.
-pub(super) const LARGE: u64 = 8 << 20;
+/// A task of fewer bytes than this does little.
+const LITTLE: u64 = 256 << 10;
 /// A program notices so many tasks: they take about a second.
 const MANY: u64 = 1000;
 
@@ -85,7 +82,7 @@ impl Stored<'_> {
 
     /// Whether the stored chunks make many tasks, each of little work.
     pub(crate) fn is_many_tasks(&self) -> bool {
-        bytes(self.chunk, self.element) < LEAST && self.chunks() >= MANY
+        bytes(self.chunk, self.element) < LITTLE && self.chunks() >= MANY
     }
 }
 

@@ -57,7 +57,9 @@ fn in_vain(choice: &Choice, axes: &[Axis], request: &Request<'_>) -> f64 {
     let needed = lens.map(|l| l as f64).product::<f64>() * request.element as f64;
     let volume = choice.bytes as f64;
     let excess = count * request.coding.stored(volume) / request.coding.stored(needed).max(1.0) - 1.0;
-    let small = (request.limits.min_bytes as f64).min(needed) / volume - 1.0;
+    let least = request.limits.least(needed as u64, request.element, &request.coding);
+    let least = least.min(request.limits.max_bytes / 4);
+    let small = least as f64 / volume - 1.0;
     0.5 * excess.clamp(0.0, 10.0) + 4.0 * small.max(0.0)
 }
 

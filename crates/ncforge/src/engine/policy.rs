@@ -46,7 +46,7 @@ pub const DECODE_PARALLEL: u64 = pick(128 << 10, 1);
 pub const STAGED_ROW: u64 = pick(512, 12);
 
 /// Chunks with access points: below this many decoded bytes a chunk is decoded whole.
-pub(super) const SEGMENTED_CHUNK: u64 = pick(32 << 10, 64);
+pub const SEGMENTED_CHUNK: u64 = pick(32 << 10, 64);
 /// Chunks with access points: what it takes to find and enter segments counts like the decoding of so many bytes.
 pub const PART_COST: u64 = pick(48 << 10, 1);
 /// Chunks with access points: from so many decoded bytes on, a chunk that is decoded whole is decoded in groups of segments, …

@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 use super::super::coding::Coding;
 use super::super::cost::Grid;
 use super::super::pattern::Pattern;
-use super::super::search::nearest;
+use super::super::search::{nearest, unlike};
 use super::problem::{Problem, SIZE_WEIGHT};
 use super::request::Request;
 use super::{Choice, Search};
@@ -17,8 +17,8 @@ const CONTENDERS: usize = 12;
 const BEHIND: f64 = 2.5;
 /// … and so unlike each other they must be.
 const UNLIKE: f64 = 0.5;
-/// Sizes of chunks of whole rows that are sampled: encoders often do better with them than any first sample shows.
-const ROWS: [u64; 2] = [48 << 10, 192 << 10];
+/// Sizes of chunks of whole rows that are sampled, by the least size: encoders often do better with them than any first sample shows.
+const ROWS: [f64; 2] = [1.5, 3.0];
 /// Shapes around the best one that are sampled next, and how unlike all others each must be.
 pub(super) const NEAR: usize = 6;
 pub(super) const UNLIKE_NEAR: f64 = 0.2;
@@ -57,13 +57,15 @@ pub struct Contender {
 /// is often just the luckiest. Shapes around it follow in the same way.
 ///
 /// ```
+/// use ncforge::codec::filters::{deflate, shuffle};
 /// use ncforge_ops::tune::{Axis, Coding, Contender, Contest, Machine, Request, Role};
 /// let axes = [Axis::new("time", 1560, Role::Time), Axis::new("lat", 128, Role::Y), Axis::new("lon", 256, Role::X)];
 /// let machine = Machine::default();
-/// let mut contest = Contest::new(Request::new(&axes, 4, Coding::deflate(1), &machine))?;
+/// let coding = Coding::written(&[shuffle(4), deflate(1)]);
+/// let mut contest = Contest::new(Request::new(&axes, 4, coding, &machine))?;
 /// while let Some((chunks, _depth)) = contest.next_sample() {
 ///     // Here a sample of the data would say how chunks of this shape are coded.
-///     contest.add(Contender { chunks, coding: Coding::deflate(1), timed: Coding::deflate(1) });
+///     contest.add(Contender { chunks, coding, timed: coding });
 /// }
 /// assert!(contest.choice()?.mean < 10.0);
 /// # Ok::<(), ncforge::Error>(())
@@ -263,20 +265,15 @@ fn contenders(search: &Search<'_>) -> Vec<Vec<u64>> {
     out
 }
 
-/// By what factor one shape must be stretched and squeezed to be the other, as a logarithm.
-pub(super) fn unlike(a: &[u64], b: &[u64]) -> f64 {
-    a.iter().zip(b).map(|(&a, &b)| (a as f64 / b as f64).ln().abs()).sum()
-}
-
 impl Problem<'_> {
     /// Shapes of whole rows of the fastest axes, of the sizes in [`ROWS`].
     fn whole_rows(&self) -> Vec<Vec<u64>> {
         let mut out = Vec::new();
-        for bytes in ROWS {
+        for bytes in ROWS.map(|n| n * self.bytes.0 as f64) {
             let mut shape = self.lens.clone();
             for (d, list) in self.lists.iter().enumerate() {
                 let row = shape[d + 1..].iter().fold(self.element, |b, &n| b.saturating_mul(n));
-                shape[d] = list[nearest(list, (bytes as f64 / row as f64).max(1.0))];
+                shape[d] = list[nearest(list, (bytes / row as f64).max(1.0))];
                 if shape[d] > 1 {
                     break;
                 }

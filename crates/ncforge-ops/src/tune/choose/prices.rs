@@ -4,11 +4,13 @@
 use std::collections::HashMap;
 
 use super::super::pattern::Pattern;
-use super::super::search::{descend, every};
+use super::super::search::{descend, every, unlike};
 use super::problem::{Priced, Problem};
 
-/// Where there are so few shapes, all of them are sampled.
-const FEW: usize = 4096;
+/// Ways down begin from so many shapes of the lattice, …
+const WAYS: usize = 6;
+/// … and so unlike each other they are.
+const UNLIKE: f64 = 0.7;
 
 /// Prices of shapes for some reads.
 pub(super) struct Prices<'p, 'a> {
@@ -36,41 +38,50 @@ impl<'p, 'a> Prices<'p, 'a> {
         price
     }
 
-    /// The best lengths for a mix of reads, and their price.
-    ///
-    /// All lengths that were sampled are added to `seen`.
+    /// The best lengths for a mix of reads, and their price: among the shapes of a lattice and, with `goes_down`, on the ways down from
+    /// the best of them and from `starts`.
     pub(super) fn best(
         &mut self,
         mix: &[f64],
+        lattice: &[Vec<u64>],
         starts: &[&[u64]],
-        mut seen: Option<&mut Vec<(Vec<u64>, f64)>>,
+        goes_down: bool,
     ) -> (Vec<u64>, f64) {
-        let (problem, patterns) = (self.problem, self.patterns);
+        let problem = self.problem;
         let total = mix.iter().sum::<f64>().max(1e-300);
-        let mut price = |chunks: &[u64]| {
-            let price = self.at(chunks, mix) / total;
-            if let Some(seen) = seen.as_deref_mut().filter(|_| price.is_finite()) {
-                seen.push((chunks.to_vec(), price));
-            }
-            price
-        };
-        if problem.lists.iter().fold(1, |n: usize, l| n.saturating_mul(l.len())) <= FEW {
-            return every(&problem.lists, &mut price);
+        let mut price = |chunks: &[u64]| self.at(chunks, mix) / total;
+        let mut priced: Vec<(&[u64], f64)> =
+            lattice.iter().map(|chunks| (&chunks[..], price(chunks))).collect();
+        priced.sort_by(|a, b| a.1.total_cmp(&b.1));
+        let mut best = priced.first().map(|first| (first.0.to_vec(), first.1));
+        if !goes_down {
+            return best.expect("the lattice has a shape");
         }
-        let mut best: Option<(Vec<usize>, f64)> = None;
-        let smooth = problem.continuous(patterns, mix);
-        let mut begin: Vec<Vec<usize>> = vec![problem.places(smooth.iter().copied())];
-        begin.extend(starts.iter().map(|c| problem.places(c.iter().map(|&c| c as f64))));
-        begin.push(problem.places(problem.lens.iter().map(|&l| l as f64)));
-        for start in begin {
-            let start = problem.legal(start);
+        // The way down ends in a hollow, not always the deepest: several begin, far from each other.
+        let mut starts = starts.to_vec();
+        let most = starts.len() + WAYS;
+        for (chunks, _) in priced {
+            if starts.len() < most && starts.iter().all(|s| unlike(s, chunks) >= UNLIKE) {
+                starts.push(chunks);
+            }
+        }
+        starts.push(&problem.lens);
+        for start in starts {
+            let start = problem.legal(problem.places(start.iter().map(|&c| c as f64)));
             let (at, p) = descend(&problem.lists, &start, &mut price);
-            if best.as_ref().is_none_or(|(_, b)| p < *b) {
-                best = Some((at, p));
+            if best.as_ref().is_none_or(|b| p < b.1) {
+                best = Some((at.iter().zip(&problem.lists).map(|(&i, l)| l[i]).collect(), p));
             }
         }
-        let (at, p) = best.expect("there is a start");
-        (at.iter().zip(&problem.lists).map(|(&i, l)| l[i]).collect(), p)
+        best.expect("there is a start")
+    }
+
+    /// All shapes that were priced, and their prices for a mix, always in the same order.
+    pub(super) fn known(self, mix: &[f64]) -> Vec<(Vec<u64>, f64)> {
+        let total = mix.iter().sum::<f64>().max(1e-300);
+        let mut all: Vec<_> = self.known.into_iter().map(|(c, p)| (c, p.of(mix) / total)).collect();
+        all.sort_unstable_by(|a, b| a.0.cmp(&b.0));
+        all
     }
 }
 
@@ -80,8 +91,8 @@ const STEPS: [f64; 8] = [16.0, 8.0, 4.0, 3.0, 2.0, 1.5, 1.2, 1.0];
 const COUNTED: usize = 64;
 
 impl Problem<'_> {
-    /// Shapes all over the array, `most` at most (or those of the coarsest lattice), with their prices; none where even those are too many.
-    pub(super) fn lattice(&self, patterns: &[Pattern], most: usize) -> Vec<(Vec<u64>, Priced)> {
+    /// Shapes all over the array, `most` at most (or those of the coarsest lattice); none where even those are too many.
+    pub(super) fn lattice(&self, most: usize) -> Vec<Vec<u64>> {
         let mut best: Vec<Vec<u64>> = Vec::new();
         for step in STEPS {
             let lists: Vec<Vec<u64>> = self.lists.iter().map(|l| thinned(l, step)).collect();
@@ -102,12 +113,7 @@ impl Problem<'_> {
             }
             best = shapes;
         }
-        best.into_iter()
-            .map(|chunks| {
-                let priced = self.priced(&chunks, patterns);
-                (chunks, priced)
-            })
-            .collect()
+        best
     }
 }
 

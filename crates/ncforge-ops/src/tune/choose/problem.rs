@@ -3,7 +3,6 @@
 use super::super::axes::{Axis, Role};
 use super::super::coding::Coding;
 use super::super::cost::Grid;
-use super::super::geometric::Geometric;
 use super::super::pattern::Pattern;
 use super::super::search::{candidates, nearest};
 use super::request::{Limits, Request};
@@ -18,8 +17,6 @@ const MIN_RECORDS: u64 = 8 << 10;
 pub(super) const SIZE_WEIGHT: f64 = 0.5;
 /// By how many times its price a chunk below the least size is dearer, and more the smaller it is.
 const TOO_SMALL: f64 = 10.0;
-/// The continuous problem knows one rate for all sizes of chunks: that of this size.
-const NOMINAL: f64 = 131072.0;
 
 /// What a shape costs.
 #[derive(Clone, Debug)]
@@ -77,7 +74,7 @@ impl<'a> Problem<'a> {
             )));
         }
         let most = most.max(given);
-        let least = limits.least(total(&axes), axes.iter().any(|a| a.unlimited));
+        let least = limits.least(total(&axes), element, &request.coding);
         // Space between the bounds, so that shapes stay free.
         let least = least.min((most / 4).max(element));
         let lists = axes
@@ -155,30 +152,5 @@ impl<'a> Problem<'a> {
             return 0.0;
         }
         TOO_SMALL + 4.0 * (self.bytes.0 as f64 / volume as f64 - 1.0)
-    }
-
-    pub(super) fn continuous(&self, patterns: &[Pattern], mix: &[f64]) -> Vec<f64> {
-        let lens: Vec<f64> = self.lens.iter().map(|&l| l as f64).collect();
-        let bounds: Vec<(f64, f64)> = self
-            .lists
-            .iter()
-            .map(|l| (l[0] as f64, *l.last().expect("lists are never empty") as f64))
-            .collect();
-        let mixed = patterns.iter().zip(mix).filter(|(_, w)| **w > 0.0);
-        let patterns: Vec<Pattern> = mixed.map(|(p, w)| Pattern { weight: *w, ..p.clone() }).collect();
-        let m = self.machine;
-        let stored = if self.coding.filtered { self.coding.fraction } else { 1.0 };
-        Geometric {
-            lens: &lens,
-            bounds: &bounds,
-            patterns: &patterns,
-            element: self.element as f64,
-            latency: m.chunk + m.request / m.in_flight,
-            rate: 1.0
-                / (self.coding.seconds(NOMINAL) / NOMINAL / m.decoder + 1.0 / m.keep + stored / m.bandwidth),
-            index: m.index,
-            bytes: (self.bytes.0 as f64, self.bytes.1 as f64),
-        }
-        .minimum()
     }
 }

@@ -3,17 +3,18 @@
 use super::super::axes::Axis;
 use super::super::coding::Coding;
 use super::super::pattern::Access;
-use super::super::tasks::{LARGE, LEAST};
 use crate::rates::Machine;
+
+/// Smaller chunks pay for no read.
+const LEAST: u64 = 16 << 10;
 
 /// Bounds that have nothing to do with the reads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
-    /// Chunks are not smaller than this many bytes, where the array is larger: every chunk costs an index entry,
-    /// and compresses worse when small.
+    /// Chunks are not smaller than this many bytes, where the array is larger: every chunk costs an index entry, a task of Dask and a
+    /// request to an object store, and compresses worse when small. Where chunks must be decoded whole, a quarter of
+    /// this holds.
     pub min_bytes: u64,
-    /// The same for arrays of more than 8 MiB, and for those that can grow.
-    pub min_bytes_if_large: u64,
     /// Chunks are not larger than this. Other libraries cache chunks in caches of 1 MiB (HDF5 up to 1.14) to 64 MiB
     /// (netCDF-C).
     pub max_bytes: u64,
@@ -25,34 +26,34 @@ pub struct Limits {
 
 impl Default for Limits {
     fn default() -> Self {
-        Limits {
-            min_bytes: 16 << 10,
-            min_bytes_if_large: 16 << 10,
-            max_bytes: 4 << 20,
-            most_chunks: 1 << 20,
-            writer_memory: Some(1 << 30),
-        }
+        Limits { min_bytes: 1 << 20, max_bytes: 4 << 20, most_chunks: 1 << 20, writer_memory: Some(1 << 30) }
     }
 }
 
 impl Limits {
-    /// For readers that make a task of every chunk: Dask is one, and among the readers where nobody says who reads.
-    ///
-    /// ```
-    /// use ncforge_ops::tune::Limits;
-    /// let limits = Limits::for_tasks();
-    /// assert_eq!(limits.least(100 << 20, false), 256 << 10);
-    /// assert_eq!(limits.least(1 << 20, false), 16 << 10);
-    /// // One record of an array that may become any length.
-    /// assert_eq!(limits.least(100 << 10, true), 100 << 10);
-    /// ```
-    pub fn for_tasks() -> Self {
-        Limits { min_bytes_if_large: LEAST, ..Limits::default() }
+    /// For one program that reads by itself: chunks are as small as pays for the reads.
+    pub fn for_one_reader() -> Self {
+        Limits { min_bytes: LEAST, ..Limits::default() }
     }
 
-    /// The least bytes of a chunk of an array of so many, which may grow.
-    pub fn least(&self, bytes: u64, grows: bool) -> u64 {
-        let least = if grows || bytes > LARGE { self.min_bytes_if_large } else { self.min_bytes };
+    /// For object stores, where every chunk is a request.
+    pub fn for_objects() -> Self {
+        Limits { min_bytes: 4 << 20, max_bytes: 16 << 20, ..Limits::default() }
+    }
+
+    /// The least bytes of a chunk of an array of so many.
+    ///
+    /// ```
+    /// use ncforge_ops::tune::{Coding, Limits};
+    /// let limits = Limits::default();
+    /// assert_eq!(limits.least(100 << 20, 4, &Coding::none()), 1 << 20);
+    /// assert_eq!(limits.least(100 << 20, 4, &Coding::zstd()), 256 << 10);
+    /// assert_eq!(limits.least(100 << 10, 4, &Coding::none()), 100 << 10);
+    /// ```
+    pub fn least(&self, bytes: u64, element: u64, coding: &Coding) -> u64 {
+        let has_parts = !coding.filtered || coding.segment(self.min_bytes as f64, element as f64).is_some();
+        let least =
+            if has_parts { self.min_bytes } else { (self.min_bytes / 4).max(LEAST.min(self.min_bytes)) };
         least.max(bytes / self.most_chunks.max(1)).min(bytes)
     }
 

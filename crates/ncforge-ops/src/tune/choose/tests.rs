@@ -1,7 +1,8 @@
 use proptest::prelude::*;
 
 use super::super::axes::{Axis, Role};
-use super::contest::{NEAR, UNLIKE_NEAR, unlike};
+use super::super::search::unlike;
+use super::contest::{NEAR, UNLIKE_NEAR};
 use super::*;
 use crate::rates::Machine;
 
@@ -175,7 +176,8 @@ fn the_search_finds_what_an_exhaustive_one_finds() {
         let problem = Problem::new(&request).unwrap();
         let patterns = Pattern::bind(&request.accesses, &axes);
         let weights: Vec<f64> = patterns.iter().map(|p| p.weight).collect();
-        let (_, found) = Prices::new(&problem, &patterns).best(&weights, &[], None);
+        let (_, found) =
+            Prices::new(&problem, &patterns).best(&weights, &problem.lattice(THOROUGH), &[], true);
         let scale: f64 = weights.iter().sum();
         let mut least = f64::INFINITY;
         for &a in &problem.lists[0] {
