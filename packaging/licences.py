@@ -95,6 +95,20 @@ def satisfied(expression: str, allowed: set[str]) -> bool:
     return value
 
 
+def by_licence(packages: list[dict[str, Any]]) -> dict[str, list[str]]:
+    """The crates of each licence, and the libraries in other languages that they contain."""
+    found: dict[str, list[str]] = {}
+    for p in packages:
+        # Alternatives in one order: `Apache-2.0 OR MIT` is `MIT OR Apache-2.0`.
+        licence = (p["license"] or "").replace("/", " OR ")
+        if "AND" not in licence:
+            licence = " OR ".join(sorted(re.split(r"\s+OR\s+", licence), reverse=True))
+        found.setdefault(licence, []).append(f"{p['name']} {p['version']}")
+        if bundled := BUNDLED.get(p["name"]):
+            found.setdefault(bundled[1], []).append(f"{bundled[0]} in {p['name']}")
+    return found
+
+
 def page(packages: list[dict[str, Any]]) -> str:
     """The page, in Markdown."""
     lines = [
@@ -105,14 +119,13 @@ def page(packages: list[dict[str, Any]]) -> str:
         "ncforge itself is MIT or Apache-2.0, at your choice. The Python package depends on NumPy (BSD-3-Clause), and contains",
         "none of it. Neither netCDF-C nor HDF5 is part of anything here.",
         "",
-        f"| Crate ({len(packages)}) | Version | Licence |",
-        "|---|---|---|",
+        f"{len(packages)} crates, by licence:",
+        "",
+        "| Licence | Crates |",
+        "|---|---|",
     ]
-    for p in packages:
-        licence = (p["license"] or "").replace("/", " OR ").replace("  ", " ")
-        lines.append(f"| {p['name']} | {p['version']} | {licence} |")
-        if bundled := BUNDLED.get(p["name"]):
-            lines.append(f"| {p['name']} contains {bundled[0]} | | {bundled[1]} |")
+    for licence, crates in sorted(by_licence(packages).items()):
+        lines.append(f"| {licence} | {', '.join(crates)} |")
     return "\n".join(lines) + "\n"
 
 
