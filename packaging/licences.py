@@ -1,4 +1,4 @@
-"""The licences of everything that the command and the Python package are built from: docs/licences.md.
+"""The licences of everything that the command and the Python package are built from: docs/reference/licences.md.
 
     python packaging/licences.py            writes the page
     python packaging/licences.py --check    says whether the page is up to date, exit code 1 if not
@@ -20,7 +20,7 @@ from typing import Any
 import tomllib
 
 ROOT = Path(__file__).resolve().parent.parent
-PAGE = ROOT / "docs" / "licences.md"
+PAGE = ROOT / "docs" / "reference" / "licences.md"
 
 #: Libraries in other languages that crates bring along: name, licence (of its two, the one that is taken).
 BUNDLED = {
@@ -141,7 +141,7 @@ def main() -> int:
     text = page(packages)
     if args.check:
         if not PAGE.exists() or PAGE.read_text() != text:
-            sys.exit("error: docs/licences.md is not up to date\nhint: python packaging/licences.py")
+            sys.exit("error: docs/reference/licences.md is not up to date\nhint: python packaging/licences.py")
         return 0
     PAGE.write_text(text)
     print(f"{PAGE.relative_to(ROOT)}: {len(packages)} crates")

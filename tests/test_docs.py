@@ -28,7 +28,7 @@ DATA = ROOT / "data"
 DOCUMENTS = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("**/*.md"))]
 
 #: Pages that programs write.
-GENERATED = {"docs/licences.md", "docs/reference/command.md"}
+GENERATED = {"docs/reference/licences.md", "docs/reference/command.md"}
 
 #: What would take minutes is run with less to do; what is left out of a line is only a number.
 SMALLER = {
