@@ -13,7 +13,7 @@ use super::GlobalArgs;
 /// needs it: scripts in Python, R and Julia. NetCDF-C opens the files
 /// and answers all questions about them; ncforge reads large selections of values and encodes what is written, on all cores, and
 /// opens zipped files (.ncz) and variables whose filters the program has no plug-in for. Results are the same. LD_PRELOAD is
-/// set; -j, --memory and -v set NCFORGE_THREADS, NCFORGE_MEMORY and NCFORGE_NETCDF=log. Options of ncforge stand before the program.
+/// set; -j, --memory and -v set NCFORGE_THREADS, NCFORGE_MEMORY and NCFORGE_NETCDF=log. Options of ncforge come before the program.
 ///
 /// NCFORGE_NETCDF=off switches it off, NCFORGE_NETCDF=read leaves writes to netCDF-C, NCFORGE_NETCDF=log reports on standard error what
 /// was served and what was not; words are separated by commas.
