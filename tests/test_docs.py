@@ -27,6 +27,9 @@ ROOT = Path(__file__).resolve().parent.parent
 DATA = ROOT / "data"
 DOCUMENTS = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("**/*.md"))]
 
+#: The draft for a journal.
+PAPER = ROOT / "paper" / "paper.md"
+
 #: Pages that programs write.
 GENERATED = {"docs/reference/licences.md", "docs/reference/command.md"}
 
@@ -340,6 +343,18 @@ def test_the_readme_repeats_the_figures_of_the_pages() -> None:
     assert checked >= 10
 
 
+def test_the_paper_is_short_and_repeats_the_documents() -> None:
+    """At most 800 words with its head, the works that it cites, and no figure that is in no document."""
+    text = PAPER.read_text()
+    assert len(text.split()) <= 800
+    works = re.findall(r"^@[a-z]+\{(\w+),", (PAPER.parent / "paper.bib").read_text(), re.MULTILINE)
+    assert set(re.findall(r"@(\w+)", text)) == set(works)
+    documented = {n for d in DOCUMENTS for n in re.findall(r"\d[\d,.]*\d|\d", d.read_text())}
+    figures = re.findall(r"(\d[\d,.]*\d|\d) (?:ms|s|MB|GB|times|pass|fuzz|defects)\b", text)
+    assert len(figures) >= 10
+    assert not set(figures) - documented
+
+
 def test_every_design_note_is_listed() -> None:
     notes = sorted(path.name for path in (ROOT / "docs" / "notes").glob("[0-9]*.md"))
     listing = (ROOT / "docs" / "notes" / "index.md").read_text()
@@ -398,7 +413,7 @@ def test_a_document_follows_the_style(document: Path) -> None:
 
 
 #: Notes are records of their day, and stay as they are.
-PLAIN = [d for d in DOCUMENTS if name_of(d) not in GENERATED and d.parent.name != "notes"]
+PLAIN = [d for d in [*DOCUMENTS, PAPER] if name_of(d) not in GENERATED and d.parent.name != "notes"]
 
 
 @pytest.mark.parametrize("document", PLAIN, ids=name_of)
