@@ -30,6 +30,11 @@ DOCUMENTS = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs
 #: The draft for a journal.
 PAPER = ROOT / "paper" / "paper.md"
 
+#: Documents whose blocks are not run.
+OTHERS = sorted(
+    [*(ROOT / name for name in ("CHANGELOG.md", "CODE_OF_CONDUCT.md", "SECURITY.md")), *ROOT.glob("*/README.md")]
+)
+
 #: Pages that programs write.
 GENERATED = {"docs/reference/licences.md", "docs/reference/command.md"}
 
@@ -422,7 +427,7 @@ def test_a_document_follows_the_style(document: Path) -> None:
 
 
 #: Notes are records of their day, and stay as they are.
-PLAIN = [d for d in [*DOCUMENTS, PAPER] if name_of(d) not in GENERATED and d.parent.name != "notes"]
+PLAIN = [d for d in [*DOCUMENTS, PAPER, *OTHERS] if name_of(d) not in GENERATED and d.parent.name != "notes"]
 
 
 @pytest.mark.parametrize("document", PLAIN, ids=name_of)
