@@ -360,6 +360,17 @@ def test_the_paper_is_short_and_repeats_the_documents() -> None:
     assert not set(figures) - documented
 
 
+def test_every_command_has_a_label() -> None:
+    """Stable, new or experimental, in the table of docs/index.md."""
+    section = (ROOT / "docs" / "index.md").read_text().split("## What is stable")[1]
+    labels = re.findall(r"^\| (stable|new|experimental) \|", section, re.MULTILINE)
+    assert labels == ["stable", "new", "experimental"]
+    named = set(re.findall(r"`(?:ncforge )?([a-z_]+)`", section)) | set(re.findall(r"`ncforge ([a-z]+)", section))
+    headings = re.findall(r"^## ncforge ([a-z_]+)$", (ROOT / "docs/reference/command.md").read_text(), re.MULTILINE)
+    assert len(headings) > 15
+    assert not set(headings) - named
+
+
 def test_every_design_note_is_listed() -> None:
     notes = sorted(path.name for path in (ROOT / "docs" / "notes").glob("[0-9]*.md"))
     listing = (ROOT / "docs" / "notes" / "index.md").read_text()
