@@ -12,7 +12,7 @@ RUN cargo install --locked --path crates/ncforge-cli --root /out && strip /out/b
 
 FROM debian:trixie-slim
 COPY --from=build /out/bin/ncforge /usr/local/bin/ncforge
-COPY LICENSE-MIT LICENSE-APACHE docs/licences.md /usr/local/share/doc/ncforge/
+COPY LICENSE-MIT LICENSE-APACHE docs/reference/licences.md /usr/local/share/doc/ncforge/
 RUN ncforge man --dir /usr/local/share/man/man1 && ncforge --version
 WORKDIR /data
 ENTRYPOINT ["ncforge"]

@@ -181,7 +181,7 @@ sdist-check: $(STAMP_PIP) ## The source distribution, and a wheel built from it 
 release-check: $(STAMP_TEST) $(STAMP_PIP_RELEASE) $(STAMP_EXTENSION) ## All that a release consists of, built and tried; prints a table
 	@$(PY) packaging/release_check.py $(STEPS)
 
-licences: ## List the licences of all dependencies anew (docs/licences.md)
+licences: ## List the licences of all dependencies anew (docs/reference/licences.md)
 	$(PYTHON) packaging/licences.py
 
 docs: ## The Rust documentation, warnings are errors

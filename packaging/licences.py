@@ -1,4 +1,4 @@
-"""The licences of everything that the command and the Python package are built from: docs/licences.md.
+"""The licences of everything that the command and the Python package are built from: docs/reference/licences.md.
 
     python packaging/licences.py            writes the page
     python packaging/licences.py --check    says whether the page is up to date, exit code 1 if not
@@ -20,7 +20,7 @@ from typing import Any
 import tomllib
 
 ROOT = Path(__file__).resolve().parent.parent
-PAGE = ROOT / "docs" / "licences.md"
+PAGE = ROOT / "docs" / "reference" / "licences.md"
 
 #: Libraries in other languages that crates bring along: name, licence (of its two, the one that is taken).
 BUNDLED = {
@@ -95,6 +95,20 @@ def satisfied(expression: str, allowed: set[str]) -> bool:
     return value
 
 
+def by_licence(packages: list[dict[str, Any]]) -> dict[str, list[str]]:
+    """The crates of each licence, and the libraries in other languages that they contain."""
+    found: dict[str, list[str]] = {}
+    for p in packages:
+        # Alternatives in one order: `Apache-2.0 OR MIT` is `MIT OR Apache-2.0`.
+        licence = (p["license"] or "").replace("/", " OR ")
+        if "AND" not in licence:
+            licence = " OR ".join(sorted(re.split(r"\s+OR\s+", licence), reverse=True))
+        found.setdefault(licence, []).append(f"{p['name']} {p['version']}")
+        if bundled := BUNDLED.get(p["name"]):
+            found.setdefault(bundled[1], []).append(f"{bundled[0]} in {p['name']}")
+    return found
+
+
 def page(packages: list[dict[str, Any]]) -> str:
     """The page, in Markdown."""
     lines = [
@@ -105,14 +119,13 @@ def page(packages: list[dict[str, Any]]) -> str:
         "ncforge itself is MIT or Apache-2.0, at your choice. The Python package depends on NumPy (BSD-3-Clause), and contains",
         "none of it. Neither netCDF-C nor HDF5 is part of anything here.",
         "",
-        f"| Crate ({len(packages)}) | Version | Licence |",
-        "|---|---|---|",
+        f"{len(packages)} crates, by licence:",
+        "",
+        "| Licence | Crates |",
+        "|---|---|",
     ]
-    for p in packages:
-        licence = (p["license"] or "").replace("/", " OR ").replace("  ", " ")
-        lines.append(f"| {p['name']} | {p['version']} | {licence} |")
-        if bundled := BUNDLED.get(p["name"]):
-            lines.append(f"| {p['name']} contains {bundled[0]} | | {bundled[1]} |")
+    for licence, crates in sorted(by_licence(packages).items()):
+        lines.append(f"| {licence} | {', '.join(crates)} |")
     return "\n".join(lines) + "\n"
 
 
@@ -128,7 +141,7 @@ def main() -> int:
     text = page(packages)
     if args.check:
         if not PAGE.exists() or PAGE.read_text() != text:
-            sys.exit("error: docs/licences.md is not up to date\nhint: python packaging/licences.py")
+            sys.exit("error: docs/reference/licences.md is not up to date\nhint: python packaging/licences.py")
         return 0
     PAGE.write_text(text)
     print(f"{PAGE.relative_to(ROOT)}: {len(packages)} crates")

@@ -40,7 +40,7 @@ fi
 for file in ncforge.lua:$version.lua ncforge.tcl:$version; do
     sed -e "s|@VERSION@|$version|; s|@SUMMARY@|$summary|" "packaging/modules/${file%%:*}" >"$root/share/modulefiles/ncforge/${file#*:}"
 done
-cp LICENSE-MIT LICENSE-APACHE CHANGELOG.md CITATION.cff docs/licences.md "$root/share/doc/ncforge/"
+cp LICENSE-MIT LICENSE-APACHE CHANGELOG.md CITATION.cff docs/reference/licences.md "$root/share/doc/ncforge/"
 # The same bytes for the same contents.
 tar --create --sort=name --owner=0 --group=0 --numeric-owner --mtime="@${SOURCE_DATE_EPOCH:-$(git log -1 --format=%ct 2>/dev/null || echo 0)}" \
     --directory="$target/tarball" "$name" | gzip -9n >"$root.tar.gz"

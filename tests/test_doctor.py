@@ -194,7 +194,7 @@ def test_every_rule_has_a_test() -> None:
     here |= {"NC601", "NC602"}  # test_references.py, test_quantize.py
     assert {r["code"] for r in listed} == here
     text = doctor("--rules", code=0).stdout
-    page = (ROOT / "docs/doctor.md").read_text()
+    page = (ROOT / "docs/reference/doctor-rules.md").read_text()
     for rule in listed:
         assert f"{rule['code']} {rule['severity']}" in text
         row = f"| {rule['code']} | `{rule['name']}` | {rule['severity']} | {rule['about']} | {rule['fixed_by']} |"

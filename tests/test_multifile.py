@@ -174,7 +174,7 @@ def test_no_files() -> None:
         ncforge.MFDataset([])
     with pytest.raises(FileNotFoundError):
         ncforge.MFDataset(["/nowhere/a.nc"])
-    with pytest.raises(ValueError, match="none of the files"):
+    with pytest.raises(ValueError, match="not one of the files"):
         ncforge.MFDataset(["a.nc"], master_file="b.nc")
 
 

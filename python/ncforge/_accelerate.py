@@ -58,14 +58,15 @@ def accelerate() -> list[ServedLibrary]:
 
     ``netCDF4`` is imported first, if it is installed. Files that are open for reading from now on are served: large reads of
     numbers and text, zipped files (``.ncz``), variables whose filters have no plug-in. Compressed variables of files that are
-    opened for writing from now on are encoded on all cores. Values are those of netCDF-C; everything else is done by netCDF-C itself.
+    opened for writing from now on are encoded on all cores (experimental: compare the files, or set ``NCFORGE_NETCDF=read``). Values
+    are those of netCDF-C, which does everything else itself.
     It may be called again, after another library that has a netCDF-C was imported.
 
-    ``NCFORGE_NETCDF=off`` in the environment makes it do nothing, ``NCFORGE_NETCDF=read`` leaves writes to netCDF-C; with
-    ``NCFORGE_NETCDF=log``, standard error shows what was served.
+    In the environment, ``NCFORGE_NETCDF=off`` serves nothing, ``NCFORGE_NETCDF=read`` leaves writes to netCDF-C, and
+    ``NCFORGE_NETCDF=log`` lists on standard error the reads and writes that are served.
 
     Returns:
-        Each netCDF-C that was found, and why it, or what it writes, is not served.
+        Each netCDF-C that was found, with the reason if its reads or writes are not served.
 
     Raises:
         FileNotFoundError: The package was installed without the library.

@@ -42,7 +42,7 @@ def copy_files(
 
 def _check(paths: list[str], folder: str, may_exist: bool) -> None:
     if not os.path.isdir(folder):
-        raise InvalidError(f"several files are copied into a folder, and `{folder}` is none")
+        raise InvalidError(f"several files are copied into a folder, and `{folder}` is not a folder")
     seen: set[str] = set()
     for path in paths:
         name = os.path.basename(path)

@@ -14,7 +14,7 @@ __all__ = ["storage_for"]
 _BLOSC = {"blosc_lz": 0, "blosc_lz4": 1, "blosc_lz4hc": 2, "blosc_zlib": 4, "blosc_zstd": 5}
 """Compressors by the numbers that blosc gives them."""
 _LEVELS = {"zlib": (0, 9), "bzip2": (0, 9), "zstd": (-131072, 22), **dict.fromkeys(_BLOSC, (0, 9))}
-"""The levels of compressions; 0 is none."""
+"""The levels of compressions; 0: no compression."""
 
 
 def _codec(compression: str | None, level: int, blosc_shuffle: int) -> int | tuple[int, int, int] | None:

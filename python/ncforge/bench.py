@@ -219,7 +219,7 @@ def chunks(
     caches
         Cache sizes in bytes; ``None`` is what the library does by itself.
     deflate, shuffle
-        Levels (0 is none), and whether bytes are shuffled before: all combinations.
+        Levels (0: no compression), and whether bytes are shuffled before: all combinations.
     series, series_first
         How many series are read, and whether before the slabs.
     repetitions

@@ -53,7 +53,7 @@ class ChangedError(NcforgeError, OSError):
 
 
 class NotNetcdfError(NcforgeError, OSError):
-    """The file is none of the formats that ncforge reads."""
+    """The file has none of the formats that ncforge reads."""
 
 
 class UnsupportedError(NcforgeError, OSError):
@@ -80,7 +80,7 @@ class NotRepresentableError(NcforgeError, ValueError):
 
 
 class InvalidError(NcforgeError, ValueError):
-    """A request that makes no sense for this file."""
+    """A request that this file does not allow."""
 
 
 class ReadOnlyError(InvalidError, RuntimeError):

@@ -64,7 +64,7 @@ class MFDataset(Dataset):
         If there are no files, one cannot be read or is not like the master, or the master has no such dimension or no variable
         that has it.
     ValueError
-        If ``master_file`` is none of ``files``.
+        If ``master_file`` is not one of ``files``.
 
     Examples
     --------
@@ -95,7 +95,7 @@ class MFDataset(Dataset):
         master = 0
         if master_file is not None:
             if os.fspath(master_file) not in paths:
-                raise InvalidError(f"master_file `{os.fspath(master_file)}` is none of the files")
+                raise InvalidError(f"master_file `{os.fspath(master_file)}` is not one of the files")
             master = paths.index(os.fspath(master_file))
         self._join([Dataset(path) for path in paths], master, aggdim, exclude, check)
 

@@ -63,7 +63,7 @@ use crate::stderr::to_stderr;
 #[command(name = "ncforge", version, max_term_width = 100, arg_required_else_help = true)]
 #[command(after_help = AFTER_HELP)]
 pub(crate) struct Cli {
-    /// Options that every command takes; they may stand before or behind the command's name.
+    /// Options that every command takes; they may come before or behind the command's name.
     #[command(flatten)]
     pub(crate) global: GlobalArgs,
     /// What to do.
@@ -185,7 +185,7 @@ impl Command {
         }
     }
 
-    /// The options of every command that stand behind the command's name.
+    /// The options of every command that come behind the command's name.
     fn global(&self) -> GlobalArgs {
         match self {
             Command::Copy(a) | Command::Rechunk(a) => a.global.clone(),
@@ -244,7 +244,7 @@ pub(crate) fn under_its_name(mut argv: Vec<OsString>) -> Vec<OsString> {
 }
 
 /// The arguments, or the exit code when there is nothing left to do: help and version were asked for, or the
-/// command line makes no sense (reported on stderr, exit code 2).
+/// command line is wrong (reported on stderr, exit code 2).
 pub(crate) fn parse(argv: &[OsString]) -> Result<Cli, Exit> {
     let matched = declaration().try_get_matches_from(argv).and_then(|m| Cli::from_arg_matches(&m));
     match matched {
@@ -268,7 +268,7 @@ pub(crate) fn parse(argv: &[OsString]) -> Result<Cli, Exit> {
     }
 }
 
-/// Where a command line that makes no sense is explained: the help of the command that it names.
+/// The explanation of a wrong command line: the help of the command that it names.
 fn help_for(argv: &[OsString]) -> String {
     let mut at = &Cli::command();
     let mut name = "ncforge".to_owned();

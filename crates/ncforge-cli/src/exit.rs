@@ -15,7 +15,7 @@ pub(crate) enum Exit {
     Ok = 0,
     /// The operation failed.
     Failed = 1,
-    /// The command line makes no sense, or would overwrite something.
+    /// The command line is wrong, or would overwrite something.
     Usage = 2,
     /// A check found problems, a comparison differences.
     Differences = 3,
@@ -59,7 +59,7 @@ pub(crate) struct Failure {
 }
 
 impl Failure {
-    /// A command line that makes no sense (exit code 2).
+    /// A wrong command line (exit code 2).
     pub(crate) fn usage(message: impl Into<String>, hint: impl Into<String>) -> Self {
         Failure { message: message.into(), hint: hint.into(), exit: Exit::Usage }
     }

@@ -22,7 +22,7 @@ use crate::stderr::to_stderr;
 const BAR_AFTER: Duration = Duration::from_millis(500);
 /// Time between two looks of a bar.
 const BAR_EVERY: Duration = Duration::from_millis(200);
-/// The same while only the seconds count: what is measured meanwhile shall not be disturbed.
+/// Time between two looks while a benchmark measures, which the bar must not disturb.
 const CLOCK_EVERY: Duration = Duration::from_secs(1);
 /// Time between two plain lines.
 const LINE_EVERY: Duration = Duration::from_secs(5);

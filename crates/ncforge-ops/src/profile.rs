@@ -5,7 +5,7 @@ pub(crate) mod virtual_stores;
 
 use crate::request::words;
 
-/// Sets of requirements that somebody else made.
+/// Sets of requirements on the layout of files.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Profile {
     /// The file layout that CMIP7 asks for.

@@ -116,8 +116,8 @@ impl Engine {
         Ok(Self::from_resolved(&options.resolve()?, false))
     }
 
-    /// The engine that everything uses which was not given another one. A malformed environment variable is
-    /// passed over here; [`Engine::new`] reports it.
+    /// The default engine: datasets use it unless they are given another one. It ignores malformed environment variables;
+    /// [`Engine::new`] reports them.
     pub fn global() -> Self {
         static GLOBAL: OnceLock<Engine> = OnceLock::new();
         GLOBAL

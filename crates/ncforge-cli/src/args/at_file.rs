@@ -1,4 +1,4 @@
-//! `ncforge … @FILE`: arguments from a file, one a line.
+//! `ncforge … @FILE`: arguments from a file, one per line.
 //!
 //! ```text
 //! -w
@@ -24,7 +24,7 @@ pub(crate) fn expanded(argv: Vec<OsString>) -> Result<Vec<OsString>, Failure> {
     }
     expand_args_from(argv.into_iter(), parse_fromfile, PREFIX).map_err(|e| Failure {
         message: format!("cannot read arguments from a file: {e}"),
-        hint: "@FILE names a file of arguments, one a line; a file whose own name begins so is ./@NAME"
+        hint: "@FILE names a file of arguments, one per line; write ./@NAME for a file whose own name begins with @"
             .into(),
         exit: Exit::BadInput,
     })

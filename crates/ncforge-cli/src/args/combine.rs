@@ -28,10 +28,10 @@ pub(crate) struct CombineArgs {
     /// DIM=tile:K, then perhaps ,base:B ,halo:LOW:HIGH ,whole:LENGTH
     #[arg(long, value_name = "DIM=HOW")]
     pub(crate) place: Vec<String>,
-    /// For --scheme generic: file names, with {K} where the numbers of `name:K` and `tile:K` stand
+    /// For --scheme generic: file names, with {K} at the place of the numbers of `name:K` and `tile:K`
     #[arg(long, value_name = "PATTERN")]
     pub(crate) names: Option<String>,
-    /// What stands where no tile is
+    /// Values of places that no tile covers
     #[arg(long, value_parser = word::<Holes>(), default_value = "fill")]
     pub(crate) holes: Holes,
     /// Fill the places of tiles that should exist and do not
@@ -43,7 +43,7 @@ pub(crate) struct CombineArgs {
     /// When a variable that is not distributed differs between tiles
     #[arg(long, value_parser = word::<Differing>(), default_value = "error")]
     pub(crate) differing: Differing,
-    /// Put the tiles into OUT, which exists: what stands there stays where they have nothing
+    /// Put the tiles into an existing OUT, whose other values stay
     #[arg(long, conflicts_with_all = ["times", "coords"])]
     pub(crate) append: bool,
     /// A file with coordinates, for the holes in those; its other variables are not used

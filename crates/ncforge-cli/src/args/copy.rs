@@ -70,7 +70,7 @@ pub(crate) struct CopyArgs {
     /// the same
     #[arg(long)]
     pub(crate) strict: bool,
-    /// Lay the output out as somebody requires it
+    /// Give the output the layout that a project requires
     #[arg(long, value_parser = word::<Profile>())]
     pub(crate) profile: Option<Profile>,
     #[command(flatten)]

@@ -38,7 +38,7 @@ pub(crate) struct DoctorArgs {
     /// Also compare the files: what must agree for reading them as one
     #[arg(long)]
     pub(crate) across: bool,
-    /// Check somebody's requirements, and nothing else; a verdict for each file
+    /// Check only the layout that a project requires; a verdict for each file
     #[arg(long, value_parser = word::<Profile>())]
     pub(crate) profile: Option<Profile>,
     /// The netCDF-C library whose default cache counts, by its path; `netcdf-c` is the system's [default: that of 4.9.3 and later]

@@ -16,7 +16,7 @@ pub(crate) enum ProgressKind {
     Bar,
     /// A line every few seconds
     Plain,
-    /// One JSON object a line
+    /// One JSON object per line
     Json,
     /// Nothing
     None,
@@ -37,14 +37,14 @@ pub(super) fn threads(text: &str) -> Result<NonZeroUsize, String> {
     text.parse().map_err(|_| format!("`{text}` is not a number of threads, 1 or more"))
 }
 
-/// Under this heading they stand.
+/// The heading of these options.
 pub(crate) const HEADING: &str = "Options of every command";
 
 /// The options themselves.
 #[derive(Args, Clone, Debug, Default)]
 #[command(next_help_heading = HEADING)]
 pub(crate) struct GlobalArgs {
-    /// Say more about what is done (twice: still more)
+    /// Print details of the work (twice: more details)
     #[arg(short, long, action = ArgAction::Count)]
     pub(crate) verbose: u8,
     /// Say nothing but results and errors

@@ -9,14 +9,14 @@ use super::GlobalArgs;
 
 /// Run a program that uses netCDF-C, with ncforge under it.
 ///
-/// The program itself is unchanged: NCO, CDO, GDAL, models in Fortran, C or C++, with MPI or without, and what loads netCDF-C when it
-/// needs it: scripts in Python, R and Julia. NetCDF-C opens the files
-/// and answers all questions about them; ncforge reads large selections of values and encodes what is written, on all cores, and
-/// opens zipped files (.ncz) and variables whose filters the program has no plug-in for. Results are the same. LD_PRELOAD is
-/// set; -j, --memory and -v set NCFORGE_THREADS, NCFORGE_MEMORY and NCFORGE_NETCDF=log. Options of ncforge stand before the program.
+/// The program itself is unchanged: NCO, CDO, GDAL, models in Fortran, C or C++, with MPI or without, and scripts in Python, R and
+/// Julia that load netCDF-C late. netCDF-C opens the files and answers all questions about them; ncforge reads large selections of
+/// values and encodes written values, on all cores, and opens zipped files (.ncz) and variables whose filters the program has no
+/// plug-in for. Results are the same. Writing is experimental: compare the results, or set NCFORGE_NETCDF=read. Options of ncforge come
+/// before the program; -j, --memory and -v set NCFORGE_THREADS, NCFORGE_MEMORY and NCFORGE_NETCDF=log for it, as well as LD_PRELOAD.
 ///
-/// NCFORGE_NETCDF=off switches it off, NCFORGE_NETCDF=read leaves writes to netCDF-C, NCFORGE_NETCDF=log reports on standard error what
-/// was served and what was not; words are separated by commas.
+/// NCFORGE_NETCDF=off serves nothing, NCFORGE_NETCDF=read leaves writes to netCDF-C, NCFORGE_NETCDF=log lists on standard error the reads
+/// and writes that are served, and the reasons for others; words are separated by commas.
 #[derive(Args, Debug)]
 #[command(
     after_long_help = "Examples:\n  ncforge run ncks -d lat,10 -d lon,20 big.nc series.nc\n  ncforge run ncdump -h archive.ncz\n  ncforge run -v -j 2 cdo timmean big.nc mean.nc\n  ncforge run python script.py\n  mpiexec -n 64 ncforge run ./model\n\nInside Python: import ncforge; ncforge.accelerate()"

@@ -73,7 +73,7 @@ pub struct CombineRequest {
     pub allow_ragged: bool,
     /// When a variable that is not distributed differs between tiles. Default: `error`.
     pub differing: Differing,
-    /// Whether the tiles are put into the output, which exists: what stands there stays where they have nothing. Default: no.
+    /// Whether the tiles are put into an existing output, whose other values stay. Default: no.
     pub append: bool,
     /// A file with coordinates, for the holes in those. Default: none.
     #[serde(deserialize_with = "path")]

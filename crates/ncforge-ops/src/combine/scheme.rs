@@ -46,7 +46,7 @@ words!(SchemeName:
     (SchemeName::Nemo, "nemo", ["xios", "ioipsl"], "NEMO, XIOS, IOIPSL: attributes DOMAIN_*"),
     (SchemeName::Fms, "fms", ["mom"], "FMS (MOM, AM4, FV3, SHiELD): domain_decomposition"),
     (SchemeName::Roms, "roms", ["croco"], "ROMS, CROCO: partition"),
-    (SchemeName::Wrf, "wrf", [], "WRF, one file a process: *_PATCH_*"),
+    (SchemeName::Wrf, "wrf", [], "WRF, one file per process: *_PATCH_*"),
     (SchemeName::Mitgcm, "mitgcm", [], "MITgcm, package MNC: tile_number"),
     (SchemeName::Generic, "generic", [], "As --place says"),
 );

@@ -28,7 +28,7 @@ pub enum CodecName {
 }
 
 words!(CodecName:
-    (CodecName::Keep, "keep", [], "What the input has"),
+    (CodecName::Keep, "keep", [], "As in the input"),
     (CodecName::None, "none", [], "No compression"),
     (CodecName::Deflate, "deflate", ["zlib"], "Also called zlib: read by every netCDF-4 reader"),
     (CodecName::Zstd, "zstd", [], "Zstandard: faster; needs a plugin in other readers"),

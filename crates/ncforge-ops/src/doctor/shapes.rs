@@ -24,7 +24,7 @@ pub(super) const RULES: &[Rule] = rules!(Always:
     ("NC104", "chunks-too-large", Warning, "copy --chunks",
         "Fewer than four chunks fit netCDF-C's default cache."),
     ("NC105", "tiny-record-chunks", Warning, "copy --chunks",
-        "A variable with few values a record is stored in a chunk a record, of some bytes each."),
+        "A variable with few values per record is stored in one chunk per record, of some bytes each."),
     ("NC106", "default-chunks", Info, "copy --chunks",
         "The chunks are what netCDF-C takes when nobody chooses, and reads would be faster with others."),
     ("NC107", "many-dask-tasks", Info, "copy --chunks, or engine=\"ncforge\"",

@@ -99,7 +99,7 @@ pub struct EndianChoice(
 );
 
 words!(EndianChoice:
-    (EndianChoice(None), "keep", [], "What the input has"),
+    (EndianChoice(None), "keep", [], "As in the input"),
     (EndianChoice(Some(Endian::Native)), "native", [], "This machine's"),
     (EndianChoice(Some(Endian::Little)), "little", [], "Least significant byte first"),
     (EndianChoice(Some(Endian::Big)), "big", [], "Most significant byte first"),

@@ -1,7 +1,7 @@
 //! A zipped file: the byte image of another file in separately compressed blocks, which can be read and written
 //! anywhere like the image itself.
 //!
-//! `docs/zipped-format.md` specifies the bytes. Guarantees:
+//! `docs/reference/zipped-format.md` specifies the bytes. Guarantees:
 //!
 //! * **Live data are never overwritten.** Changed blocks, and the index pages on the path to them, are written to free
 //!   space; a commit ([`WriteStore::sync`]) makes them durable, and then writes the root that refers to them. After a crash the

@@ -82,12 +82,15 @@ impl Options {
     }
 }
 
-/// An error for options that make no sense.
+/// An error for options that contradict each other.
 pub(super) fn check(options: &Options) -> Result<()> {
     let [t, z, y, x] = options.shape;
     let (nx, ny) = options.tiles;
     if t == 0 || z == 0 || nx == 0 || ny == 0 || nx > x || ny > y {
-        return Err(Error::Invalid(format!("{nx} x {ny} tiles of {:?} points make no sense", options.shape)));
+        return Err(Error::Invalid(format!(
+            "{nx} x {ny} tiles of {:?} points are impossible",
+            options.shape
+        )));
     }
     let part = |land: f64| (0.0..1.0).contains(&land);
     if options.repetitions == 0 || !part(options.land) || !part(options.floor) {

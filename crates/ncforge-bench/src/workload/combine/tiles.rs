@@ -1,4 +1,4 @@
-//! The field in tiles: one file a process, time unlimited. They have their position as NEMO's do (`DOMAIN_*`) and as FMS's
+//! The field in tiles: one file per process, time unlimited. They have their position as NEMO's do (`DOMAIN_*`) and as FMS's
 //! do (`domain_decomposition` of coordinates), so that tools for either can be given the same files.
 
 use std::path::{Path, PathBuf};

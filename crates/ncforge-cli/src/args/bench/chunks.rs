@@ -15,9 +15,9 @@ use ncforge_ops::request::Size;
 /// Without `--regret`: all slabs along the slowest dimension are read one after the other, then some series at
 /// random points, in one session, as in Unidata's AR-5 studies; times are those of one slab and of one series. The
 /// first row is a classic file. With `--regret`: single reads at random places, and for every mix of reads
-/// (`--for`) how far the shape that ncforge chooses is from the best of all. What reads are predicted to take
-/// is for this machine as `tune calibrate` measured it, which is done first where nobody did. Files that do not fit
-/// a quarter of the memory are written and measured in groups.
+/// (`--for`) how far the shape that ncforge chooses is from the best of all. Predicted times
+/// are for this machine: without a calibration, `tune calibrate` runs first. Files that do not fit a quarter of the
+/// memory are written and measured in groups.
 #[derive(Args, Debug)]
 #[command(after_long_help = AFTER, group = clap::ArgGroup::new("judged").multiple(true))]
 pub(crate) struct ChunksBenchArgs {
@@ -46,7 +46,7 @@ pub(crate) struct ChunksBenchArgs {
     /// Cache sizes; `default` is what the library does by itself
     #[arg(long, value_name = "SIZES", value_delimiter = ',', default_value = "default")]
     pub(crate) caches: Vec<CacheArg>,
-    /// Levels of deflate; 0 is none
+    /// Levels of deflate; 0: no compression
     #[arg(long, value_name = "LEVELS", value_delimiter = ',', default_value = "0,1",
         value_parser = clap::value_parser!(u32).range(0..=9))]
     pub(crate) deflate: Vec<u32>,

@@ -8,8 +8,9 @@ use crate::args::{GlobalArgs, WrittenArgs};
 
 /// Set two saved results against one another, row by row.
 ///
-/// Times are compared by their medians. A difference is more than chance where a 95 % interval (bootstrap) leaves out none, and p (rank-sum test: how
-/// likely chance alone is) is at most 0.05, for which four repetitions are needed. What a run said against its own numbers is repeated.
+/// Times are compared by their medians. A row has changed if the 95 % interval of its factor (bootstrap) excludes 1, and p (rank-sum test:
+/// the probability that chance alone makes such a difference) is at most 0.05, which takes four repetitions. The reasons that a run gave to
+/// doubt its own numbers are repeated.
 #[derive(Args, Debug)]
 #[command(after_long_help = AFTER)]
 pub(crate) struct BenchCompareArgs {

@@ -46,7 +46,7 @@ pub(crate) struct IoArgs {
     /// The first dimension is unlimited
     #[arg(short = 'u', long, help_heading = BENCH)]
     pub(crate) unlimited: bool,
-    /// Level of deflate; 0 is none
+    /// Level of deflate; 0: no compression
     #[arg(short = 'z', long = "compression_level", alias = "compression-level", value_name = "0-9", help_heading = BENCH,
         allow_hyphen_values = true, value_parser = clap::value_parser!(u32).range(0..=9))]
     pub(crate) deflate: Option<u32>,
@@ -96,7 +96,7 @@ pub(crate) struct IoArgs {
     /// Compare values of an option: chunk=none,auto,1:50:50:10, access=ind,coll, codec=none,zstd=3, deflate=0,4, shuffle=off,bytes,bits, quantize=none,bitround=9, format=netcdf4,cdf5,zarr, driver=…, ranks=1,2,4 (repeatable)
     #[arg(short = 'L', long = "sweep", value_name = "OPTION=A,B")]
     pub(crate) sweep: Vec<String>,
-    /// Measured repetitions, after one that does not count; with 1 there is none, as with -x parser [default: 5, and as many again in place of those that something else on the machine disturbed]
+    /// Measured repetitions, after one that does not count (except with 1, and with -x parser) [default: 5, and as many again in place of those that something else on the machine disturbed]
     #[arg(long, value_name = "N")]
     pub(crate) reps: Option<NonZeroUsize>,
     /// States of the page cache to read in: warm, cold, any

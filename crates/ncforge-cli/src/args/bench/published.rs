@@ -10,8 +10,8 @@ use crate::args::GlobalArgs;
 /// Make measurements again that others have published, next to their figures.
 ///
 /// Chunk shapes and caches (Unidata's AR-5 studies), floats in portable formats (a Cray in 1993), tiles put together
-/// (NOCSCOMBINE on HECToR), blocks by ranks (NetCDF-Bench), records in compressed files. Each is a run of this program, whose
-/// command line stands in the report.
+/// (NOCSCOMBINE on HECToR), blocks by ranks (NetCDF-Bench), records in compressed files. Each is a run of this program; the
+/// report has its command line.
 #[derive(Args, Debug)]
 #[command(after_long_help = AFTER)]
 pub(crate) struct PublishedArgs {

@@ -27,7 +27,7 @@ pub(crate) struct RecordsArgs {
     /// Codecs of zipped files, as zstd=9 with a level
     #[arg(long, value_name = "CODECS", value_delimiter = ',', default_value = "zstd,lz4,deflate", value_parser = codec)]
     pub(crate) codecs: Vec<Codec>,
-    /// Records in a chunk of netCDF-4 files [default: 1,64,1024 for the one file; 1024,8192 and one chunk a variable for
+    /// Records in a chunk of netCDF-4 files [default: 1,64,1024 for the one file; 1024,8192 and one chunk per variable for
     /// stations]
     #[arg(long, value_name = "N,N", value_delimiter = ',', num_args = 0..)]
     pub(crate) chunks: Option<Vec<u64>>,

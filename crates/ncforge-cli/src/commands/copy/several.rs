@@ -22,7 +22,8 @@ pub(super) fn is_folder(output: &Path) -> bool {
 /// Copies several files. All are tried, unless one says that the others would fail, too; the first failure gives the exit code.
 pub(super) fn run(args: &CopyArgs, inputs: &[PathBuf], folder: &Path, cx: &Context<'_>) -> Result {
     if !is_folder(folder) && !folder.is_dir() {
-        let message = format!("several files are copied into a folder, and `{}` is none", folder.display());
+        let message =
+            format!("several files are copied into a folder, and `{}` is not a folder", folder.display());
         return Err(Failure::usage(message, format!("`{}/` is made if it is not there", folder.display())));
     }
     let may_exist = args.written.overwrite || args.run.resume || args.run.dry_run;

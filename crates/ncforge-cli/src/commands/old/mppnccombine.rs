@@ -67,7 +67,7 @@ pub(crate) fn run(args: &OldArgs, cx: &Context<'_>) -> Result {
                 return Ok(Exit::Ok);
             }
             other if other.starts_with('-') => {
-                return Err(words.wrong(format!("`{other}` is none of its options")));
+                return Err(words.wrong(format!("`{other}` is not one of its options")));
             }
             file => files.push(file.into()),
         }

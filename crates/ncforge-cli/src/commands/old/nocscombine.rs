@@ -45,7 +45,7 @@ pub(crate) fn run(args: &OldArgs, cx: &Context<'_>) -> Result {
                     .line(words.help("nocscombine -f ORCA_grid_T_0000.nc -o ORCA_grid_T.nc", OVERWRITES));
                 return Ok(Exit::Ok);
             }
-            other => return Err(words.wrong(format!("`{other}` is none of its options"))),
+            other => return Err(words.wrong(format!("`{other}` is not one of its options"))),
         }
     }
     let (Some(tile), Some(output)) = (tile, output) else { return Err(words.wrong("-f and -o are needed")) };
@@ -57,7 +57,7 @@ pub(crate) fn run(args: &OldArgs, cx: &Context<'_>) -> Result {
             let records = schema.dims.iter().find(|d| d.unlimited).map_or(1, |d| d.len);
             let (first, last) = (first.unwrap_or(1), last.unwrap_or(records));
             if first == 0 || first > last {
-                return Err(words.wrong(format!("records {first} to {last} (from 1) make no sense")));
+                return Err(words.wrong(format!("records {first} to {last} (from 1) are no range")));
             }
             Some(Times(first - 1, last))
         }

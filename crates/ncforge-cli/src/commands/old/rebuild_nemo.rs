@@ -76,7 +76,7 @@ pub(crate) fn run(args: &OldArgs, cx: &Context<'_>) -> Result {
                 return Ok(Exit::Ok);
             }
             other if other.starts_with('-') => {
-                return Err(words.wrong(format!("`{other}` is none of its options")));
+                return Err(words.wrong(format!("`{other}` is not one of its options")));
             }
             other => rest.push(other),
         }
@@ -285,7 +285,7 @@ fn read_namelist(text: &str, asked: &mut Asked) -> std::result::Result<(), Strin
                 continue;
             }
             Token::Bare(value) | Token::Quoted(value) => value,
-            Token::Equals => return Err("a `=` stands without a name before it".to_owned()),
+            Token::Equals => return Err("a `=` has no name before it".to_owned()),
         };
         if value.is_empty() {
             continue;

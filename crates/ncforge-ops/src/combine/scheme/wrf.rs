@@ -1,4 +1,4 @@
-//! WRF with one file a process (`io_form_history=102`): global attributes `*_PATCH_*`.
+//! WRF with one file per process (`io_form_history=102`): global attributes `*_PATCH_*`.
 //!
 //! `WEST-EAST_PATCH_START_UNSTAG` and its kin count from 1, the ends included, without halo; `*_STAG` speak of the
 //! staggered dimensions, which are one longer in the last tile of a row or column only. `*_GRID_DIMENSION` is the

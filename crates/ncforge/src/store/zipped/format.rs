@@ -1,4 +1,4 @@
-//! The bytes of a zipped file: roots, the map of the image, index pages, entries. `docs/zipped-format.md` specifies
+//! The bytes of a zipped file: roots, the map of the image, index pages, entries. `docs/reference/zipped-format.md` specifies
 //! them; all numbers are little-endian.
 
 mod entry;

@@ -1,4 +1,5 @@
-//! Test vectors: this code reads the files in `docs/zipped-format-vectors.txt`, which `docs/zipped-format.md` describes.
+//! Test vectors: this code reads the files in `docs/reference/zipped-format-vectors.txt`, which `zipped-format.md` in the same folder
+//! describes.
 
 use std::sync::Arc;
 
@@ -32,7 +33,7 @@ fn described_records() -> Vec<u8> {
 
 /// The lines `OFFSET: HEX…` after a mark of the document as a file; bytes without a line are zero.
 fn of_document(mark: &str) -> Vec<u8> {
-    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/zipped-format-vectors.txt");
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/reference/zipped-format-vectors.txt");
     let text = std::fs::read_to_string(path).unwrap();
     let vector = text.split(mark).nth(1).expect("the document has a test vector");
     let vector = vector.split("\n## ").next().unwrap_or_default();
