@@ -59,55 +59,51 @@ def tile(shape: tuple[int, ...]) -> list[int]:
     return lens
 
 
-def attributes(owner: Any, left_out: set[str], type_of_fill: Any = None) -> list[Any]:
+def attributes(owner: Any, left_out: set[str], fill: Any = None) -> list[Any]:
+    """The attributes that count; ``_FillValue`` has the type of its variable."""
     found = []
-    for name in sorted(set(owner.ncattrs()) - left_out - LEFT_OUT):
+    for name in sorted(set(owner.ncattrs()) - left_out):
         value = owner.getncattr(name, encoding="latin-1")
         if isinstance(value, str):
             found.append([name, "text", blake3(value.rstrip("\0").encode("latin-1")).hexdigest()])
-            continue
-        t = type_of_fill if name == "_FillValue" else str if isinstance(value, list) else np.asarray(value).dtype
-        found.append([name, structure(t), blake3(canonical(value, t)).hexdigest()])
+        else:
+            t = fill if name == "_FillValue" else str if isinstance(value, list) else np.asarray(value).dtype
+            found.append([name, structure(t), blake3(canonical(value, t)).hexdigest()])
     return found
 
 
 def variable(var: Any) -> tuple[str, str]:
     """The digest of a variable, and that of its values."""
     t, hashes = str if var.dtype is str else var.datatype, blake3()
-    values = (
-        np.asarray(var[...], object if t is str else None).reshape(var.shape)
-        if 0 not in var.shape
-        else np.empty(var.shape)
-    )
     lens = tile(var.shape)
     for start in itertools.product(*(range(0, n, step) for n, step in zip(var.shape, lens, strict=True))):
-        part = values[tuple(slice(a, a + n) for a, n in zip(start, lens, strict=True))]
-        hashes.update(blake3(canonical(part, t)).digest())
-    dims = [[d.group().path.rstrip("/") + "/" + d.name, len(d)] for d in var.get_dims()]
-    name = structure(t) if isinstance(structure(t), str) else t.name
-    return record(name, structure(t), dims, attributes(var, set(), t), hashes.hexdigest()), hashes.hexdigest()
+        box = tuple(slice(a, min(a + step, n)) for a, step, n in zip(start, lens, var.shape, strict=True))
+        hashes.update(blake3(canonical(var[box] if box else var[...], t)).digest())
+    dims = [[f"{d.group().path.rstrip('/')}/{d.name}", len(d)] for d in var.get_dims()]
+    name = getattr(t, "name", None) if isinstance(structure(t), list) else structure(t)
+    return record(name, structure(t), dims, attributes(var, LEFT_OUT, t), hashes.hexdigest()), hashes.hexdigest()
 
 
 def digest(path: Path) -> tuple[str, dict[str, str], dict[str, str]]:
     """The digest of a file; those of its variables, and of their values, by path."""
+    groups: dict[str, list[Any]] = {}
+    found: dict[str, tuple[str, str]] = {}
     with netCDF4.Dataset(path) as file:
         file.set_auto_maskandscale(False)
         file.set_auto_chartostring(False)
-        groups, digests, values = [], {}, {}
-        todo = [file]
+        todo: list[Any] = [file]
         while todo:
             group = todo.pop()
             todo += group.groups.values()
-            for name, var in group.variables.items():
-                key = f"{group.path.rstrip('/')}/{name}" if group.parent else name
-                digests[key], values[key] = variable(var)
-            dims = sorted([name, len(d)] for name, d in group.dimensions.items())
-            kinds = {**group.cmptypes, **group.vltypes, **group.enumtypes}
-            types = sorted(([name, structure(t)] for name, t in kinds.items()), key=lambda entry: entry[0])
-            own = {
-                name: digests[f"{group.path.rstrip('/')}/{name}" if group.parent else name] for name in group.variables
-            }
-            attrs = attributes(group, set() if group.parent else OF_FILE)
-            groups.append([group.path, dims, types, attrs, sorted([name, own[name]] for name in own)])
-        groups.sort(key=lambda entry: entry[0])
-        return record("ncforge-digest-1", groups), digests, values
+            own = {name: variable(var) for name, var in sorted(group.variables.items())}
+            found |= {(f"{group.path}/{name}" if group.parent else name): digests for name, digests in own.items()}
+            types = sorted({**group.cmptypes, **group.vltypes, **group.enumtypes}.items())
+            groups[group.path] = [
+                group.path,
+                [[name, len(dim)] for name, dim in sorted(group.dimensions.items())],
+                [[name, structure(t)] for name, t in types],
+                attributes(group, LEFT_OUT if group.parent else LEFT_OUT | OF_FILE),
+                [[name, digest] for name, (digest, _) in own.items()],
+            ]
+    digest = record("ncforge-digest-1", [group for _, group in sorted(groups.items())])
+    return digest, {path: d for path, (d, _) in found.items()}, {path: v for path, (_, v) in found.items()}
