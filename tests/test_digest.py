@@ -42,7 +42,7 @@ def classic_values(file: Any, kinds: str = "S1 i1 i2 i4 f4 f8") -> None:
     nans[:7] = ODD
     nans[7:9] = np.array([0x7FF8000000000001, 0xFFF0000000000005], "u8").view("f8")
     nans.units = "K"
-    nans.text = "grüße"
+    nans.setncatts({"text": "grüße", "empty": "", "none": np.array([], "i2")})
     file.createVariable("never", "f4", ("y", "x"))
     file.createVariable("filled", "i2", ("time", "x"), fill_value=9)[2, 4:9] = 3
     file.title = "odd values"

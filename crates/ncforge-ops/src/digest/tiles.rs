@@ -6,6 +6,7 @@
 //! would have been read many times over.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::sync::{Mutex, PoisonError};
 
 use blake3::{Hash, Hasher};
 
@@ -22,6 +23,8 @@ use ncforge::{Buffer, Error, Hyperslab, Result};
 const ELEMENTS: u64 = 1 << 13;
 /// The length of a tile along the first of several dimensions, unless only that has more: records are often larger than budgets.
 const RECORDS: u64 = 8;
+/// Bytes of a box of what is not encoded: they are hashed out of the processor's cache.
+const CACHED: u64 = 2 << 20;
 /// Tiles that a thread hashes at a time.
 const TOGETHER: usize = 16;
 
@@ -69,6 +72,10 @@ impl Fold {
             self.next += 1;
         }
     }
+
+    fn add_all(&mut self, hashes: Vec<(u64, Hash)>) {
+        hashes.into_iter().for_each(|(number, hash)| self.add(number, hash));
+    }
 }
 
 /// The hashing of one variable.
@@ -80,35 +87,87 @@ struct Hashing<'a> {
     progress: &'a dyn Progress,
 }
 
+/// Elements of a box that was read.
+enum Elements<'a> {
+    /// Of this many bytes each.
+    Fixed(&'a [u8], usize),
+    Heap(Vec<Value>),
+}
+
 impl Hashing<'_> {
     fn all(&self, layout: &VarLayout, fold: &mut Fold) -> Result<()> {
+        let side = [Side::of(&layout.place)];
         let (element, budget) = match self.canonical.size() {
             Some(size) => (size as u64, self.data.engine().memory() / 4),
             None => (1, HEAP_BATCH),
         };
-        let side = [Side::of(&layout.place)];
-        let walk = choose_comfortable(&self.tiles.shape, element, &side, &self.tiles.chunk, budget);
-        let written = self.written(layout, &walk)?;
+        let is_near = self.data.store().is_some_and(|store| !store.io_profile().has_latency());
+        let walk = |budget| choose_comfortable(&self.tiles.shape, element, &side, &self.tiles.chunk, budget);
+        match self.canonical.size() {
+            Some(_) if side == [Side::Runs] && is_near => self.small_boxes(&walk(budget.min(CACHED)), fold),
+            _ => self.large_boxes(layout, &walk(budget), fold),
+        }
+    }
+
+    /// Memory for any box of a walk.
+    fn buffer(&self, walk: &Walk) -> Result<Buffer> {
         let largest = usize::try_from(walk.box_at(0).len()).unwrap_or(usize::MAX);
-        let size = self.canonical.size().unwrap_or(0);
-        let mut buffer = Buffer::try_zeroed(largest.saturating_mul(size))?;
+        Buffer::try_zeroed(largest.saturating_mul(self.canonical.size().unwrap_or(0)))
+    }
+
+    /// Each box is read and hashed by one thread.
+    fn small_boxes(&self, walk: &Walk, fold: &mut Fold) -> Result<()> {
+        let engine = self.data.engine();
+        let spare: Mutex<Vec<Buffer>> = Mutex::default();
+        let lock = || spare.lock().unwrap_or_else(PoisonError::into_inner);
+        let hashes = |i: usize| {
+            let slab = walk.box_at(i as u64);
+            let kept = lock().pop();
+            let mut buffer = kept.map_or_else(|| self.buffer(walk), Ok)?;
+            let hashes = self.hashes(&slab, &self.read(&slab, &mut buffer)?, &self.tiles_in(&slab));
+            lock().push(buffer);
+            Ok((slab, hashes))
+        };
+        let number = usize::try_from(walk.len()).unwrap_or(usize::MAX);
+        engine.ordered(number, 4 * engine.threads(), hashes, |_, (slab, hashes)| {
+            check_stop(self.progress, "digest")?;
+            fold.add_all(hashes);
+            self.advance(&slab);
+            Ok(())
+        })
+    }
+
+    /// All threads read a box, and hash its tiles.
+    fn large_boxes(&self, layout: &VarLayout, walk: &Walk, fold: &mut Fold) -> Result<()> {
+        let engine = self.data.engine();
+        let written = self.written(layout, walk)?;
+        let mut buffer = self.buffer(walk)?;
         let mut unwritten = Unwritten { fill: native_fill(layout), known: HashMap::new() };
         for i in 0..walk.len() {
             check_stop(self.progress, "digest")?;
             let slab = walk.box_at(i);
-            let tiles: Vec<Vec<u64>> = coordinates(&self.tiles.touched(&slab)).collect();
-            match &written {
-                Some(boxes) if !boxes.contains(&i) => {
-                    for at in &tiles {
-                        let (_, count) = self.tiles.region(at);
-                        fold.add(self.tiles.linear(at), unwritten.hash(&self.canonical, count));
-                    }
+            let tiles = self.tiles_in(&slab);
+            if written.as_ref().is_some_and(|boxes| !boxes.contains(&i)) {
+                for at in &tiles {
+                    let (_, count) = self.tiles.region(at);
+                    fold.add(self.tiles.linear(at), unwritten.hash(&self.canonical, count));
                 }
-                _ => self.piece(&slab, &tiles, &mut buffer, fold)?,
+            } else {
+                let elements = self.read(&slab, &mut buffer)?;
+                let groups: Vec<&[Vec<u64>]> = tiles.chunks(TOGETHER).collect();
+                let hashes = |i: usize| Ok(self.hashes(&slab, &elements, groups[i]));
+                engine.ordered(groups.len(), 4 * engine.threads(), hashes, |_, hashes| {
+                    fold.add_all(hashes);
+                    Ok(())
+                })?;
             }
-            self.progress.advance(slab.len().saturating_mul(self.canonical.size().unwrap_or(16) as u64));
+            self.advance(&slab);
         }
         Ok(())
+    }
+
+    fn advance(&self, slab: &Hyperslab) {
+        self.progress.advance(slab.len().saturating_mul(self.canonical.size().unwrap_or(16) as u64));
     }
 
     /// The boxes that have anything but one fill value; `None`: all.
@@ -119,60 +178,42 @@ impl Hashing<'_> {
         }
     }
 
-    /// Reads a box of whole tiles, and hashes those.
-    fn piece(&self, slab: &Hyperslab, tiles: &[Vec<u64>], buffer: &mut [u8], fold: &mut Fold) -> Result<()> {
-        let len = slab.len() as usize;
-        match self.canonical.size() {
-            Some(size) => {
-                let bytes = &mut buffer[..len * size];
-                self.data.read_bytes(self.var, slab, bytes)?;
-                let bytes = &*bytes;
-                self.each(slab, tiles, fold, size, |row, out| self.canonical.fixed(&bytes[row], out))
-            }
-            None => {
-                let list = match self.data.read(self.var, slab)? {
-                    Values::Heap(list) => list,
-                    Values::Fixed(_) => Vec::<Value>::new(),
-                };
-                self.each(slab, tiles, fold, 1, |row, out| {
-                    list[row].iter().for_each(|value| self.canonical.value(value, out));
-                })
-            }
-        }
+    fn tiles_in(&self, slab: &Hyperslab) -> Vec<Vec<u64>> {
+        coordinates(&self.tiles.touched(slab)).collect()
     }
 
-    /// Hashes tiles of a box that was read; `row` appends canonical bytes of some of its elements, of so many units each.
-    fn each(
-        &self,
-        slab: &Hyperslab,
-        tiles: &[Vec<u64>],
-        fold: &mut Fold,
-        unit: usize,
-        row: impl Fn(std::ops::Range<usize>, &mut Vec<u8>) + Sync,
-    ) -> Result<()> {
-        let engine = self.data.engine();
-        let hashed = |group: &[Vec<u64>]| {
-            let mut bytes = Vec::new();
-            let one = |at: &Vec<u64>| {
-                let (start, count) = self.tiles.region(at);
-                let within: Vec<u64> = start.iter().zip(&slab.start).map(|(t, s)| t - s).collect();
-                bytes.clear();
-                let (shape, within, count) = joined(&slab.count, &within, &count);
-                each_row(&shape, &within, &count, unit, |_, from| row(from, &mut bytes));
-                blake3::hash(&bytes)
-            };
-            group.iter().map(one).collect::<Vec<Hash>>()
+    fn read<'b>(&self, slab: &Hyperslab, buffer: &'b mut [u8]) -> Result<Elements<'b>> {
+        if let Some(size) = self.canonical.size() {
+            let bytes = &mut buffer[..slab.len() as usize * size];
+            self.data.read_bytes(self.var, slab, bytes)?;
+            return Ok(Elements::Fixed(bytes, size));
+        }
+        Ok(match self.data.read(self.var, slab)? {
+            Values::Heap(list) => Elements::Heap(list),
+            // A type without a size has no such values.
+            Values::Fixed(_) => Elements::Heap(Vec::new()),
+        })
+    }
+
+    /// The hashes of tiles of a box, with their numbers.
+    fn hashes(&self, slab: &Hyperslab, elements: &Elements<'_>, tiles: &[Vec<u64>]) -> Vec<(u64, Hash)> {
+        let mut bytes = Vec::new();
+        let mut hash = |at: &[u64]| {
+            let (start, count) = self.tiles.region(at);
+            let within: Vec<u64> = start.iter().zip(&slab.start).map(|(t, s)| t - s).collect();
+            let (shape, within, count) = joined(&slab.count, &within, &count);
+            bytes.clear();
+            match elements {
+                Elements::Fixed(all, size) => each_row(&shape, &within, &count, *size, |_, from| {
+                    self.canonical.fixed(&all[from], &mut bytes);
+                }),
+                Elements::Heap(all) => each_row(&shape, &within, &count, 1, |_, from| {
+                    all[from].iter().for_each(|value| self.canonical.value(value, &mut bytes));
+                }),
+            }
+            blake3::hash(&bytes)
         };
-        let groups: Vec<&[Vec<u64>]> = tiles.chunks(TOGETHER).collect();
-        engine.ordered(
-            groups.len(),
-            4 * engine.threads(),
-            |i| Ok(hashed(groups[i])),
-            |i, hashes| {
-                groups[i].iter().zip(hashes).for_each(|(at, hash)| fold.add(self.tiles.linear(at), hash));
-                Ok(())
-            },
-        )
+        tiles.iter().map(|at| (self.tiles.linear(at), hash(at))).collect()
     }
 }
 
