@@ -47,10 +47,11 @@ OPS = {
     "choosing": {"points", "sampling", "source", "tune"},
     "compare": {"boxes", "intact", "progress", "same", "source", "written"},
     "zip": {"progress"},
-    "verify": {"boxes", "compare", "points", "progress", "source", "written", "zip"},
+    "verify": {"boxes", "points", "progress", "source", "written", "zip"},
+    "digest": {"boxes", "intact", "progress", "source", "written"},
     "refs": {"alike", "profile", "progress", "same", "unlike"},
     "copy": {
-        "boxes", "choosing", "compare", "profile", "progress", "sampling", "source", "tune", "written",
+        "boxes", "choosing", "compare", "digest", "profile", "progress", "sampling", "source", "tune", "written",
     },
     "traffic": {"choosing", "copy"},
     "combine": {

@@ -38,6 +38,8 @@ COMMANDS = {
     "unzip": ["unzip --json given.ncz u.nc"],
     "compact": ["compact --json given.ncz"],
     "verify": ["verify --json given.ncz", "verify --json given.ncz given2.ncz"],
+    "digest": ["digest --json navy.nc", "digest --variables --json navy.nc uv.nc"],
+    "digest-check": ["digest --json --check listed"],
     "tune-chunks": ["tune chunks --json navy.nc"],
     "tune-calibrate": ["tune calibrate --dry-run --json"],
     "bench-compare": ["bench compare --json r.json r.json"],
@@ -66,12 +68,13 @@ def folder(tmp_path_factory: pytest.TempPathFactory, run: Run) -> Path:
     for name in ("given.ncz", "given2.ncz"):
         run("zip", folder / "uv.nc", folder / name)
     run("bench", "io", f"-f={folder / 't.nc'}", "-d=2:4:4:2", "-w", f"--json={folder / 'r.json'}", *ONCE)
+    (folder / "listed").write_text(run("digest", "--variables", folder / "navy.nc").stdout)
     return folder
 
 
 def words(line: str, folder: Path) -> list[str]:
     """The words of a line, names of files as paths in the folder."""
-    is_file = re.compile(r"[a-z0-9_]+\.(nc|ncz|json)|s|[a-z]+/")
+    is_file = re.compile(r"[a-z0-9_]+\.(nc|ncz|json)|s|listed|[a-z]+/")
     return [f"{folder}/{word}" if is_file.fullmatch(word) else word for word in line.split()]
 
 
@@ -87,7 +90,7 @@ def test_documents_have_the_members_of_the_page(name: str, folder: Path, run: Ru
         assert document.keys() == documented()[name], line
 
 
-@pytest.mark.parametrize("command", ["info", "doctor", "verify"])
+@pytest.mark.parametrize("command", ["info", "doctor", "verify", "digest"])
 def test_failed_files_stand_in_the_list(command: str, folder: Path, run: Run) -> None:
     """In their places, with what the message says, also where it is the only file."""
     good = folder / ("given.ncz" if command == "verify" else "navy.nc")

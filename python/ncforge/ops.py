@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, overload
 
 from ncforge import _core
+from ncforge._digests import Digest, digest
 from ncforge._identity import Identity, identity_at
 from ncforge._options import given
 from ncforge._progress import Progress, reporter
@@ -36,6 +37,7 @@ if TYPE_CHECKING:
         skip_fill: bool
         fix_unlimited: bool
         strict: bool
+        digest: bool
         profile: str | None
         groups: Iterable[str] | None
         all_dimensions: bool
@@ -57,6 +59,7 @@ __all__ = [
     "CopyPlan",
     "CopyReport",
     "Difference",
+    "Digest",
     "Info",
     "Largest",
     "Problem",
@@ -66,6 +69,7 @@ __all__ = [
     "compact",
     "compare",
     "copy",
+    "digest",
     "info",
     "plan_copy",
     "split",
@@ -90,6 +94,8 @@ class CopyReport:
     values_bytes: int
     verified: bool
     seconds: float
+    digest: str | None = None
+    """The digest of the output, if it was asked for."""
     notes: list[str] = field(default_factory=list)
     """Remarks for the user, such as objects that were left out."""
     raw: dict[str, Any] = field(default_factory=dict, repr=False)
@@ -315,6 +321,8 @@ def copy(
     strict
         Whether a classic output refuses strings and integers that it has no type for, even where text or another integer
         holds the same; ``False`` by default.
+    digest
+        Whether the output is read back for its :func:`digest` before it gets its name; ``False`` by default.
     profile
         "cmip7": lays the output out as CMIP7 asks for. "virtual": with chunks and filters with
         which references join files.

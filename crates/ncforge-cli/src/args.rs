@@ -6,6 +6,7 @@ mod bench;
 mod combine;
 mod compare;
 mod copy;
+mod digest;
 mod doctor;
 mod dump;
 mod global;
@@ -37,6 +38,7 @@ pub(crate) use bench::{
 pub(crate) use combine::CombineArgs;
 pub(crate) use compare::CompareArgs;
 pub(crate) use copy::CopyArgs;
+pub(crate) use digest::DigestArgs;
 pub(crate) use doctor::{DoctorArgs, FailOn};
 pub(crate) use dump::DumpArgs;
 pub(crate) use global::{ColorWhen, GlobalArgs, HEADING, ProgressKind};
@@ -104,6 +106,8 @@ pub(crate) enum Command {
     Dump(DumpArgs),
     #[command(about = "Compare two files: structure and every value", visible_alias = "diff")]
     Compare(CompareArgs),
+    #[command(about = "Print digests of what files say, however it is stored")]
+    Digest(DigestArgs),
     #[command(about = "Say what is slow in files, and which command fixes it")]
     Doctor(Box<DoctorArgs>),
     #[command(about = "Zip a classic file into compressed blocks, to be used in place", alias = "pack")]
@@ -149,6 +153,7 @@ impl Command {
             }
             Command::Refs(a) => &mut a.files,
             Command::Info(a) => &mut a.files,
+            Command::Digest(a) => &mut a.files,
             Command::Doctor(a) => &mut a.files,
             Command::Verify(a) => &mut a.files,
             Command::Bench(BenchArgs { workload: Workload::Access(a) }) => &mut a.files,
@@ -167,6 +172,7 @@ impl Command {
             Command::Refs(a) => Some(&a.written),
             Command::Info(a) => Some(&a.written),
             Command::Compare(a) => Some(&a.written),
+            Command::Digest(a) => Some(&a.written),
             Command::Doctor(a) => Some(&a.written),
             Command::Zip(a) => Some(&a.written),
             Command::Unzip(a) => Some(&a.written),
@@ -194,6 +200,7 @@ impl Command {
             Command::Refs(a) => a.global.clone(),
             Command::Info(a) => a.global.clone(),
             Command::Compare(a) => a.global.clone(),
+            Command::Digest(a) => a.global.clone(),
             Command::Doctor(a) => a.global.clone(),
             Command::Zip(a) => a.global.clone(),
             Command::Unzip(a) => a.global.clone(),

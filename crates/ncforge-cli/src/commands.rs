@@ -5,6 +5,7 @@ mod bench;
 mod combine;
 mod compare;
 mod copy;
+mod digest;
 mod doctor;
 mod document;
 mod dump;
@@ -115,6 +116,7 @@ fn dispatch(mut command: Command, cx: &Context<'_>) -> Result {
         Command::Info(a) => info::run(&a, cx),
         Command::Dump(a) => dump::run(&a, cx),
         Command::Compare(a) => compare::run(&a, cx),
+        Command::Digest(a) => digest::run(&a, cx),
         Command::Doctor(a) => doctor::run(&a, cx),
         Command::Zip(a) => zip::run(&a, cx),
         Command::Unzip(a) => zip::run_unzip(&a, cx),

@@ -118,6 +118,11 @@ impl Printer {
         }
     }
 
+    /// Whether only results are wanted.
+    pub(crate) fn is_quiet(&self) -> bool {
+        self.quiet
+    }
+
     /// Whether details were asked for.
     pub(crate) fn is_verbose(&self) -> bool {
         self.verbose > 0 && !self.quiet

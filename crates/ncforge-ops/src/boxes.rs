@@ -126,6 +126,25 @@ pub(crate) fn choose(shape: &[u64], element: u64, sides: &[Side], align: &[u64],
     best.or(smallest.map(|(_, w)| w)).expect("there is always a smallest box")
 }
 
+/// Boxes of this size keep every thread busy and memory warm; larger ones are taken only where they save work.
+pub(crate) const COMFORTABLE: u64 = 64 << 20;
+
+/// The same in boxes of a modest size, unless larger ones save work.
+pub(crate) fn choose_comfortable(
+    shape: &[u64],
+    element: u64,
+    sides: &[Side],
+    align: &[u64],
+    budget: u64,
+) -> Walk {
+    let modest = choose(shape, element, sides, align, budget.min(COMFORTABLE));
+    if budget <= COMFORTABLE {
+        return modest;
+    }
+    let large = choose(shape, element, sides, align, budget);
+    if large.seconds < 0.9 * modest.seconds { large } else { modest }
+}
+
 /// What boxes of lengths `lens` cost.
 pub(crate) fn price(shape: &[u64], element: u64, sides: &[Side], lens: &[u64]) -> Walk {
     let grid = ChunkGrid::new(shape, lens);

@@ -20,13 +20,14 @@ mod values;
 
 use crate::intact::check_undamaged;
 use crate::progress::{Progress, check_stop};
+use crate::source::work_bytes;
 use ncforge::model::{Schema, Skipped, VarId};
 use ncforge::{Dataset, Error, Result};
 
 pub use difference::{Comparison, Difference, Kind, Largest};
 pub use request::CompareRequest;
 pub(crate) use schema::compare_schemas;
-pub(crate) use values::{How, compare_values, work_bytes};
+pub(crate) use values::{How, compare_values};
 
 /// What to compare, and how strictly.
 #[derive(Clone, Debug, Default)]

@@ -66,6 +66,7 @@ use std::time::Instant;
 
 use serde::Serialize;
 
+use crate::digest;
 use crate::progress::Progress;
 use crate::source::Source;
 use ncforge::store::{OutputFile, OutputOptions, ReadStore, remote};
@@ -119,6 +120,8 @@ pub struct CopyReport {
     pub spilled_variables: usize,
     /// Whether the output was read back and found to be the same.
     pub verified: bool,
+    /// The [digest](crate::digest) of the output, if it was asked for.
+    pub digest: Option<String>,
     /// Steps that an earlier, interrupted run had done already.
     pub resumed_steps: u64,
     /// Whether there was nothing left to do: an earlier run had finished the output.
@@ -187,6 +190,7 @@ pub(crate) fn copy_of(
     if options.resume && complete::is_complete(output, &plan, options, source, memory, progress)? {
         report.was_complete = true;
         report.verified = options.verify;
+        report.digest = digest_of(output, options, &small, progress)?;
         report.output_bytes = Identity::of(output)?.len();
         report.seconds = begun.elapsed().as_secs_f64();
         return Ok(report);
@@ -241,9 +245,10 @@ pub(crate) fn copy_of(
     .and_then(|()| match options.verify {
         true => verify::verify(source, &plan, &claim, &small, memory, progress),
         false => Ok(()),
-    });
+    })
+    .and_then(|()| digest_of(claim.partial(), options, &small, progress));
     match verified {
-        Ok(()) => {}
+        Ok(digest) => report.digest = digest,
         // A full disk or a signal is no reason to begin anew: what is done stays, if anything is.
         Err(e @ (Error::Interrupted(_) | Error::Io { .. })) => {
             let is_begun = matches!(e, Error::Interrupted(_)) || claim.was_there() || is_noted(&mut claim);
@@ -260,6 +265,19 @@ pub(crate) fn copy_of(
     report.verified = options.verify;
     report.seconds = begun.elapsed().as_secs_f64();
     Ok(report)
+}
+
+/// The digest of an output, if it was asked for.
+fn digest_of(
+    output: &Path,
+    options: &CopyOptions,
+    engine: &Engine,
+    progress: &dyn Progress,
+) -> Result<Option<String>> {
+    match options.switches.digest {
+        true => digest::digest(output, engine, progress).map(|report| Some(report.digest)),
+        false => Ok(None),
+    }
 }
 
 /// Whether the journal says that something is done.
@@ -291,6 +309,7 @@ fn report_of(plan: &Plan, output: &Path, identity: &Identity) -> CopyReport {
         raw_variables: routes("raw"),
         spilled_variables: routes("spill"),
         verified: false,
+        digest: None,
         resumed_steps: 0,
         was_complete: false,
         seconds: 0.0,

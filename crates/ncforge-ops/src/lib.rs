@@ -5,6 +5,7 @@
 //! * [`combine`] – tiles, one a process, into one whole file;
 //! * [`compare`] – whether two files say the same, and where they first differ;
 //! * [`choosing`] – chunk shapes for the variables of a dataset, from how they will be read;
+//! * [`digest`] – digests of what files say, not of how it is stored;
 //! * [`describe`] – the header as CDL, how everything is stored, and both as JSON;
 //! * [`rates`] – how fast machines and codecs are: what predictions rest on;
 //! * [`sampling`] – how well and how fast a variable is coded, from small parts of it;
@@ -27,6 +28,7 @@ pub mod combine;
 pub mod compare;
 pub mod copy;
 pub mod describe;
+pub mod digest;
 pub mod doctor;
 mod intact;
 mod points;

@@ -25,6 +25,15 @@ pub(crate) struct VarGroup {
     pub(crate) lens: Vec<u64>,
 }
 
+/// Elements of a heap type that are read at a time.
+pub(crate) const HEAP_BATCH: u64 = 1 << 14;
+
+/// Bytes that progress counts for a variable: its values once; 16 bytes for an element of a heap type.
+pub(crate) fn work_bytes(schema: &Schema, var: VarId) -> u64 {
+    let size = schema.fixed_size(schema.var(var).dtype).unwrap_or(16) as u64;
+    schema.shape(var).iter().fold(size, |b, &n| b.saturating_mul(n))
+}
+
 /// Something to read variables from.
 pub(crate) trait Source: Sync {
     /// The description.

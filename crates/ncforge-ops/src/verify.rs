@@ -13,9 +13,8 @@ use std::collections::BTreeSet;
 use std::path::Path;
 
 use crate::boxes::{Side, Walk, choose};
-use crate::compare::work_bytes;
 use crate::progress::{Progress, check_stop};
-use crate::source::Source;
+use crate::source::{HEAP_BATCH, Source, work_bytes};
 use crate::written;
 use ncforge::model::VarId;
 use ncforge::raw::{ChunkGrid, ChunkRecord, Place};
@@ -24,8 +23,6 @@ use ncforge::{Buffer, Dataset, Engine, Error, Hyperslab, Result};
 use points::{Chunks, Fault};
 pub use report::{Problem, VerifyReport};
 
-/// Elements of a heap type that are read at a time.
-const HEAP_BATCH: u64 = 1 << 14;
 /// Bytes of a box, at most: all threads have chunks to decode, and progress is shown often.
 const BOX: u64 = 64 << 20;
 

@@ -57,6 +57,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(ops::unzip, module)?)?;
     module.add_function(wrap_pyfunction!(ops::compact, module)?)?;
     module.add_function(wrap_pyfunction!(ops::verify, module)?)?;
+    module.add_function(wrap_pyfunction!(ops::digest, module)?)?;
     module.add_function(wrap_pyfunction!(ops::tune_chunks, module)?)?;
     module.add_function(wrap_pyfunction!(ops::info_cdl, module)?)?;
     module.add_function(wrap_pyfunction!(ops::info_json, module)?)?;

@@ -152,6 +152,19 @@ pub(crate) fn verify(
     })
 }
 
+/// The digests of a file and its variables, as JSON.
+#[pyfunction]
+pub(crate) fn digest(
+    py: Python<'_>,
+    path: PathBuf,
+    request: Asked<EngineRequest>,
+    progress: Option<Py<PyAny>>,
+) -> PyResult<String> {
+    reporting(py, progress, |progress| {
+        to_json(&ncforge_ops::digest::digest(&path, &request.0.engine()?, progress)?)
+    })
+}
+
 /// Chunk shapes that suit a file's variables, as JSON.
 #[pyfunction]
 pub(crate) fn tune_chunks(py: Python<'_>, path: PathBuf, request: Asked<TuneRequest>) -> PyResult<String> {

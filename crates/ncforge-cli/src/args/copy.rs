@@ -70,6 +70,9 @@ pub(crate) struct CopyArgs {
     /// the same
     #[arg(long)]
     pub(crate) strict: bool,
+    /// Read the output back and print its digest, as `ncforge digest` does
+    #[arg(long)]
+    pub(crate) digest: bool,
     /// Give the output the layout that a project requires
     #[arg(long, value_parser = word::<Profile>())]
     pub(crate) profile: Option<Profile>,
@@ -143,6 +146,7 @@ impl CopyArgs {
                 skip_fill: self.skip_fill,
                 fix_unlimited: self.fix_unlimited,
                 strict: self.strict,
+                digest: self.digest,
                 ..Switches::default()
             },
             filters: self.filters.iter().map(|text| value("filters", text)).collect::<Result<_, _>>()?,

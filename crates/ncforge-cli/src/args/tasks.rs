@@ -13,7 +13,7 @@ const TASKS: [Task; 8] = [
     Task {
         title: "Look at files",
         example: "ncforge doctor sst.nc",
-        commands: &["info", "dump", "doctor", "compare"],
+        commands: &["info", "dump", "doctor", "compare", "digest"],
     },
     Task {
         title: "Make files fast and small",

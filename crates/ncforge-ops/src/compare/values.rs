@@ -8,31 +8,21 @@ use std::sync::{Mutex, PoisonError};
 
 use self::element::{Equality, Tolerance, format_element, format_value, same_value};
 use super::difference::{Comparison, Difference, Kind, Largest};
-use crate::boxes::{Side, Walk, choose};
+use crate::boxes::{Side, Walk, choose_comfortable};
 use crate::progress::{Progress, check_stop};
 use crate::same::{Offsets, same_type};
-use crate::source::Source;
+use crate::source::{HEAP_BATCH, Source, work_bytes};
 use crate::written;
-use ncforge::model::{DType, Schema, Values, VarId};
+use ncforge::model::{DType, Values, VarId};
 use ncforge::raw::{Place, native_fill, unravel};
 use ncforge::{Buffer, Engine, Hyperslab, Result};
 
-/// Elements of a heap type compared at a time.
-const HEAP_BATCH: u64 = 1 << 14;
 /// Elements that one thread compares at a time.
 const GRAIN: usize = 1 << 16;
 /// The same for heap types.
 const HEAP_GRAIN: usize = 1 << 10;
 /// Boxes are given up for sums when they would take so many times longer.
 const WORTH_SUMS: f64 = 1.5;
-/// What one box of one file may take, when more would not save work.
-const COMFORTABLE: u64 = 64 << 20;
-
-/// Bytes that progress counts for a variable: its values once; 16 bytes for an element of a heap type.
-pub(crate) fn work_bytes(s: &Schema, v: VarId) -> u64 {
-    let size = s.fixed_size(s.var(v).dtype).unwrap_or(16) as u64;
-    s.shape(v).iter().fold(size, |b, &n| b.saturating_mul(n))
-}
 
 /// How values are compared.
 #[derive(Clone, Copy)]
@@ -164,13 +154,7 @@ impl Found {
 
 impl Job<'_> {
     fn walk(&self, size: u64, sides: &[Side], budget: u64) -> Walk {
-        let ones = vec![1; self.shape.len()];
-        let modest = choose(&self.shape, size, sides, &ones, budget.min(COMFORTABLE));
-        if budget <= COMFORTABLE {
-            return modest;
-        }
-        let large = choose(&self.shape, size, sides, &ones, budget);
-        if large.seconds < 0.9 * modest.seconds { large } else { modest }
+        choose_comfortable(&self.shape, size, sides, &vec![1; self.shape.len()], budget)
     }
 
     /// Whether the variable is the same in both files, where boxes for both would cost much more than reading

@@ -81,6 +81,8 @@ pub struct Switches {
     /// Whether a classic output takes no string, and no integer of a type that it has not, even where text or another integer
     /// holds the same.
     pub strict: bool,
+    /// Whether the output is read back for its [digest](crate::digest) before it gets its name.
+    pub digest: bool,
 }
 
 /// What a copy is asked to do. The default is a copy that changes nothing.

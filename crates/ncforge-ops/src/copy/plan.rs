@@ -25,21 +25,17 @@ use super::quantized;
 use super::reads::ChosenChunks;
 use super::schema::{Moved, Translation, translate};
 use super::storage::{Chosen, Decided, decide};
-use crate::boxes::{Side, Walk, choose, price};
+use crate::boxes::{COMFORTABLE, Side, Walk, choose, price};
 use crate::profile::Profile;
 use crate::rates;
-use crate::source::{Source, VarGroup};
+use crate::source::{HEAP_BATCH, Source, VarGroup};
 use ncforge::codec::quantize::Quantize;
 use ncforge::model::{Fill, Filter, Schema, Segments, Storage, VarId, element_of};
 use ncforge::raw::{Place, VarLayout, native_fill};
 use ncforge::{Dataset, Engine, Result};
 
-/// Boxes of this size keep every thread busy and memory warm; larger ones are taken only where they save work.
-const COMFORTABLE: u64 = 64 << 20;
 /// Chunks of a box in which they are moved as they are: each is listed, and chunks may be as small as an element.
 const MOST_CHUNKS: u64 = 1 << 16;
-/// Elements of a heap type in one batch.
-const HEAP_BATCH: u64 = 1 << 14;
 /// A larger budget must save this part of a walk's cost to be used.
 const WORTH: f64 = 0.9;
 

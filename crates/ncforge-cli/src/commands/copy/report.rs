@@ -1,6 +1,7 @@
 //! What a copy did, or would do, for people and as JSON.
 
 use ncforge_ops::copy::{ChosenChunks, CopyReport, Plan};
+use ncforge_ops::digest::line;
 use ncforge_ops::words::{bytes, many};
 
 use crate::args::WrittenArgs;
@@ -17,10 +18,18 @@ pub(super) fn done(r: &CopyReport, written: &WrittenArgs, printer: &Printer) -> 
         return Ok(());
     }
     printer.note(summary(r));
+    tell_digest(r, printer);
     if !r.was_complete {
         chosen(&r.chosen).iter().for_each(|line| printer.note(line));
     }
     Ok(())
+}
+
+/// Prints the digest of the output, if it was asked for.
+pub(super) fn tell_digest(r: &CopyReport, printer: &Printer) {
+    if let Some(digest) = &r.digest {
+        printer.line(line(digest, &r.output));
+    }
 }
 
 /// A copy in one line.

@@ -41,7 +41,7 @@ pub(super) fn run(args: &CopyArgs, inputs: &[PathBuf], folder: &Path, cx: &Conte
     let progress = cx.printer.progress("copy");
     // Of a URL nothing is known before it is opened: it counts as one byte.
     let sizes: Vec<u64> = inputs.iter().map(|p| p.metadata().map_or(1, |m| m.len().max(1))).collect();
-    let parts = Parts::of(&progress, "copy", &sizes, 1 + u64::from(args.run.verify));
+    let parts = Parts::of(&progress, "copy", &sizes, 1 + u64::from(args.run.verify) + u64::from(args.digest));
     let (mut done, mut documents, mut worst): (Vec<CopyReport>, Vec<Value>, _) =
         (Vec::new(), Vec::new(), Exit::Ok);
     for (i, (input, output)) in pairs.iter().enumerate() {
@@ -50,7 +50,12 @@ pub(super) fn run(args: &CopyArgs, inputs: &[PathBuf], folder: &Path, cx: &Conte
         match copied(input, output, &options, &engine, &parts) {
             Ok(report) => {
                 documents.push(serde_json::to_value(&report).expect("a report is plain data"));
-                progress.aside(|| cx.printer.detail(report::summary(&report)));
+                progress.aside(|| {
+                    cx.printer.detail(report::summary(&report));
+                    if !args.written.takes_stdout() {
+                        report::tell_digest(&report, cx.printer);
+                    }
+                });
                 done.push(report);
             }
             Err(failure) if failure.exit == Exit::BadInput && !progress.stop() => {

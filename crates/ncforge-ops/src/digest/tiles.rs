@@ -1,0 +1,293 @@
+//! The values of a variable, hashed in tiles.
+//!
+//! A tile is a box of some thousand elements whose lengths only the shape of the array decides. A walk through the array
+//! reads boxes of whole tiles: along the chunks of the file, whatever their shape, so that each is decoded about once. Tiles are
+//! hashed on all threads, and their hashes in row-major order. Had tiles been runs of elements, a file of chunks that are long in time
+//! would have been read many times over.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::sync::{Mutex, PoisonError};
+
+use blake3::{Hash, Hasher};
+
+use super::canonical::Canonical;
+use crate::boxes::{Side, Walk, choose_comfortable, each_row};
+use crate::progress::{Progress, check_stop};
+use crate::source::{HEAP_BATCH, Source};
+use crate::written;
+use ncforge::model::{Value, Values, VarId};
+use ncforge::raw::{ChunkGrid, Place, VarLayout, coordinates, native_fill};
+use ncforge::{Buffer, Error, Hyperslab, Result};
+
+/// Elements of a tile, where the array has so many.
+const ELEMENTS: u64 = 1 << 13;
+/// The length of a tile along the first of several dimensions, unless only that has more: records are often larger than budgets.
+const RECORDS: u64 = 8;
+/// Bytes of a box of what is not encoded: they are hashed out of the processor's cache.
+const CACHED: u64 = 2 << 20;
+/// Tiles that a thread hashes at a time.
+const TOGETHER: usize = 16;
+
+/// The lengths of tiles.
+fn tile(shape: &[u64]) -> Vec<u64> {
+    let mut lens = vec![1u64; shape.len()];
+    while lens.iter().product::<u64>() < ELEMENTS {
+        let free = (0..shape.len()).rev().filter(|&d| lens[d] < shape[d]);
+        // Of equal ones the last; of the first dimension as little as may be.
+        let Some(d) = free.min_by_key(|&d| (d == 0 && lens[d] >= RECORDS, lens[d])) else { break };
+        lens[d] *= 2;
+    }
+    lens
+}
+
+/// The digest of a variable's values.
+pub(super) fn values(data: &dyn Source, var: VarId, progress: &dyn Progress) -> Result<Hash> {
+    let layout = data.layout(var)?;
+    let (schema, shape) = (data.schema(), data.schema().shape(var));
+    if let Place::Unsupported(why) = &layout.place {
+        return Err(Error::Unsupported { path: schema.var_path(var), what: why.clone() });
+    }
+    let mut fold = Fold::default();
+    if !shape.contains(&0) {
+        let canonical = Canonical::of(schema, schema.var(var).dtype);
+        let tiles = ChunkGrid::new(&shape, &tile(&shape));
+        Hashing { data, var, canonical, tiles, progress }.all(&layout, &mut fold)?;
+    }
+    Ok(fold.all.finalize())
+}
+
+/// Hashes of tiles, which come in any order, in theirs.
+#[derive(Default)]
+struct Fold {
+    all: Hasher,
+    next: u64,
+    early: BTreeMap<u64, Hash>,
+}
+
+impl Fold {
+    fn add(&mut self, number: u64, hash: Hash) {
+        self.early.insert(number, hash);
+        while let Some(hash) = self.early.remove(&self.next) {
+            self.all.update(hash.as_bytes());
+            self.next += 1;
+        }
+    }
+
+    fn add_all(&mut self, hashes: Vec<(u64, Hash)>) {
+        hashes.into_iter().for_each(|(number, hash)| self.add(number, hash));
+    }
+}
+
+/// The hashing of one variable.
+struct Hashing<'a> {
+    data: &'a dyn Source,
+    var: VarId,
+    canonical: Canonical,
+    tiles: ChunkGrid,
+    progress: &'a dyn Progress,
+}
+
+/// Elements of a box that was read.
+enum Elements<'a> {
+    /// Of this many bytes each.
+    Fixed(&'a [u8], usize),
+    Heap(Vec<Value>),
+}
+
+impl Hashing<'_> {
+    fn all(&self, layout: &VarLayout, fold: &mut Fold) -> Result<()> {
+        let side = [Side::of(&layout.place)];
+        let (element, budget) = match self.canonical.size() {
+            Some(size) => (size as u64, self.data.engine().memory() / 4),
+            None => (1, HEAP_BATCH),
+        };
+        let is_near = self.data.store().is_some_and(|store| !store.io_profile().has_latency());
+        let walk = |budget| choose_comfortable(&self.tiles.shape, element, &side, &self.tiles.chunk, budget);
+        match self.canonical.size() {
+            Some(_) if side == [Side::Runs] && is_near => self.small_boxes(&walk(budget.min(CACHED)), fold),
+            _ => self.large_boxes(layout, &walk(budget), fold),
+        }
+    }
+
+    /// Memory for any box of a walk.
+    fn buffer(&self, walk: &Walk) -> Result<Buffer> {
+        let largest = usize::try_from(walk.box_at(0).len()).unwrap_or(usize::MAX);
+        Buffer::try_zeroed(largest.saturating_mul(self.canonical.size().unwrap_or(0)))
+    }
+
+    /// Each box is read and hashed by one thread.
+    fn small_boxes(&self, walk: &Walk, fold: &mut Fold) -> Result<()> {
+        let engine = self.data.engine();
+        let spare: Mutex<Vec<Buffer>> = Mutex::default();
+        let lock = || spare.lock().unwrap_or_else(PoisonError::into_inner);
+        let hashes = |i: usize| {
+            let slab = walk.box_at(i as u64);
+            let kept = lock().pop();
+            let mut buffer = kept.map_or_else(|| self.buffer(walk), Ok)?;
+            let hashes = self.hashes(&slab, &self.read(&slab, &mut buffer)?, &self.tiles_in(&slab));
+            lock().push(buffer);
+            Ok((slab, hashes))
+        };
+        let number = usize::try_from(walk.len()).unwrap_or(usize::MAX);
+        engine.ordered(number, 4 * engine.threads(), hashes, |_, (slab, hashes)| {
+            check_stop(self.progress, "digest")?;
+            fold.add_all(hashes);
+            self.advance(&slab);
+            Ok(())
+        })
+    }
+
+    /// All threads read a box, and hash its tiles.
+    fn large_boxes(&self, layout: &VarLayout, walk: &Walk, fold: &mut Fold) -> Result<()> {
+        let engine = self.data.engine();
+        let written = self.written(layout, walk)?;
+        let mut buffer = self.buffer(walk)?;
+        let mut unwritten = Unwritten { fill: native_fill(layout), known: HashMap::new() };
+        for i in 0..walk.len() {
+            check_stop(self.progress, "digest")?;
+            let slab = walk.box_at(i);
+            let tiles = self.tiles_in(&slab);
+            if written.as_ref().is_some_and(|boxes| !boxes.contains(&i)) {
+                for at in &tiles {
+                    let (_, count) = self.tiles.region(at);
+                    fold.add(self.tiles.linear(at), unwritten.hash(&self.canonical, count));
+                }
+            } else {
+                let elements = self.read(&slab, &mut buffer)?;
+                let groups: Vec<&[Vec<u64>]> = tiles.chunks(TOGETHER).collect();
+                let hashes = |i: usize| Ok(self.hashes(&slab, &elements, groups[i]));
+                engine.ordered(groups.len(), 4 * engine.threads(), hashes, |_, hashes| {
+                    fold.add_all(hashes);
+                    Ok(())
+                })?;
+            }
+            self.advance(&slab);
+        }
+        Ok(())
+    }
+
+    fn advance(&self, slab: &Hyperslab) {
+        self.progress.advance(slab.len().saturating_mul(self.canonical.size().unwrap_or(16) as u64));
+    }
+
+    /// The boxes that have anything but one fill value; `None`: all.
+    fn written(&self, layout: &VarLayout, walk: &Walk) -> Result<Option<BTreeSet<u64>>> {
+        match self.canonical.size() {
+            Some(_) if layout.beyond.is_empty() => written::boxes(self.data, self.var, walk),
+            _ => Ok(None),
+        }
+    }
+
+    fn tiles_in(&self, slab: &Hyperslab) -> Vec<Vec<u64>> {
+        coordinates(&self.tiles.touched(slab)).collect()
+    }
+
+    fn read<'b>(&self, slab: &Hyperslab, buffer: &'b mut [u8]) -> Result<Elements<'b>> {
+        if let Some(size) = self.canonical.size() {
+            let bytes = &mut buffer[..slab.len() as usize * size];
+            self.data.read_bytes(self.var, slab, bytes)?;
+            return Ok(Elements::Fixed(bytes, size));
+        }
+        Ok(match self.data.read(self.var, slab)? {
+            Values::Heap(list) => Elements::Heap(list),
+            // A type without a size has no such values.
+            Values::Fixed(_) => Elements::Heap(Vec::new()),
+        })
+    }
+
+    /// The hashes of tiles of a box, with their numbers.
+    fn hashes(&self, slab: &Hyperslab, elements: &Elements<'_>, tiles: &[Vec<u64>]) -> Vec<(u64, Hash)> {
+        let mut bytes = Vec::new();
+        let mut hash = |at: &[u64]| {
+            let (start, count) = self.tiles.region(at);
+            let within: Vec<u64> = start.iter().zip(&slab.start).map(|(t, s)| t - s).collect();
+            let (shape, within, count) = joined(&slab.count, &within, &count);
+            bytes.clear();
+            match elements {
+                Elements::Fixed(all, size) => each_row(&shape, &within, &count, *size, |_, from| {
+                    self.canonical.fixed(&all[from], &mut bytes);
+                }),
+                Elements::Heap(all) => each_row(&shape, &within, &count, 1, |_, from| {
+                    all[from].iter().for_each(|value| self.canonical.value(value, &mut bytes));
+                }),
+            }
+            blake3::hash(&bytes)
+        };
+        tiles.iter().map(|at| (self.tiles.linear(at), hash(at))).collect()
+    }
+}
+
+/// Shape, start and count of a box within an array, with dimensions that the box has all of joined with those before: rows are long.
+fn joined(shape: &[u64], start: &[u64], count: &[u64]) -> (Vec<u64>, Vec<u64>, Vec<u64>) {
+    let (mut shape, mut start, mut count) = (shape.to_vec(), start.to_vec(), count.to_vec());
+    while let [.., before, last] = shape[..] {
+        if count.last() != Some(&last) {
+            break;
+        }
+        for list in [&mut shape, &mut start, &mut count] {
+            list.pop();
+        }
+        let d = shape.len() - 1;
+        (shape[d], start[d], count[d]) = (before * last, start[d] * last, count[d] * last);
+    }
+    (shape, start, count)
+}
+
+/// Hashes of tiles that hold a fill value alone, by their lengths.
+struct Unwritten {
+    fill: Vec<u8>,
+    known: HashMap<Vec<u64>, Hash>,
+}
+
+impl Unwritten {
+    fn hash(&mut self, canonical: &Canonical, count: Vec<u64>) -> Hash {
+        let fill = &self.fill;
+        let of = |count: &[u64]| {
+            let mut bytes = Vec::new();
+            canonical.fixed(&fill.repeat(count.iter().product::<u64>() as usize), &mut bytes);
+            blake3::hash(&bytes)
+        };
+        match self.known.get(&count) {
+            Some(hash) => *hash,
+            None => *self.known.entry(count).or_insert_with_key(|count| of(count)),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn tiles_depend_on_the_shape_alone() {
+        assert_eq!(tile(&[]), [0u64; 0]);
+        assert_eq!(tile(&[0, 5]), [1, 8]);
+        assert_eq!(tile(&[1 << 40]), [8192]);
+        assert_eq!(tile(&[1000, 500, 500]), [8, 32, 32]);
+        assert_eq!(tile(&[1, 1, 721, 1440]), [1, 1, 64, 128]);
+        assert_eq!(tile(&[100_000, 4]), [2048, 4]);
+        assert_eq!(tile(&[100_000, 83_000_000]), [8, 1024]);
+        assert_eq!(tile(&[5, 3]), [8, 4]);
+        assert_eq!(tile(&[400, 37, 721, 1440]), [8, 8, 8, 16]);
+    }
+
+    #[test]
+    fn whole_dimensions_are_joined() {
+        assert_eq!(joined(&[4, 5, 6], &[1, 0, 0], &[2, 5, 6]), (vec![120], vec![30], vec![60]));
+        assert_eq!(joined(&[4, 5, 6], &[1, 2, 0], &[2, 2, 6]), (vec![4, 30], vec![1, 12], vec![2, 12]));
+        assert_eq!(joined(&[4, 5], &[0, 1], &[4, 2]), (vec![4, 5], vec![0, 1], vec![4, 2]));
+        assert_eq!(joined(&[], &[], &[]), (vec![], vec![], vec![]));
+    }
+
+    #[test]
+    fn hashes_are_folded_in_their_order() {
+        let hashes: Vec<Hash> = (0..5u8).map(|n| blake3::hash(&[n])).collect();
+        let of = |order: [usize; 5]| {
+            let mut fold = Fold::default();
+            order.iter().for_each(|&i| fold.add(i as u64, hashes[i]));
+            assert!(fold.early.is_empty());
+            fold.all.finalize()
+        };
+        assert_eq!(of([0, 1, 2, 3, 4]), of([3, 1, 4, 0, 2]));
+    }
+}
