@@ -1,4 +1,4 @@
-"""Digests of files, computed with netCDF4-python from docs/digest.md alone: what ``ncforge digest`` is compared with."""
+"""Digests of files, computed with netCDF4-python from docs/reference/digest.md alone: what ``ncforge digest`` is compared with."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Digests: the same for what says the same, others for what does not, as docs/digest.md and an independent reader have them."""
+"""Digests: the same for what says the same, others for what does not, as docs/reference/digest.md and an independent reader have them."""
 
 from __future__ import annotations
 

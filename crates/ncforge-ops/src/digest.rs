@@ -3,7 +3,7 @@
 //!
 //! The values of a variable are hashed in tiles that only its shape decides, so that each chunk is decoded about once whatever its
 //! shape, on all threads and in bounded memory. Types, dimensions, attributes and the names of all of it are hashed as a
-//! [`record`]. `docs/digest.md` specifies both; a test computes the same with netCDF4-python.
+//! [`record`]. `docs/reference/digest.md` specifies both; a test computes the same with netCDF4-python.
 
 mod canonical;
 mod check;
