@@ -197,23 +197,54 @@ impl Hashing<'_> {
 
     /// The hashes of tiles of a box, with their numbers.
     fn hashes(&self, slab: &Hyperslab, elements: &Elements<'_>, tiles: &[Vec<u64>]) -> Vec<(u64, Hash)> {
-        let mut bytes = Vec::new();
-        let mut hash = |at: &[u64]| {
-            let (start, count) = self.tiles.region(at);
-            let within: Vec<u64> = start.iter().zip(&slab.start).map(|(t, s)| t - s).collect();
-            let (shape, within, count) = joined(&slab.count, &within, &count);
-            bytes.clear();
-            match elements {
-                Elements::Fixed(all, size) => each_row(&shape, &within, &count, *size, |_, from| {
-                    self.canonical.fixed(&all[from], &mut bytes);
-                }),
-                Elements::Heap(all) => each_row(&shape, &within, &count, 1, |_, from| {
-                    all[from].iter().for_each(|value| self.canonical.value(value, &mut bytes));
-                }),
-            }
-            blake3::hash(&bytes)
+        let mut found = Vec::with_capacity(tiles.len());
+        let mut contents: Vec<Vec<u8>> = vec![Vec::new(); TOGETHER];
+        // Tiles side by side are filled row after row: what lies together in the box is read together.
+        let is_beside =
+            |a: &Vec<u64>, b: &Vec<u64>| a.split_last().map(|x| x.1) == b.split_last().map(|x| x.1);
+        for beside in tiles.chunk_by(is_beside).flat_map(|run| run.chunks(TOGETHER)) {
+            contents.iter_mut().for_each(Vec::clear);
+            self.gather(slab, elements, beside, &mut contents);
+            found.extend(
+                beside.iter().zip(&contents).map(|(at, bytes)| (self.tiles.linear(at), blake3::hash(bytes))),
+            );
+        }
+        found
+    }
+
+    /// The canonical bytes of tiles that lie side by side along the last dimension.
+    fn gather(
+        &self,
+        slab: &Hyperslab,
+        elements: &Elements<'_>,
+        tiles: &[Vec<u64>],
+        contents: &mut [Vec<u8>],
+    ) {
+        let (start, mut count) = self.tiles.region(&tiles[0]);
+        // The last tile may be shorter.
+        let width = count.last().map_or(1, |&n| n as usize);
+        if let Some(all) = count.last_mut() {
+            *all = tiles.iter().filter_map(|at| self.tiles.region(at).1.last().copied()).sum();
+        }
+        let within: Vec<u64> = start.iter().zip(&slab.start).map(|(t, s)| t - s).collect();
+        let (shape, within, count) = match tiles.len() {
+            1 => joined(&slab.count, &within, &count),
+            _ => (slab.count.clone(), within, count),
         };
-        tiles.iter().map(|at| (self.tiles.linear(at), hash(at))).collect()
+        let width = if tiles.len() == 1 { usize::MAX } else { width };
+        match elements {
+            Elements::Fixed(all, size) => each_row(&shape, &within, &count, *size, |_, from| {
+                let pieces = all[from].chunks(width.saturating_mul(*size).max(1));
+                pieces.zip(&mut *contents).for_each(|(piece, bytes)| self.canonical.fixed(piece, bytes));
+            }),
+            Elements::Heap(all) => each_row(&shape, &within, &count, 1, |_, from| {
+                let pieces = all[from].chunks(width);
+                let add = |value: &Value, bytes: &mut Vec<u8>| self.canonical.value(value, bytes);
+                pieces
+                    .zip(&mut *contents)
+                    .for_each(|(piece, bytes)| piece.iter().for_each(|v| add(v, bytes)));
+            }),
+        }
     }
 }
 
