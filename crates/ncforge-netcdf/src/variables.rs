@@ -9,7 +9,7 @@ use std::ptr::null_mut;
 use std::sync::atomic::{AtomicBool, AtomicPtr, Ordering};
 use std::sync::{Mutex, OnceLock, PoisonError};
 
-use ncforge::model::{Atomic, DType, Schema, VarId};
+use ncforge::model::{Atomic, DType, Schema, VarId, shape};
 use ncforge::raw::Place;
 use ncforge::{Dataset, Imap};
 
@@ -216,7 +216,7 @@ impl Variable {
             return Err(format!("`{}` is shorter than its dimensions", self.path));
         }
         if let (Some(chunk), Some(stored)) = (&self.chunk, self.stored) {
-            heap::note_chunk(chunk.iter().fold(stored.size() as u64, |n, &len| n.saturating_mul(len)));
+            heap::note_chunk(shape::bytes(chunk, stored.size() as u64));
         }
         Ok(id)
     }

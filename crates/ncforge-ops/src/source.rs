@@ -10,7 +10,7 @@ use std::sync::Arc;
 
 use crate::raw_chunks;
 pub(crate) use crate::raw_chunks::RawChunk;
-use ncforge::model::{Format, Schema, Values, VarId};
+use ncforge::model::{Format, Schema, Values, VarId, shape};
 use ncforge::raw::{Place, VarLayout, coordinates};
 use ncforge::store::ReadStore;
 use ncforge::{Dataset, Engine, FileId, Hyperslab, Result};
@@ -97,7 +97,7 @@ pub(crate) trait Source: Sync {
     /// Bytes that a variable takes in the files, estimated where counting costs much.
     fn stored_bytes(&self, var: VarId) -> Result<u64> {
         let layout = self.layout(var)?;
-        let values = layout.shape.iter().fold(layout.element.size as u64, |b, &n| b.saturating_mul(n));
+        let values = shape::bytes(&layout.shape, layout.element.size as u64);
         Ok(match &layout.place {
             Place::Chunked { index, .. } => {
                 let mut all = 0u64;

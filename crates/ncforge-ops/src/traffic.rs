@@ -21,7 +21,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use bytes::Bytes;
-use ncforge::model::VarId;
+use ncforge::model::{VarId, shape};
 use ncforge::raw::{PartialRequests, Place, VarLayout, fetch};
 use ncforge::store::requests::Joining;
 use ncforge::store::{self, FIRST_REQUEST, IoProfile, ReadStore};
@@ -205,10 +205,8 @@ pub fn requests(path: &Path) -> Result<Requests> {
     let dataset = Dataset::from_store(counted.clone(), &Engine::global())?;
     let open = counted.take();
     let schema = dataset.schema();
-    let mut vars: Vec<(u64, VarId)> = schema
-        .var_ids()
-        .map(|v| (schema.shape(v).iter().fold(1, |n: u64, &d| n.saturating_mul(d)), v))
-        .collect();
+    let mut vars: Vec<(u64, VarId)> =
+        schema.var_ids().map(|v| (shape::elements(&schema.shape(v)), v)).collect();
     vars.sort_by_key(|&(n, v)| (std::cmp::Reverse(n), v));
     let mut stored = HashMap::new();
     for &(_, var) in vars.iter().take(LISTED) {

@@ -17,7 +17,7 @@ use crate::compare::work_bytes;
 use crate::progress::{Progress, check_stop};
 use crate::source::Source;
 use crate::written;
-use ncforge::model::VarId;
+use ncforge::model::{VarId, shape};
 use ncforge::raw::{ChunkGrid, ChunkRecord, Place};
 use ncforge::{Buffer, Dataset, Engine, Error, Hyperslab, Result};
 
@@ -213,7 +213,7 @@ impl<'a> Reading<'a> {
         let mut list = index.list()?;
         list.retain(|(at, _)| written::is_inside(at, &counts));
         let records: Vec<ChunkRecord> = list.iter().map(|c| c.1).collect();
-        let bytes = chunk.iter().fold(layout.element.size as u64, |b, &n| b.saturating_mul(n));
+        let bytes = shape::bytes(chunk, layout.element.size as u64);
         let len = usize::try_from(bytes).unwrap_or(usize::MAX);
         let (values, points, progress) = (&mut self.values, &mut self.points, self.progress);
         Chunks { store: &**container.store(), codecs, len }.check(self.data.engine(), &records, |i, fault| {

@@ -8,7 +8,7 @@ use std::ops::Range;
 
 use super::boxes::Walk;
 use super::source::Source;
-use ncforge::model::VarId;
+use ncforge::model::{VarId, shape};
 use ncforge::raw::{ChunkGrid, Place, coordinates};
 use ncforge::{Hyperslab, Result};
 
@@ -45,7 +45,7 @@ pub(super) fn boxes(source: &dyn Source, var: VarId, walk: &Walk) -> Result<Opti
 
 /// Elements of the walk's array outside of these boxes.
 pub(super) fn elements_outside(walk: &Walk, boxes: &BTreeSet<u64>) -> u64 {
-    let all = walk.grid.shape.iter().fold(1u64, |n, &len| n.saturating_mul(len));
+    let all = shape::elements(&walk.grid.shape);
     boxes.iter().fold(all, |rest, &b| rest.saturating_sub(walk.box_at(b).len()))
 }
 
@@ -89,7 +89,7 @@ struct Touched {
 }
 
 fn number_of(ranges: &[Range<u64>]) -> u64 {
-    ranges.iter().fold(1u64, |n, r| n.saturating_mul(r.end - r.start))
+    shape::product(ranges.iter().map(|r| r.end - r.start))
 }
 
 /// Whether the source stores no chunk inside a box, as far as that is worth to be asked for.

@@ -6,7 +6,7 @@ use crate::boxes::gcd;
 use crate::copy::{Chunks, Codec, CopyOptions};
 use crate::tune::{Choice, Coding, Machine, Request, axes_of, choose};
 use ncforge::Result;
-use ncforge::model::{Fill, Filter, Format, Schema, Storage, VarId};
+use ncforge::model::{Fill, Filter, Format, Schema, Storage, VarId, shape};
 use ncforge::raw::Place;
 
 /// The tiles' chunks are kept when every usual read of them costs at most so many times what it would with chunks of
@@ -92,7 +92,7 @@ fn storage(
     };
     let coding = coding(options, &filters);
     let shape = schema.shape(v);
-    let bytes = shape.iter().fold(size as u64, |b, &n| b.saturating_mul(n));
+    let bytes = shape::bytes(&shape, size as u64);
     let unlimited = var.dims.iter().any(|d| schema.dim(*d).unlimited);
     let kept =
         |c: &Vec<u64>| Storage::Chunked { chunks: clipped(c, &shape, mosaic, v), filters: filters.clone() };
@@ -189,7 +189,7 @@ fn snapped(mosaic: &Mosaic, v: VarId, own: Option<&Vec<u64>>, size: u64) -> Vec<
     // What is still too large becomes shorter on the dimensions that are not split, the slowest first; then on those
     // that are, by divisors.
     for axis in 0..out.len() {
-        let bytes = out.iter().fold(size, |b, &c| b.saturating_mul(c));
+        let bytes = shape::bytes(&out, size);
         if bytes <= MOST_BYTES {
             break;
         }

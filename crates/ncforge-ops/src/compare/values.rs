@@ -13,7 +13,7 @@ use crate::progress::{Progress, check_stop};
 use crate::same::{Offsets, same_type};
 use crate::source::Source;
 use crate::written;
-use ncforge::model::{DType, Schema, Values, VarId};
+use ncforge::model::{DType, Schema, Values, VarId, shape};
 use ncforge::raw::{Place, native_fill, unravel};
 use ncforge::{Buffer, Engine, Hyperslab, Result};
 
@@ -31,7 +31,7 @@ const COMFORTABLE: u64 = 64 << 20;
 /// Bytes that progress counts for a variable: its values once; 16 bytes for an element of a heap type.
 pub(crate) fn work_bytes(s: &Schema, v: VarId) -> u64 {
     let size = s.fixed_size(s.var(v).dtype).unwrap_or(16) as u64;
-    s.shape(v).iter().fold(size, |b, &n| b.saturating_mul(n))
+    shape::bytes(&s.shape(v), size)
 }
 
 /// How values are compared.
@@ -86,7 +86,7 @@ pub(crate) fn compare_values(
         }
     }
     out.variables = 1;
-    out.values = shape.iter().fold(1u64, |x, &n| x.saturating_mul(n));
+    out.values = shape::elements(&shape);
     let job = Job { a, va, b, vb, how, path, shape };
     let found = match a.schema().fixed_size(a.schema().var(va).dtype) {
         Some(size) => {

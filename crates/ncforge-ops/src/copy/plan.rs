@@ -30,7 +30,7 @@ use crate::profile::Profile;
 use crate::rates;
 use crate::source::{Source, VarGroup};
 use ncforge::codec::quantize::Quantize;
-use ncforge::model::{Fill, Filter, Schema, Segments, Storage, VarId, element_of};
+use ncforge::model::{Fill, Filter, Schema, Segments, Storage, VarId, element_of, shape};
 use ncforge::raw::{Place, VarLayout, native_fill};
 use ncforge::{Dataset, Engine, Result};
 
@@ -228,7 +228,7 @@ impl Planner<'_> {
         if self.all_filters && route == Route::Raw && has_masks(&layout)? {
             route = Route::Boxes;
         }
-        let chunk = align.iter().fold(element, |b, &n| b.saturating_mul(n));
+        let chunk = shape::bytes(&align, element);
         if route == Route::Raw
             && self.adds_points
             && layout.place.codecs().is_some_and(|codecs| codecs.segmented(0).is_some())
@@ -240,9 +240,7 @@ impl Planner<'_> {
             Route::Heap => choose(&shape, 1, &[Side::Free, Side::Free], &align, HEAP_BATCH),
             Route::Raw | Route::Points | Route::Nothing | Route::Fill => {
                 let most = match route {
-                    Route::Raw | Route::Points => {
-                        align.iter().fold(element * MOST_CHUNKS, |b, &n| b.saturating_mul(n))
-                    }
+                    Route::Raw | Route::Points => shape::bytes(&align, element * MOST_CHUNKS),
                     _ => u64::MAX,
                 };
                 let budget = most.min(COMFORTABLE).min(self.memory.boxes);
@@ -332,7 +330,7 @@ impl Planner<'_> {
         let large = choose(shape, element, sides, align, budget);
         // What a walk saves is compared with the moving of the values, which is the same for both: fresh memory of a
         // large box costs more than a few boxes more.
-        let values = shape.iter().fold(element, |b, &n| b.saturating_mul(n)) as f64;
+        let values = shape::bytes(shape, element) as f64;
         let moving = 2.0 * values / rates::MEMORY_BYTES_PER_SECOND;
         if large.seconds + moving < WORTH * (modest.seconds + moving) { large } else { modest }
     }
@@ -356,7 +354,7 @@ impl Planner<'_> {
         let bands = choose(shape, element, &[cuts], chunk, self.memory.boxes / 2);
         let once = padded(shape, chunk).saturating_mul(element);
         let again = walk.touched[0].saturating_sub(once) as f64 * seconds_per_byte / rates::PLANNED_THREADS;
-        let values = shape.iter().fold(element, |b, &n| b.saturating_mul(n)) as f64;
+        let values = shape::bytes(shape, element) as f64;
         let through =
             2.0 * values * (1.0 / rates::FILE_BYTES_PER_SECOND + 1.0 / rates::MEMORY_BYTES_PER_SECOND);
         (again > through).then_some(bands)
@@ -370,7 +368,7 @@ impl Planner<'_> {
         work: &VarWork,
     ) -> Result<(VarPlan, f64)> {
         let var = self.schema.var(self.moved.to);
-        let values = shape.iter().fold(work.element, |b, &n| b.saturating_mul(n));
+        let values = shape::bytes(shape, work.element);
         let stored = self.source.stored_bytes(self.moved.from)?;
         let (chunk, filtered) = match &layout.place {
             Place::Chunked { chunk, codecs, .. } => (Some(chunk), !codecs.is_empty()),
@@ -432,7 +430,7 @@ impl Planner<'_> {
 
 /// Elements of all chunks, the ones at the edges counted whole.
 fn padded(shape: &[u64], chunk: &[u64]) -> u64 {
-    shape.iter().zip(chunk).fold(1u64, |e, (&n, &c)| e.saturating_mul(n.div_ceil(c).saturating_mul(c)))
+    shape::product(shape.iter().zip(chunk).map(|(&n, &c)| n.div_ceil(c).saturating_mul(c)))
 }
 
 /// Whether two filter chains do the same; whether a filter may be skipped does not matter for chunks that exist.
@@ -453,7 +451,7 @@ pub(crate) fn check_readable(source: &dyn Source, v: VarId) -> Result<()> {
 fn check_whole(source: &dyn Source, v: VarId) -> Result<()> {
     let (schema, layout) = (source.schema(), source.layout(v)?);
     let Some(store) = source.store().filter(|_| schema.format.is_classic()) else { return Ok(()) };
-    let size = |shape: &[u64]| shape.iter().fold(layout.element.size as u64, |n, &d| n.saturating_mul(d));
+    let size = |shape: &[u64]| shape::bytes(shape, layout.element.size as u64);
     let end = match (&layout.place, layout.shape.first()) {
         _ if layout.shape.contains(&0) => return Ok(()),
         (Place::Contiguous { offset }, _) => offset.saturating_add(size(&layout.shape)),

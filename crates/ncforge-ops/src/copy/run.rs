@@ -23,7 +23,7 @@ use super::spill::Spill;
 use crate::progress::Progress;
 use crate::source::Source;
 use crate::written;
-use ncforge::model::Storage;
+use ncforge::model::{Storage, shape};
 use ncforge::raw::{ChunkIndex, Place, Writer, coordinates, with_stop};
 use ncforge::store::zipped::{self, ZippedStore};
 use ncforge::store::{Durability, OutputFile, WriteStore, free_space};
@@ -113,7 +113,7 @@ fn check_budget(task: &Task<'_>) -> Result<()> {
         }
         let layout = task.source.layout(work.moved.from)?;
         if let (Place::Chunked { chunk, .. }, false) = (&layout.place, work.route == Route::Nothing) {
-            let bytes = chunk.iter().fold(layout.element.size as u64, |b, &c| b.saturating_mul(c));
+            let bytes = shape::bytes(chunk, layout.element.size as u64);
             if bytes > budget {
                 return too_small(format!("a chunk of `{name}` in the source"), bytes);
             }

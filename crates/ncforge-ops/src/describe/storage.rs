@@ -3,7 +3,7 @@
 use super::zipped::{self, ZippedStorage};
 use crate::points::Points;
 use ncforge::Result;
-use ncforge::model::{Filter, Storage, VarId};
+use ncforge::model::{Filter, Storage, VarId, shape};
 use ncforge::raw::{ChunkGrid, Container, Place, VarLayout};
 use ncforge::store::zipped::ZippedStore;
 
@@ -110,10 +110,6 @@ fn free_bytes(container: &dyn Container, vars: &[VarStorage]) -> Option<String> 
     (first > header).then(|| format!("{} bytes are free between the header and the data", first - header))
 }
 
-fn elements(shape: &[u64]) -> u64 {
-    shape.iter().fold(1, |n, &len| n.saturating_mul(len))
-}
-
 fn of_variable(container: &dyn Container, id: VarId) -> VarStorage {
     let schema = container.schema();
     let var = schema.var(id);
@@ -129,7 +125,8 @@ fn of_variable(container: &dyn Container, id: VarId) -> VarStorage {
             Storage::Chunked { .. } => "chunked",
         },
         offset: None,
-        logical_bytes: elements(&schema.shape(id)).saturating_mul(schema.memory_size(var.dtype) as u64),
+        logical_bytes: shape::elements(&schema.shape(id))
+            .saturating_mul(schema.memory_size(var.dtype) as u64),
         stored_bytes: None,
         chunks,
         filters,
@@ -161,14 +158,14 @@ fn count(container: &dyn Container, layout: &VarLayout, facts: &mut VarStorage) 
         }
         Place::Contiguous { offset } => {
             facts.offset = Some(*offset);
-            let bytes = elements(&layout.shape).saturating_mul(element);
+            let bytes = shape::elements(&layout.shape).saturating_mul(element);
             facts.stored_bytes = Some(bytes.min(file.saturating_sub(*offset)));
         }
         Place::Records { begin, stride } => {
             facts.place = "records";
             facts.offset = Some(*begin);
             let records = layout.shape.first().copied().unwrap_or(0);
-            let each = elements(layout.shape.get(1..).unwrap_or_default()).saturating_mul(element);
+            let each = shape::elements(layout.shape.get(1..).unwrap_or_default()).saturating_mul(element);
             let available = file.saturating_sub(*begin);
             facts.stored_bytes = Some(record_bytes(records, each, *stride, available));
         }

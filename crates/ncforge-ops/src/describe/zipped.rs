@@ -3,6 +3,7 @@
 use serde::Serialize;
 
 use crate::words;
+use ncforge::model::shape;
 use ncforge::raw::{Place, VarLayout};
 use ncforge::store::ReadStore;
 use ncforge::store::zipped::ZippedStore;
@@ -83,7 +84,7 @@ pub(super) fn of_store(store: &ZippedStore) -> ZippedStorage {
 
 /// Bytes stored of one variable of a zipped file; of blocks that it shares with others, its share.
 pub(super) fn stored_of(store: &ZippedStore, layout: &VarLayout) -> ncforge::Result<Option<u64>> {
-    let size = |shape: &[u64]| shape.iter().fold(layout.element.size as u64, |n, &d| n.saturating_mul(d));
+    let size = |shape: &[u64]| shape::bytes(shape, layout.element.size as u64);
     match layout.place {
         Place::Contiguous { offset } => {
             store.stored_for(offset, offset.saturating_add(size(&layout.shape))).map(Some)

@@ -10,7 +10,7 @@ use super::fix::Fix;
 use super::points;
 use super::rule::Severity;
 use crate::tune::{Coding, Grid, Pattern, Slower};
-use ncforge::model::Filter;
+use ncforge::model::{Filter, shape};
 use ncforge::raw::Place;
 
 /// Where every usual read takes less than so many seconds, nothing is worth a warning.
@@ -104,7 +104,7 @@ fn now(v: &VarFacts, pattern: &Pattern, options: &DoctorOptions) -> f64 {
     };
     // Records of all variables lie one after the other: a run of bytes, of which the read takes a part of each row. No index
     // says where they are, and small gaps are read over.
-    let wanted = pattern.counts.iter().skip(1).fold(1u64, |n, &c| n.saturating_mul(c.max(1)));
+    let wanted = shape::product(pattern.counts.iter().skip(1).map(|&c| c.max(1)));
     lens.truncate(1);
     lens.push((stride / v.element.max(1)).max(wanted));
     let counts = vec![pattern.counts.first().copied().unwrap_or(1), wanted];

@@ -6,6 +6,7 @@ use super::{DoctorOptions, Report, gather, points, report};
 use crate::points::Points;
 use crate::tune::codec::Method;
 use crate::tune::{Cost, Grid, Pattern};
+use ncforge::model::shape;
 use ncforge::raw::{ChunkGrid, Place};
 use ncforge::{Engine, Hyperslab, Result};
 use std::collections::HashMap;
@@ -219,7 +220,7 @@ fn variable(v: &VarFacts, options: &DoctorOptions) -> Result<VariableAnatomy> {
                 let cells = ChunkGrid::new(&lens, chunk);
                 let ranges = cells.touched(&Hyperslab::new(&start, &pattern.counts));
                 // A read of very much is described by the mean: nobody counts a million chunks for a picture.
-                let n = ranges.iter().fold(1u64, |n, r| n.saturating_mul(r.end - r.start));
+                let n = shape::product(ranges.iter().map(|r| r.end - r.start));
                 let fetched = if n <= MOST_RUNS as u64 {
                     let all: u64 =
                         ncforge::raw::coordinates(&ranges).filter_map(|at| by_place.get(&at[..])).sum();

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use crate::points::Points;
 use crate::tune::keep::sharing;
 use crate::tune::{Axis, Choice, Coding, Prediction, Roles, Row};
-use ncforge::model::{Filter, Schema, Storage, VarId, Variable};
+use ncforge::model::{Filter, Schema, Storage, VarId, Variable, shape};
 use ncforge::raw::{ChunkGrid, ChunkRecord, Place, VarLayout};
 use ncforge::store::RecordedStore;
 use ncforge::{Dataset, Result};
@@ -103,7 +103,7 @@ impl VarFacts {
 
     /// The same of chunks of these lengths.
     pub(super) fn bytes_of(&self, chunk: &[u64]) -> u64 {
-        chunk.iter().fold(self.element, |b, &c| b.saturating_mul(c))
+        shape::bytes(chunk, self.element)
     }
 
     /// Whether chunks must be decoded whole.
@@ -118,7 +118,7 @@ impl VarFacts {
 
     /// The same of chunks of these lengths.
     pub(super) fn chunks_of(&self, chunk: &[u64]) -> u64 {
-        self.axes.iter().zip(chunk).fold(1u64, |n, (a, &c)| n.saturating_mul(a.len.div_ceil(c.max(1))))
+        shape::product(self.axes.iter().zip(chunk).map(|(a, &c)| a.len.div_ceil(c.max(1))))
     }
 
     /// Chunks that the file holds, as far as that is known.
@@ -192,7 +192,7 @@ impl Facts {
             }
             _ => (Vec::new(), None),
         };
-        let bytes = axes.iter().fold(element, |b, a| b.saturating_mul(a.len));
+        let bytes = shape::product(axes.iter().map(|a| a.len)).saturating_mul(element);
         let mut facts = VarFacts {
             id,
             path,

@@ -7,7 +7,7 @@ use super::kinds::{Kind, native};
 use super::options::RefsOptions;
 use crate::same::unlike_names;
 use crate::unlike::{OF_FILE, Unlike, compare_global_attributes, same_attribute};
-use ncforge::model::{Attribute, DType, Filter, Number, Schema, UserKind, Value, Values, VarId};
+use ncforge::model::{Attribute, DType, Filter, Number, Schema, UserKind, Value, Values, VarId, shape};
 use ncforge::raw::{ChunkGrid, ChunkRecord, Place, VarLayout};
 use ncforge::{Dataset, Error, Hyperslab, Result};
 
@@ -95,7 +95,7 @@ impl FileVar {
     /// Bytes of all values; 0 for strings.
     pub(super) fn bytes(&self) -> u64 {
         let size = self.kind.as_ref().map_or(0, |k| k.size() as u64);
-        self.shape.iter().fold(size, |b, &n| b.saturating_mul(n))
+        shape::bytes(&self.shape, size)
     }
 
     /// Whether values within its shape were never written, and read as its fill.
@@ -245,7 +245,7 @@ fn variable(dataset: &Dataset, id: VarId, wanted: &Wanted<'_>, notes: &mut Vec<S
 fn read_small(dataset: &Dataset, id: VarId, wanted: &Wanted<'_>, var: &mut FileVar) -> Result<()> {
     let bytes = var.bytes();
     let Ok(kind) = var.kind else { return Ok(()) };
-    let elements = var.shape.iter().fold(1u64, |n, &d| n.saturating_mul(d));
+    let elements = shape::elements(&var.shape);
     if wanted.files > 1 && var.axis(wanted.along).is_none() {
         let few = match kind {
             Kind::Fixed { .. } => bytes <= MOST_COMPARED,

@@ -3,6 +3,7 @@
 use crate::boxes::each_row;
 use crate::tune::coding::SIZES;
 use crate::tune::{Coding, Grid, Machine};
+use ncforge::model::shape;
 use ncforge::raw::{Place, VarLayout, native_fill, unravel};
 use ncforge::{Buffer, Hyperslab, Result};
 
@@ -138,7 +139,7 @@ pub(super) fn part_shape(shape: &[u64], element: u64, bytes: u64) -> Vec<u64> {
     }
     // What rounding took away goes to the fastest axes.
     for d in (0..part.len()).rev() {
-        let volume = part.iter().fold(1u64, |a, &b| a.saturating_mul(b));
+        let volume = shape::elements(&part);
         if volume < wanted {
             part[d] = (part[d].saturating_mul(wanted / volume.max(1))).clamp(part[d], shape[d]);
         }
@@ -150,7 +151,7 @@ pub(super) fn part_shape(shape: &[u64], element: u64, bytes: u64) -> Vec<u64> {
 pub(super) fn shortened(shape: &[u64], element: u64, bytes: u64) -> Vec<u64> {
     let mut part = shape.to_vec();
     for d in 0..part.len() {
-        let row = part[d + 1..].iter().fold(element.max(1), |b, &n| b.saturating_mul(n));
+        let row = shape::bytes(&part[d + 1..], element.max(1));
         part[d] = (bytes / row).clamp(1, shape[d]);
         if part[d] > 1 {
             break;

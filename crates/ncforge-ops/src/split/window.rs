@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use super::describe::Described;
 use crate::source::{RawChunk, Source};
-use ncforge::model::{Schema, Values, VarId};
+use ncforge::model::{Schema, Values, VarId, shape};
 use ncforge::raw::{Place, VarLayout};
 use ncforge::{Dataset, Engine, Error, FileId, Hyperslab, Result};
 
@@ -128,6 +128,6 @@ impl Source for Window<'_> {
     fn stored_bytes(&self, v: VarId) -> Result<u64> {
         // Counting the chunks of the whole for every tile would cost more than the plan is worth.
         let element = self.schema.fixed_size(self.schema.var(v).dtype).unwrap_or(16) as u64;
-        Ok(self.schema.shape(v).iter().fold(element, |b, &n| b.saturating_mul(n)))
+        Ok(shape::bytes(&self.schema.shape(v), element))
     }
 }

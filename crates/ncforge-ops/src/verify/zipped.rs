@@ -6,7 +6,7 @@ use std::sync::Arc;
 use super::report::{Problem, VerifyReport};
 use crate::progress::Progress;
 use crate::zip::{go_on, zipped_store};
-use ncforge::model::VarId;
+use ncforge::model::{VarId, shape};
 use ncforge::raw::{Container, Place, classic};
 use ncforge::store::zipped::Reach;
 use ncforge::{Engine, Result};
@@ -53,7 +53,7 @@ fn touched(container: &dyn Container, reach: Reach) -> Vec<String> {
 
 fn has_bytes(container: &dyn Container, var: VarId, Reach { from, to, every }: Reach) -> bool {
     let Ok(layout) = container.layout(var) else { return true };
-    let size = |shape: &[u64]| shape.iter().fold(layout.element.size as u64, |n, &d| n.saturating_mul(d));
+    let size = |shape: &[u64]| shape::bytes(shape, layout.element.size as u64);
     let overlaps = |begin: u64, len: u64| len > 0 && begin < to && from < begin.saturating_add(len);
     match layout.place {
         Place::Contiguous { offset } => overlaps(offset, size(&layout.shape)),

@@ -8,6 +8,7 @@ use super::shared::SharedOut;
 use crate::codec::kernels;
 use crate::error::Result;
 use crate::layout::VarLayout;
+use crate::model::shape;
 use crate::select::Hyperslab;
 
 /// One element in native byte order, as what was never written is read.
@@ -74,7 +75,7 @@ pub(super) unsafe fn fill_parallel(
 ) -> Result<()> {
     let axes = boxes::merge(axes, size);
     let (first, rest) = axes.split_first().expect("merged axes are never empty");
-    let row_bytes = rest.iter().fold(size as u64, |n, a| n.saturating_mul(a.count));
+    let row_bytes = shape::product(rest.iter().map(|a| a.count)).saturating_mul(size as u64);
     let group = (FILL_BLOCK / row_bytes).max(1);
     let tasks = first.count.div_ceil(group);
     engine.inner.pool.run(tasks as usize, tasks > 1, |task| {

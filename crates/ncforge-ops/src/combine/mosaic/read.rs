@@ -8,7 +8,7 @@ use super::fill::heap_fill_of;
 use super::{DimKind, From, Mosaic};
 use crate::boxes::each_row;
 use crate::source::{RawChunk, Source, VarGroup};
-use ncforge::model::{Format, Schema, Values, VarId};
+use ncforge::model::{Format, Schema, Values, VarId, shape};
 use ncforge::raw::{ChunkGrid, Place, Region, VarLayout};
 use ncforge::{Engine, Error, Hyperslab, Result};
 
@@ -256,7 +256,7 @@ impl Source for Mosaic {
         // By its share of the values: counting the chunks of every tile would read every index.
         let size = |v: VarId| {
             let element = self.schema.fixed_size(self.schema.var(v).dtype).unwrap_or(16) as u64;
-            self.schema.shape(v).iter().fold(element, |b, &n| b.saturating_mul(n))
+            shape::bytes(&self.schema.shape(v), element)
         };
         let all: u64 = self.schema.var_ids().map(size).fold(0, u64::saturating_add);
         Ok((self.bytes as f64 * (size(v) as f64 / all.max(1) as f64)) as u64)

@@ -9,7 +9,7 @@ use super::read::Piece;
 use super::records::Records;
 use super::{DimKind, From, Mosaic};
 use crate::source::VarGroup;
-use ncforge::model::{DimId, VarId};
+use ncforge::model::{DimId, VarId, shape};
 use ncforge::raw::{Part, Place, Region};
 use ncforge::{Dataset, Hyperslab, Result};
 
@@ -102,7 +102,7 @@ fn small(mosaic: &Mosaic, v: VarId) -> Option<u64> {
     }
     let size = mosaic.schema.fixed_size(var.dtype)? as u64;
     let shape = mosaic.schema.shape(v);
-    let bytes = shape.iter().try_fold(size, |b, &n| b.checked_mul(n))?;
+    let bytes = shape::checked(&shape, size)?;
     let of_record = bytes / shape.first().copied().filter(|&n| n > 1)?;
     (of_record / (mosaic.patterns[p].boxes.len() as u64).max(1) <= SMALL).then_some(bytes)
 }

@@ -17,7 +17,7 @@ use crate::hdf5::file::File;
 use crate::hdf5::fill::FillKind;
 use crate::hdf5::layout::{IndexKind, Layout};
 use crate::layout::{ChunkIndex, Element, Place, VarLayout};
-use crate::model::{Atomic, DType, Endian, Schema, UserKind, Value, VarId};
+use crate::model::{Atomic, DType, Endian, Schema, UserKind, Value, VarId, shape};
 use crate::store::ReadStore;
 
 /// An open netCDF-4 file.
@@ -159,7 +159,7 @@ impl Netcdf4File {
                         c.element_size
                     )));
                 }
-                let bytes = c.chunk.iter().try_fold(size, |a, &n| a.checked_mul(n));
+                let bytes = shape::checked(&c.chunk, size);
                 if c.index == IndexKind::BtreeV1 && bytes.is_none_or(|b| b > u64::from(u32::MAX)) {
                     return Err(corrupt(format!("chunks of shape {:?}, more than 4 GiB", c.chunk)));
                 }

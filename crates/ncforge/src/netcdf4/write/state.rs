@@ -11,7 +11,7 @@ use crate::hdf5::datatype::{Class, Datatype};
 use crate::hdf5::emit::{ChunkSource, ChunkTable};
 use crate::hdf5::fill::{FillKind, FillValue};
 use crate::layout::{ChunkIndex, ChunkRecord, Element, Place, VarLayout};
-use crate::model::{DType, Fill, Filter, Schema, Storage, Values, VarId, Variable};
+use crate::model::{DType, Fill, Filter, Schema, Storage, Values, VarId, Variable, shape};
 use crate::select::ChunkGrid;
 
 /// The time of fill values that are never written.
@@ -285,7 +285,7 @@ fn size_of(shape: &[u64], element: u32) -> Option<u64> {
     if shape.contains(&0) {
         return Some(0);
     }
-    let n = shape.iter().try_fold(u64::from(element), |a, &n| a.checked_mul(n))?;
+    let n = shape::checked(shape, u64::from(element))?;
     i64::try_from(n).is_ok().then_some(n)
 }
 

@@ -27,7 +27,7 @@ use crate::hdf5::fill::FillKind;
 use crate::hdf5::layout::Layout;
 use crate::hdf5::message::kind;
 use crate::layout::{ChunkIndex, Place};
-use crate::model::{Cause, DimId, GroupId, Schema, TypeId, VarId};
+use crate::model::{Cause, DimId, GroupId, Schema, TypeId, VarId, shape};
 use crate::netcdf4::read;
 use crate::netcdf4::read::attrs::is_hidden;
 use crate::netcdf4::read::narrow;
@@ -296,7 +296,7 @@ fn state(
             PlaceState::Contiguous { offset: None, written: Coverage::default(), committed: false }
         }
         Place::Contiguous { offset } => {
-            let bytes = shape.iter().fold(u64::from(dataset.datatype.size), |a, &n| a.saturating_mul(n));
+            let bytes = shape::bytes(shape, u64::from(dataset.datatype.size));
             PlaceState::Contiguous { offset: Some(*offset), written: Coverage::whole(bytes), committed: true }
         }
         Place::Chunked { chunk, codecs, index, .. } => PlaceState::Chunked {
