@@ -3,13 +3,16 @@
 //! A format converts its metadata to a [`VarLayout`]; the engine converts a layout and a hyperslab to *pieces*
 //! (a region of the array, a byte range of the store, and the codec chain between them).
 
+mod absent;
+
 use std::fmt::Debug;
 use std::sync::Arc;
 
-use crate::codec::CodecChain;
+use crate::codec::{CodecChain, kernels};
 use crate::error::{Error, Result};
 
 pub(crate) use crate::codec::{Element, Order, SwapField, is_swapped};
+pub use absent::Absent;
 
 /// The location of a variable's bytes, and how they are encoded.
 #[derive(Clone, Debug)]
@@ -17,22 +20,44 @@ pub struct VarLayout {
     /// The variable's path, for messages.
     pub name: String,
     /// Extents in the file, slowest first. May be shorter than the variable's current shape along
-    /// unlimited dimensions; elements beyond them read as the fill value.
+    /// unlimited dimensions; elements beyond them are absent.
     pub shape: Vec<u64>,
     /// The conversion of a stored element to one in memory.
     pub element: Element,
-    /// The fill value: one element in stored form (stored byte order, [`Element::size`] bytes).
-    pub fill: Vec<u8>,
-    /// The same of elements beyond the extents, where they read otherwise; empty if they do not.
-    pub beyond: Vec<u8>,
+    /// How elements read that are not stored.
+    pub absent: Absent,
     /// The place.
     pub place: Place,
+}
+
+impl VarLayout {
+    /// One element as it reads inside the extents if nobody wrote it, in native byte order; zeros where that is not one value.
+    pub fn unwritten(&self) -> Vec<u8> {
+        self.native(self.absent.inside())
+    }
+
+    /// The same of what lies beyond the extents.
+    pub(crate) fn past_end(&self) -> Vec<u8> {
+        self.native(self.absent.past_end())
+    }
+
+    /// The value of all absent elements, in native byte order; `None` where they have not the same.
+    pub fn one_absent(&self) -> Option<Vec<u8>> {
+        self.absent.one().map(|one| self.native(Some(one)))
+    }
+
+    fn native(&self, stored: Option<&[u8]>) -> Vec<u8> {
+        let mut one = stored.unwrap_or_default().to_vec();
+        one.resize(self.element.size, 0);
+        kernels::order_in_place(&mut one, &self.element);
+        one
+    }
 }
 
 /// The place of a variable's bytes in the store.
 #[derive(Clone, Debug)]
 pub enum Place {
-    /// Nothing is stored: all elements read as the fill value.
+    /// Nothing is stored: all elements are absent.
     Nowhere,
     /// The elements themselves, row-major, in stored form.
     Inline(Arc<[u8]>),

@@ -101,8 +101,7 @@ impl CompactLayout {
                 name: layout.name.clone(),
                 shape: layout.shape.clone(),
                 element: layout.element.clone(),
-                fill: layout.fill.clone(),
-                beyond: layout.beyond.clone(),
+                absent: layout.absent.clone(),
                 place,
             }));
             positions.push(position);
@@ -262,9 +261,7 @@ fn is_alike(a: &VarLayout, b: &VarLayout) -> bool {
         }
         _ => false,
     };
-    places
-        && (&a.name, &a.shape, &a.element) == (&b.name, &b.shape, &b.element)
-        && (&a.fill, &a.beyond) == (&b.fill, &b.beyond)
+    places && (&a.name, &a.shape, &a.element, &a.absent) == (&b.name, &b.shape, &b.element, &b.absent)
 }
 
 impl SharedLayout {

@@ -14,7 +14,7 @@ use crate::same::{Offsets, same_type};
 use crate::source::Source;
 use crate::written;
 use ncforge::model::{DType, Schema, Values, VarId, shape};
-use ncforge::raw::{Place, native_fill, unravel};
+use ncforge::raw::{Place, unravel};
 use ncforge::{Buffer, Engine, Hyperslab, Result};
 
 /// Elements of a heap type compared at a time.
@@ -197,8 +197,8 @@ impl Job<'_> {
     /// read, or almost all.
     fn written(&self, walk: &Walk, equality: &Equality<'_>) -> Result<Option<BTreeSet<u64>>> {
         let (x, y) = (self.a.layout(self.va)?, self.b.layout(self.vb)?);
-        let same_fill = equality.same(&native_fill(&x), &native_fill(&y));
-        if !same_fill || !x.beyond.is_empty() || !y.beyond.is_empty() {
+        let same = x.one_absent().zip(y.one_absent()).is_some_and(|(x, y)| equality.same(&x, &y));
+        if !same {
             return Ok(None);
         }
         let Some(mut boxes) = written::boxes(self.a, self.va, walk)? else { return Ok(None) };

@@ -31,7 +31,7 @@ use crate::rates;
 use crate::source::{Source, VarGroup};
 use ncforge::codec::quantize::Quantize;
 use ncforge::model::{Fill, Filter, Schema, Segments, Storage, VarId, element_of, shape};
-use ncforge::raw::{Place, VarLayout, native_fill};
+use ncforge::raw::{Place, VarLayout};
 use ncforge::{Dataset, Engine, Result};
 
 /// Boxes of this size keep every thread busy and memory warm; larger ones are taken only where they save work.
@@ -74,7 +74,7 @@ pub(crate) fn plan_with(
     let Decided { notes: more, mut choices, mut codecs } =
         decide(&mut schema, source, &vars, options, &rounded, recorded)?;
     notes.extend(said_of(source, &vars).into_iter().chain(more).chain(of_rounding));
-    fill_with_zeros(&mut schema, source, &vars)?;
+    keep_zeros(&mut schema, source, &vars)?;
     let mut chosen = recorded.clone();
     for (path, c) in &choices {
         chosen.chunks.entry(path.clone()).or_insert_with(|| c.chunks.clone());
@@ -143,14 +143,9 @@ fn kept_points(schema: &Schema, work: &[VarWork], options: &CopyOptions) -> Opti
     })
 }
 
-/// Whether it is known how what was never written reads. Of tiles that read otherwise than what lies between them it is not.
-fn has_fill(layout: &VarLayout) -> bool {
-    layout.fill.len() == layout.element.size
-}
-
 /// Leaves variables without a fill value where the source has zeros for what was not written, and no `_FillValue` says so
 /// (`h5py`'s `fillvalue=0`): the type's default would have to be replaced by zeros in each chunk that the source lacks.
-fn fill_with_zeros(schema: &mut Schema, source: &dyn Source, vars: &[Moved]) -> Result<()> {
+fn keep_zeros(schema: &mut Schema, source: &dyn Source, vars: &[Moved]) -> Result<()> {
     if schema.format.is_classic() {
         return Ok(());
     }
@@ -159,11 +154,10 @@ fn fill_with_zeros(schema: &mut Schema, source: &dyn Source, vars: &[Moved]) -> 
         if var.attr("_FillValue").is_some() || schema.fixed_size(var.dtype).is_none() {
             continue;
         }
-        let layout = source.layout(moved.from)?;
         let is_zero = |fill: &[u8]| fill.iter().all(|&b| b == 0);
         // Of characters the default is zero.
         let differs = schema.default_fill(var.dtype).is_some_and(|default| !is_zero(&default));
-        if differs && has_fill(&layout) && is_zero(&layout.fill) {
+        if differs && source.layout(moved.from)?.absent.inside().is_some_and(is_zero) {
             schema.vars[moved.to.0].fill = Fill::None;
         }
     }
@@ -279,9 +273,8 @@ impl Planner<'_> {
             Some(a) => a.values.bytes().map(<[u8]>::to_vec),
             None => self.schema.default_fill(var.dtype),
         };
-        // The output has no values beyond its end.
-        let same = fill == Some(native_fill(layout)) && layout.beyond.is_empty();
-        Ok(stays && same && has_fill(layout) && self.source.has_chunks(self.moved.from))
+        let same = fill.is_some() && fill == layout.one_absent();
+        Ok(stays && same && self.source.has_chunks(self.moved.from))
     }
 
     fn route(&self, layout: &VarLayout, heap: bool, sparse: bool) -> Route {

@@ -68,7 +68,7 @@ fn of_variable(facts: &Facts, v: &VarFacts, mut read: u64, decoded: &mut u64) ->
             *decoded -= bytes;
             let values = decode(facts, codecs, record, bytes)?;
             found.fill_only.0 += 1;
-            found.fill_only.1 += u64::from(is_fill(&values, &v.layout.fill));
+            found.fill_only.1 += u64::from(is_fill(&values, v.layout.absent.inside().unwrap_or_default()));
         }
     }
     found.segment = segment(facts, v, &mut read, decoded)?;

@@ -3,7 +3,7 @@
 use std::hash::{DefaultHasher, Hash, Hasher};
 
 use super::attributes;
-use super::kinds::{Kind, native};
+use super::kinds::Kind;
 use super::options::RefsOptions;
 use crate::same::unlike_names;
 use crate::unlike::{OF_FILE, Unlike, compare_global_attributes, same_attribute};
@@ -226,7 +226,7 @@ fn variable(dataset: &Dataset, id: VarId, wanted: &Wanted<'_>, notes: &mut Vec<S
         own_fill: own.and_then(|a| a.values.bytes()).map(<[u8]>::to_vec),
         own_fill_text: own.and_then(|a| attributes::text(schema, a)),
         unmasked,
-        fill: native(&layout.element, &layout.fill),
+        fill: layout.unwritten(),
         stored: Stored::Nothing,
         values: None,
         digest: None,
@@ -320,7 +320,7 @@ fn stored(dataset: &Dataset, layout: &VarLayout, var: &FileVar) -> Result<Stored
     }
     let store = dataset.container().store();
     let within = |end: Option<u64>| end.is_some_and(|end| end <= store.len());
-    if !layout.beyond.is_empty() {
+    if layout.absent.one().is_none() {
         return Ok(Stored::Values(
             "what lies beyond its end reads otherwise than what was not written".into(),
         ));

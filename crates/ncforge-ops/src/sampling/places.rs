@@ -4,7 +4,7 @@ use crate::boxes::each_row;
 use crate::tune::coding::SIZES;
 use crate::tune::{Coding, Grid, Machine};
 use ncforge::model::shape;
-use ncforge::raw::{Place, VarLayout, native_fill, unravel};
+use ncforge::raw::{Place, VarLayout, unravel};
 use ncforge::{Buffer, Hyperslab, Result};
 
 /// The sizes whose stored bytes are sampled; nothing smaller is read.
@@ -55,7 +55,7 @@ pub(super) fn cut(bytes: &[u8], shape: &[u64], start: &[u64], count: &[u64], ele
 pub(super) fn padded(values: &[u8], count: &[u64], shape: &[u64], layout: &VarLayout) -> Result<Buffer> {
     let element = layout.element.size;
     let mut chunk = Buffer::try_zeroed(shape.iter().product::<u64>() as usize * element)?;
-    let fill = native_fill(layout);
+    let fill = layout.unwritten();
     chunk.chunks_exact_mut(element).for_each(|e| e.copy_from_slice(&fill));
     each_row(shape, &vec![0; shape.len()], count, element, |inside, outside| {
         chunk[outside].copy_from_slice(&values[inside]);
@@ -197,7 +197,7 @@ pub(super) fn decoded(layout: &VarLayout, slab: &Hyperslab) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use ncforge::raw::{Element, Order};
+    use ncforge::raw::{Absent, Element, Order};
 
     #[test]
     fn long_chunks_are_shortened_from_the_slowest_axis_on() {
@@ -284,15 +284,14 @@ mod tests {
             name: "v".into(),
             element,
             shape: vec![3, 2],
-            fill: if cfg!(target_endian = "little") { vec![0, 1] } else { vec![1, 0] },
-            beyond: Vec::new(),
+            absent: Absent::As(if cfg!(target_endian = "little") { vec![0, 1] } else { vec![1, 0] }),
             place: Place::Nowhere,
         };
         let values: Vec<u8> = [7u16, 8].into_iter().flat_map(u16::to_ne_bytes).collect();
         let numbers =
             |b: Buffer| -> Vec<u16> { b.chunks_exact(2).map(|n| u16::from_ne_bytes([n[0], n[1]])).collect() };
         assert_eq!(numbers(padded(&values, &[1, 2], &[2, 3], &layout).unwrap()), [7, 8, 1, 1, 1, 1]);
-        layout.fill.clear();
+        layout.absent = Absent::Several;
         assert_eq!(numbers(padded(&values, &[2, 1], &[2, 2], &layout).unwrap()), [7, 0, 8, 0]);
     }
 }

@@ -365,9 +365,6 @@ impl Writer {
             path: format!("{}: {}", self.container.store().name(), layout.name),
             what,
         };
-        if let Some(what) = self.container.obstacle(var) {
-            return Err(unsupported(what));
-        }
         match &layout.place {
             Place::Unsupported(what) => Err(unsupported(what.clone())),
             Place::Chunked { codecs, .. } => match codecs.not_written() {

@@ -9,7 +9,7 @@ use crate::intact::{check_undamaged, check_whole};
 use crate::same::same_objects;
 use crate::unlike::{Unlike, compare_global_attributes};
 use ncforge::model::{Filter, Schema, Skipped, VarId};
-use ncforge::raw::{Element, Place as Stored};
+use ncforge::raw::{Absent, Element, Place as Stored};
 use ncforge::{Dataset, Engine, Error, Result};
 
 /// How a tile stores a variable, as far as moving chunks is concerned.
@@ -19,7 +19,7 @@ pub(crate) enum Form {
     Runs,
     /// In chunks.
     Chunks(Vec<u64>, Vec<Filter>),
-    /// Inside the metadata, or nowhere.
+    /// Inside the metadata, nowhere, or in chunks that are not to be moved.
     Other,
 }
 
@@ -57,8 +57,7 @@ pub(crate) struct First {
 pub(crate) struct Held {
     pub(crate) form: Form,
     pub(crate) element: Element,
-    /// What is read where nothing was written, in stored form.
-    pub(crate) fill: Vec<u8>,
+    pub(crate) absent: Absent,
 }
 
 /// How a tile holds a variable.
@@ -70,6 +69,8 @@ fn held_in(dataset: &Dataset, name: &str, v: VarId) -> Result<Held> {
     let layout = dataset.container().layout(v)?;
     let form = match &layout.place {
         Stored::Contiguous { .. } | Stored::Records { .. } => Form::Runs,
+        // Beyond its end, the chunks of what is shorter than its dimensions hold anything.
+        Stored::Chunked { .. } if layout.shape != dataset.schema().shape(v) => Form::Other,
         Stored::Chunked { chunk, codecs, .. } => Form::Chunks(chunk.clone(), codecs.filters().to_vec()),
         Stored::Unsupported(what) => {
             let path = format!("{name}: {}", layout.name);
@@ -77,7 +78,7 @@ fn held_in(dataset: &Dataset, name: &str, v: VarId) -> Result<Held> {
         }
         Stored::Nowhere | Stored::Inline(_) => Form::Other,
     };
-    Ok(Held { form, element: layout.element.clone(), fill: layout.fill.clone() })
+    Ok(Held { form, element: layout.element.clone(), absent: layout.absent.clone() })
 }
 
 /// Reads the header of the first tile: the first file, or if the files were `searched` for the first that is a tile.

@@ -26,7 +26,7 @@ pub(super) fn collections(file: &File, container: &Netcdf4File) -> Result<Option
             continue;
         }
         let layout = container.layout(id)?;
-        search.elements(&d.datatype, &layout.fill)?;
+        search.elements(&d.datatype, layout.absent.inside().unwrap_or_default())?;
         if !search.variable(&d.datatype, container, &layout, &mut left)? {
             return Ok(None);
         }
