@@ -10,7 +10,7 @@ use std::sync::atomic::{AtomicBool, AtomicPtr, Ordering};
 use std::sync::{Mutex, OnceLock, PoisonError};
 
 use ncforge::model::{Atomic, DType, Schema, VarId, shape};
-use ncforge::raw::Place;
+
 use ncforge::{Dataset, Imap};
 
 use crate::abi::{Dispatch, MAX_RANK, NAME_BYTES, NOERR};
@@ -208,7 +208,7 @@ impl Variable {
             return Err(format!("`{}` has another type or shape in ncforge", self.path));
         }
         let layout = dataset.container().layout(id).map_err(|e| e.to_string())?;
-        if let Place::Unsupported(why) = &layout.place {
+        if let Some(why) = layout.place.unsupported() {
             return Err(format!("`{}`: {why}", self.path));
         }
         // Where a dimension is longer than what is stored, netCDF-C makes up the rest in a way of its own.

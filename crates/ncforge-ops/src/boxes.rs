@@ -14,7 +14,7 @@ use std::ops::Range;
 use crate::rates::{BOX_SECONDS, RUN_SECONDS, decode_seconds_per_byte};
 use ncforge::Hyperslab;
 use ncforge::model::shape;
-use ncforge::raw::{ChunkGrid, Place, coordinates, unravel};
+use ncforge::raw::{ChunkGrid, Chunks, VarLayout, coordinates, unravel};
 
 /// How one side holds the array.
 #[derive(Clone, Debug, PartialEq)]
@@ -35,14 +35,14 @@ pub(crate) enum Side {
 
 impl Side {
     /// How a source holds an array that lies so.
-    pub(crate) fn of(place: &Place) -> Side {
-        match place {
-            Place::Chunked { chunk, codecs, .. } => Side::Chunks {
-                lens: chunk.clone(),
+    pub(crate) fn of(layout: &VarLayout) -> Side {
+        match layout.place.chunks() {
+            Some(Chunks { chunk, codecs, .. }) => Side::Chunks {
+                lens: chunk.to_vec(),
                 seconds_per_byte: decode_seconds_per_byte(codecs.filters()),
             },
-            Place::Contiguous { .. } | Place::Records { .. } => Side::Runs,
-            _ => Side::Free,
+            None if layout.runs().is_some() => Side::Runs,
+            None => Side::Free,
         }
     }
 }

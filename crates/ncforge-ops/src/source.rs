@@ -10,8 +10,8 @@ use std::sync::Arc;
 
 use crate::raw_chunks;
 pub(crate) use crate::raw_chunks::RawChunk;
-use ncforge::model::{Format, Schema, Values, VarId, shape};
-use ncforge::raw::{Place, VarLayout, coordinates};
+use ncforge::model::{Format, Schema, Values, VarId};
+use ncforge::raw::{Chunks, VarLayout, coordinates};
 use ncforge::store::ReadStore;
 use ncforge::{Dataset, Engine, FileId, Hyperslab, Result};
 
@@ -61,9 +61,9 @@ pub(crate) trait Source: Sync {
     }
     /// Whether the chunk at these coordinates was written, where [`Source::has_chunks`].
     fn is_stored(&self, var: VarId, at: &[u64]) -> Result<bool> {
-        match &self.layout(var)?.place {
-            Place::Chunked { index, .. } => Ok(index.get(at)?.is_some()),
-            _ => Ok(true),
+        match self.layout(var)?.place.chunks() {
+            Some(Chunks { index, .. }) => Ok(index.get(at)?.is_some()),
+            None => Ok(true),
         }
     }
     /// Shows the grid coordinates of all chunks that were written, in no particular order, where [`Source::has_chunks`].
@@ -96,17 +96,7 @@ pub(crate) trait Source: Sync {
     }
     /// Bytes that a variable takes in the files, estimated where counting costs much.
     fn stored_bytes(&self, var: VarId) -> Result<u64> {
-        let layout = self.layout(var)?;
-        let values = shape::bytes(&layout.shape, layout.element.size as u64);
-        Ok(match &layout.place {
-            Place::Chunked { index, .. } => {
-                let mut all = 0u64;
-                index.visit(&mut |_, r| all = all.saturating_add(r.len))?;
-                all
-            }
-            Place::Nowhere => 0,
-            _ => values,
-        })
+        self.layout(var)?.stored_bytes(u64::MAX)
     }
 }
 
@@ -148,9 +138,9 @@ impl Source for Dataset {
     }
 
     fn each_stored(&self, var: VarId, see: &mut dyn FnMut(&[u64])) -> Result<bool> {
-        match &self.container().layout(var)?.place {
-            Place::Chunked { index, .. } => index.visit(&mut |at, _| see(at)).map(|()| true),
-            _ => Ok(false),
+        match self.container().layout(var)?.place.chunks() {
+            Some(Chunks { index, .. }) => index.visit(&mut |at, _| see(at)).map(|()| true),
+            None => Ok(false),
         }
     }
 
@@ -171,7 +161,7 @@ impl Source for Dataset {
 
     fn raw_chunks(&self, var: VarId, touched: &[Range<u64>], most: u64) -> Result<Option<Vec<RawChunk>>> {
         let layout = self.container().layout(var)?;
-        let Place::Chunked { index, .. } = &layout.place else { return Ok(None) };
+        let Some(Chunks { index, .. }) = layout.place.chunks() else { return Ok(None) };
         let mut chunks = Vec::new();
         let mut stored = Vec::new();
         for (number, at) in coordinates(touched).enumerate() {

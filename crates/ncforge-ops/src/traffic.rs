@@ -22,7 +22,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use bytes::Bytes;
 use ncforge::model::{VarId, shape};
-use ncforge::raw::{PartialRequests, Place, VarLayout, fetch};
+use ncforge::raw::{self, PartialRequests, VarLayout, fetch};
 use ncforge::store::requests::Joining;
 use ncforge::store::{self, FIRST_REQUEST, IoProfile, ReadStore};
 use ncforge::{Dataset, Engine, Hyperslab, Result};
@@ -296,19 +296,15 @@ struct Stored {
 
 impl Stored {
     fn of(layout: &VarLayout) -> Result<Self> {
-        let (mut chunks, mut chunk, mut begin) = (Vec::new(), None, None);
-        match &layout.place {
-            Place::Chunked { chunk: shape, index, .. } => {
-                index.visit(&mut |at, record| {
-                    let first = at.iter().zip(shape).map(|(a, c)| a.saturating_mul(*c)).collect();
-                    chunks.push((first, span(record.offset, record.len)));
-                })?;
-                chunk = Some(shape.clone());
-            }
-            Place::Contiguous { offset } => begin = Some((*offset, None)),
-            Place::Records { begin: first, stride } => begin = Some((*first, Some(*stride))),
-            _ => {}
+        let (mut chunks, mut chunk) = (Vec::new(), None);
+        if let Some(raw::Chunks { chunk: shape, index, .. }) = layout.place.chunks() {
+            index.visit(&mut |at, record| {
+                let first = at.iter().zip(shape).map(|(a, c)| a.saturating_mul(*c)).collect();
+                chunks.push((first, span(record.offset, record.len)));
+            })?;
+            chunk = Some(shape.to_vec());
         }
+        let begin = layout.runs().map(|runs| (runs.begin, runs.stride));
         Ok(Stored { size: layout.element.size as u64, chunk, chunks, begin })
     }
 

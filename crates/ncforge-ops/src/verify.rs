@@ -18,7 +18,7 @@ use crate::progress::{Progress, check_stop};
 use crate::source::Source;
 use crate::written;
 use ncforge::model::{VarId, shape};
-use ncforge::raw::{ChunkGrid, ChunkRecord, Place};
+use ncforge::raw::{self, ChunkGrid, ChunkRecord};
 use ncforge::{Buffer, Dataset, Engine, Error, Hyperslab, Result};
 
 use points::{Chunks, Fault};
@@ -134,13 +134,10 @@ impl<'a> Reading<'a> {
         let schema = data.schema();
         let (shape, size) = (schema.shape(var), schema.fixed_size(schema.var(var).dtype));
         let layout = data.layout(var)?;
-        if let Place::Unsupported(why) = &layout.place {
-            return Err(Error::Unsupported { path: schema.var_path(var), what: why.clone() });
+        if let Some(why) = layout.place.unsupported() {
+            return Err(Error::Unsupported { path: schema.var_path(var), what: why.to_owned() });
         }
-        let unit = match &layout.place {
-            Place::Chunked { chunk, .. } => Some(chunk.as_slice()),
-            _ => None,
-        };
+        let unit = layout.place.chunks().map(|c| c.chunk);
         if shape.contains(&0) || size == Some(0) {
             return Ok(());
         }
@@ -148,7 +145,7 @@ impl<'a> Reading<'a> {
             Some(size) => (size as u64, BOX.min(data.engine().memory() / 4)),
             None => (1, HEAP_BATCH),
         };
-        let walk = choose(&shape, element, &[Side::of(&layout.place)], &vec![1; shape.len()], budget);
+        let walk = choose(&shape, element, &[Side::of(&layout)], &vec![1; shape.len()], budget);
         let boxes: Box<dyn Iterator<Item = u64>> = match written::boxes(data, var, &walk)? {
             Some(boxes) => {
                 self.progress.advance(written::elements_outside(&walk, &boxes).saturating_mul(element));
@@ -204,7 +201,7 @@ impl<'a> Reading<'a> {
     fn points(&mut self) -> Result<()> {
         let container = self.data.container();
         let (schema, layout) = (container.schema(), container.layout(self.var)?);
-        let Place::Chunked { chunk, codecs, index } = &layout.place else { return Ok(()) };
+        let Some(raw::Chunks { chunk, codecs, index }) = layout.place.chunks() else { return Ok(()) };
         if codecs.segmented(0).is_none() {
             return Ok(());
         }
@@ -233,10 +230,8 @@ impl<'a> Reading<'a> {
         let schema = self.data.schema();
         let path = schema.var_path(self.var);
         let layout = self.data.container().layout(self.var).ok();
-        let all = match layout.as_ref().map(|layout| &layout.place) {
-            Some(Place::Chunked { chunk, .. }) => Some(ChunkGrid::new(&schema.shape(self.var), chunk).len()),
-            _ => None,
-        };
+        let chunks = layout.as_ref().and_then(|layout| layout.place.chunks());
+        let all = chunks.map(|c| ChunkGrid::new(&schema.shape(self.var), c.chunk).len());
         let kinds =
             [(self.values, "chunks cannot be read"), (self.points, "chunks have damaged access points")];
         kinds.into_iter().filter_map(move |(damage, what)| {

@@ -4,15 +4,18 @@
 //! (a region of the array, a byte range of the store, and the codec chain between them).
 
 mod absent;
+mod runs;
 
 use std::fmt::Debug;
 use std::sync::Arc;
 
 use crate::codec::{CodecChain, kernels};
 use crate::error::{Error, Result};
+use crate::model::shape;
 
 pub(crate) use crate::codec::{Element, Order, SwapField, is_swapped};
 pub use absent::Absent;
+pub use runs::Runs;
 
 /// The location of a variable's bytes, and how they are encoded.
 #[derive(Clone, Debug)]
@@ -44,6 +47,35 @@ impl VarLayout {
     /// The value of all absent elements, in native byte order; `None` where they have not the same.
     pub fn one_absent(&self) -> Option<Vec<u8>> {
         self.absent.one().map(|one| self.native(Some(one)))
+    }
+
+    /// The bytes of values that are stored row by row; `None` for others.
+    pub fn runs(&self) -> Option<Runs> {
+        let size = self.element.size as u64;
+        match self.place {
+            Place::Contiguous { offset } => {
+                Some(Runs { begin: offset, stride: None, number: 1, each: shape::bytes(&self.shape, size) })
+            }
+            Place::Records { begin, stride } => {
+                let (&number, record) = self.shape.split_first()?;
+                Some(Runs { begin, stride: Some(stride), number, each: shape::bytes(record, size) })
+            }
+            _ => None,
+        }
+    }
+
+    /// Bytes that are stored of it in a store of `len` bytes.
+    ///
+    /// # Errors
+    /// The chunk index cannot be read.
+    pub fn stored_bytes(&self, len: u64) -> Result<u64> {
+        let mut all = 0u64;
+        match &self.place {
+            Place::Inline(bytes) => all = bytes.len() as u64,
+            Place::Chunked { index, .. } => index.visit(&mut |_, r| all = all.saturating_add(r.len))?,
+            _ => all = self.runs().map_or(0, |runs| runs.bytes_within(len)),
+        }
+        Ok(all)
     }
 
     fn native(&self, stored: Option<&[u8]>) -> Vec<u8> {
@@ -88,13 +120,42 @@ pub enum Place {
 }
 
 impl Place {
-    /// The filter chain of chunks.
-    pub fn codecs(&self) -> Option<&CodecChain> {
+    /// The chunks, if there are some.
+    pub fn chunks(&self) -> Option<Chunks<'_>> {
         match self {
-            Place::Chunked { codecs, .. } => Some(codecs),
+            Place::Chunked { chunk, codecs, index } => Some(Chunks { chunk, codecs, index }),
             _ => None,
         }
     }
+
+    /// The filter chain of chunks.
+    pub fn codecs(&self) -> Option<&CodecChain> {
+        self.chunks().map(|c| c.codecs)
+    }
+
+    /// Why it cannot be read, if there is a reason.
+    pub fn unsupported(&self) -> Option<&str> {
+        match self {
+            Place::Unsupported(why) => Some(why),
+            _ => None,
+        }
+    }
+
+    /// Whether nothing is stored.
+    pub fn is_nowhere(&self) -> bool {
+        matches!(self, Place::Nowhere)
+    }
+}
+
+/// How values are stored in chunks ([`Place::Chunked`]).
+#[derive(Clone, Copy, Debug)]
+pub struct Chunks<'a> {
+    /// Chunk lengths, slowest first, each at least 1.
+    pub chunk: &'a [u64],
+    /// The filter chain between stored bytes and a chunk's elements.
+    pub codecs: &'a CodecChain,
+    /// The chunk index.
+    pub index: &'a Arc<dyn ChunkIndex>,
 }
 
 /// The location of one chunk's encoded bytes.

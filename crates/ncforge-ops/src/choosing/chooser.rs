@@ -9,7 +9,7 @@ use crate::sampling::{Limit, Sampled, sample_chunk_of, sample_of};
 use crate::source::Source;
 use crate::tune::{Axis, Choice, Coding, Depth, Roles};
 use ncforge::model::{DType, Filter, Schema, Storage, VarId, Variable};
-use ncforge::raw::Place;
+use ncforge::raw::{Chunks, Runs};
 use ncforge::{Dataset, Result};
 
 /// Of what may be encoded of a variable, one sample of parts with the proportions of the array may read so large a part, …
@@ -243,11 +243,11 @@ impl Chooser<'_> {
 /// How the variable is stored now, where that can be compared: chunk lengths (`None`: one run), coding.
 fn before(source: &dyn Source, schema: &Schema, var: VarId) -> Result<Option<Stored>> {
     let layout = source.layout(var)?;
-    Ok(match &layout.place {
-        Place::Chunked { chunk, .. } => {
-            Some((Some(chunk.clone()), Coding::of_chain(schema.var(var).storage.filters())))
+    Ok(match (layout.place.chunks(), layout.runs()) {
+        (Some(Chunks { chunk, .. }), _) => {
+            Some((Some(chunk.to_vec()), Coding::of_chain(schema.var(var).storage.filters())))
         }
-        Place::Contiguous { .. } => Some((None, Coding::none())),
+        (None, Some(Runs { stride: None, .. })) => Some((None, Coding::none())),
         _ => None,
     })
 }

@@ -14,7 +14,7 @@ use crate::same::{Offsets, same_type};
 use crate::source::Source;
 use crate::written;
 use ncforge::model::{DType, Schema, Values, VarId, shape};
-use ncforge::raw::{Place, unravel};
+use ncforge::raw::unravel;
 use ncforge::{Buffer, Engine, Hyperslab, Result};
 
 /// Elements of a heap type compared at a time.
@@ -111,10 +111,7 @@ pub(crate) fn compare_values(
 
 fn unsupported(d: &dyn Source, v: VarId) -> Option<String> {
     match d.layout(v) {
-        Ok(layout) => match &layout.place {
-            Place::Unsupported(why) => Some(why.clone()),
-            _ => None,
-        },
+        Ok(layout) => layout.place.unsupported().map(str::to_owned),
         Err(e) => Some(e.to_string()),
     }
 }
@@ -216,7 +213,7 @@ impl Job<'_> {
         let (ta, tb) = (sa.var(self.va).dtype, sb.var(self.vb).dtype);
         let equality = Equality::new((sa, ta), (sb, tb), Tolerance::new(self.how.tolerance));
         let (m, n) = equality.sizes();
-        let sides = [Side::of(&self.a.layout(self.va)?.place), Side::of(&self.b.layout(self.vb)?.place)];
+        let sides = [Side::of(&*self.a.layout(self.va)?), Side::of(&*self.b.layout(self.vb)?)];
         let walk = self.walk(m.max(n) as u64, &sides, self.how.box_bytes);
         let written = self.written(&walk, &equality)?;
         if written.is_none() && self.same_by_sums(&sides, &walk)? == Some(true) {
@@ -269,7 +266,7 @@ impl Job<'_> {
         let mut found = Found::default();
         let (sa, sb) = (self.a.schema(), self.b.schema());
         let (ta, tb) = (sa.var(self.va).dtype, sb.var(self.vb).dtype);
-        let sides = [Side::of(&self.a.layout(self.va)?.place), Side::of(&self.b.layout(self.vb)?.place)];
+        let sides = [Side::of(&*self.a.layout(self.va)?), Side::of(&*self.b.layout(self.vb)?)];
         let walk = self.walk(1, &sides, HEAP_BATCH);
         for i in 0..walk.len() {
             check_stop(self.how.progress, "comparison")?;

@@ -31,7 +31,7 @@ use crate::rates;
 use crate::source::{Source, VarGroup};
 use ncforge::codec::quantize::Quantize;
 use ncforge::model::{Fill, Filter, Schema, Segments, Storage, VarId, element_of, shape};
-use ncforge::raw::{Place, VarLayout};
+use ncforge::raw::{Chunks, VarLayout};
 use ncforge::{Dataset, Engine, Result};
 
 /// Boxes of this size keep every thread busy and memory warm; larger ones are taken only where they save work.
@@ -192,7 +192,7 @@ struct Planner<'a> {
 
 /// Whether filters were skipped for some chunk.
 fn has_masks(layout: &VarLayout) -> Result<bool> {
-    let Place::Chunked { index, .. } = &layout.place else { return Ok(false) };
+    let Some(Chunks { index, .. }) = layout.place.chunks() else { return Ok(false) };
     let mut found = false;
     index.visit(&mut |_, record| found |= record.mask != 0)?;
     Ok(found)
@@ -216,7 +216,7 @@ impl Planner<'_> {
             Storage::Compact => (shape.clone().into_iter().map(|n| n.max(1)).collect(), Side::Free),
             Storage::Contiguous => (vec![1; shape.len()], Side::Runs),
         };
-        let sides = [Side::of(&layout.place), target];
+        let sides = [Side::of(&layout), target];
         let sparse = self.is_sparse(&layout)?;
         let mut route = self.route(&layout, heap, sparse);
         if self.all_filters && route == Route::Raw && has_masks(&layout)? {
@@ -290,11 +290,11 @@ impl Planner<'_> {
         if heap {
             return Route::Heap;
         }
-        if sparse && matches!(layout.place, Place::Nowhere) {
+        if sparse && layout.place.is_nowhere() {
             return Route::Nothing;
         }
-        let (Place::Chunked { chunk, codecs, .. }, Storage::Chunked { chunks, filters }) =
-            (&layout.place, &var.storage)
+        let (Some(Chunks { chunk, codecs, .. }), Storage::Chunked { chunks, filters }) =
+            (layout.place.chunks(), &var.storage)
         else {
             return Route::Boxes;
         };
@@ -337,7 +337,7 @@ impl Planner<'_> {
         sides: &[Side],
         walk: &Walk,
     ) -> Option<Walk> {
-        let Place::Chunked { chunk, .. } = &layout.place else { return None };
+        let Chunks { chunk, .. } = layout.place.chunks()?;
         let Side::Chunks { seconds_per_byte, .. } = &sides[0] else { return None };
         if walk.len() < 2 {
             return None;
@@ -363,10 +363,8 @@ impl Planner<'_> {
         let var = self.schema.var(self.moved.to);
         let values = shape::bytes(shape, work.element);
         let stored = self.source.stored_bytes(self.moved.from)?;
-        let (chunk, filtered) = match &layout.place {
-            Place::Chunked { chunk, codecs, .. } => (Some(chunk), !codecs.is_empty()),
-            _ => (None, false),
-        };
+        let chunk = layout.place.chunks().map(|c| c.chunk);
+        let filtered = layout.place.codecs().is_some_and(|codecs| !codecs.is_empty());
         let once = chunk.map_or(values, |c| padded(shape, c).saturating_mul(work.element));
         let passes = match &work.route {
             Route::Boxes if chunk.is_some() && once > 0 => work.walk.touched[0] as f64 / once as f64,
@@ -433,9 +431,9 @@ pub(crate) fn same_filters(a: &[Filter], b: &[Filter]) -> bool {
 
 /// Whether a source variable can be copied at all; the error names the feature that is missing.
 pub(crate) fn check_readable(source: &dyn Source, v: VarId) -> Result<()> {
-    if let Place::Unsupported(what) = &source.layout(v)?.place {
+    if let Some(what) = source.layout(v)?.place.unsupported() {
         let path = format!("{}: {}", source.name(), source.schema().var_path(v));
-        return Err(ncforge::Error::Unsupported { path, what: what.clone() });
+        return Err(ncforge::Error::Unsupported { path, what: what.to_owned() });
     }
     check_whole(source, v)
 }
@@ -444,16 +442,8 @@ pub(crate) fn check_readable(source: &dyn Source, v: VarId) -> Result<()> {
 fn check_whole(source: &dyn Source, v: VarId) -> Result<()> {
     let (schema, layout) = (source.schema(), source.layout(v)?);
     let Some(store) = source.store().filter(|_| schema.format.is_classic()) else { return Ok(()) };
-    let size = |shape: &[u64]| shape::bytes(shape, layout.element.size as u64);
-    let end = match (&layout.place, layout.shape.first()) {
-        _ if layout.shape.contains(&0) => return Ok(()),
-        (Place::Contiguous { offset }, _) => offset.saturating_add(size(&layout.shape)),
-        (Place::Records { begin, stride }, Some(&records)) => {
-            let last = begin.saturating_add(stride.saturating_mul(records - 1));
-            last.saturating_add(size(&layout.shape[1..]))
-        }
-        _ => return Ok(()),
-    };
+    let Some(runs) = layout.runs().filter(|_| !layout.shape.contains(&0)) else { return Ok(()) };
+    let end = runs.end();
     match store.len() {
         len if len < end => Err(ncforge::Error::corrupt(
             source.name(),

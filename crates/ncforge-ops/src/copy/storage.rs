@@ -18,7 +18,7 @@ use ncforge::codec::filter_chain::{USUAL_DEFLATE_LEVEL, USUAL_ZSTD_LEVEL};
 use ncforge::codec::filters::{self, DEFLATE, FLETCHER32, NBIT, SHUFFLE, WIDEN, ZSTD};
 use ncforge::codec::{self, CodecChain, FilterChain};
 use ncforge::model::{DType, Filter, Schema, Storage, VarId, shape};
-use ncforge::raw::Place;
+
 use ncforge::{Error, Result};
 
 /// HDF5 stores the length of a chunk in 32 bits.
@@ -471,7 +471,7 @@ fn filters_of(schema: &Schema, v: VarId, options: &CopyOptions, method: Method) 
 /// Replaces the filter that stores the bits of integers which have fewer than their bytes, where these are read as integers of all bits.
 fn deflate_all_bits(list: &mut [Filter], source: &dyn Source, from: VarId) -> Result<()> {
     let layout = source.layout(from)?;
-    let Place::Chunked { codecs, .. } = &layout.place else { return Ok(()) };
+    let Some(codecs) = layout.place.codecs() else { return Ok(()) };
     if codecs.filters().first().is_some_and(|f| f.id == WIDEN) {
         let packed = list.iter_mut().filter(|f| f.id == NBIT);
         packed.for_each(|f| *f = filters::deflate(USUAL_DEFLATE_LEVEL));

@@ -11,7 +11,6 @@ use super::points;
 use super::rule::Severity;
 use crate::tune::{Coding, Grid, Pattern, Slower};
 use ncforge::model::{Filter, shape};
-use ncforge::raw::Place;
 
 /// Where every usual read takes less than so many seconds, nothing is worth a warning.
 const MOMENT: f64 = 20e-3;
@@ -97,7 +96,7 @@ fn slowed(v: &VarFacts, chunks: &[u64], filters: &[Filter], options: &DoctorOpti
 fn now(v: &VarFacts, pattern: &Pattern, options: &DoctorOptions) -> f64 {
     let mut lens: Vec<u64> = v.axes.iter().map(|a| a.len.max(1)).collect();
     let coding = v.coding_now();
-    let Place::Records { stride, .. } = v.layout.place else {
+    let Some(stride) = v.layout.runs().and_then(|runs| runs.stride) else {
         let grid = Grid { lens: &lens, chunk: v.chunk.as_deref(), element: v.element, coding };
         let left = points::as_stored(v, pattern, &options.machine);
         return left.of(grid.read(pattern, &options.machine)).seconds;

@@ -4,7 +4,7 @@ use crate::boxes::each_row;
 use crate::tune::coding::SIZES;
 use crate::tune::{Coding, Grid, Machine};
 use ncforge::model::shape;
-use ncforge::raw::{Place, VarLayout, unravel};
+use ncforge::raw::{Chunks, VarLayout, unravel};
 use ncforge::{Buffer, Hyperslab, Result};
 
 /// The sizes whose stored bytes are sampled; nothing smaller is read.
@@ -32,9 +32,9 @@ pub(super) fn sampled_box(layout: &VarLayout, i: u64, limit: u64) -> Option<Hype
             }
         }
     }
-    let Place::Chunked { chunk, .. } = &layout.place else { return None };
+    let Chunks { chunk, .. } = layout.place.chunks()?;
     let mut start = at(&vec![1; chunk.len()]);
-    let mut space = chunk.clone();
+    let mut space = chunk.to_vec();
     for d in 0..start.len() {
         start[d] -= start[d] % chunk[d].max(1);
         space[d] = chunk[d].min(layout.shape[d] - start[d]);
@@ -185,8 +185,8 @@ pub(super) fn beginning(part: u64, axis: usize, n: u64, c: u64) -> u64 {
 /// Bytes that must be decoded (or read) for a box of the variable.
 pub(super) fn decoded(layout: &VarLayout, slab: &Hyperslab) -> u64 {
     let element = layout.element.size as u64;
-    let (chunk, coding) = match &layout.place {
-        Place::Chunked { chunk, codecs, .. } if !codecs.is_empty() => (Some(&chunk[..]), Coding::deflate(1)),
+    let (chunk, coding) = match layout.place.chunks() {
+        Some(Chunks { chunk, codecs, .. }) if !codecs.is_empty() => (Some(chunk), Coding::deflate(1)),
         _ => (None, Coding::none()),
     };
     let grid = Grid { lens: &layout.shape, chunk, element, coding };
@@ -197,7 +197,7 @@ pub(super) fn decoded(layout: &VarLayout, slab: &Hyperslab) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use ncforge::raw::{Absent, Element, Order};
+    use ncforge::raw::{Absent, Element, Order, Place};
 
     #[test]
     fn long_chunks_are_shortened_from_the_slowest_axis_on() {

@@ -48,11 +48,7 @@ fn layout(mosaic: &Mosaic, first: &First, scanned: &[Scanned], v: VarId) -> Resu
             index: Arc::new(Elsewhere),
         },
     };
-    let movable = alike
-        && match &place {
-            Place::Chunked { chunk, .. } => movable(mosaic, v, chunk) >= WORTH,
-            _ => false,
-        };
+    let movable = alike && place.chunks().is_some_and(|c| movable(mosaic, v, c.chunk) >= WORTH);
     let absent = absent(mosaic, v, some, &element)?;
     let layout = VarLayout { name: schema.var_path(v), shape, element, absent, place };
     Ok((Arc::new(layout), movable))

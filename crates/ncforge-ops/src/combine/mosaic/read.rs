@@ -9,7 +9,7 @@ use super::{DimKind, From, Mosaic};
 use crate::boxes::each_row;
 use crate::source::{RawChunk, Source, VarGroup};
 use ncforge::model::{Format, Schema, Values, VarId, shape};
-use ncforge::raw::{ChunkGrid, Place, Region, VarLayout};
+use ncforge::raw::{ChunkGrid, Chunks, Region, VarLayout};
 use ncforge::{Engine, Error, Hyperslab, Result};
 
 /// A part of a selection that one tile has.
@@ -112,9 +112,9 @@ impl Mosaic {
     }
 
     fn chunks(&self, v: VarId) -> Result<Vec<u64>> {
-        match &self.layouts[v.0].0.place {
-            Place::Chunked { chunk, .. } => Ok(chunk.clone()),
-            _ => Err(Error::not_chunked(self.schema.var_path(v))),
+        match self.layouts[v.0].0.place.chunks() {
+            Some(Chunks { chunk, .. }) => Ok(chunk.to_vec()),
+            None => Err(Error::not_chunked(self.schema.var_path(v))),
         }
     }
 }
@@ -169,9 +169,9 @@ impl Source for Mosaic {
             (Some((tile, local)), false) => {
                 let Some(own) = self.facts[tile].var(v) else { return Ok(false) };
                 let layout = self.tiles.open(tile)?.container().layout(own)?;
-                match &layout.place {
-                    Place::Chunked { index, .. } => Ok(index.get(&local)?.is_some()),
-                    _ => Ok(true),
+                match layout.place.chunks() {
+                    Some(Chunks { index, .. }) => Ok(index.get(&local)?.is_some()),
+                    None => Ok(true),
                 }
             }
         }
