@@ -17,7 +17,7 @@ NCFORGE = {
     "buffer": set(),
     "codec": set(),
     "model": {"buffer"},
-    "select": set(),
+    "select": {"model"},
     "layout": {"codec", "model"},
     "store": {"buffer", "codec"},
     "container": {"layout", "model", "select", "store"},

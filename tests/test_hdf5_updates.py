@@ -186,19 +186,24 @@ def test_a_variable_without_a_fill_value_does_not_grow_with_another(tmp_path: Pa
 
 
 def test_zeros_that_nobody_wrote_do_not_become_missing(tmp_path: Path) -> None:
-    path = tmp_path / "a.h5"
+    """Nor what lies beyond the end zeros, before anything is written there."""
+    path, twin = tmp_path / "a.h5", tmp_path / "twin.h5"
     with h5py.File(path, "w", track_order=True) as theirs:
         theirs.create_dataset("t", data=np.arange(10.0), maxshape=(None,), chunks=(5,)).make_scale("t")
         v = theirs.create_dataset("v", (6,), "f4", maxshape=(None,), chunks=(4,))
         v[0:2] = [1, 2]
         v.dims[0].attach_scale(theirs["t"])
-    with (
-        ncforge.Dataset(path, "a") as ours,
-        pytest.raises(ncforge.errors.UnsupportedError, match=r"a\.h5.*v.*zeros would become missing"),
-    ):
-        ours["v"][4] = 5
-    with h5py.File(path) as theirs:
-        assert theirs["v"][:].tolist() == [1, 2, 0, 0, 0, 0]
+    shutil.copy(path, twin)
+    none = [None] * 4
+    for at, want in ((4, [1, 2, 0, 0, 5, 0, *none]), (8, [1, 2, 0, 0, 5, 0, 0, 0, 5, None])):
+        with ncforge.Dataset(path, "a") as ours:
+            ours["v"][at] = 5
+            assert ours["v"][:].tolist() == want
+        with netCDF4.Dataset(twin, "a") as theirs:
+            theirs["v"][at] = 5
+        for judged in (path, twin):
+            with netCDF4.Dataset(judged) as theirs:
+                assert theirs["v"][:].tolist() == want
 
 
 def test_lengths_that_datasets_may_grow_to_stay(tmp_path: Path) -> None:

@@ -2,11 +2,11 @@
 
 mod common;
 
-use common::Place;
+use common::Folder;
 
 #[test]
 fn access_reads_files_in_turn_and_compares_their_values() {
-    let p = Place::new();
+    let p = Folder::new();
     p.real("uv300.nc");
     let ran =
         p.run("bench access uv300.nc uv300.nc --repetitions 2").exits(0).prints("series").prints("right");
@@ -24,7 +24,7 @@ fn access_reads_files_in_turn_and_compares_their_values() {
 
 #[test]
 fn different_values_exit_3() {
-    let p = Place::new();
+    let p = Folder::new();
     let mut bytes = std::fs::read(p.real("uv300.nc")).expect("readable");
     let last = bytes.len() - 1;
     bytes[last] ^= 1;
@@ -34,7 +34,7 @@ fn different_values_exit_3() {
 
 #[test]
 fn mistakes_are_told() {
-    let p = Place::new();
+    let p = Folder::new();
     p.real("uv300.nc");
     p.run("bench").exits(2);
     p.run("bench access uv300.nc --var nothing").exits(2).says("nothing");
@@ -44,7 +44,7 @@ fn mistakes_are_told() {
 
 #[test]
 fn chunks_are_swept_and_judged() {
-    let p = Place::new();
+    let p = Folder::new();
     p.real("uv300.nc");
     let shapes = "--shapes 1,64,128;2,16,16 --repetitions 1 --deflate 1";
     p.run(&format!("bench chunks uv300.nc --var U {shapes}"))
@@ -71,7 +71,7 @@ fn chunks_are_swept_and_judged() {
 
 #[test]
 fn records_are_stored_in_many_ways() {
-    let p = Place::new();
+    let p = Folder::new();
     let small =
         "--records 400 --reads 20 --stations 3 --years 2 --repetitions 1 --blocks 4K,16K --chunks 64,1024";
     let ran = p.run(&format!("bench records {small}")).exits(0);
@@ -97,7 +97,7 @@ fn records_are_stored_in_many_ways() {
 
 #[test]
 fn tiles_are_combined_by_all_and_beside_cat() {
-    let p = Place::new();
+    let p = Folder::new();
     let small = "bench combine --shape 2,2,40,60 --tiles 3x2 --chunks 16,16 --repetitions 1";
     // A program that takes the first tile for the whole.
     p.run(&format!("{small} --tool plain:copy=cp${{IFS}}{{first}}${{IFS}}{{out}}")).exits(3).prints("WRONG");

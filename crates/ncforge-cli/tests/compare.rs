@@ -2,11 +2,11 @@
 
 mod common;
 
-use common::Place;
+use common::Folder;
 
 #[test]
 fn a_changed_value_is_found_and_shown() {
-    let p = Place::new();
+    let p = Folder::new();
     let mut bytes = std::fs::read(p.real("uv300.nc")).expect("readable");
     // The last value of the last variable.
     let last = bytes.len() - 1;
@@ -32,7 +32,7 @@ fn a_changed_value_is_found_and_shown() {
 
 #[test]
 fn storage_does_not_count_and_metadata_does() {
-    let p = Place::new();
+    let p = Folder::new();
     p.real("uv300.nc");
     p.run("copy uv300.nc a.nc -4 --chunks auto --codec deflate").exits(0);
     p.run("compare uv300.nc a.nc").exits(0).says("the same");
@@ -47,7 +47,7 @@ fn storage_does_not_count_and_metadata_does() {
 
 #[test]
 fn usage_and_missing_files() {
-    let p = Place::new();
+    let p = Folder::new();
     p.real("uv300.nc");
     p.run("compare uv300.nc").exits(2);
     p.run("compare uv300.nc none.nc").exits(4).says("none.nc");

@@ -2,11 +2,11 @@
 
 mod common;
 
-use common::Place;
+use common::Folder;
 
 #[test]
 fn help_is_data_and_lists_the_commands() {
-    let p = Place::new();
+    let p = Folder::new();
     let help = p.run("--help").exits(0).prints("copy").prints("info").prints("compare").prints("nccopy");
     assert!(help.err.is_empty());
     assert!(help.out.contains("Exit codes:"));
@@ -20,7 +20,7 @@ fn help_is_data_and_lists_the_commands() {
 
 #[test]
 fn usage_errors_exit_2_and_say_what_is_wrong() {
-    let p = Place::new();
+    let p = Folder::new();
     p.run("").exits(2);
     for line in [
         "nonsense",
@@ -43,7 +43,7 @@ fn usage_errors_exit_2_and_say_what_is_wrong() {
 
 #[test]
 fn words_that_are_nearly_right_get_the_right_one_in_the_answer() {
-    let p = Place::new();
+    let p = Folder::new();
     p.real("uv300.nc");
     for (line, right) in [
         ("rechnk a.nc b.nc", "'rechunk'"),
@@ -73,7 +73,7 @@ fn words_that_are_nearly_right_get_the_right_one_in_the_answer() {
 
 #[test]
 fn every_command_with_a_document_writes_it_to_a_path_next_to_its_text() {
-    let p = Place::new();
+    let p = Folder::new();
     p.real("uv300.nc");
     p.run("zip uv300.nc z.ncz").exits(0);
     for (line, code) in [
@@ -108,7 +108,7 @@ fn every_command_with_a_document_writes_it_to_a_path_next_to_its_text() {
 
 #[test]
 fn commands_have_the_names_that_other_tools_gave_them() {
-    let p = Place::new();
+    let p = Folder::new();
     p.real("uv300.nc");
     let same = |other: &str, own: &str| {
         let (other, own) = (p.run(other).exits(0).out, p.run(own).exits(0).out);
@@ -127,7 +127,7 @@ fn commands_have_the_names_that_other_tools_gave_them() {
 
 #[test]
 fn where_nobody_hears_the_messages_the_work_is_done_all_the_same() {
-    let p = Place::new();
+    let p = Folder::new();
     p.real("uv300.nc");
     for (line, code) in [("nonsense", 2), ("copy uv300.nc out.nc --progress json", 0), ("info no.nc", 4)] {
         let (reader, writer) = std::io::pipe().expect("a pipe");
@@ -141,7 +141,7 @@ fn where_nobody_hears_the_messages_the_work_is_done_all_the_same() {
 
 #[test]
 fn a_usage_error_names_the_help_of_its_own_command() {
-    let p = Place::new();
+    let p = Folder::new();
     for (line, says) in [
         ("copy a.nc", "hint: `ncforge copy --help` lists all options"),
         ("-q copy a.nc", "hint: `ncforge copy --help` lists all options"),
@@ -159,7 +159,7 @@ fn a_usage_error_names_the_help_of_its_own_command() {
 
 #[test]
 fn hints_fit_what_went_wrong() {
-    let p = Place::new();
+    let p = Folder::new();
     p.real("navy_winds.nc");
     std::fs::create_dir(p.path("folder")).expect("a folder");
     p.run("copy navy_winds.nc folder")
@@ -181,7 +181,7 @@ fn hints_fit_what_went_wrong() {
 
 #[test]
 fn a_missing_output_folder_is_usage() {
-    let p = Place::new();
+    let p = Folder::new();
     p.real("navy_winds.nc");
     p.real("uv300.nc");
     p.run("zip uv300.nc uv300.ncz").exits(0);
@@ -214,7 +214,7 @@ fn a_missing_output_folder_is_usage() {
 
 #[test]
 fn chunks_that_make_no_sense_for_a_variable_are_usage() {
-    let p = Place::new();
+    let p = Folder::new();
     p.real("navy_winds.nc");
     for (spec, says) in [
         ("tas:1", "no variable `tas`"),
@@ -230,7 +230,7 @@ fn chunks_that_make_no_sense_for_a_variable_are_usage() {
 
 #[test]
 fn too_little_memory_is_refused() {
-    let p = Place::new();
+    let p = Folder::new();
     p.real("uv300.nc");
     for size in ["0", "1K", "1023K"] {
         p.run(&format!("copy uv300.nc out.nc --memory {size}")).exits(2).says("(1M) at least");
@@ -240,7 +240,7 @@ fn too_little_memory_is_refused() {
 
 #[test]
 fn quiet_says_nothing_but_errors() {
-    let p = Place::new();
+    let p = Folder::new();
     p.real("uv300.nc");
     // Bits that are cut off are reported, as a warning.
     let noisy = p.run("copy uv300.nc a.nc -4 --chunks auto --keep-digits 3").exits(0);
@@ -254,7 +254,7 @@ fn quiet_says_nothing_but_errors() {
 
 #[test]
 fn a_missing_input_exits_4() {
-    let p = Place::new();
+    let p = Folder::new();
     for line in ["info no.nc", "copy no.nc out.nc", "compare no.nc no2.nc", "nccopy no.nc out.nc"] {
         let ran = p.run(line).exits(4).says("ncforge: ").says("no.nc").says("hint: ");
         assert!(ran.out.is_empty());
@@ -264,7 +264,7 @@ fn a_missing_input_exits_4() {
 
 #[test]
 fn what_is_no_netcdf_file_exits_4() {
-    let p = Place::new();
+    let p = Folder::new();
     p.file("text.nc", b"This is not a netCDF file, it is text.\n");
     p.file("empty.nc", b"");
     p.file("short.nc", b"CDF\x01");
@@ -277,7 +277,7 @@ fn what_is_no_netcdf_file_exits_4() {
 
 #[test]
 fn an_output_that_exists_is_refused_without_leave() {
-    let p = Place::new();
+    let p = Folder::new();
     p.real("uv300.nc");
     p.file("out.nc", b"precious");
     p.run("copy uv300.nc out.nc").exits(2).says("out.nc").says("hint: ").says("-O");
@@ -292,7 +292,7 @@ fn an_output_that_exists_is_refused_without_leave() {
 
 #[test]
 fn differences_exit_3() {
-    let p = Place::new();
+    let p = Folder::new();
     p.real("uv300.nc");
     p.real("etopo60.cdf");
     p.run("compare uv300.nc uv300.nc").exits(0);
@@ -307,7 +307,7 @@ fn differences_exit_3() {
 
 #[test]
 fn several_files_are_all_tried() {
-    let p = Place::new();
+    let p = Folder::new();
     p.real("uv300.nc");
     let ran = p.run("info --kind no.nc uv300.nc").exits(4).says("no.nc");
     assert_eq!(ran.out, "classic\n");
@@ -315,7 +315,7 @@ fn several_files_are_all_tried() {
 
 #[test]
 fn completions_and_manuals_come_from_the_declaration() {
-    let p = Place::new();
+    let p = Folder::new();
     for shell in ["bash", "zsh", "fish"] {
         p.run(&format!("completions {shell}")).exits(0).prints("dry-run");
     }
@@ -329,14 +329,14 @@ fn completions_and_manuals_come_from_the_declaration() {
 
 #[test]
 fn messages_are_plain_when_nobody_wants_colour() {
-    let p = Place::new();
+    let p = Folder::new();
     assert!(!p.run("info no.nc").exits(4).err.contains('\x1b'));
     assert!(p.run("--color always info no.nc").exits(4).err.contains('\x1b'));
 }
 
 #[test]
 fn ctrl_c_stops_a_copy_so_that_it_can_go_on() {
-    let p = Place::new();
+    let p = Folder::new();
     big_file(&p.path("big.nc"));
     let options = [
         "copy", "big.nc", "out.nc", "--format", "netcdf4", "--codec", "deflate", "--level", "9", "--memory",
@@ -404,7 +404,7 @@ fn big_file(path: &std::path::Path) {
 
 #[test]
 fn misspelt_names_get_the_nearest_that_the_file_has() {
-    let p = Place::new();
+    let p = Folder::new();
     p.real("uv300.nc");
     for line in [
         "copy uv300.nc b.nc --vars latt",

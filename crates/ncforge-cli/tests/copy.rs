@@ -2,10 +2,10 @@
 
 mod common;
 
-use common::Place;
+use common::Folder;
 use serde_json::Value;
 
-fn storage(p: &Place, file: &str, var: &str) -> Value {
+fn storage(p: &Folder, file: &str, var: &str) -> Value {
     let doc = p.run(&format!("info --json {file}")).exits(0).json()["files"][0].clone();
     let vars = doc["variables"].as_array().expect("a list");
     vars.iter().find(|v| v["name"] == var).expect(var)["storage"].clone()
@@ -13,7 +13,7 @@ fn storage(p: &Place, file: &str, var: &str) -> Value {
 
 #[test]
 fn every_format_and_codec_compares_equal() {
-    let p = Place::new();
+    let p = Folder::new();
     p.real("uv300.nc");
     for (options, kind) in [
         ("", "classic"),
@@ -36,7 +36,7 @@ fn every_format_and_codec_compares_equal() {
 
 #[test]
 fn rechunk_chooses_shapes_where_copy_keeps_them() {
-    let p = Place::new();
+    let p = Folder::new();
     p.real("navy_winds.nc");
     let chunks = |file: &str| storage(&p, file, "UWND")["chunks"].clone();
     let before = chunks("navy_winds.nc");
@@ -56,7 +56,7 @@ fn rechunk_chooses_shapes_where_copy_keeps_them() {
 
 #[test]
 fn storage_is_as_asked() {
-    let p = Place::new();
+    let p = Folder::new();
     p.real("uv300.nc");
     p.run("copy uv300.nc a.nc -4 --codec deflate --level 3 --chunks U:1,16,32 --fletcher32 -q").exits(0);
     let s = storage(&p, "a.nc", "U");
@@ -79,7 +79,7 @@ fn storage_is_as_asked() {
 
 #[test]
 fn codecs_are_chosen_by_goal() {
-    let p = Place::new();
+    let p = Folder::new();
     p.real("uv300.nc");
     let plan = p.run("copy uv300.nc a.nc -4 --codec auto --goal small --dry-run --json").exits(0).json();
     let of = |name: &str| {
@@ -102,7 +102,7 @@ fn codecs_are_chosen_by_goal() {
 
 #[test]
 fn some_variables_only() {
-    let p = Place::new();
+    let p = Folder::new();
     p.real("uv300.nc");
     p.run("copy uv300.nc a.nc --vars U,lat").exits(0);
     let doc = p.run("info --json a.nc").exits(0).json()["files"][0].clone();
@@ -121,7 +121,7 @@ fn some_variables_only() {
 
 #[test]
 fn history_gets_the_command_line_unless_told_not_to() {
-    let p = Place::new();
+    let p = Folder::new();
     p.real("uv300.nc");
     p.run("copy uv300.nc a.nc -q").exits(0);
     p.run("info --header a.nc").exits(0).prints("Z: ").prints("copy uv300.nc a.nc -q");
@@ -133,7 +133,7 @@ fn history_gets_the_command_line_unless_told_not_to() {
 
 #[test]
 fn outputs_that_exist_are_refused() {
-    let p = Place::new();
+    let p = Folder::new();
     let before = std::fs::read(p.real("uv300.nc")).expect("readable");
     p.file("out.nc", b"precious");
     p.run("copy uv300.nc out.nc").exits(2).says("exists already").says("hint: give -O");
@@ -150,7 +150,7 @@ fn outputs_that_exist_are_refused() {
 
 #[test]
 fn inputs_that_cannot_be_read_exit_4() {
-    let p = Place::new();
+    let p = Folder::new();
     p.file("text.nc", b"this is not a netCDF file, it is text");
     p.file("empty.nc", b"");
     for name in ["text.nc", "empty.nc", "missing.nc", "."] {
@@ -162,7 +162,7 @@ fn inputs_that_cannot_be_read_exit_4() {
 
 #[test]
 fn what_a_format_cannot_hold_is_named() {
-    let p = Place::new();
+    let p = Folder::new();
     p.real("nc4uvt.nc");
     p.real("uv300.nc");
     p.run("copy nc4uvt.nc out.nc -5").exits(1).says("cannot hold group `/grp1`");
@@ -180,7 +180,7 @@ fn what_a_format_cannot_hold_is_named() {
 
 #[test]
 fn a_dry_run_does_nothing() {
-    let p = Place::new();
+    let p = Folder::new();
     p.real("uv300.nc");
     p.run("copy uv300.nc out.nc -n -4 --chunks auto --codec deflate")
         .exits(0)
@@ -197,7 +197,7 @@ fn a_dry_run_does_nothing() {
 
 #[test]
 fn resume_of_nothing_copies_and_of_the_whole_does_nothing() {
-    let p = Place::new();
+    let p = Folder::new();
     p.real("uv300.nc");
     p.run("copy uv300.nc out.nc --resume").exits(0);
     p.run("copy uv300.nc out.nc --resume").exits(0).says("complete already");
@@ -206,7 +206,7 @@ fn resume_of_nothing_copies_and_of_the_whole_does_nothing() {
 
 #[test]
 fn progress_can_be_json() {
-    let p = Place::new();
+    let p = Folder::new();
     p.real("uv300.nc");
     let ran = p.run("copy uv300.nc out.nc --progress json --verify").exits(0);
     let first = ran.err.lines().next().expect("a line");

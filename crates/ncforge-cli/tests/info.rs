@@ -2,11 +2,11 @@
 
 mod common;
 
-use common::Place;
+use common::Folder;
 
 #[test]
 fn the_header_is_followed_by_a_table() {
-    let p = Place::new();
+    let p = Folder::new();
     p.real("uv300.nc");
     p.run("info uv300.nc").exits(0).prints("netcdf uv300 {\n").prints("\n// storage:\n").prints("contiguous");
     let header = p.run("info --header uv300.nc").exits(0);
@@ -19,7 +19,7 @@ fn the_header_is_followed_by_a_table() {
 
 #[test]
 fn storage_of_chunked_variables_is_counted() {
-    let p = Place::new();
+    let p = Folder::new();
     p.real("navy_winds.nc");
     let doc = p.run("info --json navy_winds.nc").exits(0).json()["files"][0].clone();
     assert_eq!(doc["format"], "netCDF-4");
@@ -43,7 +43,7 @@ fn storage_of_chunked_variables_is_counted() {
 
 #[test]
 fn attributes_survive_json() {
-    let p = Place::new();
+    let p = Folder::new();
     // CDF-5 by hand: global attributes of type int64 (2^53 + 1) and float (NaN).
     let mut file = b"CDF\x05".to_vec();
     file.extend(0u64.to_be_bytes()); // records
@@ -76,7 +76,7 @@ fn ncdump(options: &str, path: &std::path::Path) -> Option<Vec<u8>> {
 
 #[test]
 fn headers_are_those_of_ncdump() {
-    let p = Place::new();
+    let p = Folder::new();
     let mut compared = 0;
     for name in
         ["binned_GSHHS_c.nc", "etopo60.cdf", "navy_winds.nc", "nc4uvt.nc", "sst30e_netcdf.nc", "uv300.nc"]

@@ -2,10 +2,10 @@
 
 mod common;
 
-use common::Place;
+use common::Folder;
 use serde_json::Value;
 
-fn info(p: &Place, name: &str) -> Value {
+fn info(p: &Folder, name: &str) -> Value {
     p.run(&format!("info --json {name}")).exits(0).json()["files"][0].clone()
 }
 
@@ -16,7 +16,7 @@ fn storage<'a>(doc: &'a Value, name: &str) -> &'a Value {
 
 #[test]
 fn every_kind_is_written() {
-    let p = Place::new();
+    let p = Folder::new();
     p.real("uv300.nc");
     for (option, kind) in [
         ("-3", "classic"),
@@ -37,7 +37,7 @@ fn every_kind_is_written() {
 
 #[test]
 fn deflate_and_chunks_make_netcdf4_classic() {
-    let p = Place::new();
+    let p = Folder::new();
     p.real("uv300.nc");
     let ran = p.run("nccopy -d 5 -s -c lat/16,lon/32 -m 10M -h 1M -e 1009 -w -r uv300.nc out.nc").exits(0);
     assert_eq!((ran.out.as_str(), ran.err.as_str()), ("", ""));
@@ -63,7 +63,7 @@ fn deflate_and_chunks_make_netcdf4_classic() {
 
 #[test]
 fn filters_are_named_or_numbered_or_none() {
-    let p = Place::new();
+    let p = Folder::new();
     p.real("navy_winds.nc");
     p.run_words(&["nccopy", "-F", "UWND,shuffle|zstd,3", "navy_winds.nc", "z.nc"]).exits(0);
     let doc = info(&p, "z.nc");
@@ -76,7 +76,7 @@ fn filters_are_named_or_numbered_or_none() {
 
 #[test]
 fn variables_are_chosen() {
-    let p = Place::new();
+    let p = Folder::new();
     p.real("uv300.nc");
     p.run("nccopy -V U,lat uv300.nc v.nc").exits(0);
     let doc = info(&p, "v.nc");
@@ -92,7 +92,7 @@ fn variables_are_chosen() {
 
 #[test]
 fn unlimited_dimensions_become_fixed() {
-    let p = Place::new();
+    let p = Folder::new();
     p.real("sst30e_netcdf.nc");
     p.run("nccopy -u sst30e_netcdf.nc u.nc").exits(0);
     let doc = info(&p, "u.nc");
@@ -101,7 +101,7 @@ fn unlimited_dimensions_become_fixed() {
 
 #[test]
 fn help_names_every_option_of_nccopy() {
-    let p = Place::new();
+    let p = Folder::new();
     let help = p.run("nccopy --help").exits(0);
     for letter in "k3456 7dscuwvVgGmheMLrF".chars().filter(|c| c.is_alphanumeric()) {
         assert!(help.out.contains(&format!("  -{letter}")), "-{letter}");

@@ -2,12 +2,12 @@
 
 mod common;
 
-use common::Place;
+use common::Folder;
 
 /// Reads that make no sense are a mistake of who types them, whichever command is asked.
 #[test]
 fn reads_and_lengths_that_make_no_sense_are_usage() {
-    let p = Place::new();
+    let p = Folder::new();
     p.real("nc4uvt.nc");
     let commands = [
         "copy nc4uvt.nc out.nc --for",
@@ -29,7 +29,7 @@ fn reads_and_lengths_that_make_no_sense_are_usage() {
 
 #[test]
 fn chunks_are_chosen_with_reasons() {
-    let p = Place::new();
+    let p = Folder::new();
     p.real("uv300.nc");
     let before = std::fs::read(p.path("uv300.nc")).expect("readable");
     p.run("tune chunks uv300.nc --vars U").exits(0).prints("chunks of").prints("series: ").prints("map: ");
@@ -77,7 +77,7 @@ fn header(lens: &[u64]) -> Vec<u8> {
 
 #[test]
 fn arrays_of_any_kind_get_an_answer() {
-    let p = Place::new();
+    let p = Folder::new();
     let primes = [7919, 104_729];
     let arrays: [&[u64]; 9] = [
         &[],

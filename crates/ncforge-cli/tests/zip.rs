@@ -2,11 +2,11 @@
 
 mod common;
 
-use common::Place;
+use common::Folder;
 
 #[test]
 fn a_zipped_file_is_used_like_any_other_and_comes_back_to_the_byte() {
-    let p = Place::new();
+    let p = Folder::new();
     let plain = std::fs::read(p.real("uv300.nc")).expect("readable");
     for line in [
         "zip uv300.nc a.ncz -O",
@@ -30,7 +30,7 @@ fn a_zipped_file_is_used_like_any_other_and_comes_back_to_the_byte() {
 
 #[test]
 fn copies_are_zipped_by_their_name() {
-    let p = Place::new();
+    let p = Folder::new();
     p.real("uv300.nc");
     p.run("copy uv300.nc four.nc -4 --chunks auto --codec deflate --no-history").exits(0);
     p.run("copy four.nc a.ncz --no-history --verify").exits(0);
@@ -44,7 +44,7 @@ fn copies_are_zipped_by_their_name() {
 
 #[test]
 fn damage_is_told_with_what_it_touches() {
-    let p = Place::new();
+    let p = Folder::new();
     p.real("uv300.nc");
     p.run("zip uv300.nc a.ncz --block 4K").exits(0);
     let good = std::fs::read(p.path("a.ncz")).expect("readable");
@@ -66,7 +66,7 @@ fn damage_is_told_with_what_it_touches() {
 
 #[test]
 fn compacting_changes_no_value() {
-    let p = Place::new();
+    let p = Folder::new();
     p.real("uv300.nc");
     p.run("zip uv300.nc a.ncz").exits(0);
     let before = std::fs::metadata(p.path("a.ncz")).expect("there").len();
@@ -78,7 +78,7 @@ fn compacting_changes_no_value() {
 
 #[test]
 fn usage() {
-    let p = Place::new();
+    let p = Folder::new();
     p.real("uv300.nc");
     p.run("zip uv300.nc a.ncz --block 5000").exits(2).says("power of two");
     p.run("zip uv300.nc a.ncz --codec lz4 --level 3").exits(2);

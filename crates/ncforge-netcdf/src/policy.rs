@@ -6,6 +6,7 @@
 //! netCDF-C would move or decode. (Measured with `benches/netcdf_program.c` on two virtual processors, netCDF-C 4.9.0.)
 
 use crate::variables::Variable;
+use ncforge::model::shape;
 
 /// Chunks of compressed variables below this are encoded by HDF5: handing them to a thread costs as much as encoding them.
 pub(crate) const LEAST_CHUNK: u64 = 4 << 10;
@@ -51,10 +52,10 @@ pub(crate) fn work(
     classic: bool,
 ) -> Work {
     let size = variable.stored.map_or(1, |s| s.size() as u64);
-    let elements = count.iter().fold(size, |n, &c| n.saturating_mul(c as u64));
+    let elements = shape::product(count.iter().map(|&c| c as u64)).saturating_mul(size);
     let step = |d: usize| stride.map_or(1, |s| s[d].unsigned_abs() as u64);
     if let Some(chunk) = &variable.chunk {
-        let mut bytes = chunk.iter().fold(size, |n, &c| n.saturating_mul(c));
+        let mut bytes = shape::bytes(chunk, size);
         for d in 0..chunk.len() {
             let (first, n) = (start[d] as u64, count[d] as u64);
             let last = first.saturating_add(n.saturating_sub(1).saturating_mul(step(d)));
@@ -87,7 +88,7 @@ fn runs(shape: &[u64], count: &[usize], stride: Option<&[isize]>) -> u64 {
             break;
         }
     }
-    count[..d].iter().fold(1, |n, &c| n.saturating_mul(c as u64))
+    shape::product(count[..d].iter().map(|&c| c as u64))
 }
 
 /// Whether ncforge should open a file now, after so much work was left to netCDF-C.

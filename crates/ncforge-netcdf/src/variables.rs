@@ -9,8 +9,8 @@ use std::ptr::null_mut;
 use std::sync::atomic::{AtomicBool, AtomicPtr, Ordering};
 use std::sync::{Mutex, OnceLock, PoisonError};
 
-use ncforge::model::{Atomic, DType, Schema, VarId};
-use ncforge::raw::Place;
+use ncforge::model::{Atomic, DType, Schema, VarId, shape};
+
 use ncforge::{Dataset, Imap};
 
 use crate::abi::{Dispatch, MAX_RANK, NAME_BYTES, NOERR};
@@ -208,7 +208,7 @@ impl Variable {
             return Err(format!("`{}` has another type or shape in ncforge", self.path));
         }
         let layout = dataset.container().layout(id).map_err(|e| e.to_string())?;
-        if let Place::Unsupported(why) = &layout.place {
+        if let Some(why) = layout.place.unsupported() {
             return Err(format!("`{}`: {why}", self.path));
         }
         // Where a dimension is longer than what is stored, netCDF-C makes up the rest in a way of its own.
@@ -216,7 +216,7 @@ impl Variable {
             return Err(format!("`{}` is shorter than its dimensions", self.path));
         }
         if let (Some(chunk), Some(stored)) = (&self.chunk, self.stored) {
-            heap::note_chunk(chunk.iter().fold(stored.size() as u64, |n, &len| n.saturating_mul(len)));
+            heap::note_chunk(shape::bytes(chunk, stored.size() as u64));
         }
         Ok(id)
     }

@@ -13,7 +13,8 @@ use std::ops::Range;
 
 use crate::rates::{BOX_SECONDS, RUN_SECONDS, decode_seconds_per_byte};
 use ncforge::Hyperslab;
-use ncforge::raw::{ChunkGrid, Place, coordinates, unravel};
+use ncforge::model::shape;
+use ncforge::raw::{ChunkGrid, Chunks, VarLayout, coordinates, unravel};
 
 /// How one side holds the array.
 #[derive(Clone, Debug, PartialEq)]
@@ -34,14 +35,14 @@ pub(crate) enum Side {
 
 impl Side {
     /// How a source holds an array that lies so.
-    pub(crate) fn of(place: &Place) -> Side {
-        match place {
-            Place::Chunked { chunk, codecs, .. } => Side::Chunks {
-                lens: chunk.clone(),
+    pub(crate) fn of(layout: &VarLayout) -> Side {
+        match layout.place.chunks() {
+            Some(Chunks { chunk, codecs, .. }) => Side::Chunks {
+                lens: chunk.to_vec(),
                 seconds_per_byte: decode_seconds_per_byte(codecs.filters()),
             },
-            Place::Contiguous { .. } | Place::Records { .. } => Side::Runs,
-            _ => Side::Free,
+            None if layout.runs().is_some() => Side::Runs,
+            None => Side::Free,
         }
     }
 }
@@ -104,7 +105,7 @@ impl Walk {
 pub(crate) fn choose(shape: &[u64], element: u64, sides: &[Side], align: &[u64], budget: u64) -> Walk {
     // One box is the best there is, whatever the sides.
     let all: Vec<u64> = shape.iter().map(|&n| n.max(1)).collect();
-    if all.iter().fold(element, |b, &n| b.saturating_mul(n)) <= budget {
+    if shape::bytes(&all, element) <= budget {
         return price(shape, element, sides, &all);
     }
     let lists = candidates(shape, sides, align);
@@ -113,7 +114,8 @@ pub(crate) fn choose(shape: &[u64], element: u64, sides: &[Side], align: &[u64],
     let places: Vec<Range<u64>> = lists.iter().map(|l| 0..l.len() as u64).collect();
     for pick in coordinates(&places) {
         let lens: Vec<u64> = pick.iter().zip(&lists).map(|(&i, l)| l[i as usize]).collect();
-        let bytes = lens.iter().zip(shape).fold(element, |b, (&l, &n)| b.saturating_mul(l.min(n.max(1))));
+        let bytes =
+            shape::product(lens.iter().zip(shape).map(|(&l, &n)| l.min(n.max(1)))).saturating_mul(element);
         if bytes <= budget {
             let walk = price(shape, element, sides, &lens);
             if best.as_ref().is_none_or(|b| walk.seconds < b.seconds) {
@@ -154,9 +156,8 @@ pub(crate) fn price(shape: &[u64], element: u64, sides: &[Side], lens: &[u64]) -
         match side {
             Side::Free => touched.push(0),
             Side::Chunks { lens: s, seconds_per_byte } => {
-                let bytes = (0..shape.len()).fold(element, |b, d| {
-                    b.saturating_mul(touched_chunks(shape[d], lens[d], s[d]).saturating_mul(s[d]))
-                });
+                let along = |d: usize| touched_chunks(shape[d], lens[d], s[d]).saturating_mul(s[d]);
+                let bytes = shape::product((0..shape.len()).map(along)).saturating_mul(element);
                 seconds += bytes as f64 * seconds_per_byte;
                 touched.push(bytes);
             }
@@ -168,7 +169,7 @@ pub(crate) fn price(shape: &[u64], element: u64, sides: &[Side], lens: &[u64]) -
                         break;
                     }
                 }
-                let elements = shape.iter().fold(1u64, |a, &n| a.saturating_mul(n));
+                let elements = shape::elements(shape);
                 seconds += (elements / run.max(1)) as f64 * RUN_SECONDS;
                 touched.push(0);
             }

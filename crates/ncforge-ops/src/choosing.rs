@@ -16,7 +16,7 @@ use crate::tune::{
     Access, Axis, Choice, Coding, Contender, Contest, Depth, Kind, Limits, Machine, Request, axes_along,
     choose,
 };
-use ncforge::model::{Filter, Schema, VarId, Variable};
+use ncforge::model::{Filter, Schema, VarId, Variable, shape};
 use ncforge::{Error, Result};
 
 pub(crate) use self::chooser::{Chooser, OF_FILE, Wanted};
@@ -177,7 +177,7 @@ impl Cut<'_> {
 
     fn request<'a>(&self, axes: &'a [Axis], choosing: &'a Choosing) -> Request<'a> {
         let usual = Coding::written(self.filters);
-        let bytes = axes.iter().fold(self.element, |b, a| b.saturating_mul(a.len));
+        let bytes = shape::product(axes.iter().map(|a| a.len)).saturating_mul(self.element);
         Request {
             shapes: Effort::of(bytes, self.filters).shapes,
             accesses: choosing.accesses.clone(),

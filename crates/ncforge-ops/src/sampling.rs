@@ -25,7 +25,7 @@ use crate::source::Source;
 use crate::tune::Coding;
 use crate::tune::coding::SIZES;
 use ncforge::codec::CodecChain;
-use ncforge::model::{Filter, Values, VarId};
+use ncforge::model::{Filter, Values, VarId, shape};
 use ncforge::raw::VarLayout;
 use ncforge::{Dataset, Hyperslab, Result};
 
@@ -173,8 +173,8 @@ fn sample_chunks(
     // Chunks that lie in the array, and those that its end cuts off.
     let (mut found, mut edge) = (Found::default(), Found::default());
     let mut budget = limit.read;
-    let size = shape.iter().fold(element as u64, |b, &n| b.saturating_mul(n));
-    let all = layout.shape.iter().zip(&shape).fold(1u64, |n, (d, c)| n.saturating_mul(d.div_ceil(*c)));
+    let size = shape::bytes(&shape, element as u64);
+    let all = shape::product(layout.shape.iter().zip(&shape).map(|(d, c)| d.div_ceil(*c)));
     let parts = (limit.encoded / size.max(1)).clamp(CHUNKS.0, CHUNKS.1).min(all);
     let together = neighbours(&layout, &shape, &whole, parts.div_ceil(FEW));
     let alone = decoded(&layout, &Hyperslab::new(&vec![0; shape.len()], &shape));
@@ -246,7 +246,7 @@ fn sample_chunks(
 fn affordable(layout: &VarLayout, chunk: &[u64], limit: Limit) -> Vec<u64> {
     let element = layout.element.size as u64;
     let most = CHUNK.min(limit.encoded / FEW).max(SIZES[0]);
-    let bytes = chunk.iter().fold(element, |b, &n| b.saturating_mul(n)).min(most);
+    let bytes = shape::bytes(chunk, element).min(most);
     let parts = [1, 2, 4].map(|part| shortened(chunk, element, (bytes / part).max(1)));
     let fits = |shape: &&Vec<u64>| {
         decoded(layout, &Hyperslab::new(&vec![0; shape.len()], shape)) <= limit.read / FEW

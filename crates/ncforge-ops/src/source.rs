@@ -10,8 +10,8 @@ use std::sync::Arc;
 
 use crate::raw_chunks;
 pub(crate) use crate::raw_chunks::RawChunk;
-use ncforge::model::{Format, Schema, Values, VarId};
-use ncforge::raw::{Place, VarLayout, coordinates};
+use ncforge::model::{Format, Schema, Values, VarId, shape};
+use ncforge::raw::{Chunks, VarLayout, coordinates};
 use ncforge::store::ReadStore;
 use ncforge::{Dataset, Engine, FileId, Hyperslab, Result};
 
@@ -31,7 +31,7 @@ pub(crate) const HEAP_BATCH: u64 = 1 << 14;
 /// Bytes that progress counts for a variable: its values once; 16 bytes for an element of a heap type.
 pub(crate) fn work_bytes(schema: &Schema, var: VarId) -> u64 {
     let size = schema.fixed_size(schema.var(var).dtype).unwrap_or(16) as u64;
-    schema.shape(var).iter().fold(size, |b, &n| b.saturating_mul(n))
+    shape::bytes(&schema.shape(var), size)
 }
 
 /// Something to read variables from.
@@ -70,9 +70,9 @@ pub(crate) trait Source: Sync {
     }
     /// Whether the chunk at these coordinates was written, where [`Source::has_chunks`].
     fn is_stored(&self, var: VarId, at: &[u64]) -> Result<bool> {
-        match &self.layout(var)?.place {
-            Place::Chunked { index, .. } => Ok(index.get(at)?.is_some()),
-            _ => Ok(true),
+        match self.layout(var)?.place.chunks() {
+            Some(Chunks { index, .. }) => Ok(index.get(at)?.is_some()),
+            None => Ok(true),
         }
     }
     /// Shows the grid coordinates of all chunks that were written, in no particular order, where [`Source::has_chunks`].
@@ -105,17 +105,7 @@ pub(crate) trait Source: Sync {
     }
     /// Bytes that a variable takes in the files, estimated where counting costs much.
     fn stored_bytes(&self, var: VarId) -> Result<u64> {
-        let layout = self.layout(var)?;
-        let values = layout.shape.iter().fold(layout.element.size as u64, |b, &n| b.saturating_mul(n));
-        Ok(match &layout.place {
-            Place::Chunked { index, .. } => {
-                let mut all = 0u64;
-                index.visit(&mut |_, r| all = all.saturating_add(r.len))?;
-                all
-            }
-            Place::Nowhere => 0,
-            _ => values,
-        })
+        self.layout(var)?.stored_bytes(u64::MAX)
     }
 }
 
@@ -157,9 +147,9 @@ impl Source for Dataset {
     }
 
     fn each_stored(&self, var: VarId, see: &mut dyn FnMut(&[u64])) -> Result<bool> {
-        match &self.container().layout(var)?.place {
-            Place::Chunked { index, .. } => index.visit(&mut |at, _| see(at)).map(|()| true),
-            _ => Ok(false),
+        match self.container().layout(var)?.place.chunks() {
+            Some(Chunks { index, .. }) => index.visit(&mut |at, _| see(at)).map(|()| true),
+            None => Ok(false),
         }
     }
 
@@ -180,7 +170,7 @@ impl Source for Dataset {
 
     fn raw_chunks(&self, var: VarId, touched: &[Range<u64>], most: u64) -> Result<Option<Vec<RawChunk>>> {
         let layout = self.container().layout(var)?;
-        let Place::Chunked { index, .. } = &layout.place else { return Ok(None) };
+        let Some(Chunks { index, .. }) = layout.place.chunks() else { return Ok(None) };
         let mut chunks = Vec::new();
         let mut stored = Vec::new();
         for (number, at) in coordinates(touched).enumerate() {

@@ -30,7 +30,7 @@ use crate::combine::{is_of_tile, lists_of_nemo};
 use crate::copy::{Lasting, copy_of, engine_below, give_up};
 use crate::intact::check_whole;
 use crate::progress::{Parts, Progress, check_stop};
-use ncforge::model::{Atomic, DType, DimId, Number, Schema, VarId};
+use ncforge::model::{Atomic, DType, DimId, Number, Schema, VarId, shape};
 use ncforge::{Dataset, Engine, Error, Hyperslab, Result};
 
 use self::describe::{Described, One, describe};
@@ -130,7 +130,7 @@ pub fn split(
 fn bytes_of(schema: &Schema) -> u64 {
     let bytes = |v: VarId| {
         let element = schema.fixed_size(schema.var(v).dtype).unwrap_or(16) as u64;
-        schema.shape(v).iter().fold(element, |b, &n| b.saturating_mul(n))
+        shape::bytes(&schema.shape(v), element)
     };
     schema.var_ids().map(bytes).fold(0, u64::saturating_add)
 }

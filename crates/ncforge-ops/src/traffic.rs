@@ -21,8 +21,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use bytes::Bytes;
-use ncforge::model::VarId;
-use ncforge::raw::{PartialRequests, Place, VarLayout, fetch};
+use ncforge::model::{VarId, shape};
+use ncforge::raw::{self, PartialRequests, VarLayout, fetch};
 use ncforge::store::requests::Joining;
 use ncforge::store::{self, FIRST_REQUEST, IoProfile, ReadStore};
 use ncforge::{Dataset, Engine, Hyperslab, Result};
@@ -205,10 +205,8 @@ pub fn requests(path: &Path) -> Result<Requests> {
     let dataset = Dataset::from_store(counted.clone(), &Engine::global())?;
     let open = counted.take();
     let schema = dataset.schema();
-    let mut vars: Vec<(u64, VarId)> = schema
-        .var_ids()
-        .map(|v| (schema.shape(v).iter().fold(1, |n: u64, &d| n.saturating_mul(d)), v))
-        .collect();
+    let mut vars: Vec<(u64, VarId)> =
+        schema.var_ids().map(|v| (shape::elements(&schema.shape(v)), v)).collect();
     vars.sort_by_key(|&(n, v)| (std::cmp::Reverse(n), v));
     let mut stored = HashMap::new();
     for &(_, var) in vars.iter().take(LISTED) {
@@ -298,19 +296,15 @@ struct Stored {
 
 impl Stored {
     fn of(layout: &VarLayout) -> Result<Self> {
-        let (mut chunks, mut chunk, mut begin) = (Vec::new(), None, None);
-        match &layout.place {
-            Place::Chunked { chunk: shape, index, .. } => {
-                index.visit(&mut |at, record| {
-                    let first = at.iter().zip(shape).map(|(a, c)| a.saturating_mul(*c)).collect();
-                    chunks.push((first, span(record.offset, record.len)));
-                })?;
-                chunk = Some(shape.clone());
-            }
-            Place::Contiguous { offset } => begin = Some((*offset, None)),
-            Place::Records { begin: first, stride } => begin = Some((*first, Some(*stride))),
-            _ => {}
+        let (mut chunks, mut chunk) = (Vec::new(), None);
+        if let Some(raw::Chunks { chunk: shape, index, .. }) = layout.place.chunks() {
+            index.visit(&mut |at, record| {
+                let first = at.iter().zip(shape).map(|(a, c)| a.saturating_mul(*c)).collect();
+                chunks.push((first, span(record.offset, record.len)));
+            })?;
+            chunk = Some(shape.to_vec());
         }
+        let begin = layout.runs().map(|runs| (runs.begin, runs.stride));
         Ok(Stored { size: layout.element.size as u64, chunk, chunks, begin })
     }
 

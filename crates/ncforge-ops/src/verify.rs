@@ -16,8 +16,8 @@ use crate::boxes::{Side, Walk, choose};
 use crate::progress::{Progress, check_stop};
 use crate::source::{HEAP_BATCH, Source, work_bytes};
 use crate::written;
-use ncforge::model::VarId;
-use ncforge::raw::{ChunkGrid, ChunkRecord, Place};
+use ncforge::model::{VarId, shape};
+use ncforge::raw::{self, ChunkGrid, ChunkRecord};
 use ncforge::{Buffer, Dataset, Engine, Error, Hyperslab, Result};
 
 use points::{Chunks, Fault};
@@ -131,13 +131,10 @@ impl<'a> Reading<'a> {
         let schema = data.schema();
         let (shape, size) = (schema.shape(var), schema.fixed_size(schema.var(var).dtype));
         let layout = data.layout(var)?;
-        if let Place::Unsupported(why) = &layout.place {
-            return Err(Error::Unsupported { path: schema.var_path(var), what: why.clone() });
+        if let Some(why) = layout.place.unsupported() {
+            return Err(Error::Unsupported { path: schema.var_path(var), what: why.to_owned() });
         }
-        let unit = match &layout.place {
-            Place::Chunked { chunk, .. } => Some(chunk.as_slice()),
-            _ => None,
-        };
+        let unit = layout.place.chunks().map(|c| c.chunk);
         if shape.contains(&0) || size == Some(0) {
             return Ok(());
         }
@@ -145,7 +142,7 @@ impl<'a> Reading<'a> {
             Some(size) => (size as u64, BOX.min(data.engine().memory() / 4)),
             None => (1, HEAP_BATCH),
         };
-        let walk = choose(&shape, element, &[Side::of(&layout.place)], &vec![1; shape.len()], budget);
+        let walk = choose(&shape, element, &[Side::of(&layout)], &vec![1; shape.len()], budget);
         let boxes: Box<dyn Iterator<Item = u64>> = match written::boxes(data, var, &walk)? {
             Some(boxes) => {
                 self.progress.advance(written::elements_outside(&walk, &boxes).saturating_mul(element));
@@ -201,7 +198,7 @@ impl<'a> Reading<'a> {
     fn points(&mut self) -> Result<()> {
         let container = self.data.container();
         let (schema, layout) = (container.schema(), container.layout(self.var)?);
-        let Place::Chunked { chunk, codecs, index } = &layout.place else { return Ok(()) };
+        let Some(raw::Chunks { chunk, codecs, index }) = layout.place.chunks() else { return Ok(()) };
         if codecs.segmented(0).is_none() {
             return Ok(());
         }
@@ -210,7 +207,7 @@ impl<'a> Reading<'a> {
         let mut list = index.list()?;
         list.retain(|(at, _)| written::is_inside(at, &counts));
         let records: Vec<ChunkRecord> = list.iter().map(|c| c.1).collect();
-        let bytes = chunk.iter().fold(layout.element.size as u64, |b, &n| b.saturating_mul(n));
+        let bytes = shape::bytes(chunk, layout.element.size as u64);
         let len = usize::try_from(bytes).unwrap_or(usize::MAX);
         let (values, points, progress) = (&mut self.values, &mut self.points, self.progress);
         Chunks { store: &**container.store(), codecs, len }.check(self.data.engine(), &records, |i, fault| {
@@ -230,10 +227,8 @@ impl<'a> Reading<'a> {
         let schema = self.data.schema();
         let path = schema.var_path(self.var);
         let layout = self.data.container().layout(self.var).ok();
-        let all = match layout.as_ref().map(|layout| &layout.place) {
-            Some(Place::Chunked { chunk, .. }) => Some(ChunkGrid::new(&schema.shape(self.var), chunk).len()),
-            _ => None,
-        };
+        let chunks = layout.as_ref().and_then(|layout| layout.place.chunks());
+        let all = chunks.map(|c| ChunkGrid::new(&schema.shape(self.var), c.chunk).len());
         let kinds =
             [(self.values, "chunks cannot be read"), (self.points, "chunks have damaged access points")];
         kinds.into_iter().filter_map(move |(damage, what)| {

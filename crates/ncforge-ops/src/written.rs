@@ -8,8 +8,8 @@ use std::ops::Range;
 
 use super::boxes::Walk;
 use super::source::Source;
-use ncforge::model::VarId;
-use ncforge::raw::{ChunkGrid, Place, coordinates};
+use ncforge::model::{VarId, shape};
+use ncforge::raw::{ChunkGrid, Chunks, coordinates};
 use ncforge::{Hyperslab, Result};
 
 /// With fewer boxes than this it is not worth the list.
@@ -22,11 +22,10 @@ pub(super) fn boxes(source: &dyn Source, var: VarId, walk: &Walk) -> Result<Opti
         return Ok(None);
     }
     let layout = source.layout(var)?;
-    let chunk = match &layout.place {
-        Place::Nowhere => return Ok(Some(BTreeSet::new())),
-        Place::Chunked { chunk, .. } => chunk,
-        _ => return Ok(None),
-    };
+    if layout.place.is_nowhere() {
+        return Ok(Some(BTreeSet::new()));
+    }
+    let Some(Chunks { chunk, .. }) = layout.place.chunks() else { return Ok(None) };
     let grid = ChunkGrid::new(&walk.grid.shape, chunk);
     if number_stored(source, var, &grid)?.is_none_or(|stored| stored > grid.len() / 2) {
         return Ok(None);
@@ -45,14 +44,14 @@ pub(super) fn boxes(source: &dyn Source, var: VarId, walk: &Walk) -> Result<Opti
 
 /// Elements of the walk's array outside of these boxes.
 pub(super) fn elements_outside(walk: &Walk, boxes: &BTreeSet<u64>) -> u64 {
-    let all = walk.grid.shape.iter().fold(1u64, |n, &len| n.saturating_mul(len));
+    let all = shape::elements(&walk.grid.shape);
     boxes.iter().fold(all, |rest, &b| rest.saturating_sub(walk.box_at(b).len()))
 }
 
 /// Whether a source stored all chunks of a variable, as far as it knows them by heart.
 pub(super) fn is_complete(source: &dyn Source, var: VarId, shape: &[u64]) -> Result<bool> {
     let layout = source.layout(var)?;
-    let Place::Chunked { chunk, .. } = &layout.place else { return Ok(false) };
+    let Some(Chunks { chunk, .. }) = layout.place.chunks() else { return Ok(false) };
     let grid = ChunkGrid::new(shape, chunk);
     Ok(number_stored(source, var, &grid)?.is_some_and(|stored| stored >= grid.len()))
 }
@@ -76,7 +75,7 @@ const MOST_PROBES: u64 = 1 << 22;
 /// The source's chunks that a box touches, if it has any and they are not too many.
 fn touched(source: &dyn Source, var: VarId, shape: &[u64], slab: &Hyperslab) -> Result<Option<Touched>> {
     let layout = source.layout(var)?;
-    let Place::Chunked { chunk, .. } = &layout.place else { return Ok(None) };
+    let Some(Chunks { chunk, .. }) = layout.place.chunks() else { return Ok(None) };
     let grid = ChunkGrid::new(shape, chunk);
     let ranges = grid.touched(slab);
     Ok((number_of(&ranges) <= MOST_PROBES).then_some(Touched { grid, ranges }))
@@ -89,7 +88,7 @@ struct Touched {
 }
 
 fn number_of(ranges: &[Range<u64>]) -> u64 {
-    ranges.iter().fold(1u64, |n, r| n.saturating_mul(r.end - r.start))
+    shape::product(ranges.iter().map(|r| r.end - r.start))
 }
 
 /// Whether the source stores no chunk inside a box, as far as that is worth to be asked for.

@@ -13,7 +13,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
-use ncforge::model::{Atomic, Attribute, DType, DimId, Dimension, Filter, Group, GroupId, Storage, Variable};
+use ncforge::model::{
+    Atomic, Attribute, DType, DimId, Dimension, Filter, Group, GroupId, Storage, Variable, shape,
+};
 use ncforge::store::MemoryStore;
 use ncforge::{
     CreateOptions, Dataset, DatasetMut, Engine, EngineOptions, Error, Format, Hyperslab, Schema, Value,
@@ -160,7 +162,7 @@ fn visit(name: &str, bytes: Vec<u8>, engine: &Engine) -> Result<(), Error> {
     for v in schema.var_ids() {
         let shape = schema.shape(v);
         let size = schema.memory_size(schema.var(v).dtype) as u64;
-        let whole = shape.iter().try_fold(size, |a, &n| a.checked_mul(n)).is_some_and(|n| n <= READ_WHOLE);
+        let whole = shape::checked(&shape, size).is_some_and(|n| n <= READ_WHOLE);
         let count: Vec<u64> = shape.iter().map(|&n| if whole { n } else { n.min(3) }).collect();
         if let Err(e) = dataset.read(v, &Hyperslab::new(&vec![0; shape.len()], &count)) {
             result = Err(e);

@@ -1,6 +1,6 @@
 //! What chunk shapes are chosen for, as Python says it.
 
-use ncforge::model::{Atomic, Attribute, DimId, Dimension, Schema, Variable};
+use ncforge::model::{Atomic, Attribute, DimId, Dimension, Schema, Variable, shape};
 use ncforge::{NewFilter, Result};
 use ncforge_ops::choosing::Cut;
 use ncforge_ops::copy::CopyOptions;
@@ -71,7 +71,7 @@ impl Planned<'_> {
         }
         let dims: Vec<DimId> = (0..plain.dims.len()).map(DimId).collect();
         let axes = axes_along(&plain, &dims);
-        let bytes = axes.iter().fold(size as u64, |b, a| b.saturating_mul(a.len));
+        let bytes = shape::product(axes.iter().map(|a| a.len)).saturating_mul(size as u64);
         if bytes < CopyOptions::default().min_chunked && !axes.iter().any(|a| a.unlimited) {
             return Ok(None);
         }

@@ -6,7 +6,7 @@
 use ncforge::Result;
 use ncforge::codec::filter_name;
 use ncforge::model::{Atomic, DType, Endian, Format, Schema, Storage, UserKind, UserType, VarId, Variable};
-use ncforge::raw::{Container, Place};
+use ncforge::raw::{Chunks, Container};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
 
@@ -160,7 +160,7 @@ pub(crate) type Chunk = (Vec<u64>, u64, u64, u32);
 pub(crate) fn chunks(container: &dyn Container, var: VarId) -> Result<Option<Vec<Chunk>>> {
     checked(&container.schema().vars, var.0, "variable")?;
     let layout = container.layout(var)?;
-    let Place::Chunked { index, .. } = &layout.place else { return Ok(None) };
+    let Some(Chunks { index, .. }) = layout.place.chunks() else { return Ok(None) };
     let mut list: Vec<Chunk> =
         index.list()?.into_iter().map(|(at, r)| (at, r.offset, r.len, r.mask)).collect();
     list.sort_unstable_by_key(|&(_, offset, ..)| offset);
@@ -171,9 +171,5 @@ pub(crate) fn chunks(container: &dyn Container, var: VarId) -> Result<Option<Vec
 /// `None` for others.
 pub(crate) fn place(container: &dyn Container, var: VarId) -> Result<Option<(u64, u64)>> {
     checked(&container.schema().vars, var.0, "variable")?;
-    Ok(match container.layout(var)?.place {
-        Place::Contiguous { offset } => Some((offset, 0)),
-        Place::Records { begin, stride } => Some((begin, stride)),
-        _ => None,
-    })
+    Ok(container.layout(var)?.runs().map(|runs| (runs.begin, runs.stride.unwrap_or(0))))
 }

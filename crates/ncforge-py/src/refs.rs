@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use ncforge::model::shape;
 use ncforge::{Dataset, Error, Result};
 use ncforge_ops::refs::{self, Array, Chunk, Fills, References, RefsOptions, RefsRequest};
 use numpy::PyArray1;
@@ -97,7 +98,7 @@ struct Grid {
 impl Grid {
     fn of(array: &Array) -> Result<Grid> {
         let counts = counts(array);
-        let size = counts.iter().fold(1u64, |n, &c| n.saturating_mul(c));
+        let size = shape::elements(&counts);
         if size > MOST_POSITIONS {
             return Err(Error::Invalid(format!("the chunk grid of `{}` has {size} positions", array.path)));
         }

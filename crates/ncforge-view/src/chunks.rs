@@ -1,6 +1,7 @@
 //! Chunks: the grid with a read on it, and how large every chunk came out.
 
 use maud::{Markup, html};
+use ncforge::model::shape;
 use ncforge_ops::doctor::{Read, VariableAnatomy};
 use ncforge_ops::words::{bytes, count, many};
 
@@ -121,7 +122,7 @@ pub(crate) fn sizes(v: &VariableAnatomy) -> Markup {
     let mut sorted: Vec<u64> = v.chunks.iter().map(|c| c.len).collect();
     sorted.sort_unstable();
     let (least, middle, most) = (sorted[0], sorted[sorted.len() / 2], sorted[sorted.len() - 1]);
-    let raw = v.chunk.iter().flatten().fold(v.element, |b, &c| b.saturating_mul(c));
+    let raw = shape::product(v.chunk.iter().flatten().copied()).saturating_mul(v.element);
     let top = most.max(1) as f64;
     let (width, height, left) = (860.0, 120.0, 84.0);
     let mut svg = Svg::new(width, height + 8.0);

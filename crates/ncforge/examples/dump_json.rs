@@ -8,7 +8,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use ncforge::model::{DType, Schema, UserKind, Value, Values, VarId};
-use ncforge::raw::{ChunkGrid, Container, Order, Place, VarLayout, coordinates, netcdf4};
+use ncforge::raw::{Absent, ChunkGrid, Container, Order, Place, VarLayout, coordinates, netcdf4};
 use ncforge::store::FileStore;
 use ncforge::{Engine, Hyperslab, Result};
 use serde_json::{Value as Json, json};
@@ -149,7 +149,11 @@ fn read_plainly(file: &dyn Container, v: VarId) -> Result<Json> {
 fn stored(file: &dyn Container, layout: &VarLayout, shape: &[u64]) -> Result<Vec<u8>> {
     let size = layout.element.size;
     let count = shape.iter().product::<u64>() as usize;
-    let beyond = if layout.beyond.is_empty() { &layout.fill } else { &layout.beyond };
+    let (inside, beyond) = match &layout.absent {
+        Absent::As(one) => (one, one),
+        Absent::Split { inside, beyond } => (inside, beyond),
+        Absent::Several => unreachable!("one file has one value"),
+    };
     let mut out = beyond.repeat(count);
     let mut put = |at: &[u64], one: &[u8]| {
         if at.iter().zip(shape).all(|(i, n)| i < n) {
@@ -158,7 +162,7 @@ fn stored(file: &dyn Container, layout: &VarLayout, shape: &[u64]) -> Result<Vec
         }
     };
     let all: Vec<_> = layout.shape.iter().map(|&n| 0..n).collect();
-    coordinates(&all).for_each(|at| put(&at, &layout.fill));
+    coordinates(&all).for_each(|at| put(&at, inside));
     let linear = match &layout.place {
         Place::Nowhere => None,
         Place::Inline(bytes) => Some(bytes.to_vec()),

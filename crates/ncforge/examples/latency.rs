@@ -13,7 +13,7 @@ mod throttled;
 use std::path::Path;
 use std::sync::Arc;
 
-use ncforge::model::VarId;
+use ncforge::model::{VarId, shape};
 use ncforge::raw::{ChunkRecord, Container, Place, netcdf4};
 use ncforge::store::MemoryStore;
 use ncforge::{Engine, Hyperslab, Result};
@@ -52,7 +52,7 @@ fn measure(path: &Path) -> Result<Json> {
     }
     for var in file.schema().var_ids() {
         let shape = file.schema().shape(var);
-        if shape.iter().try_fold(1u64, |a, &n| a.checked_mul(n)).is_some_and(|n| n <= COMPARED) {
+        if shape::checked(&shape, 1).is_some_and(|n| n <= COMPARED) {
             let all = Hyperslab::all(&shape);
             let read = |c: &dyn Container| Engine::global().read(c, var, &all).map_err(|e| e.to_string());
             same &= read(&*local) == read(&*file);

@@ -9,6 +9,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Instant;
 
+use ncforge::model::shape;
 use ncforge::raw::{Place, netcdf4};
 use ncforge::store::MemoryStore;
 use ncforge::{Engine, Hyperslab, Result};
@@ -99,7 +100,7 @@ fn visit(path: &str, bytes: Vec<u8>) -> Result<()> {
                 }
             }
             let shape = schema.shape(v);
-            let elements = shape.iter().try_fold(layout.element.size as u64, |a, &n| a.checked_mul(n));
+            let elements = shape::checked(&shape, layout.element.size as u64);
             if elements.is_some_and(|n| n <= 4 << 20) {
                 Engine::global().read(&*file, v, &Hyperslab::all(&shape))?;
             }

@@ -103,11 +103,6 @@ pub trait ContainerMut: Container {
         let _ = var;
         Ok(())
     }
-    /// Why a variable cannot be written to, if there is a reason.
-    fn obstacle(&self, var: VarId) -> Option<String> {
-        let _ = var;
-        None
-    }
     /// Whether no value of a variable was ever stored, written or filled: its fill value can still be changed.
     fn is_untouched(&self, var: VarId) -> bool {
         let _ = var;

@@ -67,7 +67,6 @@ use crate::store::ReadStore;
 
 pub(crate) use axes::is_run;
 pub use chunked::PartialRequests;
-pub use fill::native_fill;
 pub use options::{EngineOptions, parse_size};
 pub use parts::{Part, Region, Rows, overlap};
 pub use signals::without_signals;

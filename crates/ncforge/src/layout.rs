@@ -3,13 +3,19 @@
 //! A format converts its metadata to a [`VarLayout`]; the engine converts a layout and a hyperslab to *pieces*
 //! (a region of the array, a byte range of the store, and the codec chain between them).
 
+mod absent;
+mod runs;
+
 use std::fmt::Debug;
 use std::sync::Arc;
 
-use crate::codec::CodecChain;
+use crate::codec::{CodecChain, kernels};
 use crate::error::{Error, Result};
+use crate::model::shape;
 
 pub(crate) use crate::codec::{Element, Order, SwapField, is_swapped};
+pub use absent::Absent;
+pub use runs::Runs;
 
 /// The location of a variable's bytes, and how they are encoded.
 #[derive(Clone, Debug)]
@@ -17,22 +23,73 @@ pub struct VarLayout {
     /// The variable's path, for messages.
     pub name: String,
     /// Extents in the file, slowest first. May be shorter than the variable's current shape along
-    /// unlimited dimensions; elements beyond them read as the fill value.
+    /// unlimited dimensions; elements beyond them are absent.
     pub shape: Vec<u64>,
     /// The conversion of a stored element to one in memory.
     pub element: Element,
-    /// The fill value: one element in stored form (stored byte order, [`Element::size`] bytes).
-    pub fill: Vec<u8>,
-    /// The same of elements beyond the extents, where they read otherwise; empty if they do not.
-    pub beyond: Vec<u8>,
+    /// How elements read that are not stored.
+    pub absent: Absent,
     /// The place.
     pub place: Place,
+}
+
+impl VarLayout {
+    /// One element as it reads inside the extents if nobody wrote it, in native byte order; zeros where that is not one value.
+    pub fn unwritten(&self) -> Vec<u8> {
+        self.native(self.absent.inside())
+    }
+
+    /// The same of what lies beyond the extents.
+    pub(crate) fn past_end(&self) -> Vec<u8> {
+        self.native(self.absent.past_end())
+    }
+
+    /// The value of all absent elements, in native byte order; `None` where they have not the same.
+    pub fn one_absent(&self) -> Option<Vec<u8>> {
+        self.absent.one().map(|one| self.native(Some(one)))
+    }
+
+    /// The bytes of values that are stored row by row; `None` for others.
+    pub fn runs(&self) -> Option<Runs> {
+        let size = self.element.size as u64;
+        match self.place {
+            Place::Contiguous { offset } => {
+                Some(Runs { begin: offset, stride: None, number: 1, each: shape::bytes(&self.shape, size) })
+            }
+            Place::Records { begin, stride } => {
+                let (&number, record) = self.shape.split_first()?;
+                Some(Runs { begin, stride: Some(stride), number, each: shape::bytes(record, size) })
+            }
+            _ => None,
+        }
+    }
+
+    /// Bytes that are stored of it in a store of `len` bytes.
+    ///
+    /// # Errors
+    /// The chunk index cannot be read.
+    pub fn stored_bytes(&self, len: u64) -> Result<u64> {
+        let mut all = 0u64;
+        match &self.place {
+            Place::Inline(bytes) => all = bytes.len() as u64,
+            Place::Chunked { index, .. } => index.visit(&mut |_, r| all = all.saturating_add(r.len))?,
+            _ => all = self.runs().map_or(0, |runs| runs.bytes_within(len)),
+        }
+        Ok(all)
+    }
+
+    fn native(&self, stored: Option<&[u8]>) -> Vec<u8> {
+        let mut one = stored.unwrap_or_default().to_vec();
+        one.resize(self.element.size, 0);
+        kernels::order_in_place(&mut one, &self.element);
+        one
+    }
 }
 
 /// The place of a variable's bytes in the store.
 #[derive(Clone, Debug)]
 pub enum Place {
-    /// Nothing is stored: all elements read as the fill value.
+    /// Nothing is stored: all elements are absent.
     Nowhere,
     /// The elements themselves, row-major, in stored form.
     Inline(Arc<[u8]>),
@@ -63,13 +120,42 @@ pub enum Place {
 }
 
 impl Place {
-    /// The filter chain of chunks.
-    pub fn codecs(&self) -> Option<&CodecChain> {
+    /// The chunks, if there are some.
+    pub fn chunks(&self) -> Option<Chunks<'_>> {
         match self {
-            Place::Chunked { codecs, .. } => Some(codecs),
+            Place::Chunked { chunk, codecs, index } => Some(Chunks { chunk, codecs, index }),
             _ => None,
         }
     }
+
+    /// The filter chain of chunks.
+    pub fn codecs(&self) -> Option<&CodecChain> {
+        self.chunks().map(|c| c.codecs)
+    }
+
+    /// Why it cannot be read, if there is a reason.
+    pub fn unsupported(&self) -> Option<&str> {
+        match self {
+            Place::Unsupported(why) => Some(why),
+            _ => None,
+        }
+    }
+
+    /// Whether nothing is stored.
+    pub fn is_nowhere(&self) -> bool {
+        matches!(self, Place::Nowhere)
+    }
+}
+
+/// How values are stored in chunks ([`Place::Chunked`]).
+#[derive(Clone, Copy, Debug)]
+pub struct Chunks<'a> {
+    /// Chunk lengths, slowest first, each at least 1.
+    pub chunk: &'a [u64],
+    /// The filter chain between stored bytes and a chunk's elements.
+    pub codecs: &'a CodecChain,
+    /// The chunk index.
+    pub index: &'a Arc<dyn ChunkIndex>,
 }
 
 /// The location of one chunk's encoded bytes.

@@ -19,6 +19,7 @@ mod names;
 mod number;
 mod quantized;
 mod schema;
+pub mod shape;
 mod value;
 
 pub(crate) use absent::no_attribute;

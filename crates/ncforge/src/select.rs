@@ -6,6 +6,7 @@ mod picks;
 mod row;
 
 use crate::error::{Error, Result};
+use crate::model::shape;
 
 pub use picks::{Pick, Picks};
 pub use row::{Row, sharing};
@@ -52,7 +53,7 @@ impl Hyperslab {
 
     /// Number of elements selected (saturating).
     pub fn len(&self) -> u64 {
-        self.count.iter().fold(1u64, |a, &c| a.saturating_mul(c))
+        shape::elements(&self.count)
     }
 
     /// Whether nothing is selected.
@@ -126,7 +127,7 @@ impl ChunkGrid {
 
     /// Total number of chunks (saturating).
     pub fn len(&self) -> u64 {
-        self.counts().iter().fold(1u64, |a, &c| a.saturating_mul(c))
+        shape::elements(&self.counts())
     }
 
     /// Whether the array has no element, hence no chunk.
@@ -136,7 +137,7 @@ impl ChunkGrid {
 
     /// Elements of one whole chunk (saturating).
     pub fn chunk_len(&self) -> u64 {
-        self.chunk.iter().fold(1u64, |a, &c| a.saturating_mul(c))
+        shape::elements(&self.chunk)
     }
 
     /// First element and clipped lengths of the chunk at grid coordinates `at`.

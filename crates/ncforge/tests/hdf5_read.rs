@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use ncforge::model::{
     Atomic, DType, DimId, Dimension, Field, Format, GroupId, Schema, Storage, TypeId, UserKind, UserType,
-    Value, Values, Variable,
+    Value, Values, Variable, shape,
 };
 use ncforge::raw::{Container, Place, netcdf4};
 use ncforge::store::{FileStore, MemoryStore};
@@ -93,7 +93,7 @@ fn small_file() -> Vec<u8> {
 fn read_all(file: &dyn Container) -> Result<()> {
     for v in file.schema().var_ids() {
         let shape = file.schema().shape(v);
-        if shape.iter().try_fold(1u64, |a, &n| a.checked_mul(n)).is_some_and(|n| n <= 1 << 16) {
+        if shape::checked(&shape, 1).is_some_and(|n| n <= 1 << 16) {
             Engine::global().read(file, v, &Hyperslab::all(&shape))?;
         }
         if let Place::Chunked { index, .. } = &file.layout(v)?.place {

@@ -1,6 +1,6 @@
 //! Files that are written and read in blocks: what a workload asks a driver to create, and the open file.
 
-use ncforge::model::Filter;
+use ncforge::model::{Filter, shape};
 use ncforge::{Atomic, Format, Hyperslab};
 
 use super::Coding;
@@ -115,7 +115,7 @@ impl FileSpec {
     pub(super) fn filters(&self) -> Vec<Filter> {
         let size = self.var.dtype.size();
         let lens = self.chunks().unwrap_or_default();
-        let chunk = lens.iter().fold(size as u64, |b, &n| b.saturating_mul(n));
+        let chunk = shape::bytes(&lens, size as u64);
         self.var.coding.filters(size, usize::try_from(chunk).unwrap_or(usize::MAX))
     }
 

@@ -13,6 +13,7 @@ use std::rc::Rc;
 
 use ncforge::Hyperslab;
 use ncforge::codec::filter_name;
+use ncforge::model::shape;
 
 use self::blocks::{found, move_block, select, type_of};
 use self::calls::{Calls, GroupInfo, Handle, Id, check};
@@ -182,7 +183,7 @@ impl Hdf5Session {
         let (chunks, filters) = self.storage(&data, shape.len())?;
         if let (Some(cache), Some(chunks)) = (self.cache, &chunks) {
             // Opened again, with a cache for its chunks.
-            data = self.cached(&name, cache, chunks.iter().fold(size as u64, |b, &n| b.saturating_mul(n)))?;
+            data = self.cached(&name, cache, shape::bytes(chunks, size as u64))?;
         }
         let info = VarInfo { name: path.to_owned(), shape, size, chunks, filters };
         Ok(Some(Found { info, data, dtype: type_of(calls, dtype)? }))

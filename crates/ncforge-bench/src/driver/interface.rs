@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use ncforge::Hyperslab;
+use ncforge::model::shape;
 
 use super::blocks::{Access, BlockFile, FileSpec};
 use crate::error::Result;
@@ -70,6 +71,6 @@ pub struct VarInfo {
 impl VarInfo {
     /// Bytes of all values (saturating).
     pub fn bytes(&self) -> u64 {
-        self.shape.iter().fold(self.size as u64, |a, &n| a.saturating_mul(n))
+        shape::bytes(&self.shape, self.size as u64)
     }
 }

@@ -11,6 +11,7 @@ use std::ffi::{CStr, c_char, c_int};
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
+use ncforge::model::shape;
 use ncforge::{Atomic, Hyperslab};
 
 use self::calls::Calls;
@@ -214,8 +215,7 @@ impl LibnetcdfSession {
                 info.filters.push("deflate".to_owned());
             }
         }
-        let chunk_bytes =
-            info.chunks.as_ref().map_or(0, |c| c.iter().fold(size as u64, |b, &n| b.saturating_mul(n)));
+        let chunk_bytes = info.chunks.as_ref().map_or(0, |c| shape::bytes(c, size as u64));
         Ok(Some(Found { group, id, info, chunk_bytes }))
     }
 

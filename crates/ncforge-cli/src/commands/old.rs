@@ -11,7 +11,7 @@ mod rebuild_nemo;
 
 use std::path::PathBuf;
 
-use ncforge::model::VarId;
+use ncforge::model::{VarId, shape};
 use ncforge::{Engine, EngineOptions, Error, Schema};
 use ncforge_ops::combine::{CombineOptions, CombineRequest, combine, plan};
 
@@ -108,7 +108,7 @@ fn record_bytes(tile: &Schema, v: VarId) -> Option<u64> {
     let is_record = var.dims.iter().any(|d| tile.dim(*d).unlimited);
     let size = tile.fixed_size(var.dtype).unwrap_or(16) as u64;
     let fixed = var.dims.iter().map(|d| tile.dim(*d)).filter(|d| !d.unlimited).map(|d| d.len);
-    is_record.then(|| fixed.fold(size, u64::saturating_mul))
+    is_record.then(|| shape::product(fixed).saturating_mul(size))
 }
 
 /// The budget with which so many bytes are in hand at a time: a box takes half of it.

@@ -6,14 +6,14 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
 /// An empty folder that goes away with the test, in which commands run.
-pub(crate) struct Place {
+pub(crate) struct Folder {
     dir: tempfile::TempDir,
 }
 
-impl Place {
+impl Folder {
     /// A new one.
     pub(crate) fn new() -> Self {
-        Place { dir: tempfile::tempdir().expect("a temporary folder") }
+        Folder { dir: tempfile::tempdir().expect("a temporary folder") }
     }
 
     /// A path inside.

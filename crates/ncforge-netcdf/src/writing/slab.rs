@@ -1,6 +1,7 @@
 //! Selections of an array, and how their elements spread over chunks.
 
 use super::hdf5::MAX_RANK;
+use ncforge::model::shape;
 
 /// A selection with a start, a stride and a count in each dimension.
 #[derive(Clone, Copy, Debug)]
@@ -47,7 +48,7 @@ impl Slab {
 
     /// Number of elements.
     pub(super) fn elements(&self) -> Option<u64> {
-        self.count[..self.rank].iter().try_fold(1u64, |n, &c| n.checked_mul(c))
+        shape::checked(&self.count[..self.rank], 1)
     }
 
     /// Calls `each` for every chunk that has a part, row-major, by the number of the chunk in each dimension. An error ends it.

@@ -4,6 +4,7 @@ use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use ncforge::codec::{CodecChain, Filter, filters};
+use ncforge::model::shape;
 
 use super::hdf5::{Hdf5, Id, Owned};
 use super::seen::Seen;
@@ -73,7 +74,7 @@ impl Target {
         if !fixed {
             return Err("a type that is no number or text");
         }
-        let bytes = chunk.iter().try_fold(size as u64, |n, &c| n.checked_mul(c)).ok_or(NO_ANSWER)?;
+        let bytes = shape::checked(&chunk, size as u64).ok_or(NO_ANSWER)?;
         if !wish().always && bytes < policy::LEAST_CHUNK {
             return Err("small chunks");
         }

@@ -11,8 +11,8 @@ use crate::sampling::{Limit, Sampled, sample_chunk_of, sample_of};
 use crate::source::Source;
 use crate::tune::{Axis, Choice, Coding, Depth, Roles};
 use ncforge::codec::{CodecChain, Segmented};
-use ncforge::model::{DType, Filter, Schema, Storage, VarId, Variable};
-use ncforge::raw::{ChunkRecord, Place};
+use ncforge::model::{DType, Filter, Schema, Storage, VarId, Variable, shape};
+use ncforge::raw::{ChunkRecord, Chunks, Runs};
 use ncforge::{Dataset, Result};
 
 /// Of what may be encoded of a variable, one sample of parts with the proportions of the array may read so large a part, …
@@ -246,14 +246,14 @@ impl Chooser<'_> {
 /// How the variable is stored now, where that can be compared: chunk lengths (`None`: one run), coding.
 fn before(source: &dyn Source, schema: &Schema, var: VarId) -> Result<Option<Stored>> {
     let layout = source.layout(var)?;
-    Ok(match &layout.place {
-        Place::Chunked { chunk, index, codecs } => {
+    Ok(match (layout.place.chunks(), layout.runs()) {
+        (Some(Chunks { chunk, index, codecs }), _) => {
             let first = index.get(&vec![0; chunk.len()])?;
             let points = first.is_some_and(|record| has_points(source, codecs, record));
             let usual = Coding::of_chain(schema.var(var).storage.filters());
-            Some((Some(chunk.clone()), Coding { points: points.then_some(SEGMENT_BYTES), ..usual }))
+            Some((Some(chunk.to_vec()), Coding { points: points.then_some(SEGMENT_BYTES), ..usual }))
         }
-        Place::Contiguous { .. } => Some((None, Coding::none())),
+        (None, Some(Runs { stride: None, .. })) => Some((None, Coding::none())),
         _ => None,
     })
 }
@@ -295,12 +295,8 @@ impl<'a> ValueSampler<'a> {
                 let encoded = (self.encoded / OF_WHOLE).max(LEAST_OF_WHOLE).min(self.left);
                 // One chunk of the source can be decoded, if that is all.
                 let layout = self.source.layout(self.var)?;
-                let one = match &layout.place {
-                    Place::Chunked { chunk, .. } => {
-                        chunk.iter().fold(layout.element.size as u64, |b, &c| b.saturating_mul(c))
-                    }
-                    _ => 0,
-                };
+                let size = layout.element.size as u64;
+                let one = layout.place.chunks().map_or(0, |c| shape::bytes(c.chunk, size));
                 sample_of(
                     self.source,
                     self.var,

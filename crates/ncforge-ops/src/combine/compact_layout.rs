@@ -10,7 +10,7 @@ use std::fmt::Debug;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use crate::same::same_objects;
-use ncforge::model::{Schema, Value, VarId, Variable};
+use ncforge::model::{Schema, Value, VarId, Variable, shape};
 use ncforge::raw::{ChunkIndex, ChunkRecord, Container, Place, VarLayout};
 use ncforge::store::ReadStore;
 use ncforge::{Dataset, Engine, Result};
@@ -101,8 +101,7 @@ impl CompactLayout {
                 name: layout.name.clone(),
                 shape: layout.shape.clone(),
                 element: layout.element.clone(),
-                fill: layout.fill.clone(),
-                beyond: layout.beyond.clone(),
+                absent: layout.absent.clone(),
                 place,
             }));
             positions.push(position);
@@ -181,7 +180,7 @@ fn taken_apart(layout: &VarLayout, chunks: &mut Vec<CompactRecord>) -> (Place, V
 /// Appends a variable's chunks; `None` where its own index serves better: there are very many, or most were never
 /// written, or it is damaged (which concerns those who read the variable).
 fn listed(index: &dyn ChunkIndex, counts: &[u64], chunks: &mut Vec<CompactRecord>) -> Option<ValuePosition> {
-    let cells = counts.iter().try_fold(1u64, |n, &c| n.checked_mul(c)).filter(|&n| n <= MOST_LISTED)?;
+    let cells = shape::checked(counts, 1).filter(|&n| n <= MOST_LISTED)?;
     let list = index.list().ok()?;
     if list.is_empty() {
         // The common place has no chunks either.
@@ -262,9 +261,7 @@ fn is_alike(a: &VarLayout, b: &VarLayout) -> bool {
         }
         _ => false,
     };
-    places
-        && (&a.name, &a.shape, &a.element) == (&b.name, &b.shape, &b.element)
-        && (&a.fill, &a.beyond) == (&b.fill, &b.beyond)
+    places && (&a.name, &a.shape, &a.element, &a.absent) == (&b.name, &b.shape, &b.element, &b.absent)
 }
 
 impl SharedLayout {

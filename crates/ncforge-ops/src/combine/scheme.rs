@@ -16,7 +16,7 @@ mod wrf;
 use crate::request::{Words, words};
 use ncforge::Result;
 
-pub(crate) use convention::{AxisPlace, Header, Place, Scheme, Span, may_differ};
+pub(crate) use convention::{AxisPlace, Header, Scheme, Span, TilePosition, may_differ};
 pub use generic::{GenericScheme, Placement, Position};
 pub(crate) use names::RENAMED;
 pub(crate) use nemo::lists as lists_of_nemo;

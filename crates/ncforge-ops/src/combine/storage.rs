@@ -6,8 +6,7 @@ use crate::boxes::gcd;
 use crate::copy::{Chunks, Codec, CopyOptions};
 use crate::tune::{Choice, Coding, Machine, Request, axes_of, choose};
 use ncforge::Result;
-use ncforge::model::{Fill, Filter, Format, Schema, Storage, VarId};
-use ncforge::raw::Place;
+use ncforge::model::{Fill, Filter, Format, Schema, Storage, VarId, shape};
 
 /// The tiles' chunks are kept when every usual read of them costs at most so many times what it would with chunks of
 /// our choice, …
@@ -86,16 +85,14 @@ fn storage(
     let Some(size) = schema.fixed_size(var.dtype).filter(|_| !var.dims.is_empty()) else {
         return Ok((var.storage.clone(), "as in the tiles"));
     };
-    let (own, filters): (Option<&Vec<u64>>, Vec<Filter>) = match &layout.place {
-        Place::Chunked { chunk, codecs, .. } => (Some(chunk), codecs.filters().to_vec()),
-        _ => (None, Vec::new()),
-    };
+    let own = layout.place.chunks().map(|c| c.chunk);
+    let filters = layout.place.codecs().map_or_else(Vec::new, |codecs| codecs.filters().to_vec());
     let coding = coding(options, &filters);
     let shape = schema.shape(v);
-    let bytes = shape.iter().fold(size as u64, |b, &n| b.saturating_mul(n));
+    let bytes = shape::bytes(&shape, size as u64);
     let unlimited = var.dims.iter().any(|d| schema.dim(*d).unlimited);
     let kept =
-        |c: &Vec<u64>| Storage::Chunked { chunks: clipped(c, &shape, mosaic, v), filters: filters.clone() };
+        |c: &[u64]| Storage::Chunked { chunks: clipped(c, &shape, mosaic, v), filters: filters.clone() };
     match (chunks, own) {
         (TileChunks::Keep, Some(c)) => return Ok((kept(c), "the tiles' chunks")),
         (TileChunks::Tiles, _) => {
@@ -164,7 +161,7 @@ fn clipped(chunk: &[u64], shape: &[u64], mosaic: &Mosaic, v: VarId) -> Vec<u64> 
 
 /// On split dimensions the largest length that divides every tile's beginning; on others the tiles' chunk length, or
 /// one for records and for what would make a chunk too large.
-fn snapped(mosaic: &Mosaic, v: VarId, own: Option<&Vec<u64>>, size: u64) -> Vec<u64> {
+fn snapped(mosaic: &Mosaic, v: VarId, own: Option<&[u64]>, size: u64) -> Vec<u64> {
     let schema = &mosaic.schema;
     let dims = &schema.var(v).dims;
     let mut out: Vec<u64> = Vec::with_capacity(dims.len());
@@ -189,7 +186,7 @@ fn snapped(mosaic: &Mosaic, v: VarId, own: Option<&Vec<u64>>, size: u64) -> Vec<
     // What is still too large becomes shorter on the dimensions that are not split, the slowest first; then on those
     // that are, by divisors.
     for axis in 0..out.len() {
-        let bytes = out.iter().fold(size, |b, &c| b.saturating_mul(c));
+        let bytes = shape::bytes(&out, size);
         if bytes <= MOST_BYTES {
             break;
         }

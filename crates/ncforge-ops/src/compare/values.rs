@@ -13,8 +13,8 @@ use crate::progress::{Progress, check_stop};
 use crate::same::{Offsets, same_type};
 use crate::source::{HEAP_BATCH, Source, work_bytes};
 use crate::written;
-use ncforge::model::{DType, Values, VarId};
-use ncforge::raw::{Place, native_fill, unravel};
+use ncforge::model::{DType, Values, VarId, shape};
+use ncforge::raw::unravel;
 use ncforge::{Buffer, Engine, Hyperslab, Result};
 
 /// Elements that one thread compares at a time.
@@ -76,7 +76,7 @@ pub(crate) fn compare_values(
         }
     }
     out.variables = 1;
-    out.values = shape.iter().fold(1u64, |x, &n| x.saturating_mul(n));
+    out.values = shape::elements(&shape);
     let job = Job { a, va, b, vb, how, path, shape };
     let found = match a.schema().fixed_size(a.schema().var(va).dtype) {
         Some(size) => {
@@ -101,10 +101,7 @@ pub(crate) fn compare_values(
 
 fn unsupported(d: &dyn Source, v: VarId) -> Option<String> {
     match d.layout(v) {
-        Ok(layout) => match &layout.place {
-            Place::Unsupported(why) => Some(why.clone()),
-            _ => None,
-        },
+        Ok(layout) => layout.place.unsupported().map(str::to_owned),
         Err(e) => Some(e.to_string()),
     }
 }
@@ -181,8 +178,8 @@ impl Job<'_> {
     /// read, or almost all.
     fn written(&self, walk: &Walk, equality: &Equality<'_>) -> Result<Option<BTreeSet<u64>>> {
         let (x, y) = (self.a.layout(self.va)?, self.b.layout(self.vb)?);
-        let same_fill = equality.same(&native_fill(&x), &native_fill(&y));
-        if !same_fill || !x.beyond.is_empty() || !y.beyond.is_empty() {
+        let same = x.one_absent().zip(y.one_absent()).is_some_and(|(x, y)| equality.same(&x, &y));
+        if !same {
             return Ok(None);
         }
         let Some(mut boxes) = written::boxes(self.a, self.va, walk)? else { return Ok(None) };
@@ -200,7 +197,7 @@ impl Job<'_> {
         let (ta, tb) = (sa.var(self.va).dtype, sb.var(self.vb).dtype);
         let equality = Equality::new((sa, ta), (sb, tb), Tolerance::new(self.how.tolerance));
         let (m, n) = equality.sizes();
-        let sides = [Side::of(&self.a.layout(self.va)?.place), Side::of(&self.b.layout(self.vb)?.place)];
+        let sides = [Side::of(&*self.a.layout(self.va)?), Side::of(&*self.b.layout(self.vb)?)];
         let walk = self.walk(m.max(n) as u64, &sides, self.how.box_bytes);
         let written = self.written(&walk, &equality)?;
         if written.is_none() && self.same_by_sums(&sides, &walk)? == Some(true) {
@@ -253,7 +250,7 @@ impl Job<'_> {
         let mut found = Found::default();
         let (sa, sb) = (self.a.schema(), self.b.schema());
         let (ta, tb) = (sa.var(self.va).dtype, sb.var(self.vb).dtype);
-        let sides = [Side::of(&self.a.layout(self.va)?.place), Side::of(&self.b.layout(self.vb)?.place)];
+        let sides = [Side::of(&*self.a.layout(self.va)?), Side::of(&*self.b.layout(self.vb)?)];
         let walk = self.walk(1, &sides, HEAP_BATCH);
         for i in 0..walk.len() {
             check_stop(self.how.progress, "comparison")?;

@@ -14,7 +14,7 @@ use ncforge::codec::filters::SHUFFLE;
 use ncforge::model::{
     Atomic, Attribute, DType, Endian, Format, Number, Schema, Storage, Value, Values, VarId,
 };
-use ncforge::raw::{Element, VarLayout};
+use ncforge::raw::{Absent, Element, VarLayout};
 use ncforge::store::ReadStore;
 use ncforge::{Buffer, Engine, Error, FileId, Hyperslab, Result};
 
@@ -231,7 +231,7 @@ impl Source for Converted<'_> {
         let Some(change) = self.change(var) else { return Ok(own) };
         // What was never written is read like the rest.
         let element = Element::atomic(change.to, Endian::Native);
-        Ok(Arc::new(VarLayout { element, fill: Vec::new(), beyond: Vec::new(), ..VarLayout::clone(&own) }))
+        Ok(Arc::new(VarLayout { element, absent: Absent::Several, ..VarLayout::clone(&own) }))
     }
 
     fn has_chunks(&self, var: VarId) -> bool {

@@ -8,7 +8,7 @@ use crate::source::Source;
 use crate::tune::codec::{CodecChoice, Goal, Method};
 use ncforge::Result;
 use ncforge::codec::CodecChain;
-use ncforge::model::{Schema, VarId};
+use ncforge::model::{Schema, VarId, shape};
 
 /// Chooses codecs, one variable after the other.
 pub(super) struct Coders<'a> {
@@ -127,5 +127,5 @@ fn beaten(method: Method, stored: &[(Method, u64)]) -> bool {
 /// Bytes of a variable's values, where they have a size.
 fn bytes_of(schema: &Schema, v: VarId) -> Option<u64> {
     let element = schema.fixed_size(schema.var(v).dtype)? as u64;
-    Some(schema.shape(v).iter().fold(element, |b, &n| b.saturating_mul(n)))
+    Some(shape::bytes(&schema.shape(v), element))
 }

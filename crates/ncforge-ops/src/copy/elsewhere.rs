@@ -28,7 +28,7 @@ use super::storage::Chosen;
 use crate::source::Source;
 use crate::written;
 use ncforge::model::{DimId, Dimension, Format, Schema, Storage, VarId};
-use ncforge::raw::{ChunkGrid, Place, Writer, coordinates};
+use ncforge::raw::{ChunkGrid, Chunks, Writer, coordinates};
 use ncforge::store::MemoryStore;
 use ncforge::{Buffer, Dataset, Engine, EngineOptions, Error, Hyperslab, Result};
 
@@ -115,12 +115,8 @@ pub(super) fn groups(
     let slab = work.walk.box_at(step);
     let Some(grid) = chunk_grid(plan, work) else { return Ok(vec![slab]) };
     let layout = source.layout(work.moved.from)?;
-    let decoded = match &layout.place {
-        Place::Chunked { chunk, codecs, .. } if !codecs.is_empty() => {
-            Some(ChunkGrid::new(&work.walk.grid.shape, chunk))
-        }
-        _ => None,
-    };
+    let decoded = layout.place.chunks().filter(|c| !c.codecs.is_empty());
+    let decoded = decoded.map(|c| ChunkGrid::new(&work.walk.grid.shape, c.chunk));
     let chunk_bytes = grid.chunk_len().saturating_mul(work.element).max(1);
     let mut most = (bytes / chunk_bytes).max(1);
     loop {
@@ -269,7 +265,7 @@ impl Encoder {
         writer.flush()?;
         let container = writer.container();
         let layout = container.layout(var)?;
-        let Place::Chunked { chunk, .. } = &layout.place else {
+        let Some(Chunks { chunk, .. }) = layout.place.chunks() else {
             return Err(Error::not_chunked(&layout.name));
         };
         coordinates(&ChunkGrid::new(&slab.count, chunk).touched(&all))

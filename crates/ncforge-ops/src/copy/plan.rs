@@ -30,8 +30,8 @@ use crate::profile::Profile;
 use crate::rates;
 use crate::source::{HEAP_BATCH, Source, VarGroup};
 use ncforge::codec::quantize::Quantize;
-use ncforge::model::{Fill, Filter, Schema, Segments, Storage, VarId, element_of};
-use ncforge::raw::{Place, VarLayout, native_fill};
+use ncforge::model::{Fill, Filter, Schema, Segments, Storage, VarId, element_of, shape};
+use ncforge::raw::{Chunks, VarLayout};
 use ncforge::{Dataset, Engine, Result};
 
 /// Chunks of a box in which they are moved as they are: each is listed, and chunks may be as small as an element.
@@ -70,7 +70,7 @@ pub(crate) fn plan_with(
     let Decided { notes: more, mut choices, mut codecs } =
         decide(&mut schema, source, &vars, options, &rounded, recorded)?;
     notes.extend(said_of(source, &vars).into_iter().chain(more).chain(of_rounding));
-    fill_with_zeros(&mut schema, source, &vars)?;
+    keep_zeros(&mut schema, source, &vars)?;
     let mut chosen = recorded.clone();
     for (path, c) in &choices {
         chosen.chunks.entry(path.clone()).or_insert_with(|| c.chunks.clone());
@@ -139,14 +139,9 @@ fn kept_points(schema: &Schema, work: &[VarWork], options: &CopyOptions) -> Opti
     })
 }
 
-/// Whether it is known how what was never written reads. Of tiles that read otherwise than what lies between them it is not.
-fn has_fill(layout: &VarLayout) -> bool {
-    layout.fill.len() == layout.element.size
-}
-
 /// Leaves variables without a fill value where the source has zeros for what was not written, and no `_FillValue` says so
 /// (`h5py`'s `fillvalue=0`): the type's default would have to be replaced by zeros in each chunk that the source lacks.
-fn fill_with_zeros(schema: &mut Schema, source: &dyn Source, vars: &[Moved]) -> Result<()> {
+fn keep_zeros(schema: &mut Schema, source: &dyn Source, vars: &[Moved]) -> Result<()> {
     if schema.format.is_classic() {
         return Ok(());
     }
@@ -155,11 +150,10 @@ fn fill_with_zeros(schema: &mut Schema, source: &dyn Source, vars: &[Moved]) -> 
         if var.attr("_FillValue").is_some() || schema.fixed_size(var.dtype).is_none() {
             continue;
         }
-        let layout = source.layout(moved.from)?;
         let is_zero = |fill: &[u8]| fill.iter().all(|&b| b == 0);
         // Of characters the default is zero.
         let differs = schema.default_fill(var.dtype).is_some_and(|default| !is_zero(&default));
-        if differs && has_fill(&layout) && is_zero(&layout.fill) {
+        if differs && source.layout(moved.from)?.absent.inside().is_some_and(is_zero) {
             schema.vars[moved.to.0].fill = Fill::None;
         }
     }
@@ -194,7 +188,7 @@ struct Planner<'a> {
 
 /// Whether filters were skipped for some chunk.
 fn has_masks(layout: &VarLayout) -> Result<bool> {
-    let Place::Chunked { index, .. } = &layout.place else { return Ok(false) };
+    let Some(Chunks { index, .. }) = layout.place.chunks() else { return Ok(false) };
     let mut found = false;
     index.visit(&mut |_, record| found |= record.mask != 0)?;
     Ok(found)
@@ -218,13 +212,13 @@ impl Planner<'_> {
             Storage::Compact => (shape.clone().into_iter().map(|n| n.max(1)).collect(), Side::Free),
             Storage::Contiguous => (vec![1; shape.len()], Side::Runs),
         };
-        let sides = [Side::of(&layout.place), target];
+        let sides = [Side::of(&layout), target];
         let sparse = self.is_sparse(&layout)?;
         let mut route = self.route(&layout, heap, sparse);
         if self.all_filters && route == Route::Raw && has_masks(&layout)? {
             route = Route::Boxes;
         }
-        let chunk = align.iter().fold(element, |b, &n| b.saturating_mul(n));
+        let chunk = shape::bytes(&align, element);
         if route == Route::Raw
             && self.adds_points
             && layout.place.codecs().is_some_and(|codecs| codecs.segmented(0).is_some())
@@ -236,9 +230,7 @@ impl Planner<'_> {
             Route::Heap => choose(&shape, 1, &[Side::Free, Side::Free], &align, HEAP_BATCH),
             Route::Raw | Route::Points | Route::Nothing | Route::Fill => {
                 let most = match route {
-                    Route::Raw | Route::Points => {
-                        align.iter().fold(element * MOST_CHUNKS, |b, &n| b.saturating_mul(n))
-                    }
+                    Route::Raw | Route::Points => shape::bytes(&align, element * MOST_CHUNKS),
                     _ => u64::MAX,
                 };
                 let budget = most.min(COMFORTABLE).min(self.memory.boxes);
@@ -277,9 +269,8 @@ impl Planner<'_> {
             Some(a) => a.values.bytes().map(<[u8]>::to_vec),
             None => self.schema.default_fill(var.dtype),
         };
-        // The output has no values beyond its end.
-        let same = fill == Some(native_fill(layout)) && layout.beyond.is_empty();
-        Ok(stays && same && has_fill(layout) && self.source.has_chunks(self.moved.from))
+        let same = fill.is_some() && fill == layout.one_absent();
+        Ok(stays && same && self.source.has_chunks(self.moved.from))
     }
 
     fn route(&self, layout: &VarLayout, heap: bool, sparse: bool) -> Route {
@@ -295,11 +286,11 @@ impl Planner<'_> {
         if heap {
             return Route::Heap;
         }
-        if sparse && matches!(layout.place, Place::Nowhere) {
+        if sparse && layout.place.is_nowhere() {
             return Route::Nothing;
         }
-        let (Place::Chunked { chunk, codecs, .. }, Storage::Chunked { chunks, filters }) =
-            (&layout.place, &var.storage)
+        let (Some(Chunks { chunk, codecs, .. }), Storage::Chunked { chunks, filters }) =
+            (layout.place.chunks(), &var.storage)
         else {
             return Route::Boxes;
         };
@@ -328,7 +319,7 @@ impl Planner<'_> {
         let large = choose(shape, element, sides, align, budget);
         // What a walk saves is compared with the moving of the values, which is the same for both: fresh memory of a
         // large box costs more than a few boxes more.
-        let values = shape.iter().fold(element, |b, &n| b.saturating_mul(n)) as f64;
+        let values = shape::bytes(shape, element) as f64;
         let moving = 2.0 * values / rates::MEMORY_BYTES_PER_SECOND;
         if large.seconds + moving < WORTH * (modest.seconds + moving) { large } else { modest }
     }
@@ -342,7 +333,7 @@ impl Planner<'_> {
         sides: &[Side],
         walk: &Walk,
     ) -> Option<Walk> {
-        let Place::Chunked { chunk, .. } = &layout.place else { return None };
+        let Chunks { chunk, .. } = layout.place.chunks()?;
         let Side::Chunks { seconds_per_byte, .. } = &sides[0] else { return None };
         if walk.len() < 2 {
             return None;
@@ -352,7 +343,7 @@ impl Planner<'_> {
         let bands = choose(shape, element, &[cuts], chunk, self.memory.boxes / 2);
         let once = padded(shape, chunk).saturating_mul(element);
         let again = walk.touched[0].saturating_sub(once) as f64 * seconds_per_byte / rates::PLANNED_THREADS;
-        let values = shape.iter().fold(element, |b, &n| b.saturating_mul(n)) as f64;
+        let values = shape::bytes(shape, element) as f64;
         let through =
             2.0 * values * (1.0 / rates::FILE_BYTES_PER_SECOND + 1.0 / rates::MEMORY_BYTES_PER_SECOND);
         (again > through).then_some(bands)
@@ -366,12 +357,10 @@ impl Planner<'_> {
         work: &VarWork,
     ) -> Result<(VarPlan, f64)> {
         let var = self.schema.var(self.moved.to);
-        let values = shape.iter().fold(work.element, |b, &n| b.saturating_mul(n));
+        let values = shape::bytes(shape, work.element);
         let stored = self.source.stored_bytes(self.moved.from)?;
-        let (chunk, filtered) = match &layout.place {
-            Place::Chunked { chunk, codecs, .. } => (Some(chunk), !codecs.is_empty()),
-            _ => (None, false),
-        };
+        let chunk = layout.place.chunks().map(|c| c.chunk);
+        let filtered = layout.place.codecs().is_some_and(|codecs| !codecs.is_empty());
         let once = chunk.map_or(values, |c| padded(shape, c).saturating_mul(work.element));
         let passes = match &work.route {
             Route::Boxes if chunk.is_some() && once > 0 => work.walk.touched[0] as f64 / once as f64,
@@ -428,7 +417,7 @@ impl Planner<'_> {
 
 /// Elements of all chunks, the ones at the edges counted whole.
 fn padded(shape: &[u64], chunk: &[u64]) -> u64 {
-    shape.iter().zip(chunk).fold(1u64, |e, (&n, &c)| e.saturating_mul(n.div_ceil(c).saturating_mul(c)))
+    shape::product(shape.iter().zip(chunk).map(|(&n, &c)| n.div_ceil(c).saturating_mul(c)))
 }
 
 /// Whether two filter chains do the same; whether a filter may be skipped does not matter for chunks that exist.
@@ -438,9 +427,9 @@ pub(crate) fn same_filters(a: &[Filter], b: &[Filter]) -> bool {
 
 /// Whether a source variable can be copied at all; the error names the feature that is missing.
 pub(crate) fn check_readable(source: &dyn Source, v: VarId) -> Result<()> {
-    if let Place::Unsupported(what) = &source.layout(v)?.place {
+    if let Some(what) = source.layout(v)?.place.unsupported() {
         let path = format!("{}: {}", source.name(), source.schema().var_path(v));
-        return Err(ncforge::Error::Unsupported { path, what: what.clone() });
+        return Err(ncforge::Error::Unsupported { path, what: what.to_owned() });
     }
     check_whole(source, v)
 }
@@ -449,16 +438,8 @@ pub(crate) fn check_readable(source: &dyn Source, v: VarId) -> Result<()> {
 fn check_whole(source: &dyn Source, v: VarId) -> Result<()> {
     let (schema, layout) = (source.schema(), source.layout(v)?);
     let Some(store) = source.store().filter(|_| schema.format.is_classic()) else { return Ok(()) };
-    let size = |shape: &[u64]| shape.iter().fold(layout.element.size as u64, |n, &d| n.saturating_mul(d));
-    let end = match (&layout.place, layout.shape.first()) {
-        _ if layout.shape.contains(&0) => return Ok(()),
-        (Place::Contiguous { offset }, _) => offset.saturating_add(size(&layout.shape)),
-        (Place::Records { begin, stride }, Some(&records)) => {
-            let last = begin.saturating_add(stride.saturating_mul(records - 1));
-            last.saturating_add(size(&layout.shape[1..]))
-        }
-        _ => return Ok(()),
-    };
+    let Some(runs) = layout.runs().filter(|_| !layout.shape.contains(&0)) else { return Ok(()) };
+    let end = runs.end();
     match store.len() {
         len if len < end => Err(ncforge::Error::corrupt(
             source.name(),

@@ -11,7 +11,7 @@ use crate::rates;
 use crate::tune::Choice;
 use crate::tune::codec::CodecChoice;
 use ncforge::codec::quantize::Quantize;
-use ncforge::model::Schema;
+use ncforge::model::{Schema, shape};
 
 /// What an element of a heap type counts for in sizes.
 pub(super) const HEAP_ELEMENT: u64 = 16;
@@ -90,7 +90,7 @@ impl VarWork {
         if matches!(self.route, Route::Nothing) {
             return 0;
         }
-        self.walk.grid.shape.iter().fold(self.element, |b, &n| b.saturating_mul(n))
+        shape::bytes(&self.walk.grid.shape, self.element)
     }
 }
 

@@ -7,7 +7,7 @@ use crate::tune::{Access, Choice, Coding, Grid, Machine, Pattern, Roles, Slower}
 use crate::words::shape;
 use ncforge::Result;
 use ncforge::model::{Filter, VarId};
-use ncforge::raw::Place;
+use ncforge::raw::{Chunks, Runs};
 
 /// Reads that take so many times as long are named.
 const REPORTED: f64 = 1.5;
@@ -52,9 +52,9 @@ impl ChosenChunks {
         // A record is a piece of its own.
         let mut record = lens.clone();
         record.iter_mut().take(1).for_each(|n| *n = 1);
-        let (chunk, coded) = match &layout.place {
-            Place::Chunked { chunk, codecs, .. } => (Some(&chunk[..]), codecs.filters()),
-            Place::Records { .. } => (Some(&record[..]), &[][..]),
+        let (chunk, coded) = match (layout.place.chunks(), layout.runs()) {
+            (Some(Chunks { chunk, codecs, .. }), _) => (Some(chunk), codecs.filters()),
+            (None, Some(Runs { stride: Some(_), .. })) => (Some(&record[..]), &[][..]),
             _ => (None, &[][..]),
         };
         let before = Grid { lens: &lens, chunk, element, coding: Coding::of_chain(coded) };

@@ -23,8 +23,8 @@ use super::spill::Spill;
 use crate::progress::Progress;
 use crate::source::Source;
 use crate::written;
-use ncforge::model::Storage;
-use ncforge::raw::{ChunkIndex, Place, Writer, coordinates, with_stop};
+use ncforge::model::{Storage, shape};
+use ncforge::raw::{Chunks, Writer, coordinates, with_stop};
 use ncforge::store::zipped::{self, ZippedStore};
 use ncforge::store::{Durability, OutputFile, WriteStore, free_space};
 use ncforge::{Buffer, Engine, Error, Hyperslab, Result};
@@ -112,8 +112,8 @@ fn check_budget(task: &Task<'_>) -> Result<()> {
             return too_small(format!("a box of whole chunks of `{name}`"), work.largest_box());
         }
         let layout = task.source.layout(work.moved.from)?;
-        if let (Place::Chunked { chunk, .. }, false) = (&layout.place, work.route == Route::Nothing) {
-            let bytes = chunk.iter().fold(layout.element.size as u64, |b, &c| b.saturating_mul(c));
+        if let (Some(Chunks { chunk, .. }), false) = (layout.place.chunks(), work.route == Route::Nothing) {
+            let bytes = shape::bytes(chunk, layout.element.size as u64);
             if bytes > budget {
                 return too_small(format!("a chunk of `{name}` in the source"), bytes);
             }
@@ -403,10 +403,7 @@ impl Run<'_> {
         let mut chunks = Vec::new();
         if let Some(grid) = chunk_grid(self.task.plan, work) {
             let layout = self.writer.container().layout(work.moved.to)?;
-            let index: Option<&Arc<dyn ChunkIndex>> = match &layout.place {
-                Place::Chunked { index, .. } => Some(index),
-                _ => None,
-            };
+            let index = layout.place.chunks().map(|c| c.index);
             for c in coordinates(&grid.touched(&slab)) {
                 chunks.push(Step::noted(match index {
                     Some(index) => index.get(&c)?,

@@ -17,8 +17,8 @@ use crate::tune::{Axis, Choice, Role, Roles};
 use ncforge::codec::filter_chain::{USUAL_DEFLATE_LEVEL, USUAL_ZSTD_LEVEL};
 use ncforge::codec::filters::{self, DEFLATE, FLETCHER32, NBIT, SHUFFLE, WIDEN, ZSTD};
 use ncforge::codec::{self, CodecChain, FilterChain};
-use ncforge::model::{DType, Filter, Schema, Storage, VarId};
-use ncforge::raw::Place;
+use ncforge::model::{DType, Filter, Schema, Storage, VarId, shape};
+
 use ncforge::{Error, Result};
 
 /// HDF5 stores the length of a chunk in 32 bits.
@@ -203,7 +203,7 @@ impl Decider<'_> {
         };
         let compact = matches!(var.storage, Storage::Compact) && !from_classic;
         let unlimited = axes.iter().any(|a| a.unlimited);
-        let bytes = axes.iter().fold(element, |b, a| b.saturating_mul(a.len));
+        let bytes = shape::product(axes.iter().map(|a| a.len)).saturating_mul(element);
         let small = bytes < options.min_chunked && !unlimited;
         let plain = |compact: bool| {
             if compact && !unlimited && bytes <= MAX_COMPACT { Storage::Compact } else { Storage::Contiguous }
@@ -233,7 +233,7 @@ impl Decider<'_> {
             None if empty && unlimited => vec![1; axes.len()],
             _ => return Ok(plain(compact)),
         };
-        let size = chunks.iter().fold(element, |b, &c| b.saturating_mul(c));
+        let size = shape::bytes(&chunks, element);
         if size > MAX_CHUNK_BYTES {
             return Err(Error::TooLarge(format!(
                 "a chunk of `{}` would have {size} bytes, the format's limit is {MAX_CHUNK_BYTES}",
@@ -304,7 +304,7 @@ impl Decider<'_> {
         trial: &Trial<'_>,
     ) -> Result<Option<Vec<u64>>> {
         let whole: Vec<u64> = given.iter().map(|a| a.given.unwrap_or(a.len).max(1)).collect();
-        let bytes = whole.iter().fold(array.element, |b, &c| b.saturating_mul(c));
+        let bytes = shape::bytes(&whole, array.element);
         let open = given.iter().any(|a| a.given.is_none() && a.unlimited);
         if given.iter().all(|a| a.given.is_some()) || bytes <= OPEN_LENGTHS && !open {
             return Ok(Some(whole));
@@ -471,7 +471,7 @@ fn filters_of(schema: &Schema, v: VarId, options: &CopyOptions, method: Method) 
 /// Replaces the filter that stores the bits of integers which have fewer than their bytes, where these are read as integers of all bits.
 fn deflate_all_bits(list: &mut [Filter], source: &dyn Source, from: VarId) -> Result<()> {
     let layout = source.layout(from)?;
-    let Place::Chunked { codecs, .. } = &layout.place else { return Ok(()) };
+    let Some(codecs) = layout.place.codecs() else { return Ok(()) };
     if codecs.filters().first().is_some_and(|f| f.id == WIDEN) {
         let packed = list.iter_mut().filter(|f| f.id == NBIT);
         packed.for_each(|f| *f = filters::deflate(USUAL_DEFLATE_LEVEL));

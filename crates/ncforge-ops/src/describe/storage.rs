@@ -3,8 +3,8 @@
 use super::zipped::{self, ZippedStorage};
 use crate::points::Points;
 use ncforge::Result;
-use ncforge::model::{Filter, Storage, VarId};
-use ncforge::raw::{ChunkGrid, Container, Place, VarLayout};
+use ncforge::model::{Filter, Storage, VarId, shape};
+use ncforge::raw::{ChunkGrid, Chunks, Container, VarLayout};
 use ncforge::store::zipped::ZippedStore;
 
 /// How one variable is stored.
@@ -110,10 +110,6 @@ fn free_bytes(container: &dyn Container, vars: &[VarStorage]) -> Option<String> 
     (first > header).then(|| format!("{} bytes are free between the header and the data", first - header))
 }
 
-fn elements(shape: &[u64]) -> u64 {
-    shape.iter().fold(1, |n, &len| n.saturating_mul(len))
-}
-
 fn of_variable(container: &dyn Container, id: VarId) -> VarStorage {
     let schema = container.schema();
     let var = schema.var(id);
@@ -129,7 +125,8 @@ fn of_variable(container: &dyn Container, id: VarId) -> VarStorage {
             Storage::Chunked { .. } => "chunked",
         },
         offset: None,
-        logical_bytes: elements(&schema.shape(id)).saturating_mul(schema.memory_size(var.dtype) as u64),
+        logical_bytes: shape::elements(&schema.shape(id))
+            .saturating_mul(schema.memory_size(var.dtype) as u64),
         stored_bytes: None,
         chunks,
         filters,
@@ -149,69 +146,30 @@ fn of_variable(container: &dyn Container, id: VarId) -> VarStorage {
 fn count(container: &dyn Container, layout: &VarLayout, facts: &mut VarStorage) -> Result<()> {
     let shape = container.schema().shape(facts.var);
     let file = container.store().len();
-    let element = layout.element.size as u64;
-    match &layout.place {
-        Place::Nowhere => {
-            facts.place = "nothing stored";
-            facts.stored_bytes = Some(0);
-        }
-        Place::Inline(bytes) => {
-            facts.place = "compact";
-            facts.stored_bytes = Some(bytes.len() as u64);
-        }
-        Place::Contiguous { offset } => {
-            facts.offset = Some(*offset);
-            let bytes = elements(&layout.shape).saturating_mul(element);
-            facts.stored_bytes = Some(bytes.min(file.saturating_sub(*offset)));
-        }
-        Place::Records { begin, stride } => {
-            facts.place = "records";
-            facts.offset = Some(*begin);
-            let records = layout.shape.first().copied().unwrap_or(0);
-            let each = elements(layout.shape.get(1..).unwrap_or_default()).saturating_mul(element);
-            let available = file.saturating_sub(*begin);
-            facts.stored_bytes = Some(record_bytes(records, each, *stride, available));
-        }
-        Place::Chunked { chunk, codecs, index } => {
+    if let Some(why) = layout.place.unsupported() {
+        facts.place = "unsupported";
+        facts.trouble = Some(format!("{why} is not supported"));
+        return Ok(());
+    }
+    match (layout.place.chunks(), layout.runs()) {
+        (Some(Chunks { chunk, codecs, index }), _) => {
             let list = index.list()?;
             // Other variables may have made an unlimited dimension longer than this one's own extent.
             facts.chunks_possible = Some(ChunkGrid::new(&shape, chunk).len());
             facts.chunks_stored = Some(list.len() as u64);
             facts.offset = list.iter().map(|c| c.1.offset).min();
-            facts.stored_bytes = Some(list.iter().map(|c| c.1.len).fold(0, u64::saturating_add));
             let smallest = list.iter().map(|c| c.1.len).min();
             facts.chunk_bytes = smallest.zip(list.iter().map(|c| c.1.len).max());
             facts.points = Points::of(&**container.store(), codecs, &list);
         }
-        Place::Unsupported(why) => {
-            facts.place = "unsupported";
-            facts.trouble = Some(format!("{why} is not supported"));
+        (None, Some(runs)) => {
+            facts.offset = Some(runs.begin);
+            if runs.stride.is_some() {
+                facts.place = "records";
+            }
         }
+        (None, None) => facts.place = if layout.place.is_nowhere() { "nothing stored" } else { "compact" },
     }
+    facts.stored_bytes = Some(layout.stored_bytes(file)?);
     Ok(())
-}
-
-/// Bytes of `records` records of `each` bytes, `stride` apart, that lie in the first `available` bytes.
-fn record_bytes(records: u64, each: u64, stride: u64, available: u64) -> u64 {
-    if stride == 0 || records == 0 {
-        return 0;
-    }
-    let whole = records.min(available / stride);
-    let rest = if whole < records { each.min(available - whole * stride) } else { 0 };
-    whole.saturating_mul(each).saturating_add(rest)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn records_of_short_files_count_what_is_there() {
-        assert_eq!(record_bytes(4, 10, 16, 64), 40);
-        assert_eq!(record_bytes(4, 10, 16, 58), 40);
-        assert_eq!(record_bytes(4, 10, 16, 52), 34);
-        assert_eq!(record_bytes(4, 10, 16, 5), 5);
-        assert_eq!(record_bytes(4, 10, 16, 0), 0);
-        assert_eq!(record_bytes(0, 10, 16, 100), 0);
-    }
 }

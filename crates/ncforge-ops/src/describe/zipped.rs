@@ -3,7 +3,7 @@
 use serde::Serialize;
 
 use crate::words;
-use ncforge::raw::{Place, VarLayout};
+use ncforge::raw::VarLayout;
 use ncforge::store::ReadStore;
 use ncforge::store::zipped::ZippedStore;
 
@@ -83,16 +83,10 @@ pub(super) fn of_store(store: &ZippedStore) -> ZippedStorage {
 
 /// Bytes stored of one variable of a zipped file; of blocks that it shares with others, its share.
 pub(super) fn stored_of(store: &ZippedStore, layout: &VarLayout) -> ncforge::Result<Option<u64>> {
-    let size = |shape: &[u64]| shape.iter().fold(layout.element.size as u64, |n, &d| n.saturating_mul(d));
-    match layout.place {
-        Place::Contiguous { offset } => {
-            store.stored_for(offset, offset.saturating_add(size(&layout.shape))).map(Some)
-        }
-        Place::Records { begin, stride } if stride > 0 => {
-            let records = layout.shape.first().copied().unwrap_or(0);
-            let each = size(layout.shape.get(1..).unwrap_or_default());
-            store.stored_for_records(begin, each, stride, records).map(Some)
-        }
-        _ => Ok(Some(0)),
+    let Some(runs) = layout.runs() else { return Ok(Some(0)) };
+    match runs.stride {
+        None => store.stored_for(runs.begin, runs.end()).map(Some),
+        Some(0) => Ok(Some(0)),
+        Some(stride) => store.stored_for_records(runs.begin, runs.each, stride, runs.number).map(Some),
     }
 }

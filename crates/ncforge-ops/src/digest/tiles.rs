@@ -16,7 +16,7 @@ use crate::progress::{Progress, check_stop};
 use crate::source::{HEAP_BATCH, Source};
 use crate::written;
 use ncforge::model::{Value, Values, VarId};
-use ncforge::raw::{ChunkGrid, Place, VarLayout, coordinates, native_fill};
+use ncforge::raw::{ChunkGrid, VarLayout, coordinates};
 use ncforge::{Buffer, Error, Hyperslab, Result};
 
 /// Elements of a tile, where the array has so many.
@@ -44,8 +44,8 @@ fn tile(shape: &[u64]) -> Vec<u64> {
 pub(super) fn values(data: &dyn Source, var: VarId, progress: &dyn Progress) -> Result<Hash> {
     let layout = data.layout(var)?;
     let (schema, shape) = (data.schema(), data.schema().shape(var));
-    if let Place::Unsupported(why) = &layout.place {
-        return Err(Error::Unsupported { path: schema.var_path(var), what: why.clone() });
+    if let Some(why) = layout.place.unsupported() {
+        return Err(Error::Unsupported { path: schema.var_path(var), what: why.into() });
     }
     let mut fold = Fold::default();
     if !shape.contains(&0) {
@@ -96,7 +96,7 @@ enum Elements<'a> {
 
 impl Hashing<'_> {
     fn all(&self, layout: &VarLayout, fold: &mut Fold) -> Result<()> {
-        let side = [Side::of(&layout.place)];
+        let side = [Side::of(layout)];
         let (element, budget) = match self.canonical.size() {
             Some(size) => (size as u64, self.data.engine().memory() / 4),
             None => (1, HEAP_BATCH),
@@ -142,7 +142,8 @@ impl Hashing<'_> {
         let engine = self.data.engine();
         let written = self.written(layout, walk)?;
         let mut buffer = self.buffer(walk)?;
-        let mut unwritten = Unwritten { fill: native_fill(layout), known: HashMap::new() };
+        let mut unwritten =
+            Unwritten { fill: layout.one_absent().unwrap_or_default(), known: HashMap::new() };
         for i in 0..walk.len() {
             check_stop(self.progress, "digest")?;
             let slab = walk.box_at(i);
@@ -173,7 +174,7 @@ impl Hashing<'_> {
     /// The boxes that have anything but one fill value; `None`: all.
     fn written(&self, layout: &VarLayout, walk: &Walk) -> Result<Option<BTreeSet<u64>>> {
         match self.canonical.size() {
-            Some(_) if layout.beyond.is_empty() => written::boxes(self.data, self.var, walk),
+            Some(_) if layout.absent.one().is_some() => written::boxes(self.data, self.var, walk),
             _ => Ok(None),
         }
     }

@@ -9,8 +9,7 @@ use super::finding::Finding;
 use super::fix::Fix;
 use super::rule::Severity;
 use crate::tune::{Coding, Grid, Pattern, Slower};
-use ncforge::model::Filter;
-use ncforge::raw::Place;
+use ncforge::model::{Filter, shape};
 
 /// Where every usual read takes less than so many seconds, nothing is worth a warning.
 const MOMENT: f64 = 20e-3;
@@ -96,13 +95,13 @@ fn slowed(v: &VarFacts, chunks: &[u64], filters: &[Filter], options: &DoctorOpti
 fn now(v: &VarFacts, pattern: &Pattern, options: &DoctorOptions) -> f64 {
     let mut lens: Vec<u64> = v.axes.iter().map(|a| a.len.max(1)).collect();
     let coding = v.coding_now();
-    let Place::Records { stride, .. } = v.layout.place else {
+    let Some(stride) = v.layout.runs().and_then(|runs| runs.stride) else {
         let grid = Grid { lens: &lens, chunk: v.chunk.as_deref(), element: v.element, coding };
         return grid.read(pattern, &options.machine).seconds;
     };
     // Records of all variables lie one after the other: a run of bytes, of which the read takes a part of each row. No index
     // says where they are, and small gaps are read over.
-    let wanted = pattern.counts.iter().skip(1).fold(1u64, |n, &c| n.saturating_mul(c.max(1)));
+    let wanted = shape::product(pattern.counts.iter().skip(1).map(|&c| c.max(1)));
     lens.truncate(1);
     lens.push((stride / v.element.max(1)).max(wanted));
     let counts = vec![pattern.counts.first().copied().unwrap_or(1), wanted];

@@ -6,7 +6,8 @@ use super::{DoctorOptions, Report, gather, report};
 use crate::points::Points;
 use crate::tune::codec::Method;
 use crate::tune::{Cost, Grid, Pattern};
-use ncforge::raw::{ChunkGrid, Place};
+use ncforge::model::shape;
+use ncforge::raw::ChunkGrid;
 use ncforge::{Engine, Hyperslab, Result};
 use std::collections::HashMap;
 use std::path::Path;
@@ -181,9 +182,9 @@ pub fn anatomy(path: &Path, options: &DoctorOptions, engine: &Engine) -> Result<
 }
 
 fn variable(v: &VarFacts, options: &DoctorOptions) -> Result<VariableAnatomy> {
-    let chunks = match (&v.layout.place, &v.index) {
-        (Place::Chunked { index, .. }, Some(_)) => {
-            let mut list: Vec<StoredChunk> = (index.list()?.into_iter())
+    let chunks = match (v.layout.place.chunks(), &v.index) {
+        (Some(stored), Some(_)) => {
+            let mut list: Vec<StoredChunk> = (stored.index.list()?.into_iter())
                 .map(|(at, r)| StoredChunk { at, offset: r.offset, len: r.len })
                 .collect();
             list.sort_by_key(|c| c.offset);
@@ -191,11 +192,9 @@ fn variable(v: &VarFacts, options: &DoctorOptions) -> Result<VariableAnatomy> {
         }
         _ => Vec::new(),
     };
-    let stored = match &v.layout.place {
-        Place::Chunked { .. } => chunks.iter().map(|c| c.len).sum(),
-        Place::Contiguous { .. } | Place::Records { .. } => v.bytes,
-        Place::Inline(bytes) => bytes.len() as u64,
-        Place::Nowhere | Place::Unsupported(_) => 0,
+    let stored = match v.layout.place.chunks() {
+        Some(_) => chunks.iter().map(|c| c.len).sum(),
+        None => v.layout.stored_bytes(u64::MAX)?,
     };
     let lens: Vec<u64> = v.axes.iter().map(|a| a.len).collect();
     let choice = v.choice.as_ref().filter(|c| v.chunk.as_ref() != Some(&c.chunks));
@@ -218,7 +217,7 @@ fn variable(v: &VarFacts, options: &DoctorOptions) -> Result<VariableAnatomy> {
                 let cells = ChunkGrid::new(&lens, chunk);
                 let ranges = cells.touched(&Hyperslab::new(&start, &pattern.counts));
                 // A read of very much is described by the mean: nobody counts a million chunks for a picture.
-                let n = ranges.iter().fold(1u64, |n, r| n.saturating_mul(r.end - r.start));
+                let n = shape::product(ranges.iter().map(|r| r.end - r.start));
                 let fetched = if n <= MOST_RUNS as u64 {
                     let all: u64 =
                         ncforge::raw::coordinates(&ranges).filter_map(|at| by_place.get(&at[..])).sum();
@@ -280,23 +279,14 @@ fn runs(facts: &Facts, variables: &[VariableAnatomy], bytes: u64) -> Vec<Run> {
     let record_runs: u64 = facts.vars.iter().filter_map(record_count).sum();
     for (i, (v, prediction)) in facts.vars.iter().zip(variables).enumerate() {
         let what = Use::Data(i);
-        match &v.layout.place {
-            Place::Contiguous { offset } => add(*offset, v.bytes, what),
-            Place::Records { begin, stride } => {
-                let n = record_count(v).unwrap_or(0);
-                let each = v.bytes.checked_div(n).unwrap_or(0);
-                if record_runs > MOST_RUNS as u64 {
-                    let end = begin.saturating_add(stride.saturating_mul(n));
-                    let (from, to) = records.unwrap_or((*begin, end));
-                    records = Some((from.min(*begin), to.max(end)));
-                } else {
-                    for r in 0..n {
-                        add(begin.saturating_add(r.saturating_mul(*stride)), each, what);
-                    }
-                }
+        match v.layout.runs() {
+            Some(runs) if runs.stride.is_some() && record_runs > MOST_RUNS as u64 => {
+                let end = runs.range(runs.number).start;
+                let (from, to) = records.unwrap_or((runs.begin, end));
+                records = Some((from.min(runs.begin), to.max(end)));
             }
-            Place::Chunked { .. } => prediction.chunks.iter().for_each(|c| add(c.offset, c.len, what)),
-            Place::Nowhere | Place::Inline(_) | Place::Unsupported(_) => {}
+            Some(runs) => (0..runs.number).for_each(|i| add(runs.range(i).start, runs.each, what)),
+            None => prediction.chunks.iter().for_each(|c| add(c.offset, c.len, what)),
         }
     }
     if let Some((from, to)) = records {
@@ -319,10 +309,7 @@ fn runs(facts: &Facts, variables: &[VariableAnatomy], bytes: u64) -> Vec<Run> {
 }
 
 fn record_count(v: &VarFacts) -> Option<u64> {
-    match &v.layout.place {
-        Place::Records { .. } => v.layout.shape.first().copied(),
-        _ => None,
-    }
+    v.layout.runs().filter(|runs| runs.stride.is_some()).map(|runs| runs.number)
 }
 
 /// Runs side by side without overlaps, and what lies between them.

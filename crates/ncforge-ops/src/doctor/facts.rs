@@ -6,8 +6,8 @@ use crate::points::Points;
 use crate::rates::SEGMENT_BYTES;
 use crate::tune::keep::sharing;
 use crate::tune::{Axis, Choice, Coding, Prediction, Roles, Row};
-use ncforge::model::{Filter, Schema, Storage, VarId, Variable};
-use ncforge::raw::{ChunkGrid, ChunkRecord, Place, VarLayout};
+use ncforge::model::{Filter, Schema, Storage, VarId, Variable, shape};
+use ncforge::raw::{ChunkGrid, ChunkRecord, Chunks, VarLayout};
 use ncforge::store::RecordedStore;
 use ncforge::{Dataset, Result};
 
@@ -104,7 +104,7 @@ impl VarFacts {
 
     /// The same of chunks of these lengths.
     pub(super) fn bytes_of(&self, chunk: &[u64]) -> u64 {
-        chunk.iter().fold(self.element, |b, &c| b.saturating_mul(c))
+        shape::bytes(chunk, self.element)
     }
 
     /// Whether chunks must be decoded whole.
@@ -119,7 +119,7 @@ impl VarFacts {
 
     /// The same of chunks of these lengths.
     pub(super) fn chunks_of(&self, chunk: &[u64]) -> u64 {
-        self.axes.iter().zip(chunk).fold(1u64, |n, (a, &c)| n.saturating_mul(a.len.div_ceil(c.max(1))))
+        shape::product(self.axes.iter().zip(chunk).map(|(a, &c)| a.len.div_ceil(c.max(1))))
     }
 
     /// Chunks that the file holds, as far as that is known.
@@ -188,19 +188,19 @@ impl Facts {
         let layout = self.dataset.container().layout(id)?;
         let var = schema.var(id);
         let path = schema.var_path(id);
-        if let Place::Unsupported(what) = &layout.place {
+        if let Some(what) = layout.place.unsupported() {
             self.notes.push(format!("`{path}` was not looked at: {what} is not supported"));
             return Ok(None);
         }
         let axes = roles.axes_of(schema, id);
         let element = layout.element.size as u64;
-        let (filters, chunk) = match (&layout.place, &var.storage) {
-            (Place::Chunked { chunk, .. }, Storage::Chunked { filters, .. }) => {
-                (filters.clone(), Some(chunk.clone()))
+        let (filters, chunk) = match (layout.place.chunks(), &var.storage) {
+            (Some(Chunks { chunk, .. }), Storage::Chunked { filters, .. }) => {
+                (filters.clone(), Some(chunk.to_vec()))
             }
             _ => (Vec::new(), None),
         };
-        let bytes = axes.iter().fold(element, |b, a| b.saturating_mul(a.len));
+        let bytes = shape::product(axes.iter().map(|a| a.len)).saturating_mul(element);
         let mut facts = VarFacts {
             id,
             path,
@@ -223,7 +223,7 @@ impl Facts {
 
     /// Reads a variable's index, unless that would be too much.
     fn index(&mut self, schema: &Schema, v: &VarFacts) -> Result<Option<Index>> {
-        let Place::Chunked { index, chunk, codecs } = &v.layout.place else { return Ok(None) };
+        let Some(Chunks { index, chunk, codecs }) = v.layout.place.chunks() else { return Ok(None) };
         let possible = ChunkGrid::new(&schema.shape(v.id), chunk).len();
         // A key of a B-tree holds 8 bytes, and 8 for each axis and one more; nodes may be half empty, and pages are
         // read whole.

@@ -6,7 +6,6 @@ use super::fix::Fix;
 use super::rule::{Rule, rule, rules};
 use crate::words::{bytes, count, many, shape, times};
 use ncforge::model::DimId;
-use ncforge::raw::Place;
 
 pub(super) const RULES: &[Rule] = rules!(Always:
     ("NC401", "record-interleave", Warning, "copy --format netcdf4 --chunks auto",
@@ -53,10 +52,10 @@ fn interleaved(x: &Examined<'_>, out: &mut Vec<Finding>) {
         // Blocks hold the records of one variable, one after the other.
         return;
     }
-    let records = |v: &&super::facts::VarFacts| matches!(v.layout.place, Place::Records { .. });
-    let neighbours = x.facts.vars.iter().filter(records).count() as u64;
-    for v in x.facts.vars.iter().filter(records) {
-        let Place::Records { stride, .. } = v.layout.place else { continue };
+    let stride = |v: &super::facts::VarFacts| v.layout.runs().and_then(|runs| runs.stride);
+    let neighbours = x.facts.vars.iter().filter_map(stride).count() as u64;
+    for v in &x.facts.vars {
+        let Some(stride) = stride(v) else { continue };
         let n = v.axes.first().map_or(0, |a| a.len);
         let each = v.bytes / n.max(1);
         let walked = n.saturating_mul(stride);
@@ -187,13 +186,7 @@ fn no_room(x: &Examined<'_>, out: &mut Vec<Finding>) {
         return;
     }
     let Some(header) = x.facts.dataset.container().metadata_bytes() else { return };
-    let begin = (x.facts.vars.iter())
-        .filter_map(|v| match v.layout.place {
-            Place::Contiguous { offset } => Some(offset),
-            Place::Records { begin, .. } => Some(begin),
-            _ => None,
-        })
-        .min();
+    let begin = x.facts.vars.iter().filter_map(|v| v.layout.runs()).map(|runs| runs.begin).min();
     let Some(begin) = begin else { return };
     let (spare, data) =
         (begin.saturating_sub(header), x.facts.dataset.container().store().len().saturating_sub(begin));

@@ -9,8 +9,8 @@ use ncforge::Result;
 use ncforge::codec::filters::{self, BITSHUFFLE, BLOSC, DEFLATE, FLETCHER32, SHUFFLE, ZSTD};
 use ncforge::codec::{self, CodecChain, locate};
 use ncforge::model::Filter;
+use ncforge::raw::ChunkRecord;
 use ncforge::raw::policy::PART_COST;
-use ncforge::raw::{ChunkRecord, Place};
 use ncforge::store::ReadStore;
 
 /// Bytes of values of a variable that are encoded.
@@ -58,7 +58,7 @@ fn of_variable(facts: &Facts, v: &VarFacts, mut read: u64, decoded: &mut u64) ->
         return Ok(None);
     }
     let mut found = Sample::default();
-    if let (Place::Chunked { codecs, .. }, Some(index)) = (&v.layout.place, &v.index) {
+    if let (Some(codecs), Some(index)) = (v.layout.place.codecs(), &v.index) {
         let bytes = v.chunk_bytes();
         for (_, record) in &index.smallest.2 {
             if record.len > read || bytes > *decoded || bytes > VALUE_BYTES {
@@ -68,7 +68,7 @@ fn of_variable(facts: &Facts, v: &VarFacts, mut read: u64, decoded: &mut u64) ->
             *decoded -= bytes;
             let values = decode(facts, codecs, record, bytes)?;
             found.fill_only.0 += 1;
-            found.fill_only.1 += u64::from(is_fill(&values, &v.layout.fill));
+            found.fill_only.1 += u64::from(is_fill(&values, v.layout.absent.inside().unwrap_or_default()));
         }
     }
     found.segment = segment(facts, v, &mut read, decoded)?;
@@ -98,7 +98,7 @@ fn decode(facts: &Facts, codecs: &CodecChain, r: &ChunkRecord, bytes: u64) -> Re
 /// chunks that are too small or too large to be looked at.
 fn segment(facts: &Facts, v: &VarFacts, read: &mut u64, decoded: &mut u64) -> Result<Option<u64>> {
     let bytes = v.chunk_bytes();
-    let Place::Chunked { codecs, .. } = &v.layout.place else { return Ok(None) };
+    let Some(codecs) = v.layout.place.codecs() else { return Ok(None) };
     let Some(record) = v.index.as_ref().and_then(|i| i.points?.without) else { return Ok(None) };
     if bytes <= PART_COST || bytes > LARGEST.min(*decoded) || record.len > *read {
         return Ok(None);

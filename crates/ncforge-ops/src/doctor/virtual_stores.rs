@@ -11,7 +11,7 @@ use super::rule::{Rule, rule, rules};
 use crate::profile::virtual_stores::{INLINE, common_divisor, divisor, obstacle, resize};
 use crate::tune::Role;
 use crate::words::many;
-use ncforge::model::{DType, UserKind};
+use ncforge::model::{DType, UserKind, shape};
 
 pub(super) const RULES: &[Rule] = rules!(Virtual:
     ("NC801", "virtual-filters", Error, "copy --profile virtual",
@@ -86,7 +86,7 @@ pub(super) fn check_across(files: &[Described], out: &mut Vec<Finding>) {
 fn partial(name: &str, axis: usize, there: &[(&Described, &DescribedVar)]) -> Option<Finding> {
     let (_, before) = there.split_last()?;
     // Stored in the references, whatever its chunks.
-    let elements = |v: &DescribedVar| v.axes.iter().fold(v.element, |n, a| n.saturating_mul(a.len));
+    let elements = |v: &DescribedVar| shape::product(v.axes.iter().map(|a| a.len)).saturating_mul(v.element);
     if there.iter().fold(0u64, |n, (_, v)| n.saturating_add(elements(v))) <= INLINE {
         return None;
     }

@@ -4,7 +4,7 @@
 //! ncforge makes. What meets the rules already is left alone.
 
 use ncforge::codec::filters;
-use ncforge::model::{Filter, Schema, Storage, VarId};
+use ncforge::model::{Filter, Schema, Storage, VarId, shape};
 
 /// Bytes of values in a chunk of the data variable, at least.
 pub(crate) const MIN_CHUNK: u64 = 4 << 20;
@@ -74,7 +74,7 @@ fn thick(schema: &Schema, v: VarId) -> Option<Vec<u64>> {
 fn bytes(schema: &Schema, v: VarId, lens: &[u64]) -> u64 {
     let var = schema.var(v);
     let element = schema.fixed_size(var.dtype).unwrap_or_else(|| schema.memory_size(var.dtype)) as u64;
-    lens.iter().fold(element, |b, &c| b.saturating_mul(c))
+    shape::bytes(lens, element)
 }
 
 fn recut(schema: &mut Schema, v: VarId, lens: Option<Vec<u64>>) {

@@ -6,7 +6,7 @@
 
 use crate::boxes::gcd;
 use ncforge::codec::{filter_name, filters};
-use ncforge::model::{Filter, Schema, Storage, VarId};
+use ncforge::model::{Filter, Schema, Storage, VarId, shape};
 
 /// Variables of at most this many bytes are stored in the references themselves.
 pub(crate) const INLINE: u64 = 64 << 10;
@@ -55,8 +55,7 @@ pub(crate) fn divisor(len: u64, chunk: u64) -> u64 {
 /// Gives a chunk the length `len` along `axis`. The other axes make up for it, so that it has about as many elements as
 /// before; each time the one of which the chunk has the smallest part grows, or that of the largest part shrinks.
 pub(crate) fn resize(chunk: &mut [u64], shape: &[u64], axis: usize, len: u64) {
-    let elements = |c: &[u64]| c.iter().fold(1u64, |n, &l| n.saturating_mul(l));
-    let wanted = elements(chunk);
+    let wanted = shape::elements(chunk);
     chunk[axis] = len;
     let part = |c: &[u64], d: usize| c[d] as f64 / shape[d].max(1) as f64;
     let others = || (0..shape.len()).filter(|&d| d != axis);
@@ -65,12 +64,12 @@ pub(crate) fn resize(chunk: &mut [u64], shape: &[u64], axis: usize, len: u64) {
     {
         let old = chunk[d];
         chunk[d] = old.saturating_mul(2).min(shape[d]);
-        if elements(chunk) > wanted {
+        if shape::elements(chunk) > wanted {
             chunk[d] = old;
             break;
         }
     }
-    while elements(chunk) / 2 > wanted
+    while shape::elements(chunk) / 2 > wanted
         && let Some(d) =
             others().filter(|&d| chunk[d] > 1).max_by(|&a, &b| part(chunk, a).total_cmp(&part(chunk, b)))
     {
@@ -99,13 +98,13 @@ pub(crate) fn apply(schema: &mut Schema, joins: impl Fn(VarId, usize) -> bool, c
                 true => chunks[d] = near,
                 false => resize(chunks, &shape, d, near),
             }
-            let bytes = chunks.iter().fold(element.unwrap_or(16) as u64, |b, &c| b.saturating_mul(c));
+            let bytes = shape::bytes(chunks, element.unwrap_or(16) as u64);
             if bytes > MAX_CHUNK {
                 chunks[d] = divisor(shape[d], 1);
             }
         }
         let size = element.unwrap_or(1);
-        let bytes = chunks.iter().fold(size as u64, |b, &c| b.saturating_mul(c));
+        let bytes = shape::bytes(chunks, size as u64);
         if obstacle(filters, size, bytes).is_some() {
             *filters = replaced(filters, element);
         }

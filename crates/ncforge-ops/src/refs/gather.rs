@@ -3,12 +3,12 @@
 use std::hash::{DefaultHasher, Hash, Hasher};
 
 use super::attributes;
-use super::kinds::{Kind, native};
+use super::kinds::Kind;
 use super::options::RefsOptions;
 use crate::same::unlike_names;
 use crate::unlike::{OF_FILE, Unlike, compare_global_attributes, same_attribute};
-use ncforge::model::{Attribute, DType, Filter, Number, Schema, UserKind, Value, Values, VarId};
-use ncforge::raw::{ChunkGrid, ChunkRecord, Place, VarLayout};
+use ncforge::model::{Attribute, DType, Filter, Number, Schema, UserKind, Value, Values, VarId, shape};
+use ncforge::raw::{ChunkGrid, ChunkRecord, Chunks, VarLayout};
 use ncforge::{Dataset, Error, Hyperslab, Result};
 
 /// Variables of more bytes are taken from the first file without comparing their values.
@@ -95,7 +95,7 @@ impl FileVar {
     /// Bytes of all values; 0 for strings.
     pub(super) fn bytes(&self) -> u64 {
         let size = self.kind.as_ref().map_or(0, |k| k.size() as u64);
-        self.shape.iter().fold(size, |b, &n| b.saturating_mul(n))
+        shape::bytes(&self.shape, size)
     }
 
     /// Whether values within its shape were never written, and read as its fill.
@@ -203,9 +203,9 @@ fn variable(dataset: &Dataset, id: VarId, wanted: &Wanted<'_>, notes: &mut Vec<S
     let layout = dataset.container().layout(id)?;
     let var = schema.var(id);
     let path = schema.var_path(id).trim_start_matches('/').to_owned();
-    let kind = match &layout.place {
-        Place::Unsupported(what) => Err(format!("{what} is not supported")),
-        _ => Kind::of(schema, var.dtype, &layout.element),
+    let kind = match layout.place.unsupported() {
+        Some(what) => Err(format!("{what} is not supported")),
+        None => Kind::of(schema, var.dtype, &layout.element),
     };
     let mut exact = var.clone();
     let unmasked = match schema.exact_fill(var) {
@@ -226,7 +226,7 @@ fn variable(dataset: &Dataset, id: VarId, wanted: &Wanted<'_>, notes: &mut Vec<S
         own_fill: own.and_then(|a| a.values.bytes()).map(<[u8]>::to_vec),
         own_fill_text: own.and_then(|a| attributes::text(schema, a)),
         unmasked,
-        fill: native(&layout.element, &layout.fill),
+        fill: layout.unwritten(),
         stored: Stored::Nothing,
         values: None,
         digest: None,
@@ -245,7 +245,7 @@ fn variable(dataset: &Dataset, id: VarId, wanted: &Wanted<'_>, notes: &mut Vec<S
 fn read_small(dataset: &Dataset, id: VarId, wanted: &Wanted<'_>, var: &mut FileVar) -> Result<()> {
     let bytes = var.bytes();
     let Ok(kind) = var.kind else { return Ok(()) };
-    let elements = var.shape.iter().fold(1u64, |n, &d| n.saturating_mul(d));
+    let elements = shape::elements(&var.shape);
     if wanted.files > 1 && var.axis(wanted.along).is_none() {
         let few = match kind {
             Kind::Fixed { .. } => bytes <= MOST_COMPARED,
@@ -318,33 +318,24 @@ fn stored(dataset: &Dataset, layout: &VarLayout, var: &FileVar) -> Result<Stored
     if layout.element.size != kind.size() {
         return Ok(Stored::Values("its elements are not stored as its type".into()));
     }
-    let store = dataset.container().store();
-    let within = |end: Option<u64>| end.is_some_and(|end| end <= store.len());
-    if !layout.beyond.is_empty() {
+    if layout.absent.one().is_none() {
         return Ok(Stored::Values(
             "what lies beyond its end reads otherwise than what was not written".into(),
         ));
     }
-    Ok(match &layout.place {
-        Place::Nowhere | Place::Unsupported(_) => Stored::Nothing,
-        Place::Inline(_) => Stored::Values("its values are within the metadata".into()),
-        Place::Contiguous { .. } | Place::Records { .. } if layout.shape != var.shape => {
-            Stored::Values("it is shorter than its dimensions".into())
-        }
-        Place::Contiguous { offset } => match within(offset.checked_add(var.bytes())) {
-            true => Stored::Run { offset: *offset },
-            false => Stored::Values("it reaches past the end of the file".into()),
-        },
-        Place::Records { begin, stride } => {
-            let (records, rest) = (var.shape[0], var.bytes() / var.shape[0].max(1));
-            let last = records.saturating_sub(1).checked_mul(*stride).and_then(|n| n.checked_add(rest));
-            match within(last.and_then(|n| n.checked_add(*begin))) || records == 0 {
-                true if *stride == rest => Stored::Run { offset: *begin },
-                true => Stored::Records { begin: *begin, stride: *stride },
-                false => Stored::Values("it reaches past the end of the file".into()),
-            }
-        }
-        Place::Chunked { chunk, codecs, index } => {
+    if let Some(runs) = layout.runs() {
+        let whole = runs.end() <= dataset.container().store().len() || runs.number == 0;
+        return Ok(match runs.stride.filter(|&stride| stride != runs.each) {
+            _ if layout.shape != var.shape => Stored::Values("it is shorter than its dimensions".into()),
+            _ if !whole => Stored::Values("it reaches past the end of the file".into()),
+            None => Stored::Run { offset: runs.begin },
+            Some(stride) => Stored::Records { begin: runs.begin, stride },
+        });
+    }
+    Ok(match layout.place.chunks() {
+        None if layout.place.is_nowhere() || layout.place.unsupported().is_some() => Stored::Nothing,
+        None => Stored::Values("its values are within the metadata".into()),
+        Some(Chunks { chunk, codecs, index }) => {
             let filters = codecs.filters().to_vec();
             if filters.first().is_some_and(|f| f.id == ncforge::codec::filters::WIDEN) {
                 return Ok(Stored::Values("its numbers are of a type that is read as another".into()));
@@ -361,7 +352,7 @@ fn stored(dataset: &Dataset, layout: &VarLayout, var: &FileVar) -> Result<Stored
                     list.push((at.to_vec(), record));
                 }
             })?;
-            Stored::Chunks { chunk: chunk.clone(), filters, list }
+            Stored::Chunks { chunk: chunk.to_vec(), filters, list }
         }
     })
 }

@@ -7,7 +7,7 @@ use super::gather::{Inputs, MOST_STRINGS};
 use super::kinds::Kind;
 use super::pieces::{Odd, Parts};
 use ncforge::codec::{CodecChain, filters};
-use ncforge::model::{Filter, Value, Values};
+use ncforge::model::{Filter, Value, Values, shape};
 use ncforge::{Dataset, Result};
 use serde_json::{Value as Json, json};
 
@@ -25,7 +25,7 @@ pub(super) struct Whole {
 
 /// A whole variable; `None` if it is too large, or text that is not UTF-8.
 pub(super) fn whole(parts: &Parts<'_>, kind: Kind, inputs: &Inputs<'_>) -> Result<Option<Whole>> {
-    let elements = parts.shape.iter().fold(1u64, |n, &d| n.saturating_mul(d));
+    let elements = shape::elements(&parts.shape);
     let too_large = match kind {
         Kind::Strings => elements > MOST_STRINGS,
         Kind::Fixed { .. } => elements.saturating_mul(kind.size() as u64) > MOST_INLINED,

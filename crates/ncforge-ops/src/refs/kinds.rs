@@ -101,15 +101,6 @@ impl Kind {
     }
 }
 
-/// An element in native order, from its stored form.
-pub(super) fn native(element: &Element, stored: &[u8]) -> Vec<u8> {
-    let mut bytes = stored.to_vec();
-    if let Order::Swap(_) = element.order {
-        bytes.reverse();
-    }
-    bytes
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;

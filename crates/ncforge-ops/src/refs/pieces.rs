@@ -7,7 +7,7 @@
 use super::codecs::{applied, numcodecs, relevant};
 use super::gather::{FileVar, Stored};
 use super::model::Chunk;
-use ncforge::model::Filter;
+use ncforge::model::{Filter, shape};
 use ncforge::raw::{ChunkGrid, ChunkRecord, coordinates};
 use serde_json::Value;
 
@@ -90,7 +90,7 @@ impl Parts<'_> {
         let Stored::Chunks { chunk, filters, .. } = &self.vars[first].stored else { unreachable!() };
         let usual = self.usual_mask();
         let ours = applied(filters, usual);
-        let bytes = chunk.iter().fold(self.element as u64, |b, &c| b.saturating_mul(c));
+        let bytes = shape::bytes(chunk, self.element as u64);
         let codecs = numcodecs(&ours, self.element, bytes).map_err(|why| Misfit { file: first, why })?;
         let mut out =
             Pieces { chunk: chunk.clone(), filters: ours, codecs, stored: Vec::new(), odd: Vec::new() };
@@ -199,7 +199,7 @@ impl Parts<'_> {
             chunk[0] = 1;
             from = from.max(1);
         }
-        let bytes = |c: &[u64]| c.iter().fold(self.element as u64, |b, &n| b.saturating_mul(n));
+        let bytes = |c: &[u64]| shape::bytes(c, self.element as u64);
         while from < chunk.len() && bytes(&chunk) > PIECE {
             let n = chunk[from];
             let most = (PIECE / (bytes(&chunk) / n).max(1)).max(1);

@@ -4,7 +4,7 @@ use super::places::{LARGE, Limit, beginning, cut, decoded, part_shape, sampled_b
 use super::{BOXES, FEW};
 use crate::source::Source;
 use crate::tune::coding::SIZES;
-use ncforge::model::{Values, VarId};
+use ncforge::model::{Values, VarId, shape};
 use ncforge::{Hyperslab, Result};
 
 /// Parts of values that are compared with several chains of filters: at least so many (in many small ones, repeats that lie farther
@@ -69,7 +69,7 @@ pub(crate) fn parts_of(
     }
     let element = layout.element.size;
     let whole: Vec<u64> = layout.shape.iter().zip(chunk).map(|(&n, &c)| c.clamp(1, n)).collect();
-    let all = layout.shape.iter().fold(element as u64, |b, &n| b.saturating_mul(n));
+    let all = shape::bytes(&layout.shape, element as u64);
     let values = (all / 4).clamp(limits.values.0, limits.values.1);
     let wanted = part_shape(&whole, element as u64, SIZES[LARGE].min(values / FEWEST));
     let size = wanted.iter().product::<u64>() * element as u64;

@@ -3,7 +3,8 @@
 use crate::boxes::each_row;
 use crate::tune::coding::SIZES;
 use crate::tune::{Coding, Grid, Machine};
-use ncforge::raw::{Place, VarLayout, native_fill, unravel};
+use ncforge::model::shape;
+use ncforge::raw::{Chunks, VarLayout, unravel};
 use ncforge::{Buffer, Hyperslab, Result};
 
 /// The sizes whose stored bytes are sampled; nothing smaller is read.
@@ -40,9 +41,9 @@ pub(super) fn sampled_box(layout: &VarLayout, i: u64, limit: Limit) -> Option<Hy
             }
         }
     }
-    let Place::Chunked { chunk, .. } = &layout.place else { return None };
+    let Chunks { chunk, .. } = layout.place.chunks()?;
     let mut start = at(&vec![1; chunk.len()]);
-    let mut space = chunk.clone();
+    let mut space = chunk.to_vec();
     for d in 0..start.len() {
         start[d] -= start[d] % chunk[d].max(1);
         space[d] = chunk[d].min(layout.shape[d] - start[d]);
@@ -64,7 +65,7 @@ pub(super) fn cut(bytes: &[u8], shape: &[u64], start: &[u64], count: &[u64], ele
 pub(super) fn padded(values: &[u8], count: &[u64], shape: &[u64], layout: &VarLayout) -> Result<Buffer> {
     let element = layout.element.size;
     let mut chunk = Buffer::try_zeroed(shape.iter().product::<u64>() as usize * element)?;
-    let fill = native_fill(layout);
+    let fill = layout.unwritten();
     chunk.chunks_exact_mut(element).for_each(|e| e.copy_from_slice(&fill));
     each_row(shape, &vec![0; shape.len()], count, element, |inside, outside| {
         chunk[outside].copy_from_slice(&values[inside]);
@@ -148,7 +149,7 @@ pub(super) fn part_shape(shape: &[u64], element: u64, bytes: u64) -> Vec<u64> {
     }
     // What rounding took away goes to the fastest axes.
     for d in (0..part.len()).rev() {
-        let volume = part.iter().fold(1u64, |a, &b| a.saturating_mul(b));
+        let volume = shape::elements(&part);
         if volume < wanted {
             part[d] = (part[d].saturating_mul(wanted / volume.max(1))).clamp(part[d], shape[d]);
         }
@@ -160,7 +161,7 @@ pub(super) fn part_shape(shape: &[u64], element: u64, bytes: u64) -> Vec<u64> {
 pub(super) fn shortened(shape: &[u64], element: u64, bytes: u64) -> Vec<u64> {
     let mut part = shape.to_vec();
     for d in 0..part.len() {
-        let row = part[d + 1..].iter().fold(element.max(1), |b, &n| b.saturating_mul(n));
+        let row = shape::bytes(&part[d + 1..], element.max(1));
         part[d] = (bytes / row).clamp(1, shape[d]);
         if part[d] > 1 {
             break;
@@ -194,8 +195,8 @@ pub(super) fn beginning(part: u64, axis: usize, n: u64, c: u64) -> u64 {
 /// Bytes that must be decoded (or read) for a box of the variable.
 pub(super) fn decoded(layout: &VarLayout, slab: &Hyperslab) -> u64 {
     let element = layout.element.size as u64;
-    let (chunk, coding) = match &layout.place {
-        Place::Chunked { chunk, codecs, .. } if !codecs.is_empty() => (Some(&chunk[..]), Coding::deflate(1)),
+    let (chunk, coding) = match layout.place.chunks() {
+        Some(Chunks { chunk, codecs, .. }) if !codecs.is_empty() => (Some(chunk), Coding::deflate(1)),
         _ => (None, Coding::none()),
     };
     let grid = Grid { lens: &layout.shape, chunk, element, coding };
@@ -206,7 +207,7 @@ pub(super) fn decoded(layout: &VarLayout, slab: &Hyperslab) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use ncforge::raw::{Element, Order};
+    use ncforge::raw::{Absent, Element, Order, Place};
 
     #[test]
     fn long_chunks_are_shortened_from_the_slowest_axis_on() {
@@ -293,15 +294,14 @@ mod tests {
             name: "v".into(),
             element,
             shape: vec![3, 2],
-            fill: if cfg!(target_endian = "little") { vec![0, 1] } else { vec![1, 0] },
-            beyond: Vec::new(),
+            absent: Absent::As(if cfg!(target_endian = "little") { vec![0, 1] } else { vec![1, 0] }),
             place: Place::Nowhere,
         };
         let values: Vec<u8> = [7u16, 8].into_iter().flat_map(u16::to_ne_bytes).collect();
         let numbers =
             |b: Buffer| -> Vec<u16> { b.chunks_exact(2).map(|n| u16::from_ne_bytes([n[0], n[1]])).collect() };
         assert_eq!(numbers(padded(&values, &[1, 2], &[2, 3], &layout).unwrap()), [7, 8, 1, 1, 1, 1]);
-        layout.fill.clear();
+        layout.absent = Absent::Several;
         assert_eq!(numbers(padded(&values, &[2, 1], &[2, 2], &layout).unwrap()), [7, 0, 8, 0]);
     }
 }

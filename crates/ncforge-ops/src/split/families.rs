@@ -1,6 +1,6 @@
 //! Which dimensions are split, and where.
 
-use ncforge::model::{DimId, Schema};
+use ncforge::model::{DimId, Schema, shape};
 use ncforge::{Dataset, Error, Result};
 
 use super::options::{SplitOptions, TileScheme};
@@ -167,7 +167,7 @@ impl Families {
 
 /// The last two dimensions of the variable with the most values: fastest, second.
 fn last_two(schema: &Schema) -> Option<(DimId, DimId)> {
-    let size = |v| schema.shape(v).iter().fold(1u64, |a, &n| a.saturating_mul(n));
+    let size = |v| shape::elements(&schema.shape(v));
     let fixed = |d: &DimId| !schema.dim(*d).unlimited && schema.dim(*d).group == Schema::ROOT;
     let v = schema
         .var_ids()

@@ -6,8 +6,8 @@ use std::sync::Arc;
 
 use super::describe::Described;
 use crate::source::{RawChunk, Source};
-use ncforge::model::{Schema, Values, VarId};
-use ncforge::raw::{Place, VarLayout};
+use ncforge::model::{Schema, Values, VarId, shape};
+use ncforge::raw::{Chunks, VarLayout};
 use ncforge::{Dataset, Engine, Error, FileId, Hyperslab, Result};
 
 /// A part of a file, along its dimensions.
@@ -76,22 +76,20 @@ impl Source for Window<'_> {
 
     fn has_chunks(&self, v: VarId) -> bool {
         let Ok(layout) = self.whole.container().layout(v) else { return false };
-        match &layout.place {
-            Place::Chunked { chunk, .. } => self.start(v).zip(chunk).all(|(s, c)| s.is_multiple_of(*c)),
-            _ => false,
-        }
+        let aligned = |c: Chunks<'_>| self.start(v).zip(c.chunk).all(|(s, n)| s.is_multiple_of(*n));
+        layout.place.chunks().is_some_and(aligned)
     }
 
     fn is_stored(&self, v: VarId, at: &[u64]) -> Result<bool> {
-        match &self.whole.container().layout(v)?.place {
-            Place::Chunked { chunk, index, .. } => Ok(index.get(&self.chunk(v, at, chunk))?.is_some()),
-            _ => Ok(true),
+        match self.whole.container().layout(v)?.place.chunks() {
+            Some(Chunks { chunk, index, .. }) => Ok(index.get(&self.chunk(v, at, chunk))?.is_some()),
+            None => Ok(true),
         }
     }
 
     fn each_stored(&self, v: VarId, see: &mut dyn FnMut(&[u64])) -> Result<bool> {
         let layout = self.whole.container().layout(v)?;
-        let Place::Chunked { chunk, index, .. } = &layout.place else { return Ok(false) };
+        let Some(Chunks { chunk, index, .. }) = layout.place.chunks() else { return Ok(false) };
         let lens = self.schema.shape(v);
         let bounds = self.start(v).zip(chunk).zip(&lens);
         let ranges: Vec<Range<u64>> = bounds.map(|((s, c), n)| s / c..(s + n).div_ceil(*c)).collect();
@@ -115,7 +113,7 @@ impl Source for Window<'_> {
 
     fn raw_chunk(&self, v: VarId, at: &[u64]) -> Result<RawChunk> {
         let layout = self.whole.container().layout(v)?;
-        let Place::Chunked { chunk, .. } = &layout.place else {
+        let Some(Chunks { chunk, .. }) = layout.place.chunks() else {
             return Err(Error::not_chunked(&layout.name));
         };
         let at = self.chunk(v, at, chunk);
@@ -128,6 +126,6 @@ impl Source for Window<'_> {
     fn stored_bytes(&self, v: VarId) -> Result<u64> {
         // Counting the chunks of the whole for every tile would cost more than the plan is worth.
         let element = self.schema.fixed_size(self.schema.var(v).dtype).unwrap_or(16) as u64;
-        Ok(self.schema.shape(v).iter().fold(element, |b, &n| b.saturating_mul(n)))
+        Ok(shape::bytes(&self.schema.shape(v), element))
     }
 }

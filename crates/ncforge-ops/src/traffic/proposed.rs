@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::ops::Range;
 
-use ncforge::model::VarId;
+use ncforge::model::{VarId, shape};
 use ncforge::raw::coordinates;
 use ncforge::store::FIRST_REQUEST;
 use ncforge::{Dataset, Engine};
@@ -52,15 +52,15 @@ pub(super) fn of<'a>(source: &Dataset, stored: impl Fn(VarId) -> Option<&'a Stor
 /// A variable whose bytes begin at `end`, which becomes the end of them.
 fn laid_out(now: &Stored, shape: &[u64], chunk: Option<Vec<u64>>, end: &mut u64) -> Option<Stored> {
     let size = now.size;
-    let values = shape.iter().fold(size, |n, &c| n.saturating_mul(c));
+    let values = shape::bytes(shape, size);
     let Some(chunk) = chunk else {
         let begin = Some((*end, None));
         *end = end.saturating_add(values);
         return Some(Stored { size, chunk: None, chunks: Vec::new(), begin });
     };
-    let each = chunk.iter().fold(size, |n, &c| n.saturating_mul(c));
+    let each = shape::bytes(&chunk, size);
     let counts: Vec<u64> = shape.iter().zip(&chunk).map(|(n, c)| n.div_ceil((*c).max(1))).collect();
-    let many = counts.iter().fold(1, |n: u64, &c| n.saturating_mul(c));
+    let many = shape::elements(&counts);
     if many > MOST_CHUNKS {
         return None;
     }

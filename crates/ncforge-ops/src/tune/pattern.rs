@@ -4,6 +4,7 @@ use serde::Serialize;
 
 use super::axes::{Axis, Role};
 use crate::request::did_you_mean;
+use ncforge::model::shape;
 use ncforge::{Error, Result};
 
 /// How much of one dimension a read takes.
@@ -182,7 +183,7 @@ impl Pattern {
 
     /// Number of elements.
     pub fn len(&self) -> u64 {
-        self.counts.iter().fold(1u64, |n, &c| n.saturating_mul(c))
+        shape::elements(&self.counts)
     }
 
     /// Never: a pattern has one element at least.

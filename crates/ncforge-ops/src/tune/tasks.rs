@@ -4,6 +4,8 @@
 //! What follows from that is said here once: the blocks of whole stored chunks that ncforge's engine proposes to Dask, and what
 //! `doctor` says of a file. The least size of new chunks ([`Limits`](super::Limits)) leaves few tasks.
 
+use ncforge::model::shape;
+
 /// Stored chunks below this many bytes are joined to blocks.
 const SMALL: u64 = 1 << 20;
 /// A block has about so many bytes.
@@ -42,8 +44,8 @@ impl Stored<'_> {
     /// assert_eq!(large.blocks(u64::MAX), [1, 720, 1440]);
     /// ```
     pub fn blocks(&self, most: u64) -> Vec<u64> {
-        let chunk = bytes(self.chunk, self.element);
-        let few = !self.filtered && self.chunks() <= FEW.0 && bytes(self.lens, self.element) <= FEW.1;
+        let chunk = shape::bytes(self.chunk, self.element);
+        let few = !self.filtered && self.chunks() <= FEW.0 && shape::bytes(self.lens, self.element) <= FEW.1;
         if few || chunk >= SMALL { self.chunk.to_vec() } else { self.joined(BLOCK.min(most)) }
     }
 
@@ -60,7 +62,7 @@ impl Stored<'_> {
     pub fn joined(&self, want: u64) -> Vec<u64> {
         let mut out = self.chunk.to_vec();
         for (d, &len) in self.lens.iter().enumerate().rev() {
-            let most = (want / bytes(&out, self.element).max(1)).max(1);
+            let most = (want / shape::bytes(&out, self.element).max(1)).max(1);
             let there = len.max(1).div_ceil(out[d].max(1));
             let times = there.div_ceil(there.div_ceil(most));
             out[d] = out[d].saturating_mul(times).min(len.max(1));
@@ -73,7 +75,7 @@ impl Stored<'_> {
 
     /// How many tasks chunks of these lengths make.
     pub fn tasks(&self, chunk: &[u64]) -> u64 {
-        self.lens.iter().zip(chunk).fold(1, |n, (&len, &c)| n.saturating_mul(len.div_ceil(c.max(1))))
+        shape::product(self.lens.iter().zip(chunk).map(|(&len, &c)| len.div_ceil(c.max(1))))
     }
 
     fn chunks(&self) -> u64 {
@@ -82,12 +84,8 @@ impl Stored<'_> {
 
     /// Whether the stored chunks make many tasks, each of little work.
     pub(crate) fn is_many_tasks(&self) -> bool {
-        bytes(self.chunk, self.element) < LITTLE && self.chunks() >= MANY
+        shape::bytes(self.chunk, self.element) < LITTLE && self.chunks() >= MANY
     }
-}
-
-fn bytes(lens: &[u64], element: u64) -> u64 {
-    lens.iter().fold(element, |n, &c| n.saturating_mul(c))
 }
 
 #[cfg(test)]
@@ -110,7 +108,7 @@ mod tests {
             for ((&block, &c), &len) in joined.iter().zip(&chunk).zip(&lens) {
                 prop_assert!(block % c == 0 || block == len.max(1), "{joined:?}");
             }
-            prop_assert!(bytes(&joined, element) <= want.max(bytes(&chunk, element)), "{joined:?}");
+            prop_assert!(shape::bytes(&joined, element) <= want.max(shape::bytes(&chunk, element)), "{joined:?}");
             prop_assert!(stored.tasks(&joined) <= stored.chunks());
         }
     }

@@ -7,7 +7,7 @@ use super::report::{Problem, VerifyReport};
 use crate::progress::Progress;
 use crate::zip::{go_on, zipped_store};
 use ncforge::model::VarId;
-use ncforge::raw::{Container, Place, classic};
+use ncforge::raw::{Container, classic};
 use ncforge::store::zipped::Reach;
 use ncforge::{Engine, Result};
 
@@ -53,24 +53,19 @@ fn touched(container: &dyn Container, reach: Reach) -> Vec<String> {
 
 fn has_bytes(container: &dyn Container, var: VarId, Reach { from, to, every }: Reach) -> bool {
     let Ok(layout) = container.layout(var) else { return true };
-    let size = |shape: &[u64]| shape.iter().fold(layout.element.size as u64, |n, &d| n.saturating_mul(d));
-    let overlaps = |begin: u64, len: u64| len > 0 && begin < to && from < begin.saturating_add(len);
-    match layout.place {
-        Place::Contiguous { offset } => overlaps(offset, size(&layout.shape)),
-        Place::Records { begin, stride } => {
-            let (records, each) = (layout.shape.first().copied().unwrap_or(0), size(&layout.shape[1..]));
-            if let Some((run, step)) = every.filter(|&(_, step)| step == stride && step > 0) {
-                // Bytes of a record from the first damaged one to the variable's.
-                let apart = (begin % step + step - from % step) % step;
-                if apart >= run && apart + each <= step {
-                    return false;
-                }
-            }
-            // The first record that ends behind `from` is the only one that need be looked at.
-            let first = from.saturating_sub(begin.saturating_add(each)).div_ceil(stride.max(1));
-            (first..records.min(first.saturating_add(2)))
-                .any(|r| overlaps(begin.saturating_add(r.saturating_mul(stride)), each))
+    let Some(runs) = layout.runs() else { return false };
+    let stride = runs.stride.unwrap_or(0);
+    if let Some((run, step)) = every.filter(|&(_, step)| step == stride && step > 0) {
+        // Bytes of a record from the first damaged one to the variable's.
+        let apart = (runs.begin % step + step - from % step) % step;
+        if apart >= run && apart + runs.each <= step {
+            return false;
         }
-        _ => false,
     }
+    // The first record that ends behind `from` is the only one that need be looked at.
+    let first = from.saturating_sub(runs.range(0).end).div_ceil(stride.max(1));
+    let first = if runs.stride.is_some() { first } else { 0 };
+    (first..runs.number.min(first.saturating_add(2)))
+        .map(|r| runs.range(r))
+        .any(|r| r.start < r.end && r.start < to && from < r.end)
 }

@@ -1,5 +1,6 @@
 //! Shapes by the model's own measure: bounds, weights, extremes.
 
+use ncforge::model::shape;
 use ncforge_ops::tune::{
     Access, Axis, Choice, Coding, Grid, Kind, Limits, Machine, Request, Role, StorageKind, choose,
 };
@@ -106,15 +107,15 @@ proptest! {
         for (c, a) in choice.chunks.iter().zip(&axes) {
             prop_assert!(*c >= 1 && (a.unlimited || *c <= a.len), "{:?}", choice.chunks);
         }
-        let bytes = choice.chunks.iter().fold(element, |b, &c| b.saturating_mul(c));
+        let bytes = shape::bytes(&choice.chunks, element);
         prop_assert_eq!(bytes, choice.bytes);
         prop_assert!(bytes <= limits.max_bytes.max(element), "{bytes}");
         prop_assert!(choice.mean.is_finite() && choice.mean >= 0.99, "{}", choice.mean);
         if let (true, Some(memory)) = (unlimited, limits.writer_memory) {
             // The row of chunks that one record touches; a single record may need more than there is.
-            let row = (1..axes.len()).fold(choice.chunks[0].saturating_mul(element), |b, d| {
-                b.saturating_mul(axes[d].len.div_ceil(choice.chunks[d]).saturating_mul(choice.chunks[d]))
-            });
+            let along = |d: usize| axes[d].len.div_ceil(choice.chunks[d]).saturating_mul(choice.chunks[d]);
+            let others = shape::product((1..axes.len()).map(along));
+            let row = others.saturating_mul(choice.chunks[0]).saturating_mul(element);
             prop_assert!(row <= memory || choice.chunks[0] == 1, "{row} of {memory}: {:?}", choice.chunks);
         }
         let again = choose(&request).unwrap();

@@ -6,7 +6,7 @@ use super::emit;
 use super::layout::{Extent, Layout, check_sizes, extents, is_record};
 use super::version::Version;
 use crate::error::{Error, Limit, Result};
-use crate::model::{Attribute, DType, Definition, Dimension, Format, Schema, Storage, Variable};
+use crate::model::{Attribute, DType, Definition, Dimension, Format, Schema, Storage, Variable, shape};
 
 /// netCDF's `NC_MAX_VAR_DIMS`.
 const MAX_RANK: usize = 1024;
@@ -123,7 +123,7 @@ fn check_bytes(schema: &Schema, version: Version) -> Result<()> {
     for var in &schema.vars {
         let DType::Atomic(a) = var.dtype else { continue };
         let fixed = var.dims.iter().map(|d| schema.dim(*d)).filter(|d| !d.unlimited);
-        let bytes = fixed.fold(a.size() as u64, |n, d| n.saturating_mul(d.len));
+        let bytes = shape::product(fixed.map(|d| d.len)).saturating_mul(a.size() as u64);
         all = all.saturating_add(bytes);
         largest = largest.max(bytes);
     }

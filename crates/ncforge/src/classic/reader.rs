@@ -8,7 +8,7 @@ use super::order::swap_stored;
 use super::version::Version;
 use crate::container::Container;
 use crate::error::{Error, Result};
-use crate::layout::{Element, Place, VarLayout};
+use crate::layout::{Absent, Element, Place, VarLayout};
 use crate::model::{Atomic, DType, Endian, Schema, VarId, Variable};
 use crate::store::ReadStore;
 
@@ -142,8 +142,7 @@ impl ClassicFile {
             name: var.name.clone(),
             shape: self.schema.shape(id),
             element: Element::atomic(atomic(var), Endian::Big),
-            fill: stored_fill(var),
-            beyond: Vec::new(),
+            absent: Absent::As(stored_fill(var)),
             place,
         }
     }

@@ -6,6 +6,7 @@
 use std::collections::BTreeMap;
 use std::ops::Range;
 
+use crate::model::shape;
 use crate::select::{Hyperslab, coordinates};
 
 /// Disjoint, non-touching ranges.
@@ -131,7 +132,7 @@ impl Written {
 /// How many runs of [`runs`] a selection has (saturating).
 pub(super) fn run_count(shape: &[u64], slab: &Hyperslab) -> u64 {
     let whole = dense_tail(shape, slab);
-    slab.count[..whole].iter().fold(1, |n: u64, &c| n.saturating_mul(c))
+    shape::elements(&slab.count[..whole])
 }
 
 /// The first dimension from which on the selection is one run of elements.

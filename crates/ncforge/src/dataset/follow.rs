@@ -23,7 +23,7 @@ use crate::container::Container;
 use crate::engine::{self, Engine};
 use crate::error::{Error, Result};
 use crate::layout::{Place, VarLayout};
-use crate::model::{Schema, VarId};
+use crate::model::{Schema, VarId, shape};
 use crate::select::Hyperslab;
 use crate::store::FileStore;
 
@@ -82,7 +82,7 @@ fn same_variable(old: &Schema, var: VarId, new: &Schema) -> Option<VarId> {
 /// Whether reading a selection takes so long that a question to the system does not count.
 fn is_long(layout: &VarLayout, slab: &Hyperslab) -> bool {
     let size = layout.element.size as u64;
-    slab.count.iter().fold(size, |bytes, &n| bytes.saturating_mul(n)) >= LONG
+    shape::bytes(&slab.count, size) >= LONG
 }
 
 /// Whether a variable lies where it lay. Chunks that were read are compared by who reads them

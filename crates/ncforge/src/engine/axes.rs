@@ -102,19 +102,12 @@ pub(super) fn memory_axes(count: &[u64], out_steps: &[u64]) -> Vec<Axis> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::layout::Element;
+    use crate::layout::{Absent, Element};
     use crate::model::{Atomic, Endian};
 
     fn layout(shape: &[u64], place: Place) -> VarLayout {
         let element = Element::atomic(Atomic::Short, Endian::Big);
-        VarLayout {
-            name: "v".into(),
-            shape: shape.to_vec(),
-            element,
-            fill: vec![0; 2],
-            beyond: Vec::new(),
-            place,
-        }
+        VarLayout { name: "v".into(), shape: shape.to_vec(), element, absent: Absent::As(vec![0; 2]), place }
     }
 
     fn slab(start: &[u64], count: &[u64]) -> Hyperslab {

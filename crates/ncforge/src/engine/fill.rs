@@ -5,27 +5,10 @@ use super::axes::memory_axes;
 use super::boxes::{self, Axis};
 use super::policy::FILL_BLOCK;
 use super::shared::SharedOut;
-use crate::codec::kernels;
 use crate::error::Result;
 use crate::layout::VarLayout;
+use crate::model::shape;
 use crate::select::Hyperslab;
-
-/// One element in native byte order, as what was never written is read.
-pub fn native_fill(layout: &VarLayout) -> Vec<u8> {
-    native(&layout.fill, layout)
-}
-
-/// The same of what lies beyond the extents that the file holds.
-fn native_beyond(layout: &VarLayout) -> Vec<u8> {
-    native(if layout.beyond.is_empty() { &layout.fill } else { &layout.beyond }, layout)
-}
-
-fn native(stored: &[u8], layout: &VarLayout) -> Vec<u8> {
-    let size = layout.element.size;
-    let mut fill = if stored.len() == size { stored.to_vec() } else { vec![0; size] };
-    kernels::order_in_place(&mut fill, &layout.element);
-    fill
-}
 
 /// Fills what lies beyond the extents that the file holds; gives the part that it holds.
 ///
@@ -39,7 +22,7 @@ pub(super) unsafe fn fill_beyond(
     out: &SharedOut<'_>,
 ) -> Result<Hyperslab> {
     let mut held = slab.clone();
-    let fill = native_beyond(layout);
+    let fill = layout.past_end();
     for (d, &len) in layout.shape.iter().enumerate() {
         let inside = match len.checked_sub(slab.start[d]) {
             None | Some(0) => 0,
@@ -74,7 +57,7 @@ pub(super) unsafe fn fill_parallel(
 ) -> Result<()> {
     let axes = boxes::merge(axes, size);
     let (first, rest) = axes.split_first().expect("merged axes are never empty");
-    let row_bytes = rest.iter().fold(size as u64, |n, a| n.saturating_mul(a.count));
+    let row_bytes = shape::product(rest.iter().map(|a| a.count)).saturating_mul(size as u64);
     let group = (FILL_BLOCK / row_bytes).max(1);
     let tasks = first.count.div_ceil(group);
     engine.inner.pool.run(tasks as usize, tasks > 1, |task| {

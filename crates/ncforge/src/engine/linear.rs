@@ -17,6 +17,7 @@ use super::{Engine, Inner};
 use crate::codec::kernels;
 use crate::error::{Error, Result};
 use crate::layout::Element;
+use crate::model::shape;
 use crate::store::{ReadStore, past_end};
 
 /// What happens when a box runs past the end of the store.
@@ -69,7 +70,7 @@ impl LinearBox<'_> {
         }
         let profile = self.store.io_profile();
         if profile.has_latency() {
-            let total = axes.iter().fold(self.element.size as u64, |n, a| n.saturating_mul(a.count));
+            let total = shape::product(axes.iter().map(|a| a.count)).saturating_mul(self.element.size as u64);
             let joining = Joining::apart(&profile, engine.fetch_memory(), total);
             let strips = Strips::new(axes, Side::From, self.element.size, joining);
             // SAFETY: as for us.

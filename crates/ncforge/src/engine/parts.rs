@@ -13,7 +13,7 @@ use super::stats::add;
 use crate::container::Container;
 use crate::error::{Error, Result};
 use crate::layout::Element;
-use crate::model::VarId;
+use crate::model::{VarId, shape};
 use crate::select::Hyperslab;
 use crate::store::ReadStore;
 
@@ -143,7 +143,7 @@ impl Engine {
         out: &mut [u8],
         part: impl Fn(usize, &mut Part<'_>) -> Result<()> + Sync,
     ) -> Result<()> {
-        let array = shape.iter().try_fold(size as u64, |n, &c| n.checked_mul(c));
+        let array = shape::checked(shape, size as u64);
         let Some(array) = array.filter(|&n| n > 0 && (out.len() as u64).is_multiple_of(n)) else {
             return Err(Error::Invalid(format!("{} bytes for arrays of shape {shape:?}", out.len())));
         };

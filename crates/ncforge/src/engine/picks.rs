@@ -17,7 +17,7 @@ use crate::buffer;
 use crate::container::Container;
 use crate::error::{Error, Result};
 use crate::layout::{Place, VarLayout};
-use crate::model::{Values, VarId};
+use crate::model::{Values, VarId, shape};
 use crate::select::{Hyperslab, Pick, Picks};
 
 /// Cells of arrays that are stored row by row have about this many bytes: positions in one are read by one request.
@@ -203,7 +203,7 @@ impl Work<'_> {
         }
         let count: Vec<u64> = first.iter().zip(&last).map(|(&f, &l)| l - f + 1).collect();
         let steps = boxes::steps(&count, self.size)?;
-        let bytes = count.iter().fold(self.size as u64, |n, &c| n.saturating_mul(c));
+        let bytes = shape::bytes(&count, self.size as u64);
         // A damaged chunk shape must not become an allocation.
         check_memory(self.source.layout, bytes)?;
         let mut held = buffer::filled(0, bytes as usize)?;

@@ -2,6 +2,7 @@
 
 use super::boxes::{self, Axis};
 use crate::error::Result;
+use crate::model::shape;
 use crate::select::Hyperslab;
 
 /// Where a selection meets one row of chunks along one dimension.
@@ -59,7 +60,7 @@ impl ChunkPlan {
         let spans: Vec<Vec<Span>> = (0..shape.len())
             .map(|d| spans(slab.start[d], slab.count[d], slab.stride[d], chunk[d], shape[d]))
             .collect();
-        let len = spans.iter().fold(1u64, |n, s| n.saturating_mul(s.len() as u64));
+        let len = shape::product(spans.iter().map(|s| s.len() as u64));
         Ok(Self {
             spans,
             stride: slab.stride.clone(),

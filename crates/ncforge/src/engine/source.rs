@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::boxes::{self, Axis};
 use super::chunked::ChunkedRead;
-use super::fill::{self, native_fill};
+use super::fill;
 use super::how::How;
 use super::linear::{LinearBox, PastEnd};
 use super::shared::SharedOut;
@@ -39,7 +39,7 @@ impl Source<'_> {
     ) -> Result<()> {
         let (engine, layout, store) = (self.engine, self.layout, self.store);
         let size = layout.element.size;
-        let fill_value = native_fill(layout);
+        let fill_value = layout.unwritten();
         // SAFETY: as for us.
         let held = unsafe { fill::fill_beyond(engine, layout, slab, steps, out)? };
         if held.is_empty() {

@@ -13,7 +13,7 @@ use crate::codec::CodecChain;
 use crate::codec::kernels::order_in_place;
 use crate::container::{Container, ContainerMut};
 use crate::error::Result;
-use crate::layout::{ChunkIndex, ChunkRecord, Element, Place, VarLayout};
+use crate::layout::{Absent, ChunkIndex, ChunkRecord, Element, Place, VarLayout};
 use crate::model::{Atomic, DimId, Dimension, Format, Schema, Storage, VarId, Variable};
 use crate::select::{ChunkGrid, Hyperslab, coordinates};
 use crate::store::{IoProfile, MemoryStore, ReadStore, WriteStore};
@@ -152,8 +152,7 @@ impl TestContainer {
             name: "v".into(),
             shape: shape.to_vec(),
             element,
-            fill: stored_fill,
-            beyond: Vec::new(),
+            absent: Absent::As(stored_fill),
             place,
         };
         let sink: Arc<dyn WriteStore> = Arc::new(Profiled::new(bytes, TINY));
@@ -205,7 +204,11 @@ impl TestContainer {
                     let raw: Vec<u8> = coordinates(&whole)
                         .flat_map(|e| {
                             let held = e.iter().zip(&shape).all(|(&i, &n)| i < n);
-                            if held { stored(model, &e) } else { self.layout.fill.clone() }
+                            if held {
+                                stored(model, &e)
+                            } else {
+                                self.layout.absent.inside().unwrap().to_vec()
+                            }
                         })
                         .collect();
                     let (encoded, mask) = codecs.encode(&raw).unwrap();
@@ -247,7 +250,7 @@ impl ContainerMut for TestContainer {
         layout.shape[dim.0] = len;
         if let Place::Records { begin, stride } = layout.place {
             let mut record = vec![0; (stride - 13) as usize];
-            boxes::fill_run(&layout.fill, &mut record);
+            boxes::fill_run(layout.absent.inside().unwrap(), &mut record);
             record.extend([0xEE; 13]);
             (old..len).for_each(|r| self.sink.write_at(&record, begin + r * stride).unwrap());
         }

@@ -17,7 +17,7 @@ use super::{Engine, axes, boxes};
 use crate::container::{Container, ContainerMut};
 use crate::error::{Error, Result};
 use crate::layout::{ChunkRecord, Place, VarLayout};
-use crate::model::{Changes, DimId, Schema, Values, VarId};
+use crate::model::{Changes, DimId, Schema, Values, VarId, shape};
 use crate::select::{ChunkGrid, Hyperslab, Picks};
 
 use gather::Gather;
@@ -365,9 +365,6 @@ impl Writer {
             path: format!("{}: {}", self.container.store().name(), layout.name),
             what,
         };
-        if let Some(what) = self.container.obstacle(var) {
-            return Err(unsupported(what));
-        }
         match &layout.place {
             Place::Unsupported(what) => Err(unsupported(what.clone())),
             Place::Chunked { codecs, .. } => match codecs.not_written() {
@@ -462,7 +459,7 @@ impl Writer {
     fn check_len(&self, var: VarId, slab: &Hyperslab, bytes: &[u8]) -> Result<()> {
         let layout = self.layout(var)?;
         let size = layout.element.size;
-        let want = slab.count.iter().try_fold(size as u64, |n, &c| n.checked_mul(c));
+        let want = shape::checked(&slab.count, size as u64);
         if want != Some(bytes.len() as u64) {
             return Err(Error::Length(format!(
                 "`{}`: {} bytes for a selection of {} elements of {size} bytes",

@@ -16,6 +16,7 @@ use super::file::File;
 use super::layout::{Chunked, IndexKind};
 use crate::error::{Error, Result};
 use crate::layout::{ChunkIndex, ChunkRecord};
+use crate::model::shape;
 use crate::select::coordinates;
 
 use loading::Loading;
@@ -41,7 +42,7 @@ impl DatasetChunks {
     pub(crate) fn new(file: &Arc<File>, dataset: &Dataset, layout: &Chunked) -> Result<Self> {
         let shape = dataset.space.dims().to_vec();
         let counts: Vec<u64> = shape.iter().zip(&layout.chunk).map(|(&n, &c)| n.div_ceil(c)).collect();
-        if counts.iter().try_fold(1u64, |a, &n| a.checked_mul(n)).is_none() {
+        if shape::checked(&counts, 1).is_none() {
             return Err(file.source.unsupported("a dataset of more than 2^64 chunks"));
         }
         if matches!(layout.index, IndexKind::Single { .. }) && counts.iter().any(|&n| n > 1) {
@@ -49,7 +50,7 @@ impl DatasetChunks {
             return Err(file.source.fail(layout.address.unwrap_or(0), what));
         }
         let size = u64::from(dataset.datatype.size);
-        let chunk_bytes = layout.chunk.iter().try_fold(size, |a, &n| a.checked_mul(n));
+        let chunk_bytes = shape::checked(&layout.chunk, size);
         let chunk_bytes =
             chunk_bytes.ok_or_else(|| file.source.unsupported("chunks of more than 2^64 bytes"))?;
         Ok(DatasetChunks {

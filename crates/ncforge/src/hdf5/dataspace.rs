@@ -2,6 +2,7 @@
 
 use super::cursor::Cursor;
 use crate::error::Result;
+use crate::model::shape;
 
 /// The number of dimensions that HDF5 allows.
 pub(crate) const MAX_RANK: usize = 32;
@@ -53,7 +54,7 @@ impl Dataspace {
             Dataspace::Null => Some(0),
             Dataspace::Scalar => Some(1),
             Dataspace::Simple { dims, .. } if dims.contains(&0) => Some(0),
-            Dataspace::Simple { dims, .. } => dims.iter().try_fold(1u64, |a, &n| a.checked_mul(n)),
+            Dataspace::Simple { dims, .. } => shape::checked(dims, 1),
         }
     }
 

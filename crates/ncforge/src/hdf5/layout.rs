@@ -3,6 +3,7 @@
 use super::cursor::Cursor;
 use super::dataspace::MAX_RANK;
 use crate::error::Result;
+use crate::model::shape;
 
 /// Where a dataset's bytes are. Addresses are relative to the file's base address.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -155,7 +156,7 @@ fn chunked(
     address: Option<u64>,
 ) -> Result<Layout> {
     let element_size = dims.pop().unwrap_or(0);
-    let bytes = dims.iter().try_fold(element_size, |a, &n| a.checked_mul(n));
+    let bytes = shape::checked(&dims, element_size);
     if dims.is_empty() || bytes.is_none_or(|b| b == 0 || b > i64::MAX as u64) {
         return Err(c.fail(format!("chunks of shape {dims:?} of {element_size} bytes")));
     }

@@ -2,6 +2,7 @@
 
 use super::dtype::{Atomic, DType, UserKind, UserType};
 use super::id::{DimId, GroupId, TypeId, VarId};
+use super::shape;
 use super::value::{Value, Values};
 use crate::error::Error;
 
@@ -376,7 +377,7 @@ impl Schema {
     /// ```
     pub fn values_bytes(&self, id: VarId) -> Option<u64> {
         let size = self.fixed_size(self.var(id).dtype)? as u64;
-        Some(self.shape(id).iter().fold(size, |b, &n| b.saturating_mul(n)))
+        Some(shape::bytes(&self.shape(id), size))
     }
 
     /// Bytes that one element takes inside a compound in memory: its fixed size, 8 for a string, 16 for a

@@ -1,6 +1,7 @@
 //! Selections that are not hyperslabs: positions picked one by one.
 
 use crate::error::{Error, Result};
+use crate::model::shape;
 
 /// Positions along one dimension, or along several at once, in the order of the result. They may
 /// repeat, and may be in any order.
@@ -52,7 +53,7 @@ impl Picks {
 
     /// Number of elements selected (saturating).
     pub fn len(&self) -> u64 {
-        self.shape().iter().fold(1u64, |n, &len| n.saturating_mul(len))
+        shape::elements(&self.shape())
     }
 
     /// Whether nothing is selected.

@@ -1,5 +1,7 @@
 //! The chunks that neighbouring reads of a loop share: how much a reader must cache so that it decodes nothing twice.
 
+use crate::model::shape;
+
 /// The chunks that a read meets, and shares with neighbouring reads ([`sharing`]).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Row {
@@ -64,5 +66,5 @@ impl Row {
 /// ```
 pub fn sharing(counts: &[u64], lens: &[u64], chunk: &[u64]) -> u64 {
     let axes = counts.iter().zip(lens).zip(chunk).filter(|((count, len), _)| count < len);
-    axes.fold(1, |n: u64, ((&count, &len), &c)| n.saturating_mul((c.min(len) / count.max(1)).max(1)))
+    shape::product(axes.map(|((&count, &len), &c)| (c.min(len) / count.max(1)).max(1)))
 }

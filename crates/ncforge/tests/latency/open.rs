@@ -5,7 +5,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use ncforge::model::{
-    Atomic, Attribute, DType, DimId, Dimension, Format, Schema, Storage, Value, Values, Variable,
+    Atomic, Attribute, DType, DimId, Dimension, Format, Schema, Storage, Value, Values, Variable, shape,
 };
 use ncforge::raw::{Container, Place, netcdf4};
 use ncforge::store::MemoryStore;
@@ -55,7 +55,7 @@ fn everything(file: &dyn Container) -> Vec<String> {
     let mut out = vec![format!("{:?}", file.schema()), format!("{:?}", file.notes())];
     for v in file.schema().var_ids() {
         let shape = file.schema().shape(v);
-        if shape.iter().try_fold(1u64, |a, &n| a.checked_mul(n)).is_some_and(|n| n <= 1 << 16) {
+        if shape::checked(&shape, 1).is_some_and(|n| n <= 1 << 16) {
             out.push(format!("{:?}", Engine::global().read(file, v, &Hyperslab::all(&shape))));
         }
         match file.layout(v) {

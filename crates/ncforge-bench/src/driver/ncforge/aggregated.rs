@@ -7,7 +7,7 @@ use std::path::Path;
 
 use ncforge::codec::kernels;
 use ncforge::codec::quantize::Quantize;
-use ncforge::raw::{Order, Place, VarLayout};
+use ncforge::raw::{Order, VarLayout};
 use ncforge::{Atomic, Dataset, Hyperslab};
 
 use super::spec::{rounded, rounds};
@@ -42,10 +42,13 @@ impl Aggregated {
     ) -> Result<()> {
         let layout = &self.layout;
         let size = layout.element.size;
-        match &layout.place {
-            Place::Contiguous { offset } => {
+        let Some(runs) = layout.runs() else {
+            return Err(Error::Invalid(format!("`{}` is not stored in one run", layout.name)));
+        };
+        match runs.stride {
+            None => {
                 let place = FileBox {
-                    offset: *offset,
+                    offset: runs.begin,
                     size,
                     shape: &layout.shape,
                     start: &slab.start,
@@ -53,10 +56,10 @@ impl Aggregated {
                 };
                 f(&place, 0, slab.len() as usize * size)
             }
-            Place::Records { begin, stride } => {
+            Some(_) => {
                 let len = slab.count[1..].iter().product::<u64>() as usize * size;
                 for r in 0..slab.count[0] {
-                    let offset = begin + (slab.start[0] + r) * stride;
+                    let offset = runs.range(slab.start[0] + r).start;
                     // A record of a variable without other dimensions is an array of one element.
                     let (one, zero) = ([1], [0]);
                     let rest = layout.shape.len() > 1;
@@ -71,7 +74,6 @@ impl Aggregated {
                 }
                 Ok(())
             }
-            _ => Err(Error::Invalid(format!("`{}` is not stored in one run", layout.name))),
         }
     }
 

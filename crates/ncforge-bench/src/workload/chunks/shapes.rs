@@ -1,5 +1,7 @@
 //! Which chunk shapes are tried when nobody names them.
 
+use ncforge::model::shape;
+
 /// Sizes of chunks that anybody would use.
 const BYTES: std::ops::RangeInclusive<u64> = (4 << 10)..=(32 << 20);
 /// Lengths of one axis are this factor apart or, where that gives too few shapes, the next.
@@ -39,12 +41,12 @@ pub fn grid(shape: &[u64], element: u64, most: usize, allowed: impl Fn(&[u64]) -
 /// All shapes with lengths apart by a factor.
 fn all(shape: &[u64], element: u64, factor: f64) -> Vec<Vec<u64>> {
     let lists: Vec<Vec<u64>> = shape.iter().map(|&n| lengths(n, factor)).collect();
-    let total = shape.iter().fold(element, |b, &n| b.saturating_mul(n));
+    let total = shape::bytes(shape, element);
     let mut out = Vec::new();
     let mut at = vec![0usize; shape.len()];
     loop {
         let chunk: Vec<u64> = at.iter().zip(&lists).map(|(&i, l)| l[i]).collect();
-        let bytes = chunk.iter().fold(element, |b, &n| b.saturating_mul(n));
+        let bytes = shape::bytes(&chunk, element);
         if BYTES.contains(&bytes) || bytes == total {
             out.push(chunk);
         }

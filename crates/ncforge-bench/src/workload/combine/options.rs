@@ -1,5 +1,6 @@
 //! What is asked of the workload.
 
+use ncforge::model::shape;
 use std::path::PathBuf;
 
 use super::tool::Tool;
@@ -105,7 +106,7 @@ pub(super) fn check(options: &Options) -> Result<()> {
     if options.chunks.0 == 0 || options.chunks.1 == 0 {
         return Err(Error::Invalid("chunks have at least one point".into()));
     }
-    let bytes = options.shape.iter().fold(4u64, |b, &n| b.saturating_mul(n));
+    let bytes = shape::bytes(&options.shape, 4u64);
     let folder = options.folder.clone().unwrap_or_else(std::env::temp_dir);
     match free_space(&folder.join("tiles")) {
         Some(free) if bytes > free => Err(Error::Invalid(format!(

@@ -1,5 +1,6 @@
 //! From what is asked to a geometry: what nobody says is filled in as NetCDF-Bench does, and everything must fit.
 
+use ncforge::model::shape;
 use serde::Serialize;
 
 use super::geometry::Geometry;
@@ -33,8 +34,7 @@ impl Geometry {
         let rank = data.lens.len();
         let names = data.names.clone().unwrap_or_else(|| default_names(rank));
         let data = data.lens;
-        let total =
-            data.iter().try_fold(8u64, |a, &n| a.checked_mul(n)).filter(|&n| i64::try_from(n).is_ok());
+        let total = shape::checked(&data, 8u64).filter(|&n| i64::try_from(n).is_ok());
         if total.is_none() {
             return invalid(format!("an array {} is larger than any file can be", written(&data)));
         }
@@ -56,7 +56,7 @@ impl Geometry {
             }
             None => usual,
         };
-        let covered = grid.iter().fold(1u64, |all, &g| all.saturating_mul(g));
+        let covered = shape::elements(&grid);
         if covered != ranks {
             let grid = written(&grid);
             return invalid(format!("a grid of {grid} is for {covered} ranks, there are {ranks}"));
@@ -162,7 +162,7 @@ fn grid_of_blocks(data: &[u64], block: &[u64], ranks: u64, usual: &[u64]) -> Res
         }
         grid[d] = data[d] / block[d];
     }
-    let fits = grid.iter().try_fold(1u64, |a, &g| a.checked_mul(g)).unwrap_or(u64::MAX);
+    let fits = shape::checked(&grid, 1).unwrap_or(u64::MAX);
     if fits != ranks {
         let less = if fits > ranks {
             "so that part of it would not be written"

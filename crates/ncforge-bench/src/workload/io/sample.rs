@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use ncforge::model::DType;
+use ncforge::model::{DType, shape};
 use ncforge::raw::coordinates;
 use ncforge::{Atomic, Dataset, Hyperslab};
 
@@ -56,7 +56,7 @@ impl Sample {
         let size = dtype.size();
         // Whole steps of the outer dimensions, so that neighbours stay neighbours.
         for d in 0..shape.len() {
-            let inner = shape[d + 1..].iter().fold(size as u64, |b, &n| b.saturating_mul(n));
+            let inner = shape::bytes(&shape[d + 1..], size as u64);
             shape[d] = (MOST / inner).clamp(1, shape[d]);
         }
         let slab = match dataset.schema().shape(id).len() {

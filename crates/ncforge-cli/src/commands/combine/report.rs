@@ -1,5 +1,6 @@
 //! How tiles lie and what a combination did, or would do, for people and as JSON.
 
+use ncforge::model::shape;
 use ncforge_ops::combine::{CombinePlan, CombineReport, Picture};
 use ncforge_ops::words::{bytes, many};
 
@@ -58,7 +59,7 @@ pub(crate) fn warn_of_holes(r: &CombineReport, printer: &Printer) {
 }
 
 fn holes(m: &Picture) -> String {
-    let all: u64 = m.shape.iter().fold(1, |a, &n| a.saturating_mul(n));
+    let all: u64 = shape::elements(&m.shape);
     let are = if m.hole_points == 1 { "is" } else { "are" };
     let mut text = format!("{} of {all} points of ({}) {are} in no tile", m.hole_points, m.dims.join(", "));
     for (i, (start, count)) in m.holes.iter().take(MOST_HOLES).enumerate() {

@@ -8,7 +8,7 @@ use super::super::left_out::LeftOut;
 use super::super::options::Differing;
 use super::{From, Mosaic};
 use crate::words::many;
-use ncforge::model::{Values, VarId};
+use ncforge::model::{Values, VarId, shape};
 use ncforge::raw::{Region, unravel};
 use ncforge::{Dataset, Error, Hyperslab, Result, TileOption};
 
@@ -204,7 +204,7 @@ pub(super) fn blocks(count: &[u64]) -> Vec<Region> {
     }
     let mut lens = count.to_vec();
     for d in 0..lens.len() {
-        let inner = count[d + 1..].iter().fold(1u64, |a, &n| a.saturating_mul(n));
+        let inner = shape::elements(&count[d + 1..]);
         lens[d] = (BLOCK / inner.max(1)).clamp(1, count[d]);
         if lens[d] > 1 || inner <= BLOCK {
             break;

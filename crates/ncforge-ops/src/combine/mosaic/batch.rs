@@ -12,7 +12,7 @@ use crate::raw_chunks;
 use crate::source::RawChunk;
 use ncforge::Result;
 use ncforge::model::VarId;
-use ncforge::raw::{ChunkGrid, Place, Region, coordinates};
+use ncforge::raw::{ChunkGrid, Chunks, Region, coordinates};
 
 /// The chunks of the box that one tile has along one dimension: from `first`, as many as `count`, of which the tile's own
 /// begin at `local`.
@@ -32,7 +32,7 @@ impl Mosaic {
         most: u64,
     ) -> Result<Option<Vec<RawChunk>>> {
         let From::Pattern(p) = self.from[v.0] else { return Ok(None) };
-        let Place::Chunked { chunk, .. } = &self.layouts[v.0].0.place else { return Ok(None) };
+        let Some(Chunks { chunk, .. }) = self.layouts[v.0].0.place.chunks() else { return Ok(None) };
         if self.windowed {
             return Ok(None);
         }
@@ -95,7 +95,7 @@ impl Mosaic {
         let Some(along) = self.along(v, tile, grid, touched) else { return Ok(Vec::new()) };
         let open = self.tiles.open(tile)?;
         let layout = open.container().layout(own)?;
-        let Place::Chunked { index, .. } = &layout.place else { return Ok(Vec::new()) };
+        let Some(Chunks { index, .. }) = layout.place.chunks() else { return Ok(Vec::new()) };
         let inner: Vec<Range<u64>> = along.iter().map(|a| 0..a.count).collect();
         let mut out = Vec::new();
         let mut stored = Vec::new();

@@ -6,7 +6,7 @@ use super::scan::{First, Form, Held, Scanned, held};
 use super::{DimKind, From, Mosaic};
 use ncforge::codec::CodecChain;
 use ncforge::model::VarId;
-use ncforge::raw::{ChunkIndex, ChunkRecord, Element, Order, Place, VarLayout};
+use ncforge::raw::{Absent, ChunkIndex, ChunkRecord, Element, Place, VarLayout};
 use ncforge::{Error, Result};
 
 /// Chunks are moved where at least this part of the values is in chunks of which no edge between tiles cuts one.
@@ -48,29 +48,19 @@ fn layout(mosaic: &Mosaic, first: &First, scanned: &[Scanned], v: VarId) -> Resu
             index: Arc::new(Elsewhere),
         },
     };
-    let movable = alike
-        && match &place {
-            Place::Chunked { chunk, .. } => movable(mosaic, v, chunk) >= WORTH,
-            _ => false,
-        };
-    let fill = stored_fill(mosaic, v, some, &element)?;
-    let layout = VarLayout { name: schema.var_path(v), shape, element, fill, beyond: Vec::new(), place };
+    let movable = alike && place.chunks().is_some_and(|c| movable(mosaic, v, c.chunk) >= WORTH);
+    let absent = absent(mosaic, v, some, &element)?;
+    let layout = VarLayout { name: schema.var_path(v), shape, element, absent, place };
     Ok((Arc::new(layout), movable))
 }
 
-/// The element of holes in stored form, if tiles read the same where nothing was written; else nothing: then what
-/// is not stored has to be written.
-fn stored_fill(mosaic: &Mosaic, v: VarId, tile: usize, element: &Element) -> Result<Vec<u8>> {
-    let Some(hole) = &mosaic.fills[v.0] else { return Ok(Vec::new()) };
-    let mut bytes = hole.clone();
-    match element.order {
-        Order::Keep => {}
-        Order::Swap(n) if n == bytes.len() => bytes.reverse(),
-        _ => return Ok(Vec::new()),
-    }
-    let Some(own) = mosaic.facts[tile].var(v) else { return Ok(Vec::new()) };
+/// As tiles read where nothing was written, if holes read the same.
+fn absent(mosaic: &Mosaic, v: VarId, tile: usize, element: &Element) -> Result<Absent> {
+    let Some(own) = mosaic.facts[tile].var(v) else { return Ok(Absent::Several) };
     let theirs = mosaic.tiles.open(tile)?.container().layout(own)?;
-    Ok(if theirs.fill == bytes && theirs.element == *element { bytes } else { Vec::new() })
+    let same =
+        theirs.element == *element && theirs.one_absent().is_some_and(|one| mosaic.fills[v.0] == Some(one));
+    Ok(if same { theirs.absent.clone() } else { Absent::Several })
 }
 
 /// Which part of the values is in chunks of the whole that are chunks of one tile.

@@ -12,7 +12,7 @@ use crate::copy::cf;
 use crate::intact::check_whole;
 use crate::source::Source;
 use crate::words::many;
-use ncforge::model::{Atomic, DType, Number, VarId};
+use ncforge::model::{Atomic, DType, Number, VarId, shape};
 use ncforge::{Buffer, Dataset, Error, Hyperslab, Result};
 
 /// How far spacings may differ, as a part of the spacing, to be even: coordinates are often floats.
@@ -103,7 +103,7 @@ fn from_file(mosaic: &Mosaic, v: VarId, coords: &Dataset, theirs: VarId) -> Resu
             coords.path().display()
         )));
     }
-    let needed = other.iter().fold(to.size() as u64, |b, &n| b.saturating_mul(n));
+    let needed = shape::bytes(&other, to.size() as u64);
     if needed > MOST_BYTES {
         return Err(Error::Budget {
             what: format!("`{}` of --coords", schema.var_path(v)),

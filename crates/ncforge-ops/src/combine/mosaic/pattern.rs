@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use super::super::tiles::Tiles;
 use super::facts::{DimKind, Facts};
-use ncforge::model::DimId;
+use ncforge::model::{DimId, shape};
 use ncforge::raw::{Region, overlap};
 use ncforge::{Error, Result};
 
@@ -72,9 +72,8 @@ impl Pattern {
         boxes.sort_by(|a, b| a.1.start.cmp(&b.1.start));
         check_overlaps(&boxes, tiles)?;
         let longest = boxes.iter().map(|(_, r)| r.count[0]).max().unwrap_or(0);
-        let volume = |c: &[u64]| c.iter().fold(1u64, |a, &n| a.saturating_mul(n));
-        let covered = boxes.iter().fold(0u64, |a, (_, r)| a.saturating_add(volume(&r.count)));
-        let hole_elements = volume(&shape).saturating_sub(covered);
+        let covered = boxes.iter().fold(0u64, |a, (_, r)| a.saturating_add(shape::elements(&r.count)));
+        let hole_elements = shape::elements(&shape).saturating_sub(covered);
         let holes = if hole_elements > 0 { find_holes(&shape, &boxes) } else { Vec::new() };
         Ok(Pattern { dims, shape, boxes, replicas, of_all: None, holes, hole_elements, longest })
     }
@@ -138,7 +137,7 @@ fn find_holes(shape: &[u64], boxes: &[(usize, Region)]) -> Vec<Region> {
         })
         .collect();
     let cells: Vec<u64> = cuts.iter().map(|c| c.len() as u64 - 1).collect();
-    let Some(all) = cells.iter().try_fold(1u64, |a, &n| a.checked_mul(n)).filter(|&n| n <= MOST_CELLS) else {
+    let Some(all) = shape::checked(&cells, 1).filter(|&n| n <= MOST_CELLS) else {
         return Vec::new();
     };
     let mut taken = vec![false; all as usize];

@@ -8,8 +8,8 @@ use super::fill::heap_fill_of;
 use super::{DimKind, From, Mosaic};
 use crate::boxes::each_row;
 use crate::source::{RawChunk, Source, VarGroup};
-use ncforge::model::{Format, Schema, Values, VarId};
-use ncforge::raw::{ChunkGrid, Place, Region, VarLayout};
+use ncforge::model::{Format, Schema, Values, VarId, shape};
+use ncforge::raw::{ChunkGrid, Chunks, Region, VarLayout};
 use ncforge::{Engine, Error, Hyperslab, Result};
 
 /// A part of a selection that one tile has.
@@ -112,9 +112,9 @@ impl Mosaic {
     }
 
     fn chunks(&self, v: VarId) -> Result<Vec<u64>> {
-        match &self.layouts[v.0].0.place {
-            Place::Chunked { chunk, .. } => Ok(chunk.clone()),
-            _ => Err(Error::not_chunked(self.schema.var_path(v))),
+        match self.layouts[v.0].0.place.chunks() {
+            Some(Chunks { chunk, .. }) => Ok(chunk.to_vec()),
+            None => Err(Error::not_chunked(self.schema.var_path(v))),
         }
     }
 }
@@ -169,9 +169,9 @@ impl Source for Mosaic {
             (Some((tile, local)), false) => {
                 let Some(own) = self.facts[tile].var(v) else { return Ok(false) };
                 let layout = self.tiles.open(tile)?.container().layout(own)?;
-                match &layout.place {
-                    Place::Chunked { index, .. } => Ok(index.get(&local)?.is_some()),
-                    _ => Ok(true),
+                match layout.place.chunks() {
+                    Some(Chunks { index, .. }) => Ok(index.get(&local)?.is_some()),
+                    None => Ok(true),
                 }
             }
         }
@@ -256,7 +256,7 @@ impl Source for Mosaic {
         // By its share of the values: counting the chunks of every tile would read every index.
         let size = |v: VarId| {
             let element = self.schema.fixed_size(self.schema.var(v).dtype).unwrap_or(16) as u64;
-            self.schema.shape(v).iter().fold(element, |b, &n| b.saturating_mul(n))
+            shape::bytes(&self.schema.shape(v), element)
         };
         let all: u64 = self.schema.var_ids().map(size).fold(0, u64::saturating_add);
         Ok((self.bytes as f64 * (size(v) as f64 / all.max(1) as f64)) as u64)

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use super::Mosaic;
 use ncforge::model::VarId;
 use ncforge::raw::fetch::Joining;
-use ncforge::raw::{Part, Place, Rows, VarLayout};
+use ncforge::raw::{Part, Rows, Runs, VarLayout};
 use ncforge::store::ReadStore;
 use ncforge::{Dataset, Error, Hyperslab, Result};
 
@@ -38,10 +38,8 @@ impl Records {
         let mut layouts = Vec::with_capacity(vars.size_hint().0);
         for own in vars.filter_map(|v| mosaic.facts[tile].var(v)) {
             let layout = open.container().layout(own)?;
-            let Place::Records { begin, stride } = layout.place else { return Ok(None) };
-            let inner =
-                layout.shape.iter().skip(1).try_fold(layout.element.size as u64, |b, &n| b.checked_mul(n));
-            let Some(end) = inner.and_then(|n| begin.checked_add(n)) else { return Ok(None) };
+            let Some(Runs { begin, stride: Some(stride), each, .. }) = layout.runs() else { return Ok(None) };
+            let Some(end) = begin.checked_add(each) else { return Ok(None) };
             if every.is_some_and(|s| s != stride) {
                 return Ok(None);
             }
@@ -94,7 +92,7 @@ impl Records {
     fn give(&self, bytes: &[u8], local: &Hyperslab, rows: &Range<u64>, part: &mut Part<'_>) -> Result<()> {
         let mut steps = Vec::with_capacity(local.rank());
         for (array, layout) in self.layouts.iter().enumerate() {
-            let Place::Records { begin, .. } = layout.place else { continue };
+            let Some(Runs { begin, .. }) = layout.runs() else { continue };
             steps_of(layout, self.stride, &mut steps);
             let inside: u64 = local.start.iter().zip(&steps).skip(1).map(|(s, step)| s * step).sum();
             let at = begin - self.low + inside;

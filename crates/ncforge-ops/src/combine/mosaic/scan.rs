@@ -2,14 +2,14 @@
 
 use std::sync::OnceLock;
 
-use super::super::scheme::{Header, Place, Scheme, may_differ};
+use super::super::scheme::{Header, Scheme, TilePosition, may_differ};
 use super::super::tiles::{Seen, Tiles};
 use super::attrs::{Conflicts, compare_attributes};
 use crate::intact::{check_undamaged, check_whole};
 use crate::same::same_objects;
 use crate::unlike::{Unlike, compare_global_attributes};
 use ncforge::model::{Filter, Schema, Skipped, VarId};
-use ncforge::raw::{Element, Place as Stored};
+use ncforge::raw::{Absent, Element};
 use ncforge::{Dataset, Engine, Error, Result};
 
 /// How a tile stores a variable, as far as moving chunks is concerned.
@@ -19,14 +19,14 @@ pub(crate) enum Form {
     Runs,
     /// In chunks.
     Chunks(Vec<u64>, Vec<Filter>),
-    /// Inside the metadata, or nowhere.
+    /// Inside the metadata, nowhere, or in chunks that are not to be moved.
     Other,
 }
 
 /// What one header said.
 #[derive(Debug)]
 pub(crate) struct Scanned {
-    pub(crate) place: Place,
+    pub(crate) place: TilePosition,
     /// Lengths of its dimensions.
     pub(crate) lens: Vec<u64>,
     /// Its description, where it is built differently from the first tile's.
@@ -57,8 +57,7 @@ pub(crate) struct First {
 pub(crate) struct Held {
     pub(crate) form: Form,
     pub(crate) element: Element,
-    /// What is read where nothing was written, in stored form.
-    pub(crate) fill: Vec<u8>,
+    pub(crate) absent: Absent,
 }
 
 /// How a tile holds a variable.
@@ -68,16 +67,18 @@ pub(crate) fn held(tiles: &Tiles, tile: usize, v: VarId) -> Result<Held> {
 
 fn held_in(dataset: &Dataset, name: &str, v: VarId) -> Result<Held> {
     let layout = dataset.container().layout(v)?;
-    let form = match &layout.place {
-        Stored::Contiguous { .. } | Stored::Records { .. } => Form::Runs,
-        Stored::Chunked { chunk, codecs, .. } => Form::Chunks(chunk.clone(), codecs.filters().to_vec()),
-        Stored::Unsupported(what) => {
-            let path = format!("{name}: {}", layout.name);
-            return Err(Error::Unsupported { path, what: what.clone() });
-        }
-        Stored::Nowhere | Stored::Inline(_) => Form::Other,
+    if let Some(what) = layout.place.unsupported() {
+        let path = format!("{name}: {}", layout.name);
+        return Err(Error::Unsupported { path, what: what.to_owned() });
+    }
+    let form = match layout.place.chunks() {
+        // Beyond its end, the chunks of what is shorter than its dimensions hold anything.
+        Some(_) if layout.shape != dataset.schema().shape(v) => Form::Other,
+        Some(c) => Form::Chunks(c.chunk.to_vec(), c.codecs.filters().to_vec()),
+        None if layout.runs().is_some() => Form::Runs,
+        None => Form::Other,
     };
-    Ok(Held { form, element: layout.element.clone(), fill: layout.fill.clone() })
+    Ok(Held { form, element: layout.element.clone(), absent: layout.absent.clone() })
 }
 
 /// Reads the header of the first tile: the first file, or if the files were `searched` for the first that is a tile.
@@ -135,7 +136,7 @@ struct Scan<'a> {
 
 impl Scan<'_> {
     /// What a tile says of its place; `None` if it is none, and need not be.
-    fn place(&self, i: usize, schema: &Schema) -> Result<Option<Place>> {
+    fn place(&self, i: usize, schema: &Schema) -> Result<Option<TilePosition>> {
         let header = Header { schema, path: &self.tiles.paths()[i] };
         if self.scheme.detect(&header) {
             return self.scheme.place(&header).map(Some);

@@ -9,8 +9,8 @@ use super::read::Piece;
 use super::records::Records;
 use super::{DimKind, From, Mosaic};
 use crate::source::VarGroup;
-use ncforge::model::{DimId, VarId};
-use ncforge::raw::{Part, Place, Region};
+use ncforge::model::{DimId, VarId, shape};
+use ncforge::raw::{Part, Region};
 use ncforge::{Dataset, Hyperslab, Result};
 
 /// A variable's part of a tile's record up to this is read together with those of others.
@@ -97,12 +97,10 @@ fn small(mosaic: &Mosaic, v: VarId) -> Option<u64> {
     {
         return None;
     }
-    if !matches!(mosaic.layouts[v.0].0.place, Place::Contiguous { .. }) {
-        return None;
-    }
+    mosaic.layouts[v.0].0.runs()?;
     let size = mosaic.schema.fixed_size(var.dtype)? as u64;
     let shape = mosaic.schema.shape(v);
-    let bytes = shape.iter().try_fold(size, |b, &n| b.checked_mul(n))?;
+    let bytes = shape::checked(&shape, size)?;
     let of_record = bytes / shape.first().copied().filter(|&n| n > 1)?;
     (of_record / (mosaic.patterns[p].boxes.len() as u64).max(1) <= SMALL).then_some(bytes)
 }

@@ -32,7 +32,7 @@ pub(crate) struct AxisPlace {
 
 /// What a tile says about itself.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub(crate) struct Place {
+pub(crate) struct TilePosition {
     /// The split dimensions.
     pub(crate) axes: Vec<AxisPlace>,
     /// Dimensions along which tiles hold lists, to be put one behind the other.
@@ -50,7 +50,7 @@ pub(crate) trait Scheme: Send + Sync + Debug {
     /// Whether this is a tile of it.
     fn detect(&self, tile: &Header<'_>) -> bool;
     /// Where the tile belongs.
-    fn place(&self, tile: &Header<'_>) -> Result<Place>;
+    fn place(&self, tile: &Header<'_>) -> Result<TilePosition>;
     /// Number of the first tile.
     fn first_number(&self) -> u64 {
         0

@@ -5,7 +5,7 @@
 //! (regional output). Corner dimensions are decomposed on their own (symmetric memory: one point more). Dimensions
 //! "compressed by gathering" (CF `compress`) hold lists. Processes that are masked out write no file.
 
-use super::convention::{Header, Place, Scheme, ints};
+use super::convention::{Header, Scheme, TilePosition, ints};
 use super::names::coordinate;
 use ncforge::Result;
 use ncforge::model::{Attribute, DimId, Schema};
@@ -28,13 +28,13 @@ impl Scheme for Fms {
             || (tile.global(TOTAL).is_some() && compressed())
     }
 
-    fn place(&self, tile: &Header<'_>) -> Result<Place> {
+    fn place(&self, tile: &Header<'_>) -> Result<TilePosition> {
         let schema = tile.schema;
-        let mut place = Place {
+        let mut place = TilePosition {
             number: tile.suffix(),
             // Diagnostics of a region say 0 since FMS has them written by the processes that have a part of it.
             total: tile.int(TOTAL).and_then(|n| u64::try_from(n).ok()).filter(|&n| n > 0),
-            ..Place::default()
+            ..TilePosition::default()
         };
         for dim in (0..schema.dims.len()).map(DimId) {
             if is_list(schema, dim) {

@@ -11,7 +11,7 @@
 //! (points at the ends that belong to neighbours; with a halo the number speaks of the first point inside it),
 //! `whole:LENGTH`.
 
-use super::convention::{AxisPlace, Header, Place, Scheme, ints};
+use super::convention::{AxisPlace, Header, Scheme, TilePosition, ints};
 use super::names::{XIOS_FILE, xios_attributes, xios_beside};
 use ncforge::model::{Attribute, Schema};
 use ncforge::{Error, Result};
@@ -140,9 +140,9 @@ impl Scheme for GenericScheme {
         true
     }
 
-    fn place(&self, tile: &Header<'_>) -> Result<Place> {
+    fn place(&self, tile: &Header<'_>) -> Result<TilePosition> {
         let file = tile.path.file_name().unwrap_or_default().to_string_lossy().into_owned();
-        let mut place = Place::default();
+        let mut place = TilePosition::default();
         for p in &self.placements {
             let dim = tile.dim(&p.dim).ok_or_else(|| tile.wrong(format!("has no dimension `{}`", p.dim)))?;
             let number = match &p.position {

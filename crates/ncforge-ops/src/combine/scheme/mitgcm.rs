@@ -6,7 +6,7 @@
 //! `OLy`) carry them. With the package exch2, `exch2_txGlobalo` and `exch2_tyGlobalo` are the tile's first point,
 //! counting from 1, and tiles may be left out.
 
-use super::convention::{Header, Place, Scheme};
+use super::convention::{Header, Scheme, TilePosition};
 use ncforge::Result;
 use ncforge::model::Schema;
 
@@ -34,7 +34,7 @@ impl Scheme for Mitgcm {
         tile.global("tile_number").is_some() && tile.global("sNx").is_some()
     }
 
-    fn place(&self, tile: &Header<'_>) -> Result<Place> {
+    fn place(&self, tile: &Header<'_>) -> Result<TilePosition> {
         let number = tile.need("tile_number")?;
         let (nx, ny) = (tile.need("sNx")?, tile.need("sNy")?);
         let (across, down) = (
@@ -59,7 +59,7 @@ impl Scheme for Mitgcm {
             last: first.saturating_add(size) >= whole,
         };
         let ways = [('X', way(fx, nx, "OLx", wx)), ('Y', way(fy, ny, "OLy", wy))];
-        let mut place = Place { number: u64::try_from(number).ok(), ..Place::default() };
+        let mut place = TilePosition { number: u64::try_from(number).ok(), ..TilePosition::default() };
         if corner.0.is_none() {
             place.total = u64::try_from(across.saturating_mul(down)).ok();
         }

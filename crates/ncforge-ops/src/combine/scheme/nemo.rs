@@ -6,7 +6,7 @@
 //! number of files: tiles of land alone have none. Iceberg restarts hold a list along an unlimited dimension, of
 //! another length in every tile.
 
-use super::convention::{Header, Place, Scheme};
+use super::convention::{Header, Scheme, TilePosition};
 use super::names::{XIOS_FILE, coordinate, drop_xios, xios_attributes};
 use ncforge::Result;
 use ncforge::model::{DimId, Schema};
@@ -23,7 +23,7 @@ impl Scheme for Nemo {
         tile.global("DOMAIN_dimensions_ids").is_some() || tile.global("DOMAIN_position_first").is_some()
     }
 
-    fn place(&self, tile: &Header<'_>) -> Result<Place> {
+    fn place(&self, tile: &Header<'_>) -> Result<TilePosition> {
         let vector = |name: &str| {
             tile.ints(name)
                 .ok_or_else(|| tile.wrong(format!("lacks the global attribute {name} (whole numbers)")))
@@ -68,7 +68,7 @@ impl Scheme for Nemo {
             axes.push(axis);
         }
         let natural = |name: &str| tile.int(name).and_then(|n| u64::try_from(n).ok());
-        Ok(Place {
+        Ok(TilePosition {
             lists: lists(tile.schema, &axes.iter().map(|a| a.dim).collect::<Vec<_>>()),
             axes,
             number: natural("DOMAIN_number").or_else(|| tile.suffix()),

@@ -4,7 +4,7 @@
 //! points of density (RHO). The split dimensions are known by name. Points of velocity lie between those of density:
 //! the first of them belongs to the tile on the western (southern) edge, so all others begin one earlier.
 
-use super::convention::{Header, Place, Scheme};
+use super::convention::{Header, Scheme, TilePosition};
 use super::names::give_back_names;
 use ncforge::Result;
 use ncforge::model::Schema;
@@ -33,14 +33,17 @@ impl Scheme for Roms {
         tile.ints("partition").is_some_and(|p| p.len() == 4)
     }
 
-    fn place(&self, tile: &Header<'_>) -> Result<Place> {
+    fn place(&self, tile: &Header<'_>) -> Result<TilePosition> {
         let Some(&[node, nodes, xi, eta]) =
             tile.ints("partition").as_deref().and_then(|v| v.first_chunk::<4>())
         else {
             return Err(tile.wrong("has no global attribute `partition` of four whole numbers"));
         };
-        let mut place =
-            Place { number: u64::try_from(node).ok(), total: u64::try_from(nodes).ok(), ..Place::default() };
+        let mut place = TilePosition {
+            number: u64::try_from(node).ok(),
+            total: u64::try_from(nodes).ok(),
+            ..TilePosition::default()
+        };
         for (name, along_xi, between) in DIMS {
             let Some(dim) = tile.dim(name) else { continue };
             let start = if along_xi { xi } else { eta };

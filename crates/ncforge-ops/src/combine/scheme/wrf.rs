@@ -4,7 +4,7 @@
 //! staggered dimensions, which are one longer in the last tile of a row or column only. `*_GRID_DIMENSION` is the
 //! staggered length of the whole. A file that is not split has the same attributes for all of it, whichever dimensions it has.
 
-use super::convention::{Header, Place, Scheme, ints};
+use super::convention::{Header, Scheme, TilePosition, ints};
 use super::names::give_back_names;
 use ncforge::Result;
 use ncforge::model::{Atomic, Attribute, Schema, Values};
@@ -34,8 +34,8 @@ impl Scheme for Wrf {
         tile.global("WEST-EAST_PATCH_START_UNSTAG").is_some()
     }
 
-    fn place(&self, tile: &Header<'_>) -> Result<Place> {
-        let mut place = Place { number: tile.suffix(), ..Place::default() };
+    fn place(&self, tile: &Header<'_>) -> Result<TilePosition> {
+        let mut place = TilePosition { number: tile.suffix(), ..TilePosition::default() };
         for (attr, dim) in AXES {
             for (staggered, end) in [("UNSTAG", ""), ("STAG", "_stag")] {
                 let Some(dim) = tile.dim(&format!("{dim}{end}")) else { continue };

@@ -9,7 +9,7 @@ use std::ops::Range;
 use super::super::planned::Route;
 use super::Run;
 use ncforge::model::VarId;
-use ncforge::raw::Place;
+use ncforge::raw::Runs;
 use ncforge::store::ReadStore;
 use ncforge::{Hyperslab, Result};
 
@@ -42,17 +42,16 @@ impl Run<'_> {
         let mut grow = 0;
         for var in 0..plan.schema.vars.len() {
             let output = self.writer.container().layout(VarId(var))?;
-            let Place::Records { begin: to, stride } = output.place else { continue };
+            let Some(Runs { begin: to, stride: Some(stride), each, .. }) = output.runs() else { continue };
             grow += 1;
             let Some(i) = plan.work.iter().position(|w| w.moved.to == VarId(var)) else { return Ok(None) };
             let work = &plan.work[i];
             let layout = source.layout(work.moved.from)?;
-            let Place::Records { begin: from, stride: same } = layout.place else { return Ok(None) };
+            let Some(Runs { begin: from, stride: Some(same), .. }) = layout.runs() else { return Ok(None) };
             let alike = stride == same && output.shape == layout.shape && output.element == layout.element;
             if !alike || work.route != Route::Boxes || work.quantize.is_some() {
                 return Ok(None);
             }
-            let each = output.shape[1..].iter().product::<u64>() * output.element.size as u64;
             let records = all.get_or_insert_with(|| Records {
                 from,
                 to,

@@ -257,11 +257,11 @@ fn blocks(shape: &[u64], most: u64) -> impl Iterator<Item = Hyperslab> {
 }
 
 /// Whether `_` can stand for values of a type: not where they have rows, of which `ncdump` compares the addresses.
-fn has_fill(schema: &Schema, dtype: DType) -> bool {
+fn is_fillable(schema: &Schema, dtype: DType) -> bool {
     let DType::User(t) = dtype else { return true };
     match &schema.user_type(t).kind {
         UserKind::Vlen { base } => *base == DType::String,
-        UserKind::Compound { fields, .. } => fields.iter().all(|f| has_fill(schema, f.dtype)),
+        UserKind::Compound { fields, .. } => fields.iter().all(|f| is_fillable(schema, f.dtype)),
         _ => true,
     }
 }
@@ -269,7 +269,7 @@ fn has_fill(schema: &Schema, dtype: DType) -> bool {
 /// The value for which `_` stands.
 fn fill_of(schema: &Schema, v: VarId) -> Option<Fill> {
     let var = schema.var(v);
-    if !has_fill(schema, var.dtype) {
+    if !is_fillable(schema, var.dtype) {
         return None;
     }
     let own = var.attr("_FillValue").filter(|a| a.dtype == var.dtype && a.len(schema) == 1);

@@ -9,6 +9,7 @@ use super::super::search::{nearest, unlike};
 use super::problem::{Problem, SIZE_WEIGHT};
 use super::request::Request;
 use super::{Choice, Search};
+use ncforge::model::shape;
 use ncforge::{Error, Result};
 
 /// Shapes that are sampled roughly first, besides the best ones of single reads and those of whole rows; …
@@ -272,7 +273,7 @@ impl Problem<'_> {
         for bytes in ROWS.map(|n| n * self.bytes.0 as f64) {
             let mut shape = self.lens.clone();
             for (d, list) in self.lists.iter().enumerate() {
-                let row = shape[d + 1..].iter().fold(self.element, |b, &n| b.saturating_mul(n));
+                let row = shape::bytes(&shape[d + 1..], self.element);
                 shape[d] = list[nearest(list, (bytes / row as f64).max(1.0))];
                 if shape[d] > 1 {
                     break;

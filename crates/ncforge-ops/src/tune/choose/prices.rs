@@ -3,6 +3,8 @@
 
 use std::collections::HashMap;
 
+use ncforge::model::shape;
+
 use super::super::pattern::Pattern;
 use super::super::search::{descend, every, unlike};
 use super::problem::{Priced, Problem};
@@ -88,7 +90,7 @@ impl<'p, 'a> Prices<'p, 'a> {
 /// Neighbouring lengths differ by these factors at least, in lattices that are coarser and coarser.
 const STEPS: [f64; 8] = [16.0, 8.0, 4.0, 3.0, 2.0, 1.5, 1.2, 1.0];
 /// So many shapes of a lattice are counted for each that may be priced.
-const COUNTED: usize = 64;
+const COUNTED: u64 = 64;
 
 impl Problem<'_> {
     /// Shapes all over the array, `most` at most (or those of the coarsest lattice); none where even those are too many.
@@ -96,8 +98,8 @@ impl Problem<'_> {
         let mut best: Vec<Vec<u64>> = Vec::new();
         for step in STEPS {
             let lists: Vec<Vec<u64>> = self.lists.iter().map(|l| thinned(l, step)).collect();
-            let all = lists.iter().fold(1usize, |n, l| n.saturating_mul(l.len()));
-            if all > most.saturating_mul(COUNTED) {
+            let all = shape::product(lists.iter().map(|l| l.len() as u64));
+            if all > (most as u64).saturating_mul(COUNTED) {
                 break;
             }
             let mut shapes = Vec::new();

@@ -7,6 +7,7 @@ use super::super::pattern::Pattern;
 use super::super::search::{candidates, nearest};
 use super::request::{Limits, Request};
 use crate::rates::Machine;
+use ncforge::model::shape;
 use ncforge::{Error, Result};
 
 /// HDF5 stores the size of a chunk in 32 bits.
@@ -61,13 +62,14 @@ impl<'a> Problem<'a> {
         for a in &mut axes {
             a.len = a.len.max(1);
         }
-        let total = |axes: &[Axis]| axes.iter().fold(element, |b, a| b.saturating_mul(a.len));
+        let total = |axes: &[Axis]| shape::product(axes.iter().map(|a| a.len)).saturating_mul(element);
         // A dimension that has just begun to grow: enough of it for a chunk worth its name.
         let row = total(&axes);
         if let Some(a) = axes.iter_mut().find(|a| a.unlimited && a.given.is_none()) {
             a.len = a.len.max(MIN_RECORDS / (row / a.len).max(1));
         }
-        let given = axes.iter().filter_map(|a| a.given).fold(element, |b, c| b.saturating_mul(c.max(1)));
+        let given =
+            shape::product(axes.iter().filter_map(|a| a.given).map(|c| c.max(1))).saturating_mul(element);
         if given > FORMAT_LIMIT {
             return Err(Error::Invalid(format!(
                 "the given chunk lengths alone make {given} bytes, the format's limit is {FORMAT_LIMIT}"
@@ -119,7 +121,7 @@ impl<'a> Problem<'a> {
     }
 
     pub(super) fn volume(&self, chunks: &[u64]) -> u64 {
-        chunks.iter().fold(self.element, |b, &c| b.saturating_mul(c))
+        shape::bytes(chunks, self.element)
     }
 
     pub(super) fn allowed(&self, chunks: &[u64]) -> bool {

@@ -4,6 +4,7 @@ use super::super::axes::Axis;
 use super::super::coding::Coding;
 use super::super::pattern::Access;
 use crate::rates::Machine;
+use ncforge::model::shape;
 
 /// Smaller chunks pay for no read.
 const LEAST: u64 = 16 << 10;
@@ -71,11 +72,12 @@ impl Limits {
     pub fn can_append(&self, axes: &[Axis], element: u64, chunks: &[u64]) -> bool {
         let Some(memory) = self.writer_memory else { return true };
         let Some(t) = axes.iter().position(|a| a.unlimited) else { return true };
-        let row = axes.iter().zip(chunks).enumerate().fold(element, |bytes, (d, (a, &c))| {
-            let c = c.max(1);
-            bytes.saturating_mul(if d == t { c } else { a.len.div_ceil(c).saturating_mul(c) })
-        });
-        row <= memory || chunks[t] <= axes[t].given.unwrap_or(1)
+        let along = |(d, (a, &c)): (usize, (&Axis, &u64))| match c.max(1) {
+            c if d == t => c,
+            c => a.len.div_ceil(c).saturating_mul(c),
+        };
+        let row = shape::product(axes.iter().zip(chunks).enumerate().map(along));
+        row.saturating_mul(element) <= memory || chunks[t] <= axes[t].given.unwrap_or(1)
     }
 }
 

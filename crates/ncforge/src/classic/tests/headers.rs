@@ -28,7 +28,7 @@ fn the_example_of_the_specification() {
     let layout = file.layout(VarId(0)).unwrap();
     assert!(matches!(layout.place, Place::Contiguous { offset: 80 }));
     assert_eq!((layout.shape.as_slice(), layout.element.size), (&[5][..], 2));
-    assert_eq!(layout.fill, (-32767i16).to_be_bytes());
+    assert_eq!(layout.absent.one().unwrap(), (-32767i16).to_be_bytes());
     assert_eq!(file.metadata_bytes(), Some(80));
     assert_eq!(file.notes(), [""; 0]);
     assert!(file.layout(VarId(1)).is_err());

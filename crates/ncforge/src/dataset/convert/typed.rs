@@ -6,7 +6,7 @@ use crate::buffer::{self, Buffer};
 use crate::dataset::typed::Element;
 use crate::dataset::{Dataset, DatasetMut};
 use crate::error::{Error, Result};
-use crate::model::{Atomic, Schema, VarId};
+use crate::model::{Atomic, Schema, VarId, shape};
 use crate::select::Hyperslab;
 
 /// Most bytes of a buffer of stored values, and of one of converted ones.
@@ -322,7 +322,7 @@ fn check(schema: &Schema, var: VarId, slab: &Hyperslab, memory: Atomic, writing:
 }
 
 fn length(slab: &Hyperslab, size: usize) -> Result<usize> {
-    let bytes = slab.count.iter().try_fold(size as u64, |n, &c| n.checked_mul(c));
+    let bytes = shape::checked(&slab.count, size as u64);
     let bytes = bytes.and_then(|n| usize::try_from(n).ok()).filter(|&n| isize::try_from(n).is_ok());
     let too_large = || Error::TooLarge(format!("a selection of {} elements does not fit memory", slab.len()));
     bytes.map(|n| n / size).ok_or_else(too_large)

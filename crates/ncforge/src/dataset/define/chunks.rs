@@ -1,7 +1,7 @@
 //! Chunk lengths where none are given.
 
 use crate::error::Result;
-use crate::model::{Filter, Schema, Variable};
+use crate::model::{Filter, Schema, Variable, shape};
 
 /// Chooses chunk lengths for a variable that is about to be defined with these filters; `None` for what can have no chunks:
 /// a dimension has length 0.
@@ -37,7 +37,7 @@ pub fn default_chunks(schema: &Schema, var: &Variable, _filters: &[Filter]) -> R
         return Ok(None);
     }
     let mut chunk: Vec<u64> = dims().map(|d| if d.unlimited { 1 } else { d.len }).collect();
-    let bytes = |chunk: &[u64]| chunk.iter().fold(element.max(1), |n, &c| n.saturating_mul(c));
+    let bytes = |chunk: &[u64]| shape::bytes(chunk, element.max(1));
     while bytes(&chunk) > MOST_BYTES {
         // Of equally long dimensions the slowest one.
         match chunk.iter_mut().rev().max().filter(|longest| **longest > 1) {

@@ -9,6 +9,7 @@ use crate::codec::filters;
 use crate::error::{Error, Late, Result};
 use crate::model::{
     Atomic, DType, Definition, Endian, Fill, Filter, Format, Schema, Segments, Storage, VarId, Variable,
+    shape,
 };
 
 /// How a new variable shall be stored. Classic files store variables in one way only, and scalars lie in one piece: there
@@ -152,7 +153,7 @@ pub(super) fn layout(
             chosen(schema, var, &list, choose)?
         }
     };
-    let bytes = chunks.iter().fold(size as u64, |n, &c| n.saturating_mul(c));
+    let bytes = shape::bytes(&chunks, size as u64);
     let bytes = usize::try_from(bytes).unwrap_or(usize::MAX);
     Ok(Storage::Chunked { chunks, filters: NewFilter::all(&new.filters, size, bytes) })
 }

@@ -1,6 +1,7 @@
 //! How far to look ahead: the requests that come next, as one box, and where it ends.
 
 use super::pattern::Level;
+use crate::model::shape;
 use crate::select::Hyperslab;
 
 /// Requests in one window at most.
@@ -66,7 +67,7 @@ pub(super) fn plan(
     purpose: Purpose,
 ) -> Option<Plan> {
     let Limit { bytes: limit, requests: most_requests } = limit;
-    let bytes = slab.count.iter().try_fold(grid.size, |n, &c| n.checked_mul(c))?;
+    let bytes = shape::checked(&slab.count, grid.size)?;
     if bytes == 0 || bytes > limit {
         return None;
     }
@@ -126,7 +127,7 @@ pub(super) fn plan(
             return None;
         }
     }
-    let bytes = region.count.iter().try_fold(grid.size, |n, &c| n.checked_mul(c)).filter(|&n| n <= limit)?;
+    let bytes = shape::checked(&region.count, grid.size).filter(|&n| n <= limit)?;
     let mut order: Vec<usize> = levels.iter().rev().map(|l| l.axis).collect();
     order.extend((0..slab.rank()).filter(|d| levels.iter().all(|l| l.axis != *d)));
     Some(Plan {

@@ -18,6 +18,7 @@ use super::super::stats::add;
 use super::{ChunkedRead, Stored};
 use crate::codec::{AccessPoints, PaddedInput, kernels};
 use crate::error::Result;
+use crate::model::shape;
 use crate::select::Hyperslab;
 use crate::store::IoProfile;
 
@@ -46,7 +47,7 @@ impl<'a> Runs<'a> {
     }
 
     fn count(&self) -> u64 {
-        self.outer.iter().fold(1, |n, a| n.saturating_mul(a.count))
+        shape::product(self.outer.iter().map(|a| a.count))
     }
 
     /// Bytes of a run in the chunk.

@@ -2,6 +2,7 @@
 
 use super::super::boxes::Axis;
 use super::Joining;
+use crate::model::shape;
 
 /// Which side of the axes lies in the store.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -76,7 +77,7 @@ impl Strips {
             }
         }
         let groups = axes[split].count.div_ceil(group);
-        let units = axes[..split].iter().fold(groups, |n, a| n.saturating_mul(a.count));
+        let units = shape::product(axes[..split].iter().map(|a| a.count)).saturating_mul(groups);
         // When the loop ran to the outermost axis, `inner` is what one index of it spans.
         Self { axes, side, split, group, inner, groups, units }
     }

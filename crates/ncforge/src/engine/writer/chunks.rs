@@ -291,10 +291,15 @@ impl Job<'_> {
         let len = chunk_bytes(self.chunk, self.layout.element.size)?;
         let mut block = self.engine.inner.scratch.take(len as usize)?;
         if elements(piece) * self.layout.element.size as u64 != len {
-            boxes::fill_run(&self.layout.fill, &mut block);
+            self.fill(&mut block);
         }
         self.move_in(piece, &mut block);
         Ok(block)
+    }
+
+    /// Makes a block what a chunk is in which nobody wrote.
+    fn fill(&self, block: &mut Block) {
+        boxes::fill_run(self.layout.absent.inside().unwrap_or_default(), block);
     }
 
     /// Writes a piece into its part, which starts as what the file holds, or as fill.
@@ -310,7 +315,7 @@ impl Job<'_> {
                     Some(record) => self.load(record, len).map_err(|e| explain(e, Some(record.offset)))?,
                     None => {
                         let mut block = self.engine.inner.scratch.take(len as usize)?;
-                        boxes::fill_run(&self.layout.fill, &mut block);
+                        self.fill(&mut block);
                         block
                     }
                 };

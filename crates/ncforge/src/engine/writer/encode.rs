@@ -195,8 +195,10 @@ impl Writer {
             return Ok(None);
         }
         let layout = self.layout(var)?;
-        Ok(match &layout.place {
-            Place::Chunked { index, .. } => Some(Skip { fill: layout.fill.clone(), index: index.clone() }),
+        Ok(match (&layout.place, layout.absent.one()) {
+            (Place::Chunked { index, .. }, Some(one)) => {
+                Some(Skip { fill: one.to_vec(), index: index.clone() })
+            }
             _ => None,
         })
     }

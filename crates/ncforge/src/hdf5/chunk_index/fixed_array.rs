@@ -5,6 +5,7 @@
 use super::loading::{ElementForm, Loading};
 use super::table::Builder;
 use crate::error::Result;
+use crate::model::shape;
 use crate::select::unravel;
 
 /// A paged array up to this size is fetched whole, with the pages that were never written: that is cheaper than to
@@ -24,7 +25,7 @@ pub(super) fn load(dataset: &Loading<'_>, out: &mut Builder) -> Result<()> {
     let count = c.length()?;
     let Some(block) = c.address()? else { return Ok(()) };
     let grid = dataset.max_counts()?;
-    if grid.iter().try_fold(1u64, |a, &n| a.checked_mul(n)) != Some(count) {
+    if shape::checked(&grid, 1) != Some(count) {
         return Err(c.fail(format!("a fixed array of {count} elements for a grid of {grid:?} chunks")));
     }
     let mut push = |i: u64, at: u64, len: u64, mask: u32| {

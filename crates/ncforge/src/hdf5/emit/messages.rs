@@ -6,7 +6,7 @@ use super::image::Layout;
 use crate::error::{Error, Result};
 use crate::hdf5::dataspace::Dataspace;
 use crate::hdf5::fill::{FillKind, FillValue};
-use crate::model::Filter;
+use crate::model::{Filter, shape};
 
 /// Message types.
 pub(super) mod kind {
@@ -84,7 +84,7 @@ pub(super) fn layout(layout: &Layout, tree: u64) -> Result<Vec<u8>> {
             o.u8(1).u64(address.unwrap_or(UNDEFINED)).u64(*size);
         }
         Layout::Chunked { chunk, element_size, .. } => {
-            let bytes = chunk.iter().try_fold(u64::from(*element_size), |a, &c| a.checked_mul(c));
+            let bytes = shape::checked(chunk, u64::from(*element_size));
             to_u32(bytes.unwrap_or(u64::MAX), "a chunk with bytes")?;
             o.u8(2).u8(chunk.len() as u8 + 1).u64(tree);
             for &c in chunk {

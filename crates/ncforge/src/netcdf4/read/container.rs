@@ -16,8 +16,8 @@ use crate::hdf5::dataset::Dataset;
 use crate::hdf5::file::File;
 use crate::hdf5::fill::FillKind;
 use crate::hdf5::layout::{IndexKind, Layout};
-use crate::layout::{ChunkIndex, Element, Place, VarLayout};
-use crate::model::{Atomic, DType, Endian, Schema, UserKind, Value, VarId};
+use crate::layout::{Absent, ChunkIndex, Element, Place, VarLayout};
+use crate::model::{Atomic, Endian, Schema, Value, VarId, shape};
 use crate::store::ReadStore;
 
 /// An open netCDF-4 file.
@@ -77,50 +77,38 @@ impl Netcdf4File {
                 .source
                 .unsupported(format!("the type of `{name}` (more than 65536 numbers)")));
         };
-        let fill = match &d.fill.value {
-            FillKind::User(bytes) if bytes.len() == size => bytes.clone(),
-            _ => vec![0; size],
-        };
-        // Without a fill value, HDF5 reads zeros inside a dataset; netCDF reads the type's default where an unlimited dimension
-        // is longer than the dataset.
-        let mut beyond = Vec::new();
-        if !matches!(d.fill.value, FillKind::User(_))
-            && d.space.dims() != self.schema.shape(var)
-            && let Some(of) = self.number_of(var)
-        {
-            beyond = of.default_fill();
-            to_native(&element, &mut beyond);
-        }
+        let absent = self.absent(var, &element)?.within(d.space.dims(), &self.schema.shape(var));
         let place = self.place(&name, d)?;
-        Ok(VarLayout { name, shape: d.space.dims().to_vec(), element, fill, beyond, place })
+        Ok(VarLayout { name, shape: d.space.dims().to_vec(), element, absent, place })
     }
 
-    /// The type of the variable's numbers, those of an enum among them.
-    fn number_of(&self, var: VarId) -> Option<Atomic> {
-        match self.schema.var(var).dtype {
-            DType::Atomic(a) => Some(a),
-            DType::User(t) => match self.schema.types[t.0].kind {
-                UserKind::Enum { base, .. } => Some(base),
-                _ => None,
-            },
-            DType::String => None,
+    /// How elements read that were never written, whether or not some lie beyond the end.
+    pub(crate) fn absent(&self, var: VarId, element: &Element) -> Result<Absent> {
+        let d = &self.datasets[var.0];
+        if let FillKind::User(bytes) = &d.fill.value {
+            let fill = match narrow::widen(&d.datatype).filter(|w| w.stored_size() == bytes.len()) {
+                Some(widen) => widen.widened(bytes)?,
+                None => bytes.clone(),
+            };
+            if fill.len() == element.size {
+                return Ok(Absent::As(fill));
+            }
         }
+        let inside = vec![0; element.size];
+        let default = self.schema.default_fill(self.schema.var(var).dtype);
+        let mut beyond = default.filter(|one| one.len() == element.size).unwrap_or_else(|| inside.clone());
+        to_native(element, &mut beyond);
+        Ok(Absent::Split { inside, beyond })
     }
 
     /// Numbers that netCDF has not, read as `atomic`.
     fn make_narrow(&self, var: VarId, widen: Widen, atomic: Atomic) -> Result<VarLayout> {
         let d = &self.datasets[var.0];
         let (name, shape) = (self.schema.var_path(var), d.space.dims().to_vec());
-        let (fill, beyond) = match &d.fill.value {
-            FillKind::User(bytes) if bytes.len() == widen.stored_size() => {
-                (widen.widened(bytes)?, Vec::new())
-            }
-            _ if shape != self.schema.shape(var) => (vec![0; atomic.size()], atomic.default_fill()),
-            _ => (vec![0; atomic.size()], Vec::new()),
-        };
-        let place = narrow::place(&**self.store(), self.place(&name, d)?, &shape, widen)?;
         let element = Element::atomic(atomic, Endian::Native);
-        Ok(VarLayout { name, shape, element, fill, beyond, place })
+        let absent = self.absent(var, &element)?.within(&shape, &self.schema.shape(var));
+        let place = narrow::place(&**self.store(), self.place(&name, d)?, &shape, widen)?;
+        Ok(VarLayout { name, shape, element, absent, place })
     }
 
     fn place(&self, name: &str, d: &Dataset) -> Result<Place> {
@@ -159,7 +147,7 @@ impl Netcdf4File {
                         c.element_size
                     )));
                 }
-                let bytes = c.chunk.iter().try_fold(size, |a, &n| a.checked_mul(n));
+                let bytes = shape::checked(&c.chunk, size);
                 if c.index == IndexKind::BtreeV1 && bytes.is_none_or(|b| b > u64::from(u32::MAX)) {
                     return Err(corrupt(format!("chunks of shape {:?}, more than 4 GiB", c.chunk)));
                 }

@@ -33,7 +33,7 @@ impl Container for Netcdf4Writer {
 
     fn layout(&self, var: VarId) -> Result<Arc<VarLayout>> {
         self.check(var)?;
-        Ok(Arc::new(self.vars[var.0].layout(self.path(var), self.schema.shape(var))))
+        Ok(Arc::new(self.vars[var.0].layout(self.path(var), &self.schema.shape(var))))
     }
 
     fn decode_heap(&self, var: VarId, stored: &[u8]) -> Result<Vec<Value>> {
@@ -155,12 +155,6 @@ impl ContainerMut for Netcdf4Writer {
         self.reach_chunk(var, at);
         self.touch(var);
         Ok(())
-    }
-
-    fn obstacle(&self, var: VarId) -> Option<String> {
-        let what = "writing to a variable without a fill value, of which some values were never written, and which is shorter \
-                    than its unlimited dimension: zeros would become missing values";
-        self.vars.get(var.0)?.found.as_ref()?.loses_zeros.then(|| what.to_owned())
     }
 
     fn is_untouched(&self, var: VarId) -> bool {

@@ -1,5 +1,6 @@
 //! Which bytes of a contiguous variable have been written: the rest must be filled before it is read.
 
+use crate::model::shape;
 use crate::select::Hyperslab;
 
 /// Written byte ranges, relative to the variable's first byte: sorted, disjoint, not adjacent.
@@ -65,7 +66,7 @@ pub(super) fn runs(slab: &Hyperslab, shape: &[u64], element: u64, most: usize) -
             break;
         }
     }
-    let outer: u64 = slab.count[..inner].iter().fold(1, |a, &c| a.saturating_mul(c));
+    let outer: u64 = shape::elements(&slab.count[..inner]);
     if outer > most as u64 {
         return None;
     }

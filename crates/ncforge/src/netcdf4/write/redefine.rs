@@ -7,6 +7,7 @@ use super::values::Encoder;
 use super::writer::Netcdf4Writer;
 use crate::error::{Error, Result};
 use crate::hdf5::fill::FillKind;
+use crate::layout::Absent;
 use crate::model::{Changes, DType, Fill, Schema, VarId};
 
 /// Completes the state of a new variable: the fill value of strings is stored in the heap.
@@ -30,7 +31,7 @@ pub(super) fn complete(
     if let PlaceState::Compact(bytes) = &mut state.place {
         *bytes = pattern.repeat(bytes.len() / pattern.len().max(1));
     }
-    state.pattern = pattern;
+    state.absent = Absent::As(pattern);
     Ok(state)
 }
 

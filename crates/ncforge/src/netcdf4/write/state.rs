@@ -10,8 +10,8 @@ use crate::error::{Error, Result};
 use crate::hdf5::datatype::{Class, Datatype};
 use crate::hdf5::emit::{ChunkSource, ChunkTable};
 use crate::hdf5::fill::{FillKind, FillValue};
-use crate::layout::{ChunkIndex, ChunkRecord, Element, Place, VarLayout};
-use crate::model::{DType, Fill, Filter, Schema, Storage, Values, VarId, Variable};
+use crate::layout::{Absent, ChunkIndex, ChunkRecord, Element, Place, VarLayout};
+use crate::model::{DType, Fill, Filter, Schema, Storage, Values, VarId, Variable, shape};
 use crate::select::ChunkGrid;
 
 /// The time of fill values that are never written.
@@ -28,8 +28,8 @@ pub(super) struct VarState {
     pub(super) element: Element,
     /// The stored fill value.
     pub(super) fill: FillValue,
-    /// One stored element with the fill value.
-    pub(super) pattern: Vec<u8>,
+    /// How elements read that are never written.
+    pub(super) absent: Absent,
     /// The location of the bytes.
     pub(super) place: PlaceState,
     /// Of a variable that the file had when it was opened.
@@ -46,8 +46,6 @@ pub(super) struct FoundSpace {
     /// Whether it keeps its lengths while its dimensions grow, as it has no fill value: HDF5 reads zeros inside it, and netCDF
     /// missing values beyond its end.
     pub(super) stays: bool,
-    /// Whether writing makes missing values of zeros: it was shorter than its dimensions, and not all inside it was written.
-    pub(super) loses_zeros: bool,
 }
 
 impl FoundSpace {
@@ -170,16 +168,17 @@ impl VarState {
             let place = self.place.untouched(&pattern);
             let fill = fill_value(&var.fill, &pattern, self.fill.alloc_time);
             let (stored, element) = (self.stored.clone(), self.element.clone());
-            VarState { stored, element, fill, pattern, place, found: None }
+            VarState { stored, element, fill, absent: Absent::As(pattern), place, found: None }
         } else {
             Self::of_type(schema, id, self.stored.clone(), self.element.clone())?
         };
         if var.fill == Fill::None {
             state.fill.clone_from(&self.fill);
+            state.absent.clone_from(&self.absent);
         }
         state.found.clone_from(&self.found);
         if let (Some(found), FillKind::User(_)) = (&mut state.found, &state.fill.value) {
-            (found.stays, found.loses_zeros) = (false, false);
+            found.stays = false;
         }
         Ok(state)
     }
@@ -218,7 +217,7 @@ impl VarState {
             }
         };
         let fill = fill_value(&var.fill, &pattern, alloc_time);
-        Ok(VarState { stored, element, fill, pattern, place, found: None })
+        Ok(VarState { stored, element, fill, absent: Absent::As(pattern), place, found: None })
     }
 
     /// Bytes of all elements.
@@ -231,6 +230,11 @@ impl VarState {
         self.fill.write_time != NEVER
     }
 
+    /// One stored element as it reads where nothing was written.
+    pub(super) fn pattern(&self) -> &[u8] {
+        self.absent.inside().unwrap_or_default()
+    }
+
     /// Whether no data was stored yet.
     pub(super) fn is_untouched(&self) -> bool {
         // netCDF-C cannot open a file with a fill value of such texts, so they must not get one.
@@ -239,14 +243,17 @@ impl VarState {
             _ if is_fixed_text && self.found.is_some() => false,
             // Values that another program wrote may be equal to the fill value.
             PlaceState::Compact(_) if self.found.is_some() => false,
-            PlaceState::Compact(bytes) => bytes.chunks(self.pattern.len().max(1)).all(|b| b == self.pattern),
+            PlaceState::Compact(bytes) => {
+                let pattern = self.pattern();
+                bytes.chunks(pattern.len().max(1)).all(|b| b == pattern)
+            }
             PlaceState::Contiguous { offset, .. } => offset.is_none(),
             PlaceState::Chunked { table, .. } => table.read().is_empty(),
         }
     }
 
     /// The layout for the engine.
-    pub(super) fn layout(&self, name: String, shape: Vec<u64>) -> VarLayout {
+    pub(super) fn layout(&self, name: String, shape: &[u64]) -> VarLayout {
         let place = match &self.place {
             PlaceState::Compact(bytes) => Place::Inline(bytes.as_slice().into()),
             PlaceState::Contiguous { offset: Some(offset), .. } => Place::Contiguous { offset: *offset },
@@ -258,14 +265,9 @@ impl VarState {
                 index: Arc::clone(table) as Arc<dyn ChunkIndex>,
             },
         };
-        let (mut fill, mut beyond) = (self.pattern.clone(), Vec::new());
-        let mut shape = shape;
-        if let Some(found) = self.found.as_ref().filter(|f| f.loses_zeros) {
-            // Nothing is written to it; it reads as when it is only read.
-            shape.clone_from(&found.dims);
-            beyond = std::mem::replace(&mut fill, vec![0; self.pattern.len()]);
-        }
-        VarLayout { name, shape, element: self.element.clone(), fill, beyond, place }
+        let extents = self.found.as_ref().filter(|f| f.stays).map_or(shape, |f| &f.dims).to_vec();
+        let absent = self.absent.clone().within(&extents, shape);
+        VarLayout { name, shape: extents, element: self.element.clone(), absent, place }
     }
 }
 
@@ -285,7 +287,7 @@ fn size_of(shape: &[u64], element: u32) -> Option<u64> {
     if shape.contains(&0) {
         return Some(0);
     }
-    let n = shape.iter().try_fold(u64::from(element), |a, &n| a.checked_mul(n))?;
+    let n = shape::checked(shape, u64::from(element))?;
     i64::try_from(n).is_ok().then_some(n)
 }
 

@@ -21,13 +21,13 @@ use crate::container::{Container, ContainerMut};
 use crate::error::{Error, Result};
 use crate::hdf5::attribute::Attribute;
 use crate::hdf5::chunk_index::DatasetChunks;
-use crate::hdf5::emit::{ChunkSource, ChunkTable};
+use crate::hdf5::emit::ChunkTable;
 use crate::hdf5::file::File;
 use crate::hdf5::fill::FillKind;
 use crate::hdf5::layout::Layout;
 use crate::hdf5::message::kind;
 use crate::layout::{ChunkIndex, Place};
-use crate::model::{Cause, DimId, GroupId, Schema, TypeId, VarId};
+use crate::model::{Cause, DimId, GroupId, Schema, TypeId, VarId, shape};
 use crate::netcdf4::read;
 use crate::netcdf4::read::attrs::is_hidden;
 use crate::netcdf4::read::narrow;
@@ -296,7 +296,7 @@ fn state(
             PlaceState::Contiguous { offset: None, written: Coverage::default(), committed: false }
         }
         Place::Contiguous { offset } => {
-            let bytes = shape.iter().fold(u64::from(dataset.datatype.size), |a, &n| a.saturating_mul(n));
+            let bytes = shape::bytes(shape, u64::from(dataset.datatype.size));
             PlaceState::Contiguous { offset: Some(*offset), written: Coverage::whole(bytes), committed: true }
         }
         Place::Chunked { chunk, codecs, index, .. } => PlaceState::Chunked {
@@ -318,25 +318,13 @@ fn state(
         Place::Records { .. } => return Ok(Err(format!("`{path}`: records"))),
     };
     let stays = !matches!(dataset.fill.value, FillKind::User(_))
-        && matches!(layout.place, Place::Chunked { .. } | Place::Nowhere);
-    // Beyond the end of what is shorter, another value is read than inside, and chunks are filled with that.
-    let unwritten = match &place {
-        PlaceState::Chunked { chunk, table, .. } => table.read().count() < ChunkGrid::new(shape, chunk).len(),
-        _ => false,
-    };
-    // What lies beyond the end, if anything does: with that, chunks are filled.
-    let pattern = if layout.beyond.is_empty() { &layout.fill } else { &layout.beyond };
-    let loses_zeros = stays
-        && *shape != schema.shape(id)
-        && !shape.contains(&0)
-        && unwritten
-        && pattern.iter().any(|&b| b != 0);
-    let found = FoundSpace { dims: shape.clone(), max: dataset.space.max().to_vec(), stays, loses_zeros };
+        && matches!(place, PlaceState::Chunked { .. } | PlaceState::Contiguous { offset: None, .. });
+    let found = FoundSpace { dims: shape.clone(), max: dataset.space.max().to_vec(), stays };
     Ok(Ok(VarState {
         stored: dataset.datatype.clone(),
         element: layout.element.clone(),
         fill: dataset.fill.clone(),
-        pattern: pattern.clone(),
+        absent: container.absent(id, &layout.element)?,
         place,
         found: Some(found),
     }))

@@ -109,7 +109,7 @@ impl Netcdf4Writer {
 
     /// Fills `from..to` (relative bytes) of a contiguous variable at `offset`.
     pub(super) fn fill(&self, var: VarId, offset: u64, ranges: &[(u64, u64)]) -> Result<()> {
-        let pattern = &self.vars[var.0].pattern;
+        let pattern = self.vars[var.0].pattern();
         let size = pattern.len().max(1) as u64;
         let most = ranges.iter().map(|r| r.1 - r.0).max().unwrap_or(0);
         let count = (most.min(FILL_BUFFER as u64) / size).max(1) as usize;

@@ -10,6 +10,7 @@ use crate::hdf5::datatype::{Class, Datatype};
 use crate::hdf5::file::File;
 use crate::hdf5::global_heap::HeapId;
 use crate::layout::{Place, VarLayout};
+use crate::model::shape;
 use crate::netcdf4::read::Netcdf4File;
 
 /// The largest number of stored bytes that are searched.
@@ -25,7 +26,7 @@ pub(super) fn collections(file: &File, container: &Netcdf4File) -> Result<Option
             continue;
         }
         let layout = container.layout(id)?;
-        search.elements(&d.datatype, &layout.fill)?;
+        search.elements(&d.datatype, layout.absent.inside().unwrap_or_default())?;
         if !search.variable(&d.datatype, container, &layout, &mut left)? {
             return Ok(None);
         }
@@ -70,7 +71,7 @@ impl Search<'_> {
             Place::Nowhere => Ok(true),
             Place::Inline(bytes) => self.elements(d, bytes).map(|()| true),
             Place::Contiguous { offset } => {
-                let n = layout.shape.iter().fold(size, |a, &n| a.saturating_mul(n));
+                let n = shape::bytes(&layout.shape, size);
                 if !afford(n) {
                     return Ok(false);
                 }
@@ -78,7 +79,7 @@ impl Search<'_> {
                 self.elements(d, &bytes).map(|()| true)
             }
             Place::Chunked { chunk, codecs, index } => {
-                let n = chunk.iter().fold(size, |a, &n| a.saturating_mul(n));
+                let n = shape::bytes(chunk, size);
                 for (_, record) in index.list()? {
                     if !afford(n) {
                         return Ok(false);
