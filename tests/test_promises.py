@@ -462,6 +462,27 @@ def test_the_command_says_that_memory_does_not_suffice(tmp_path: Path, words: tu
     assert "memory" in done.stderr and "panicked" not in done.stderr
 
 
+@pytest.mark.skipif(sys.platform != "linux", reason="limits the address space")
+def test_memory_for_the_filters_of_a_chunk_is_asked_for(tmp_path: Path) -> None:
+    """With a little more memory each time: an error, until there is enough; nothing aborts where the chunk fits and what its filters need
+    does not."""
+    path = tmp_path / "a.nc"
+    with THEIRS.Dataset(path, "w") as ds:
+        ds.createDimension("x", 64 << 20)
+        ds.createVariable("v", "f4", ("x",), chunksizes=(64 << 20,), zlib=True, complevel=1, fletcher32=True)[:2] = 1.0
+    line = [str(find_binary()), "verify", str(path), "--memory", "8G", "--threads", "1"]
+    codes = []
+    for limit in range(300 << 20, 1200 << 20, 100 << 20):
+
+        def small_machine(limit: int = limit) -> None:
+            resource.setrlimit(resource.RLIMIT_AS, (limit, limit))
+
+        done = subprocess.run(line, capture_output=True, text=True, preexec_fn=small_machine)
+        codes.append(done.returncode)
+        assert done.returncode == 0 or done.returncode == 1 and "memory" in done.stderr, (limit >> 20, done)
+    assert {0, 1} == set(codes), codes
+
+
 def test_nothing_written_leaves_nothing(tmp_path: Path) -> None:
     path, out = tmp_path / "a.nc", tmp_path / "out.nc"
     make(path, "compressed", 30)

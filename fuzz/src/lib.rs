@@ -89,7 +89,7 @@ pub fn segments(data: &[u8]) {
     let raw = &raw[..raw.len() / planes * planes];
     let mut out = Vec::new();
     let level = u32::from(low % 9) + 1;
-    let n = PlaneEncoder::new(level).encode(raw, planes, Segments::Bytes(segment), &mut out);
+    let n = PlaneEncoder::new(level).encode(raw, planes, Segments::Bytes(segment), &mut out).expect("encodes");
     let mut chunk = out[..n].to_vec();
     for change in changes.as_chunks::<3>().0 {
         let back = usize::from(u16::from_le_bytes([change[0], change[1]])) % n;

@@ -75,7 +75,7 @@ impl Bitshuffle {
             let dst = dst
                 .get_mut(..src.len())
                 .ok_or_else(|| damaged(NAME, format!("{} bytes where {expected} belong", src.len())))?;
-            self.decode_stored(src, dst);
+            self.decode_stored(src, dst)?;
             return Ok(src.len());
         }
         let (Some((size, rest)), Some(block)) = (src.split_first_chunk::<8>(), src.get(8..12)) else {
@@ -95,7 +95,7 @@ impl Bitshuffle {
         Ok(dst.len())
     }
 
-    fn decode_stored(&self, src: &[u8], dst: &mut [u8]) {
+    fn decode_stored(&self, src: &[u8], dst: &mut [u8]) -> Result<()> {
         let block = self.block_or_default() * self.element;
         let whole = src.len() / (8 * self.element) * (8 * self.element);
         dst[whole..].copy_from_slice(&src[whole..]);
@@ -103,7 +103,8 @@ impl Bitshuffle {
             for (s, d) in src[..whole].chunks(block).zip(dst[..whole].chunks_mut(block)) {
                 kernels::bitunshuffle(s, d, planes, self.element);
             }
-        });
+            Ok(())
+        })
     }
 
     fn decode_blocks(&self, mut rest: &[u8], dst: &mut [u8], block: usize) -> Result<()> {
@@ -147,12 +148,13 @@ impl Bitshuffle {
         let block = (self.block_or_default() * self.element).min(src.len().max(1));
         let (whole, tail) = src.split_at(src.len() / (8 * self.element) * (8 * self.element));
         if self.compressor == Compressor::None {
-            grow(out, src.len());
+            grow(out, src.len())?;
             with_block(block, |planes| {
                 for (s, d) in whole.chunks(block).zip(out[..whole.len()].chunks_mut(block)) {
                     kernels::bitshuffle(s, d, planes, self.element);
                 }
-            });
+                Ok(())
+            })?;
             out[whole.len()..src.len()].copy_from_slice(tail);
             return Ok(src.len());
         }
@@ -169,7 +171,7 @@ impl Bitshuffle {
                 let n = match self.compressor {
                     Compressor::Zstd(level) => zstd::encode(rows, level, &mut compressed)?,
                     _ => {
-                        grow(&mut compressed, lz4_flex::block::get_maximum_output_size(rows.len()));
+                        grow(&mut compressed, lz4_flex::block::get_maximum_output_size(rows.len()))?;
                         lz4_flex::block::compress_into(rows, &mut compressed)
                             .map_err(|e| Error::BadFilter(format!("bitshuffle: {e}")))?
                     }

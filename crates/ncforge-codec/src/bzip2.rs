@@ -39,7 +39,7 @@ pub fn encode(src: &[u8], level: u32, out: &mut Vec<u8>) -> Result<usize> {
     let failed = |e: &dyn std::fmt::Display| Error::BadFilter(format!("bzip2 level {level}: {e}"));
     // The library's own bound: one percent and 600 bytes.
     let bound = src.len() + src.len() / 100 + 600;
-    grow(out, bound);
+    grow(out, bound)?;
     let mut stream = Compress::new(Compression::new(level.clamp(1, 9)), 0);
     loop {
         let (read, written) = (stream.total_in() as usize, stream.total_out() as usize);

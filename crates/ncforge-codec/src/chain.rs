@@ -6,7 +6,7 @@ use std::sync::Arc;
 use super::deflate::Segments;
 use super::deflate::access::{AccessPoints, Disagreement, FOOTER, Tail};
 use super::padded::PaddedInput;
-use super::scratch::grow;
+use super::scratch::{grow, zeros};
 use super::step::Step;
 use super::widen::Widen;
 use super::{Scratch, Stage, damaged, deflate, filters, fletcher32};
@@ -113,7 +113,7 @@ impl Widened {
     }
 
     fn decode(&self, encoded: PaddedInput<'_>, mask: u32, out: &mut [u8]) -> Result<()> {
-        let mut narrow = vec![0; self.stored_len(out.len())];
+        let mut narrow = zeros(self.stored_len(out.len()))?;
         let end = if self.may_end { encoded.len().min(narrow.len()) } else { narrow.len() };
         self.from.decode_padded(encoded, mask, &mut narrow[..end])?;
         self.widen.widen(&narrow, out)
@@ -276,7 +276,7 @@ impl CodecChain {
         self.check_len(encoded.len(), mask, len)?;
         if let Some(w) = &self.inner.widened {
             let [out, _] = scratch.buffers.each_mut();
-            grow(out, len);
+            grow(out, len)?;
             w.decode(encoded, mask, &mut out[..len])?;
             return Ok(Stage::Plain(&out[..len]));
         }
@@ -343,7 +343,7 @@ impl CodecChain {
     pub fn add_segments(&self, encoded: &[u8], mask: u32, len: usize) -> Option<(Vec<u8>, u32)> {
         self.segmented(mask).filter(|own| own.segment(encoded).is_none())?;
         self.check_len(encoded.len(), mask, len).ok()?;
-        let mut raw = vec![0; len];
+        let mut raw = zeros(len).ok()?;
         self.decode(encoded, mask, &mut raw).ok()?;
         let (bytes, mask) = self.encode(&raw).ok()?;
         self.segmented(mask).and_then(|own| own.segment(&bytes)).map(|_| (bytes, mask))
@@ -428,7 +428,7 @@ impl CodecChain {
                 n
             } else {
                 let (Length::Exactly(most) | Length::AtMost(most)) = length;
-                grow(free, most);
+                grow(free, most)?;
                 let n = step.decode(src, &mut free[..most])?;
                 std::mem::swap(&mut current, &mut free);
                 (in_scratch, range) = (true, 0..n);

@@ -107,13 +107,13 @@ impl Libdeflate {
         let Some((first, more)) = self.compressors.split_first_mut() else { unreachable!("set above") };
         let failed = |e| Error::BadFilter(format!("deflate: {} bytes could not be encoded: {e}", src.len()));
         let bound = first.zlib_compress_bound(src.len()).max(PlaneEncoder::bound(src.len(), 1));
-        grow(out, bound);
+        grow(out, bound)?;
         let mut n = first.zlib_compress(src, &mut out[..bound]).map_err(failed)?;
         let more = if n < src.len() / 2 { more } else { &mut [] };
         let small = src.len() <= SMALL && n < src.len() / 4 * 3 || n < src.len() / 8;
         let own = small && level > 0 && src.len() <= PlaneEncoder::MOST;
         if own || !more.is_empty() {
-            grow(&mut self.buffer, bound);
+            grow(&mut self.buffer, bound)?;
         }
         let mut keep = |m: usize, buffer: &[u8]| {
             if m < n {
@@ -152,7 +152,7 @@ pub fn decode_padded(src: PaddedInput<'_>, dst: &mut [u8]) -> Result<usize> {
 /// length in `src`: the element size after a shuffle, else 1. Planes get access points as `segments` says.
 pub fn encode(src: &[u8], level: u32, planes: usize, segments: Segments, out: &mut Vec<u8>) -> Result<usize> {
     if planes > 1 && PLANE_LEVELS.contains(&level) && src.len() <= PlaneEncoder::MOST {
-        return Ok(encode_planes(src, level, planes, segments, out));
+        return encode_planes(src, level, planes, segments, out);
     }
     let n = encode_whole(src, level, planes, out)?;
     if !segments.may_cut(src.len()) || level == 0 || src.len() > PlaneEncoder::MOST {
@@ -160,9 +160,9 @@ pub fn encode(src: &[u8], level: u32, planes: usize, segments: Segments, out: &m
     }
     // A stream with access points may be a little larger than that of the other search.
     let mut cut = Vec::new();
-    match with_planes(level, |encoder| encoder.encode_segments(src, planes, segments, &mut cut)) {
+    match with_planes(level, |encoder| encoder.encode_segments(src, planes, segments, &mut cut))? {
         Some(m) if m <= n + n / 100 || matches!(segments, Segments::Bytes(_)) => {
-            grow(out, m);
+            grow(out, m)?;
             out[..m].copy_from_slice(&cut[..m]);
             Ok(m)
         }
@@ -173,17 +173,24 @@ pub fn encode(src: &[u8], level: u32, planes: usize, segments: Segments, out: &m
 /// Deflates without access points, by the searches that know nothing of planes.
 fn encode_whole(src: &[u8], level: u32, planes: usize, out: &mut Vec<u8>) -> Result<usize> {
     let short = planes == 1 && GREEDY_LEVELS.contains(&level);
-    match short.then(|| with_planes(level, |encoder| encoder.encode_short(src, out))).flatten() {
+    let found = short.then(|| with_planes(level, |encoder| encoder.encode_short(src, out))).transpose()?;
+    match found.flatten() {
         Some(n) => Ok(n),
         None => DEFLATE.with(|own| own.borrow_mut().encode(src, level, out)),
     }
 }
 
-fn encode_planes(src: &[u8], level: u32, planes: usize, segments: Segments, out: &mut Vec<u8>) -> usize {
+fn encode_planes(
+    src: &[u8],
+    level: u32,
+    planes: usize,
+    segments: Segments,
+    out: &mut Vec<u8>,
+) -> Result<usize> {
     with_planes(level, |encoder| {
-        let n = encoder.encode(src, planes, segments, out);
+        let n = encoder.encode(src, planes, segments, out)?;
         WORK.set(Some(encoder.work()));
-        n
+        Ok(n)
     })
 }
 

@@ -19,6 +19,9 @@ pub enum Error {
     /// Memory of another length than the operation needs.
     #[error("{0}")]
     Length(String),
+    /// The system does not give so many bytes of memory.
+    #[error("{0} bytes of memory are needed, and the system does not give them")]
+    Memory(u64),
     /// A value that an option cannot have.
     #[error("{what}")]
     BadOption {

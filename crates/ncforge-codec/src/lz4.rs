@@ -71,7 +71,7 @@ pub(super) fn raw_block_into(filter: &str, stored: &[u8], dst: &mut [u8]) -> Res
 pub fn encode(src: &[u8], block: usize, out: &mut Vec<u8>) -> Result<usize> {
     let block = if block == 0 { MAX_BLOCK } else { block.min(MAX_BLOCK) }.min(src.len().max(1));
     let blocks = src.len().div_ceil(block);
-    grow(out, 12 + blocks * (4 + get_maximum_output_size(block)));
+    grow(out, 12 + blocks * (4 + get_maximum_output_size(block)))?;
     out[..8].copy_from_slice(&(src.len() as u64).to_be_bytes());
     out[8..12].copy_from_slice(&(block as u32).to_be_bytes());
     let mut at = 12;

@@ -74,9 +74,13 @@ pub(super) fn copy_match(dst: &mut [u8], at: usize, distance: usize, len: usize)
 
 /// Encodes into the front of `out`; returns the number of bytes, or `None` if they are not fewer than in `src`
 /// (the filter then does not change the chunk).
-pub fn encode(src: &[u8], out: &mut Vec<u8>) -> Option<usize> {
+pub fn encode(src: &[u8], out: &mut Vec<u8>) -> Result<Option<usize>> {
     // Space for the longest step beyond the size of the source.
-    grow(out, src.len() + MAX_LITERALS + 8);
+    grow(out, src.len() + MAX_LITERALS + 8)?;
+    Ok(compress(src, out))
+}
+
+fn compress(src: &[u8], out: &mut [u8]) -> Option<usize> {
     let mut heads = vec![u32::MAX; 1 << HASH_BITS];
     let hash = |at: usize| {
         let v = u32::from_be_bytes([0, src[at], src[at + 1], src[at + 2]]);

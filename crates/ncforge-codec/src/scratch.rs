@@ -2,6 +2,8 @@
 
 use std::cell::RefCell;
 
+use super::error::{Error, Result};
+
 /// Buffers above this size are freed after use: a thread that decoded one huge chunk must not retain
 /// its memory.
 const RETAINED: usize = 32 << 20;
@@ -50,32 +52,37 @@ impl Scratch {
     }
 }
 
+/// So many zeros, or [`Error::Memory`] where the system does not give them: a file says how large its chunks are.
+pub(super) fn zeros(len: usize) -> Result<Vec<u8>> {
+    // Memory that is not touched costs nothing, and fresh zero pages are cheaper than clearing what was reserved.
+    Vec::<u8>::new().try_reserve_exact(len).map_err(|_| Error::Memory(len as u64))?;
+    Ok(vec![0; len])
+}
+
 /// Makes `buffer` at least `len` long. Never shrinks it, because bytes that were cleared once need not be cleared again.
-pub(super) fn grow(buffer: &mut Vec<u8>, len: usize) {
-    if buffer.len() < len {
-        if buffer.capacity() < len {
-            // Fresh zero pages are cheaper than copying bytes that are not needed.
-            *buffer = vec![0; len];
-        } else {
-            buffer.resize(len, 0);
-        }
+pub(super) fn grow(buffer: &mut Vec<u8>, len: usize) -> Result<()> {
+    if buffer.capacity() < len {
+        *buffer = zeros(len)?;
+    } else if buffer.len() < len {
+        buffer.resize(len, 0);
     }
+    Ok(())
 }
 
 /// Calls `run` with `len` bytes of this thread's own memory for one block inside a chunk. Their contents are arbitrary.
-pub(super) fn with_block<T>(len: usize, run: impl FnOnce(&mut [u8]) -> T) -> T {
+pub(super) fn with_block<T>(len: usize, run: impl FnOnce(&mut [u8]) -> Result<T>) -> Result<T> {
     thread_local! {
         static BLOCK: RefCell<Vec<u8>> = const { RefCell::new(Vec::new()) };
     }
     BLOCK.with(|own| match own.try_borrow_mut() {
         Ok(mut buffer) => {
-            grow(&mut buffer, len);
+            grow(&mut buffer, len)?;
             let result = run(&mut buffer[..len]);
             if buffer.capacity() > RETAINED {
                 *buffer = Vec::new();
             }
             result
         }
-        Err(_) => run(&mut vec![0; len]),
+        Err(_) => run(&mut zeros(len)?),
     })
 }

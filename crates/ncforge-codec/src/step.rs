@@ -182,17 +182,17 @@ impl Step {
             Step::Zstd { level } => zstd::encode(src, *level, out).map(Some),
             Step::Bzip2 { level } => bzip2::encode(src, *level, out).map(Some),
             Step::Lz4 { block } => lz4::encode(src, *block, out).map(Some),
-            Step::Lzf => Ok(lzf::encode(src, out)),
+            Step::Lzf => lzf::encode(src, out),
             Step::Blosc(b) => b.encode(src, out).map(Some),
             Step::Bitshuffle(b) => b.encode(src, out).map(Some),
             Step::Shuffle { size } => {
-                grow(out, src.len());
+                grow(out, src.len())?;
                 kernels::shuffle(src, &mut out[..src.len()], *size);
                 Ok(Some(src.len()))
             }
             Step::Fletcher32 => {
                 let len = src.len() + 4;
-                grow(out, len);
+                grow(out, len)?;
                 out[..src.len()].copy_from_slice(src);
                 out[src.len()..len].copy_from_slice(&fletcher32::checksum(src).to_le_bytes());
                 Ok(Some(len))

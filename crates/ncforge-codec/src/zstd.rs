@@ -77,7 +77,7 @@ fn encode_as(src: &[u8], wanted: Settings, out: &mut Vec<u8>) -> Result<usize> {
         }
         let encoder = &mut encoders[0].1;
         let bound = zstd::zstd_safe::compress_bound(src.len());
-        grow(out, bound);
+        grow(out, bound)?;
         encoder.compress_to_buffer(src, &mut out[..bound]).map_err(failed)
     })
 }

@@ -13,6 +13,7 @@ impl From<Error> for crate::Error {
             Error::BadFilter(what) => crate::Error::BadFilter(what),
             Error::BadType(what) => crate::Error::BadType(what),
             Error::Length(what) => crate::Error::Length(what),
+            Error::Memory(bytes) => crate::Error::Memory { bytes },
             Error::BadOption { option, what } => crate::Error::BadOption { option, what },
             other => crate::Error::Internal(other.to_string()),
         }

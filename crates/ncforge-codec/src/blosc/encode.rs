@@ -88,7 +88,7 @@ fn compress(codec: u8, level: u32, src: &[u8], compressed: &mut Vec<u8>) -> Resu
         3 => deflate::encode(src, level, 1, Segments::None, compressed),
         4 => zstd::encode(src, ZSTD_LEVELS[level.min(9) as usize], compressed),
         _ => {
-            grow(compressed, get_maximum_output_size(src.len()));
+            grow(compressed, get_maximum_output_size(src.len()))?;
             compress_into(src, compressed).map_err(|e| Error::BadFilter(format!("{NAME}: {e}")))
         }
     }

@@ -64,7 +64,9 @@ pub(super) fn inflate_parts(inputs: &[Input<'_>], want: usize, mut done: impl Fn
     OWN.with(|cell| {
         let Ok(mut own) = cell.try_borrow_mut() else { return false };
         let Own { tables, buffers } = &mut *own;
-        buffers.iter_mut().for_each(|b| grow(b, want + SLACK));
+        if buffers.iter_mut().any(|b| grow(b, want + SLACK).is_err()) {
+            return false;
+        }
         let parts = buffers.each_mut().map(|b| &mut b[..want + SLACK]);
         let run = in_turn(inputs, want, parts, tables, |i, bytes| {
             done(i, bytes);

@@ -16,6 +16,7 @@ use super::block::{Counts, Sequence, entropy, write_block, write_stored};
 use super::matcher::{Effort, Matcher, Range};
 use super::plan::{Plan, Treatment};
 use super::work::Work;
+use crate::error::Result;
 
 /// Bytes whose symbols are counted together; blocks are whole segments.
 const SEGMENT: usize = 16 << 10;
@@ -73,7 +74,13 @@ impl PlaneEncoder {
 
     /// Encodes `bytes`, which consist of `planes` equal parts, one for each plane (remaining bytes belong to the last), with segments and their
     /// table, if `segments` says so; returns the length at the front of `out`.
-    pub fn encode(&mut self, bytes: &[u8], planes: usize, segments: Segments, out: &mut Vec<u8>) -> usize {
+    pub fn encode(
+        &mut self,
+        bytes: &[u8],
+        planes: usize,
+        segments: Segments,
+        out: &mut Vec<u8>,
+    ) -> Result<usize> {
         let (plan, segment) = self.plan(bytes, planes, segments);
         self.encode_cut(bytes, plan, segment, out)
     }
@@ -85,9 +92,9 @@ impl PlaneEncoder {
         planes: usize,
         segments: Segments,
         out: &mut Vec<u8>,
-    ) -> Option<usize> {
+    ) -> Result<Option<usize>> {
         let (plan, segment) = self.plan(bytes, planes, segments);
-        segment.is_some().then(|| self.encode_cut(bytes, plan, segment, out))
+        segment.is_some().then(|| self.encode_cut(bytes, plan, segment, out)).transpose()
     }
 
     /// The treatment of each plane, and the bytes of a segment in it, if it is cut.
@@ -110,22 +117,30 @@ impl PlaneEncoder {
         (plan, segment)
     }
 
-    fn encode_cut(&mut self, bytes: &[u8], plan: Plan, segment: Option<usize>, out: &mut Vec<u8>) -> usize {
+    fn encode_cut(
+        &mut self,
+        bytes: &[u8],
+        plan: Plan,
+        segment: Option<usize>,
+        out: &mut Vec<u8>,
+    ) -> Result<usize> {
         let planes = plan.treatments().len();
-        grow(out, Self::bound(bytes.len(), planes));
+        grow(out, Self::bound(bytes.len(), planes))?;
         self.marks.begin(bytes.len() / planes, segment);
         let end = self.encode_planned(bytes, plan, out);
         let end = self.marks.finish(bytes, out, end);
         self.marks.begin(0, None);
-        end
+        Ok(end)
     }
 
     /// Encodes bytes that were not shuffled, if repeats of three bytes make them smaller than those of four;
     /// `None` if they do not. They matter for numbers that hardly get smaller at all.
-    pub(super) fn encode_short(&mut self, bytes: &[u8], out: &mut Vec<u8>) -> Option<usize> {
-        let plan = Plan::short(bytes, self.level, &mut self.matcher, &mut self.sequences)?;
-        grow(out, Self::bound(bytes.len(), 1));
-        Some(self.encode_planned(bytes, plan, out))
+    pub(super) fn encode_short(&mut self, bytes: &[u8], out: &mut Vec<u8>) -> Result<Option<usize>> {
+        let Some(plan) = Plan::short(bytes, self.level, &mut self.matcher, &mut self.sequences) else {
+            return Ok(None);
+        };
+        grow(out, Self::bound(bytes.len(), 1))?;
+        Ok(Some(self.encode_planned(bytes, plan, out)))
     }
 
     /// Encodes bytes that were not shuffled, with a search that suits short or very regular data.

@@ -10,7 +10,7 @@ use super::{decode, encode};
 fn round_trip(bytes: &[u8], level: u32, planes: usize) -> usize {
     let mut out = Vec::new();
     let mut encoder = PlaneEncoder::new(level);
-    let n = encoder.encode(bytes, planes, Segments::None, &mut out);
+    let n = encoder.encode(bytes, planes, Segments::None, &mut out).expect("encodes");
     assert_eq!(encoder.work().bytes(), bytes.len() as u64);
     let mut back = vec![0; bytes.len()];
     assert_eq!(decode(&out[..n], &mut back).expect("a legal stream"), bytes.len());

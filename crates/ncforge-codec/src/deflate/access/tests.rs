@@ -47,7 +47,9 @@ fn chunk(seed: u64, plane: usize, planes: usize) -> Vec<u8> {
 
 fn encoded(raw: &[u8], level: u32, planes: usize, segment: usize) -> Vec<u8> {
     let mut out = Vec::new();
-    let n = PlaneEncoder::new(level).encode(raw, planes, Segments::Bytes(segment * planes), &mut out);
+    let n = PlaneEncoder::new(level)
+        .encode(raw, planes, Segments::Bytes(segment * planes), &mut out)
+        .expect("encodes");
     out.truncate(n);
     out
 }
