@@ -105,8 +105,7 @@ pub fn check_new(schema: &Schema, format: Format, new: Definition) -> Result<()>
     check_changed(schema, format, new)
 }
 
-/// The same of what was there before under its name, such as an attribute that got other values: the name may be one that
-/// netCDF lets nobody choose.
+/// As [`check_new`], for a definition that kept its name, such as an attribute with new values: the name may be one that netCDF reserves.
 pub fn check_changed(schema: &Schema, format: Format, changed: Definition) -> Result<()> {
     formats::check_changed(schema, &Names::of(schema), format, changed)
 }
@@ -130,7 +129,7 @@ pub struct OpenOptions {
 
 impl Drop for Inner {
     fn drop(&mut self) {
-        // What is kept of a closed file is of no use to anybody.
+        // Cached data of a closed file are of no use.
         if *self.was_read.get_mut() {
             self.engine.forget_store(self.container.store());
         }
@@ -171,7 +170,7 @@ impl Dataset {
                 |store| {
                     let id = FileId::of(path, store.file())?;
                     let container = formats::open(store.clone(), &engine)?;
-                    // What reads from another store, a zipped file, keeps the state of its opening.
+                    // A zipped file is read through another store, which keeps the state of its opening.
                     let is_file = FileStore::of(&**container.store()).is_some();
                     let follower = is_file.then(|| Follower::new(store.clone(), engine.clone()));
                     Ok((container, Some(id), follower))
@@ -204,7 +203,7 @@ impl Dataset {
         }
     }
 
-    /// What is in the file.
+    /// The dimensions, variables, groups, attributes and types of the file.
     pub fn schema(&self) -> &Schema {
         self.inner.container.schema()
     }

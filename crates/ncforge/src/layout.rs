@@ -39,7 +39,7 @@ impl VarLayout {
         self.native(self.absent.inside())
     }
 
-    /// The same of what lies beyond the extents.
+    /// As [`Self::unwritten`], beyond the extents.
     pub(crate) fn past_end(&self) -> Vec<u8> {
         self.native(self.absent.past_end())
     }

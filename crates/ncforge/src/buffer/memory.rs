@@ -79,7 +79,7 @@ impl Memory {
         self.len
     }
 
-    /// Whether it is a mapping of its own.
+    /// True if the block is a mapping of its own.
     fn is_mapped(&self) -> bool {
         pages::MAPS && self.len >= HUGE_FROM
     }

@@ -70,7 +70,7 @@ pub(super) struct Written {
     ranges: Ranges,
     /// Records (or 1 for a fixed variable) whose padding is complete.
     pub(super) padded: u64,
-    /// Whether it has values, and not only fill values.
+    /// True if the variable has values, and not only fill values.
     pub(super) has_values: bool,
 }
 

@@ -23,7 +23,7 @@ use crate::model::{Atomic, DType, Format, Schema, VarId};
 
 pub use mapped::Imap;
 
-/// What a conversion gave.
+/// The result of a conversion.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[must_use = "values outside the range of their new type are reported here, and nowhere else"]
 pub struct Converted<T> {

@@ -68,7 +68,7 @@ pub enum DefineMode {
 pub struct Definer {
     /// The description with all definitions; `None` until something is defined in a file that is there.
     described: Option<Description>,
-    /// What the file does not have yet.
+    /// Definitions that the file does not have yet.
     changes: Changes,
     /// The file; `None` until a new one is created.
     file: Option<DatasetMut>,
@@ -84,7 +84,7 @@ pub struct Definer {
     choose: ChunkChooser,
 }
 
-/// What is defined, beside the file.
+/// Definitions that are not in the file yet.
 #[derive(Debug)]
 struct Description {
     schema: Schema,
@@ -177,7 +177,7 @@ impl Definer {
         self
     }
 
-    /// Who chooses the chunk lengths of variables that need chunks and for which none are given.
+    /// Sets the function that chooses chunk lengths of variables that need chunks and for which none are given.
     #[must_use]
     pub fn with_chunks_by(mut self, choose: ChunkChooser) -> Self {
         self.choose = choose;
@@ -193,7 +193,7 @@ impl Definer {
         }
     }
 
-    /// The same with its names: for questions by name that come again and again.
+    /// [`Self::schema`] and its names, for repeated look-ups by name.
     pub fn named(&mut self) -> (&Schema, &Names) {
         let described = self.describe();
         (&described.schema, &described.names)
@@ -409,7 +409,7 @@ impl Draft<'_> {
         Ok(())
     }
 
-    /// The same for what got another name.
+    /// Accepts a new name, or restores the old one.
     fn accept_name(&mut self, of: Definition, old: String) -> Result<()> {
         if let Err(error) = self.check_named(of) {
             *of.name_mut(self.schema) = old;
@@ -420,7 +420,7 @@ impl Draft<'_> {
         Ok(())
     }
 
-    /// The same for what was changed, and had its name before: that may be one that netCDF lets nobody choose.
+    /// Accepts a change of a definition that keeps its name, which may be one that netCDF reserves; or undoes it.
     fn accept_change(&mut self, changed: Definition, undo: impl FnOnce(&mut Schema)) -> Result<()> {
         self.check(changed).inspect_err(|_| undo(self.schema))?;
         self.changes.insert(changed);

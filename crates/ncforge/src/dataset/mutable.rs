@@ -49,7 +49,7 @@ pub struct DatasetMut {
 struct NewFile {
     output: OutputFile,
     durability: Durability,
-    /// Whether it keeps its temporary name until it is closed.
+    /// True if the file keeps its temporary name until it is closed.
     is_resumable: bool,
 }
 
@@ -109,7 +109,7 @@ impl DatasetMut {
     fn of_new(output: OutputFile, writer: Writer, options: &CreateOptions) -> Self {
         let durability = Durability::asked(options.durable);
         let is_zipped = writer.container().store().blocks().is_some();
-        // What an interrupted run left is gone on with, be it the machine that failed.
+        // The file of an interrupted run can be continued, even after a failure of the machine.
         output.store().promise(match is_zipped || options.keep_partial {
             true => Durability::Machine,
             false => durability,
@@ -304,7 +304,7 @@ impl DatasetMut {
         Ok(())
     }
 
-    /// The same for variables whose attributes say so already.
+    /// Quantizes variables whose attributes already say so.
     pub(super) fn quantize_from_now(&mut self, vars: impl IntoIterator<Item = (VarId, Quantize)>) {
         self.quantized.extend(vars);
     }

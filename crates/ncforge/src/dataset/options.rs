@@ -1,4 +1,4 @@
-//! What is chosen when a file is created.
+//! Options of new files.
 
 use crate::engine::Engine;
 use crate::netcdf4::Alignment;

@@ -27,7 +27,7 @@ pub(super) struct Axis {
 }
 
 impl Axis {
-    /// The same axis for the way back.
+    /// The axis with source and destination exchanged.
     pub(super) fn reversed(self) -> Self {
         Self { count: self.count, from: self.to, to: self.from }
     }

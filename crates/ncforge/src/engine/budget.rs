@@ -6,8 +6,7 @@ use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use crate::buffer::Buffer;
 use crate::store::zipped::BlockCache;
 
-/// What an engine may keep, and what it keeps of coming requests. Decoded chunks and spare buffers make room for
-/// those.
+/// The memory that an engine may keep, and the part of it for coming requests, for which decoded chunks and spare buffers make room.
 #[derive(Debug)]
 pub(super) struct Budget {
     memory: u64,

@@ -78,9 +78,9 @@ pub(super) struct Cache {
 enum Mode {
     /// Anything that the current read has not touched, the oldest first.
     Free,
-    /// Only what is older than this many reads.
+    /// Only entries older than this many reads.
     StaleOnly(u64),
-    /// What is older than this many reads, else anything.
+    /// Entries older than this many reads, else any.
     Any(u64),
 }
 

@@ -10,7 +10,7 @@ pub(super) struct How {
     pub(super) keep: Keep,
 }
 
-/// What becomes of decoded chunks.
+/// The fate of decoded chunks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Keep {
     /// Those that are read in part are cached.

@@ -48,7 +48,7 @@ pub struct Rows<'a> {
     pub at: u64,
     /// Bytes from an element to the next along each dimension.
     pub steps: &'a [u64],
-    /// What they become in memory.
+    /// The type of the elements in memory.
     pub element: &'a Element,
     /// Which rows of the region they are.
     pub rows: Range<u64>,

@@ -52,7 +52,7 @@ impl Scratch {
         self.take_at_most(len, len.saturating_mul(4).max(1 << 16))
     }
 
-    /// The same for the cache, which holds `held` bytes already: it takes exactly [`Scratch::footprint`] bytes.
+    /// A block of exactly [`Scratch::footprint`] bytes for the cache, which holds `held` bytes already.
     pub(super) fn take_tight(&self, len: usize, held: u64) -> Result<Block> {
         let room = len.checked_next_multiple_of(round(len)).unwrap_or(usize::MAX);
         match self.in_arena(room, held) {

@@ -49,7 +49,7 @@ pub struct Writer {
     gather: Gather,
     /// Small writes of plain data on their way to the store.
     tail: Tail,
-    /// What could not be written.
+    /// Values that could not be written.
     lost: Lost,
     /// Unlimited dimensions that grew by writing past their end: their last chunks are likely to get more.
     growing: BTreeSet<DimId>,
@@ -129,8 +129,7 @@ impl Writer {
         &self.engine
     }
 
-    /// What is being written. Data that is still being gathered is not visible in it before
-    /// [`Writer::flush`].
+    /// The container that is being written. It does not show data that are still being gathered before [`Writer::flush`].
     pub fn container(&self) -> &dyn Container {
         self.container.as_container()
     }
@@ -318,7 +317,7 @@ impl Writer {
         self.lost.check(self.container.store().name(), self.schema())
     }
 
-    /// The same for the last time, see [`ContainerMut::complete`].
+    /// The last [`Writer::sync`], see [`ContainerMut::complete`].
     ///
     /// # Errors
     /// As [`Writer::sync`].

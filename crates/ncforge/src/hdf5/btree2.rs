@@ -86,7 +86,7 @@ pub(crate) fn read(source: &Source, address: u64) -> Result<Records> {
     Ok(records(bytes))
 }
 
-/// What a node says of a child.
+/// A node's entry for a child.
 #[derive(Clone, Copy, Debug)]
 struct Child {
     address: u64,

@@ -59,7 +59,7 @@ impl<'a> Cursor<'a> {
         self.data.len() - self.pos
     }
 
-    /// What is left.
+    /// The bytes that are left.
     pub(crate) fn rest(&self) -> &'a [u8] {
         &self.data[self.pos..]
     }

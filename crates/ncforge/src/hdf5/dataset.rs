@@ -23,7 +23,7 @@ pub(crate) struct Dataset {
     pub layout: Layout,
     /// The filters of its chunks.
     pub filters: Vec<Filter>,
-    /// What unwritten elements read as.
+    /// The value of unwritten elements.
     pub fill: FillValue,
     /// Whether its bytes are in other files.
     pub external: bool,

@@ -3,7 +3,7 @@
 use super::cursor::Cursor;
 use crate::error::Result;
 
-/// What a dataset says about values that were never written.
+/// The fill value message of a dataset.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct FillValue {
     /// When storage is allocated: 1 early, 2 late, 3 incrementally (0: not said).

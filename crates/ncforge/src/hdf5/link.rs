@@ -10,11 +10,10 @@ pub(crate) struct Link {
     pub name: Vec<u8>,
     /// Its number in the order of creation, where the group tracks it.
     pub order: Option<i64>,
-    /// What it points to.
     pub target: Target,
 }
 
-/// What a link points to.
+/// The target of a link.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Target {
     /// The object whose header is at this address.

@@ -46,9 +46,9 @@ const ROUND: u64 = 64 << 20;
 const FORWARD: u64 = 4 << 20;
 /// A file of so many bytes is read whole.
 const SMALL: u64 = 4 << 20;
-/// What is fetched where a structure of unknown length begins: most end within that.
+/// Bytes that are fetched where a structure of unknown length begins: most end within that.
 const GUESS: u64 = 8 << 10;
-/// What is fetched where an object begins: its header, and what was written with it (its continuation, the heap of its
+/// Bytes that are fetched where an object begins: its header, and what was written with it (its continuation, the heap of its
 /// attributes), which would take a round each.
 const AROUND: u64 = 32 << 10;
 /// Structures of unknown length that one call of `Source::want` brings at most: two pages for each make a round.
@@ -61,7 +61,7 @@ pub(crate) struct Source {
     base: u64,
     len: u64,
     sizes: Sizes,
-    /// What requests cost, if that has to be planned for.
+    /// The cost of requests, if it has to be planned for.
     latency: Option<IoProfile>,
     pages: Arc<Pages>,
     metadata: AtomicU64,
@@ -78,7 +78,7 @@ impl Source {
         Source { store, base, len, sizes, latency, pages, metadata, absent: None }
     }
 
-    /// The same with another byte for address 0 and other sizes.
+    /// The source with another byte for address 0 and other sizes.
     #[must_use]
     pub(crate) fn based(self, base: u64, sizes: Sizes) -> Self {
         Source { base, sizes, ..self }
@@ -373,7 +373,7 @@ impl Source {
         Ok(())
     }
 
-    /// What a parser gets for absent bytes. It never leaves the module: the parser's result is void.
+    /// The error that a parser gets for absent bytes. It never leaves the module: the parser's result is void.
     fn absent_error(&self) -> Error {
         Error::io("read absent bytes of", self.name(), std::io::ErrorKind::WouldBlock.into())
     }

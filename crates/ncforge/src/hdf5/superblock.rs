@@ -12,7 +12,7 @@ use crate::store::ReadStore;
 /// The eight bytes that begin an HDF5 file.
 pub(crate) const SIGNATURE: [u8; 8] = *b"\x89HDF\r\n\x1a\n";
 
-/// What the superblock says.
+/// The fields of the superblock.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Superblock {
     /// Its version.

@@ -96,7 +96,7 @@ pub struct Names {
     members: Members,
 }
 
-/// As many attributes are looked through faster than they are looked up.
+/// A linear search is faster than a look-up among up to this many attributes.
 const FEW: usize = 16;
 
 impl Names {

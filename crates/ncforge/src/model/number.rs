@@ -47,7 +47,7 @@ impl Number {
         })
     }
 
-    /// The same as a double; NaN where the bytes are none of the type's.
+    /// The number as a double; NaN where the bytes are none of the type's.
     pub fn read_f64(kind: Atomic, bytes: &[u8]) -> f64 {
         Number::read(kind, bytes).map_or(f64::NAN, Number::to_f64)
     }

@@ -50,7 +50,7 @@ pub struct Dimension {
     pub group: GroupId,
     /// Current length.
     pub len: u64,
-    /// Whether it can grow.
+    /// True if the dimension can grow.
     pub unlimited: bool,
 }
 
@@ -182,7 +182,7 @@ impl Skipped {
         }
     }
 
-    /// Whether it is damaged.
+    /// True if the object is damaged.
     pub fn is_damaged(&self) -> bool {
         matches!(self.cause, Cause::Damaged { .. })
     }

@@ -1,4 +1,4 @@
-//! What zipped files offer beyond bytes at offsets: columns of records, insertion, and the description of what lies
+//! Functions of zipped files beyond bytes at offsets: columns of records, insertion, and the description of what lies
 //! where. All that is written to such a store between two syncs takes effect together or not at all.
 
 use crate::error::{Error, Result};
@@ -33,7 +33,7 @@ pub struct RecordInsertion {
     pub at: u64,
     /// Bytes.
     pub len: u64,
-    /// What they hold: these bytes, over and over through the insertions of all records.
+    /// The contents: these bytes, over and over through the insertions of all records.
     pub fill: [u8; 8],
     /// Bytes of an element that will stand there.
     pub element: u16,

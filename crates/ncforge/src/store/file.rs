@@ -42,7 +42,7 @@ pub struct FileStore {
     renamed: OnceLock<PathBuf>,
     name: String,
     map: Option<Mmap>,
-    /// What its changes outlive.
+    /// The failures that changes survive.
     promise: Promise,
     /// Its length when it was opened, if it is open for reading only: asking the system at every read would cost
     /// as much as a small read. A file that is cut short meanwhile still gives an error, not less.
@@ -50,7 +50,7 @@ pub struct FileStore {
     /// Of a file that is open for reading only: blocks for small reads in a row.
     near: Option<Near>,
     writes: Writes,
-    /// What it was when it was opened, if it is open for reading only.
+    /// The file's state when it was opened, if it is open for reading only.
     opened: Option<Opened>,
     /// Requests for bytes that have come.
     requests: AtomicU64,
@@ -179,12 +179,12 @@ impl FileStore {
         }
     }
 
-    /// What it was when it was opened, if it is open for reading only.
+    /// The file's state when it was opened, if it is open for reading only.
     pub(crate) fn opened(&self) -> Option<Identity> {
         self.opened.as_ref().map(|opened| opened.identity)
     }
 
-    /// What it is now; `None` if the system does not say.
+    /// The file's present state; `None` if the system does not say.
     fn now(&self) -> Option<Identity> {
         Identity::of_file(&self.file)
     }
@@ -199,10 +199,10 @@ impl FileStore {
         self.opened.as_ref().is_none_or(|opened| opened.shows_changes)
     }
 
-    /// Whether it is certainly in the state that was opened. This asks the system.
+    /// True if the file is certainly in the state that was opened. This asks the system.
     pub(crate) fn is_as_opened(&self) -> bool {
         let Some(opened) = &self.opened else { return true };
-        // What this process writes from here on is later than the answer.
+        // Writes of this process from here on are later than the answer.
         let moment = Moment::now(&self.writes);
         let same = opened.shows_changes && self.now() == Some(opened.identity);
         if same {
@@ -295,18 +295,17 @@ impl FileStore {
         &self.held
     }
 
-    /// Whether it is still the file of its path, not one that was replaced.
+    /// True if the path still names this file, and not one that replaced it.
     pub fn is_current(&self) -> bool {
         is_file_at(&self.file, self.path())
     }
 
-    /// What its changes outlive from now on; until something is chosen, a failure of the machine.
+    /// Sets the failures that changes survive from now on; until then, a failure of the machine.
     pub fn promise(&self, durability: Durability) {
         self.promise.choose(durability);
     }
 
-    /// Whether it belongs to a process that this one was forked from: then it is not changed here, and its lock and its name
-    /// are left alone.
+    /// True in a forked child of the process that opened the file: the child does not change it, and leaves its lock and its name alone.
     pub(crate) fn is_inherited(&self) -> bool {
         self.promise.is_inherited()
     }
@@ -348,7 +347,7 @@ impl ReadStore for FileStore {
     fn read_at(&self, buf: &mut [u8], offset: u64) -> Result<()> {
         let read = self.file.read_exact_at(buf, offset);
         if let Some(near) = &self.near {
-            // What is newer than a block is not followed by the block.
+            // A block older than this read must not answer for these bytes.
             near.forget(offset, buf.len() as u64);
         }
         self.requests.fetch_add(1, Ordering::Release);

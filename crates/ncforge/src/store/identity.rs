@@ -34,7 +34,7 @@ pub struct Identity {
 
 /// The longest tick of the clock that times of files are taken from (100 Hz, the slowest that Linux can be built with).
 const TICK: Duration = Duration::from_millis(10);
-/// The same where times are whole seconds.
+/// [`TICK`] where times are whole seconds.
 const WHOLE_SECONDS: Duration = Duration::from_secs(2);
 /// Clocks of file servers that are ahead of ours are by less.
 const AHEAD: Duration = Duration::from_secs(60);

@@ -38,7 +38,7 @@ impl Locking {
     /// The environment variable that says whether files are locked. HDF5 reads it, too.
     pub const VARIABLE: &str = "HDF5_USE_FILE_LOCKING";
 
-    /// What holds: the environment's word if it has one, as in HDF5, else this.
+    /// The choice of the environment if it makes one, as in HDF5, else this one.
     #[must_use]
     pub fn or_environment(self) -> Self {
         std::env::var(Self::VARIABLE).ok().and_then(|word| Self::of_word(&word)).unwrap_or(self)
@@ -55,7 +55,7 @@ impl Locking {
     }
 }
 
-/// What a lock lets others do.
+/// The access that a lock leaves to others.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Kind {
     /// Others may hold shared locks, too.
@@ -102,7 +102,7 @@ impl Held {
         self.current().take()
     }
 
-    /// What is held.
+    /// The kind of lock that is held.
     pub(crate) fn kind(&self) -> Option<Kind> {
         self.current().map(|(kind, _)| kind)
     }
@@ -141,7 +141,7 @@ impl Guard {
         Ok(Some(Guard { file }))
     }
 
-    /// Whether it is of the file that has this name now.
+    /// True if the lock is on the file that has this name now.
     pub(crate) fn is_of(&self, path: &Path) -> bool {
         is_file_at(&self.file, path)
     }

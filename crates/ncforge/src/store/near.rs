@@ -32,11 +32,11 @@ const NEXT: u64 = 32 << 10;
 const PAGE: u64 = 4 << 10;
 /// The block before must have answered so many reads for the next one to be a long one.
 const WORTH: u32 = 3;
-/// So many reads in a row before a block is fetched.
+/// The number of reads in a row before a block is fetched.
 const RUN: u32 = 2;
 /// Rows that are followed at the same time: variables that lie far apart, read in turn.
 const ROWS: usize = 4;
-/// So many new rows, one after the other, went on, before the next one is believed to; …
+/// The number of new rows, one after the other, that went on before the next one is believed to; …
 const BELIEVED: u32 = 3;
 /// … and so many that did not are forgiven at most, however many went on before them.
 const MOST_BELIEF: u32 = 12;
@@ -77,7 +77,7 @@ struct Row {
     run: u32,
     /// When it began, by [`Rows::reads`]; 0: never.
     since: u64,
-    /// What is in the block: its place in the file, how many reads it answered, when it was fetched.
+    /// The block: its place in the file, how many reads it answered, when it was fetched.
     start: u64,
     len: usize,
     answers: u32,
@@ -186,7 +186,7 @@ impl Row {
         let page = offset / PAGE * PAGE;
         self.start = if backwards { end.next_multiple_of(PAGE).saturating_sub(len).min(page) } else { page };
         (self.len, self.answers) = (0, 0);
-        // What is written or happens after this is newer than the block.
+        // Later writes and events are newer than the block.
         self.moment = Moment::now(writes);
         // One request: what a block lacks at the end of a file, or by a signal, is asked for in the ordinary way.
         self.len = file.read_at(&mut block.bytes[..len as usize], self.start).unwrap_or(0);

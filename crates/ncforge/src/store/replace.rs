@@ -13,7 +13,7 @@ use super::output::{OutputFile, OutputOptions};
 use super::{FileStore, ReadStore, WriteStore};
 use crate::error::{Error, Result};
 
-/// What [`WriteStore::replace`] does for files. Symbolic links are followed: the file they name is replaced.
+/// [`WriteStore::replace`] for files. Symbolic links are followed: the file they name is replaced.
 /// Permissions are kept, owner and group where the system allows it, and the lock.
 pub(super) fn replace_file(
     store: &FileStore,

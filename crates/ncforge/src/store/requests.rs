@@ -62,7 +62,7 @@ impl Request {
         self.bytes.end - self.bytes.start
     }
 
-    /// Whether it fetches nothing.
+    /// True if nothing is fetched.
     pub fn is_empty(&self) -> bool {
         self.bytes.is_empty()
     }

@@ -8,7 +8,7 @@ use crate::model::{
     Attribute, Definition, GroupId, Names, Schema, Scope, VarId, no_attribute, normalized_name,
 };
 
-/// What has attributes.
+/// The owner of attributes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Owner {
     /// A group; the root's are those of the dataset.

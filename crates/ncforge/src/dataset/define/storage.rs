@@ -282,7 +282,7 @@ fn name_of(format: Format) -> &'static str {
     }
 }
 
-/// What a variable's storage was asked to be, as far as it shows.
+/// The storage that was asked for a variable, as far as its definition shows it.
 fn storage_of(var: &Variable) -> NewStorage {
     let (layout, filters) = match &var.storage {
         Storage::Contiguous => (NewLayout::Automatic, Vec::new()),

@@ -228,7 +228,7 @@ mod tests {
                     for (d, &chunk) in chunk.iter().enumerate() {
                         let off = p.start[d] - region.start[d];
                         assert!(off.is_multiple_of(region.stride[d]) && p.end(d) <= region.end(d));
-                        // What stands before a part's first element lies in another row of chunks.
+                        // The element before a part's first one lies in another row of chunks.
                         if off > 0 {
                             assert_ne!((p.start[d] - region.stride[d]) / chunk, p.start[d] / chunk);
                         }

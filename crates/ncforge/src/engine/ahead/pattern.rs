@@ -1,4 +1,4 @@
-//! What the last requests for a variable have in common.
+//! The pattern of the last requests for a variable.
 //!
 //! People read arrays in loops: a map after a map, a series after a series, the pixels of a region row by row.
 //! Such a loop nest is an *odometer*: requests of one shape whose start moves by a fixed step along one axis, and

@@ -19,7 +19,7 @@ struct End {
     range: Range<u64>,
 }
 
-/// So many bytes at the end of a chunk.
+/// The last `bytes` bytes of a chunk.
 fn end_of(s: &Stored, bytes: u64) -> Range<u64> {
     let all = range_of(s.record);
     all.end - bytes.min(s.record.len)..all.end

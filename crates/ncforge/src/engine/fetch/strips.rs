@@ -34,7 +34,7 @@ pub(in super::super) struct Strips {
 pub(in super::super) struct Unit {
     /// First byte, relative to the box's origin, where elements come from.
     pub(in super::super) from: u64,
-    /// The same where they go.
+    /// The first byte in the destination.
     pub(in super::super) to: u64,
     /// The box of elements, from the unit's first.
     pub(in super::super) axes: Vec<Axis>,

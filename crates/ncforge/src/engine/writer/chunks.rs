@@ -19,7 +19,7 @@ use crate::model::VarId;
 use crate::select::Hyperslab;
 use crate::store::ReadStore;
 
-/// What happens to one piece.
+/// The work on one piece.
 enum Step {
     /// The selection covers the chunk.
     Whole,

@@ -1,4 +1,4 @@
-//! What the readers of all kinds of index need to know of a dataset, and how they make records of what they find.
+//! The facts about a dataset that the readers of all kinds of index need, and the making of records.
 
 use crate::error::Result;
 use crate::hdf5::cursor::Cursor;

@@ -70,7 +70,7 @@ impl Dense {
         self.parts().end
     }
 
-    /// What the object header points to.
+    /// The addresses that the object header has.
     pub(super) fn addresses(&self, base: u64) -> DenseAddresses {
         let parts = self.parts();
         DenseAddresses { heap: base, by_name: base + parts.headers[1], by_order: base + parts.headers[2] }

@@ -1,4 +1,4 @@
-//! What is to be emitted: a plain description of every object of a file.
+//! The input of the emitter: a plain description of every object of a file.
 
 use std::sync::Arc;
 
@@ -22,7 +22,7 @@ pub(crate) struct Image {
 /// A group, a committed datatype or a dataset, and its attributes.
 #[derive(Debug)]
 pub(crate) struct Object {
-    /// What it is.
+    /// The kind of object.
     pub kind: Kind,
     /// Its attributes, in creation order.
     pub attrs: Vec<Attribute>,
@@ -55,7 +55,7 @@ pub(crate) struct Dataset {
     pub datatype: Datatype,
     /// Its extents.
     pub space: Dataspace,
-    /// What unwritten elements are.
+    /// The value of unwritten elements.
     pub fill: FillValue,
     /// The filters, in writing order.
     pub filters: Vec<Filter>,

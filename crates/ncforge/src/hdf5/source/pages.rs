@@ -34,7 +34,7 @@ impl Piece {
         self.at + self.bytes.len() as u64
     }
 
-    /// Whether it holds a page, as far as the file has it.
+    /// True if a page is present, as far as the file has it.
     pub(super) fn holds(&self, page: u64) -> bool {
         self.pages().contains(&page)
     }
@@ -131,7 +131,7 @@ impl Pages {
     /// Drops all pages.
     pub(super) fn clear(&self) {
         *self.write() = Present::default();
-        // What is read from now on is not the beginning of a file that was just opened.
+        // Later reads are not those of the beginning of a file that was just opened.
         self.next.store(1, Ordering::Relaxed);
     }
 

@@ -47,7 +47,7 @@ pub(crate) fn read_as(d: &Datatype) -> Option<Atomic> {
     }
 }
 
-/// What they are called: "2-byte floats".
+/// The name of the type in the plural: "2-byte floats".
 pub(crate) fn name(d: &Datatype) -> Option<String> {
     Some(widen(d)?.name())
 }

@@ -144,7 +144,7 @@ impl Types {
         Ok(dtype)
     }
 
-    /// What kind of user-defined type a datatype is; `None` for atomic ones.
+    /// The kind of a user-defined type; `None` for atomic ones.
     fn kind(&mut self, d: &Datatype, group: GroupId) -> Result<Option<UserKind>, String> {
         Ok(Some(match &d.class {
             Class::Opaque { .. } => UserKind::Opaque { size: d.size as usize },

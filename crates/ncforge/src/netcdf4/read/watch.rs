@@ -64,7 +64,7 @@ impl Watch {
         self.file().has_opened_contents()
     }
 
-    /// What is damaged in a file that has changed may be what was written since.
+    /// Apparent damage in a file that has changed may be data that were written since.
     fn explain(&self, error: Error) -> Error {
         match error {
             Error::Corrupt { path, .. } if !self.has_opened_contents() => Error::Changed { path },

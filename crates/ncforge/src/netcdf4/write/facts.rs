@@ -15,7 +15,7 @@ pub(super) enum Target {
     Var(VarId),
 }
 
-/// What has attributes.
+/// The owner of attributes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) enum Owner {
     Group(GroupId),

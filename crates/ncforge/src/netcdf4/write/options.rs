@@ -1,4 +1,4 @@
-//! What is chosen when a netCDF-4 file is created.
+//! Options of new netCDF-4 files.
 
 /// How a netCDF-4 file is created.
 #[derive(Clone, Debug, Default)]

@@ -31,7 +31,7 @@ pub(super) struct Standing {
     other: Place,
 }
 
-/// What has a header that changes with the data.
+/// An object whose header changes with the data.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Part {
     Var(VarId),

@@ -43,8 +43,8 @@ pub(super) struct FoundSpace {
     pub(super) dims: Vec<u64>,
     /// The lengths that it may get.
     pub(super) max: Vec<u64>,
-    /// Whether it keeps its lengths while its dimensions grow, as it has no fill value: HDF5 reads zeros inside it, and netCDF
-    /// missing values beyond its end.
+    /// True if the lengths stay while the dimensions grow, for lack of a fill value: HDF5 reads zeros inside them, and netCDF missing
+    /// values beyond.
     pub(super) stays: bool,
 }
 
@@ -83,7 +83,7 @@ pub(super) enum PlaceState {
 }
 
 impl PlaceState {
-    /// The same without data, of a variable that has none.
+    /// The place without data, of a variable that has none.
     fn untouched(&self, pattern: &[u8]) -> Self {
         match self {
             PlaceState::Compact(bytes) => {

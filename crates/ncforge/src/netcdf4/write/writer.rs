@@ -67,7 +67,7 @@ pub(super) struct ChunkSpace {
     /// The table for its record.
     pub(super) table: Arc<LiveIndex>,
     pub(super) offset: u64,
-    /// What is free once it is stored there.
+    /// The space that is free once the object is stored there.
     pub(super) freed: Extent,
     /// Whether the space was taken for it, and is not that of the former chunk.
     pub(super) is_fresh: bool,

@@ -1,4 +1,4 @@
-//! What the writer of a file promises, and whether it can keep it: every change, sync and close passes here.
+//! The durability that a file's writer promises, and whether it can be kept: every change, sync and close passes here.
 
 use std::fs::File;
 use std::sync::OnceLock;
@@ -24,7 +24,7 @@ pub(super) struct Promise {
 }
 
 impl Promise {
-    /// That of a file which was just opened, or made; it waits for the disk until something else is chosen.
+    /// The promise for a file that was just opened, or made; it waits for the disk until something else is chosen.
     pub(super) fn new(is_new: bool) -> Self {
         Self {
             owner: Process::this(),

@@ -74,7 +74,7 @@ impl Moment {
         mixed.wrapping_add(writes.count().wrapping_mul(0xD1B5_4A32_D192_ED03)) | 1
     }
 
-    /// Whether it is this one.
+    /// True if this is the moment.
     pub(in super::super) fn is(&self, moment: u64) -> bool {
         self.0.load(Ordering::Acquire) == moment
     }

@@ -17,7 +17,7 @@ use super::runs::Runs;
 const ROOM_OF_ALL: u64 = 256 << 20;
 /// Pieces of one file.
 const MOST: usize = 8192;
-/// Who waits for another thread's request sees so often whether that thread still is.
+/// A thread that waits for another's request checks at this interval whether that request is still under way.
 const TICK: Duration = Duration::from_millis(100);
 
 /// The pieces of a file: disjoint, by their first byte.
@@ -91,7 +91,7 @@ impl Pieces {
         }
         plan.neighbours_follow();
         let asked = plan.requests().iter().fold(0, |n: u64, r| n + (r.end - r.start));
-        // What is larger would push out everything else.
+        // Larger requests would push out everything else.
         plan.keep = asked <= self.room / 2;
         if let Some(profile) = profile {
             state.neighbours(&mut plan, numbers.iter().map(|&i| &ranges[i]), len, &profile, self.room / 4);

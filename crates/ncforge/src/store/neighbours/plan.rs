@@ -1,4 +1,4 @@
-//! What one call needs: the parts of its ranges that are held, those that it requests, and those that other threads wait for.
+//! The plan of one call: the parts of its ranges that are held, those that it requests, and those that other threads wait for.
 
 use std::collections::BTreeSet;
 use std::ops::Range;

@@ -1,4 +1,4 @@
-//! What the system does with names, permissions and folders.
+//! The system's functions for names, permissions and folders.
 
 use std::fs::{File, Metadata};
 use std::os::unix::ffi::OsStrExt;

@@ -24,7 +24,7 @@ impl fmt::Debug for RemoteOptions {
     }
 }
 
-/// What is used where no options are given.
+/// The options where none are given.
 static DEFAULT: RwLock<Option<RemoteOptions>> = RwLock::new(None);
 
 impl RemoteOptions {

@@ -21,7 +21,7 @@ pub(super) fn is_reserved(start: u64, slots: u64) -> bool {
 pub(super) struct Space {
     /// Free extents: first slot to length. Neighbours are merged.
     free: BTreeMap<u64, u64>,
-    /// The same as (length, first slot), for the best fit.
+    /// The free runs as (length, first slot), for the best fit.
     by_len: BTreeSet<(u64, u64)>,
     /// Everything from here on is free.
     end: u64,
