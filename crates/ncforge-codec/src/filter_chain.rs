@@ -49,7 +49,7 @@ impl FilterChain {
         self.0.iter().map(complete).collect()
     }
 
-    /// The same in words; `none` without filters.
+    /// The chain in words; `none` without filters.
     pub fn words(&self) -> String {
         match self.0.is_empty() {
             true => "none".into(),

@@ -88,7 +88,7 @@ impl Widen {
         }
     }
 
-    /// What the stored numbers are called.
+    /// The name of the stored numbers.
     pub fn name(&self) -> String {
         match self.how {
             How::Floats(_) => "2-byte floats".into(),

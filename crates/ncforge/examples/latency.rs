@@ -1,5 +1,5 @@
-//! What opening netCDF-4 files costs in a store with latency, and reading their chunk indexes: rounds of requests,
-//! requests, bytes. Everything is compared with what a local file gives. One line of JSON for each file.
+//! The cost of opening netCDF-4 files in a store with latency, and of reading their chunk indexes: rounds of requests, requests, bytes.
+//! Everything is compared with a local file. One line of JSON for each file.
 //!
 //! ```text
 //! cargo run --example latency -- FILE...

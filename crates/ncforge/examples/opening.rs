@@ -1,4 +1,4 @@
-//! What it costs to open files and to look at everything that they say of themselves.
+//! The cost of opening files, and of looking at all of their metadata.
 //!
 //! ```text
 //! cargo run --release --example opening -- [--rounds N] [--threads N] FILE...

@@ -4,8 +4,8 @@
 //! other, so the processor decodes symbols of one while those of the other wait ([`kernel`]). Everything that happens once for a block,
 //! and the last bytes of input and output, is plain Rust ([`stream`]).
 //!
-//! What is unusual (damage, a dictionary, reserved symbols, a processor without BMI2) is left to libdeflate, which inflates
-//! it again: it alone decides what an error is.
+//! Unusual input (damage, a dictionary, reserved symbols) and processors without BMI2 are left to libdeflate, which inflates the stream
+//! again: it alone decides what an error is.
 
 #[cfg(target_arch = "x86_64")]
 mod kernel;

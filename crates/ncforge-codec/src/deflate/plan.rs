@@ -553,7 +553,7 @@ fn repeats_of_three(plane: &[u8]) -> f64 {
     repeats_within(plane, if plane.len() <= SMALL { SEARCHED } else { 4096 })
 }
 
-/// The same within a sample of at most `most` bytes, up to 4096.
+/// As [`repeats_of_three`], within a sample of at most `most` bytes, up to 4096.
 fn repeats_within(plane: &[u8], most: usize) -> f64 {
     let mut places = [0u16; 1 << 12];
     let len = plane.len().min(most);
