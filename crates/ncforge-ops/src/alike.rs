@@ -4,7 +4,7 @@
 //! attributes. Who knows that describes one of them, and not each. [`look`] opens files and tells which are [alike](Alike) and
 //! in what they differ; [`equal`] tells which variables hold the same values in all of them.
 //!
-//! What is guaranteed: files are found alike only if groups, types, dimensions (but for their lengths) and variables
+//! Guarantees: files are found alike only if groups, types, dimensions (but for their lengths) and variables
 //! (but for attributes and storage) are the same, in the same order. A file that cannot be opened is an error of its own.
 //!
 //! ```

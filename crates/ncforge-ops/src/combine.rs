@@ -7,7 +7,7 @@
 //! memory is bounded, the output appears when it is whole, an interrupted run can be resumed, and the bytes do not
 //! depend on the number of threads.
 //!
-//! What is guaranteed besides:
+//! Further guarantees:
 //! * a place that two tiles claim, a tile that is missing, shorter than it says, or of another run is an
 //!   [`Error::Tiles`] (exit code 4) that names the files;
 //! * what is in several tiles is compared, not just taken from the first;
@@ -84,7 +84,7 @@ pub struct CombinePlan {
     pub reasons: Vec<Reason>,
     /// The copy that makes the output.
     pub copy: Plan,
-    /// What a person should know.
+    /// Notes for the user.
     pub notes: Vec<String>,
 }
 
@@ -97,7 +97,7 @@ pub struct Reason {
     pub why: &'static str,
 }
 
-/// What a combination did.
+/// The report of a combination.
 #[derive(Clone, Debug, Serialize)]
 pub struct CombineReport {
     /// The scheme.
@@ -114,7 +114,7 @@ pub struct CombineReport {
     pub tiles_kept: Vec<KeptTile>,
     /// The copy.
     pub copy: CopyReport,
-    /// What a person should know.
+    /// Notes for the user.
     pub notes: Vec<String>,
 }
 

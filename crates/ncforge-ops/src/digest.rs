@@ -26,7 +26,7 @@ use ncforge::{Dataset, Engine, Result};
 pub use check::{Checked, check};
 pub use line::{Line, line};
 
-/// What the digest of a variable is called, behind the name of its file.
+/// The separator between the name of a file and that of a variable.
 pub const PART: char = '#';
 
 /// The digests of a variable.
@@ -51,7 +51,7 @@ pub struct DigestReport {
     pub variables: Vec<VariableDigest>,
     /// Bytes of values.
     pub bytes: u64,
-    /// What does not count, though it is in the file: objects that netCDF has no equivalent of.
+    /// Objects in the file that do not count: netCDF has no equivalent of them.
     pub notes: Vec<String>,
 }
 

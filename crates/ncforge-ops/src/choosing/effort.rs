@@ -1,4 +1,4 @@
-//! What choosing may cost: a small part of what copying the variable does.
+//! The cost limit of choosing: a small part of the cost of copying the variable.
 //!
 //! Both are reckoned from bytes and fixed rates, not timed, and depend on the variable alone: the same question gets the same
 //! effort, and so the same answer, whatever else a file holds and whoever asks.
@@ -17,7 +17,7 @@ const LEAST: u64 = 64 << 10;
 /// … and single shapes are not in those where it is less than so many: there would be too few parts of each.
 const SAMPLED_SHAPES_BYTES: u64 = 1 << 20;
 
-/// What choosing for one variable may cost.
+/// The cost limit of choosing for one variable.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Effort {
     /// Shapes that may be priced.

@@ -38,7 +38,7 @@ pub(super) struct CompactLayout {
     bytes: u64,
 }
 
-/// What many tiles have in common.
+/// The parts of a layout that many tiles have in common.
 #[derive(Debug)]
 struct SharedLayout {
     /// Without attributes.
@@ -49,7 +49,7 @@ struct SharedLayout {
     counts: Vec<Arc<[u64]>>,
 }
 
-/// What is one tile's own.
+/// The parts of a layout that one tile has for itself.
 #[derive(Debug)]
 struct Own {
     positions: Box<[ValuePosition]>,

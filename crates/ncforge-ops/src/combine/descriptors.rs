@@ -30,14 +30,14 @@ fn descriptor_limit() -> usize {
 /// is needed to read these.
 #[derive(Debug)]
 pub(super) struct Descriptors {
-    /// So many more may stay open.
+    /// The number of further files that may stay open.
     stay: AtomicUsize,
-    /// So many take turns.
+    /// The number of files that take turns.
     turns: usize,
     next: AtomicUsize,
     /// By number; the first was opened first.
     turning: Mutex<VecDeque<(usize, Arc<File>)>>,
-    /// So many are going to be open.
+    /// The number of files that are going to be open.
     expected: usize,
 }
 

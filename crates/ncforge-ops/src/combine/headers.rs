@@ -34,7 +34,7 @@ pub(super) struct KnownHeader {
     spare: Mutex<Vec<Schema>>,
 }
 
-/// What a tile says otherwise than the first one with its header.
+/// The differences of a tile from the first one with its header.
 #[derive(Debug)]
 pub(super) struct Differing(Vec<(classic::ValuePlace, Values)>);
 

@@ -1,11 +1,11 @@
-//! What a combination is asked to do.
+//! Options of a combination.
 
 use std::path::PathBuf;
 
 use super::scheme::SchemeChoice;
 use crate::copy::{ChunkSpec, CopyOptions};
 
-/// What stands where no tile is.
+/// The values where no tile is.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Holes {
     /// `_FillValue`, else `missing_value`, else the fill value of the type.
@@ -19,7 +19,7 @@ pub enum Holes {
     Error,
 }
 
-/// What to do when a variable that is not distributed differs between tiles.
+/// The treatment of a variable that is not distributed and differs between tiles.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Differing {
     /// That is an error: the tiles are of different runs or dates.
@@ -43,14 +43,14 @@ pub enum TileChunks {
     Spec(ChunkSpec),
 }
 
-/// What a combination is asked to do.
+/// Options of a combination.
 #[derive(Clone, Debug, Default)]
 pub struct CombineOptions {
     /// How tiles tell their place.
     pub scheme: SchemeChoice,
     /// Whether the files named are all: one alone does not stand for others of its name, and no name is a pattern.
     pub exact: bool,
-    /// What stands where no tile is.
+    /// The values where no tile is.
     pub holes: Holes,
     /// Whether tiles that should exist may be missing.
     pub allow_missing: bool,

@@ -183,7 +183,7 @@ fn snapped(mosaic: &Mosaic, v: VarId, own: Option<&[u64]>, size: u64) -> Vec<u64
             None => own.map_or(n, |c| c[axis].clamp(1, n)),
         });
     }
-    // What is still too large becomes shorter on the dimensions that are not split, the slowest first; then on those
+    // A chunk that is still too large becomes shorter on the dimensions that are not split, the slowest first; then on those
     // that are, by divisors.
     for axis in 0..out.len() {
         let bytes = shape::bytes(&out, size);

@@ -10,7 +10,7 @@ use crate::split::{SplitOptions, TileScheme, split};
 use ncforge::model::{Atomic, Attribute, DimId, Dimension, Format, Schema, Storage, Values, Variable};
 use ncforge::{Dataset, DatasetMut, EngineOptions, Hyperslab};
 
-/// What to cut, and how.
+/// The array to cut, and the cuts.
 #[derive(Clone, Debug)]
 struct Case {
     /// Lengths of time, depth, y and x.

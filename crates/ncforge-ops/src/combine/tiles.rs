@@ -21,7 +21,7 @@ use ncforge::{Dataset, Engine, Result};
 /// Of fewer tiles than this nothing is learned about headers: it takes about as long as opening a tile.
 const WORTH_LEARNING: usize = 32;
 
-/// What is seen of a tile by its header.
+/// The header of a tile.
 pub(crate) enum Seen<'a> {
     /// All of it.
     Whole(&'a Dataset),

@@ -1,4 +1,4 @@
-//! What a copy is asked to do.
+//! Options of a copy.
 
 use std::path::Path;
 use std::time::Duration;
@@ -41,7 +41,7 @@ pub enum Codec {
     /// For each variable the best of a few lossless ones on a sample of its values, by [`crate::tune::codec`];
     /// without a level.
     Auto {
-        /// What for.
+        /// The goal of the choice.
         goal: Goal,
         /// Whether zstd may be chosen, which other readers need a plugin for.
         zstd: bool,
@@ -85,7 +85,7 @@ pub struct Switches {
     pub digest: bool,
 }
 
-/// What a copy is asked to do. The default is a copy that changes nothing.
+/// Options of a copy. The default is a copy that changes nothing.
 #[derive(Clone, Debug)]
 pub struct CopyOptions {
     /// Format of the output; `None`: the source's.
@@ -106,7 +106,7 @@ pub struct CopyOptions {
     pub shuffle: Option<bool>,
     /// The access points of deflate chunks that are encoded. `None`: where chunks are worth them.
     pub access_points: Option<Segments>,
-    /// What is only on or off.
+    /// Options that are only on or off.
     pub switches: Switches,
     /// Filters of single variables; they win over the codec.
     pub filters: Vec<FilterSpec>,
@@ -143,7 +143,7 @@ pub struct CopyOptions {
 }
 
 impl CopyOptions {
-    /// The same for an output of this name, as [`copy`](super::copy) takes them: what ends in `.ncz` becomes a zipped file.
+    /// The options for an output of this name, as [`copy`](super::copy) takes them: `.ncz` makes a zipped file.
     ///
     /// ```
     /// use std::path::Path;

@@ -1,4 +1,4 @@
-//! What a copy's chunks do to the usual reads.
+//! The effect of a copy's chunks on the usual reads.
 
 use serde::Serialize;
 

@@ -45,7 +45,7 @@ pub(crate) struct Task<'a> {
     pub(crate) header_room: Option<u64>,
     /// Whether the output is a zipped file, and how.
     pub(crate) zipped: Option<zipped::Options>,
-    /// Who encodes chunks, if it is not this process.
+    /// The encoder of chunks, if it is not this process.
     pub(crate) elsewhere: Option<&'a dyn Elsewhere>,
 }
 

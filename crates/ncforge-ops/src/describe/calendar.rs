@@ -57,7 +57,7 @@ struct Moment {
     hour: f64,
 }
 
-/// What the numbers of a variable of times mean.
+/// The meaning of the numbers of a variable of times.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct TimeUnits {
     calendar: Calendar,

@@ -28,12 +28,12 @@ pub use self::chosen::DumpedValues;
 
 /// `ncdump` breaks lines at this length, less two, unless another one is asked for.
 const LINE_LENGTH: usize = 80;
-/// What stands before a continued line.
+/// The indent of a continued line.
 const CONTINUED: &[u8] = b"    ";
 /// Names that the CDL parser takes for its own when an attribute follows them.
 const KEYWORDS: [&str; 5] = ["variables", "dimensions", "data", "group", "types"];
 
-/// What to print.
+/// Options of the printed header.
 #[derive(Clone, Debug, Default)]
 pub struct CdlOptions {
     /// The name after `netcdf`; `ncdump` takes the file's name without its last extension.
@@ -42,7 +42,7 @@ pub struct CdlOptions {
     pub special: bool,
 }
 
-/// What [`dump`] prints.
+/// Options of [`dump`].
 #[derive(Clone, Debug, Default)]
 pub struct DumpOptions {
     /// The header.

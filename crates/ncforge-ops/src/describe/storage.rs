@@ -58,7 +58,7 @@ pub struct FileStorage {
     pub metadata_bytes: Option<u64>,
     /// The variables, in the order of the schema.
     pub vars: Vec<VarStorage>,
-    /// What a person should know about the file.
+    /// Notes for the user on the file.
     pub notes: Vec<String>,
     /// Of a zipped file: what its blocks are like.
     pub zipped: Option<ZippedStorage>,

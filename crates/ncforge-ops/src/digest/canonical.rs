@@ -24,7 +24,7 @@ pub(super) struct Piece {
 }
 
 impl Canonical {
-    /// That of a type.
+    /// The canonical form of a type.
     pub(super) fn of(schema: &Schema, dtype: DType) -> Canonical {
         if let Some(size) = schema.fixed_size(dtype) {
             let mut pieces = Vec::new();

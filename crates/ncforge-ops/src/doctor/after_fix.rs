@@ -1,4 +1,4 @@
-//! What a file is after its fix: one command for all that is wrong with a variable, what that costs, and whether any of
+//! The file after its fix: one command for all that is wrong with a variable, the cost of that, and whether any of
 //! it is worth a warning.
 //!
 //! A variable's chunks and its filters are fixed together: chunks that are good without compression may be bad with it.
@@ -74,7 +74,7 @@ fn worst(slower: &[Slower]) -> f64 {
 /// The usual reads that take longer once a variable is cut and encoded like this.
 fn slowed(v: &VarFacts, chunks: &[u64], filters: &[Filter], options: &DoctorOptions) -> Vec<Slower> {
     let lens: Vec<u64> = v.axes.iter().map(|a| a.len.max(1)).collect();
-    // What the sample says holds for the filters for which it was taken.
+    // The sample holds for the filters for which it was taken.
     let sampled = |list: &[Filter]| if *list == *v.target { v.coding } else { None };
     let coding = sampled(filters).unwrap_or_else(|| Coding::written(filters));
     let then = Grid { lens: &lens, chunk: Some(chunks), element: v.element, coding };

@@ -1,4 +1,4 @@
-//! What fixes a finding: options of `ncforge copy`, put together to one command line.
+//! Fixes of findings: options of `ncforge copy`, put together to one command line.
 
 use std::borrow::Cow;
 use std::path::{Path, PathBuf};
@@ -66,7 +66,7 @@ impl Fix {
         self
     }
 
-    /// Whether it changes how a variable's values are stored.
+    /// True if the fix changes how a variable's values are stored.
     pub(super) fn stores_anew(&self) -> bool {
         !self.chunks.is_empty() || !self.filters.is_empty() || STORING.iter().any(|o| self.has(o))
     }
@@ -153,7 +153,7 @@ impl Fix {
         options || self.stores_anew()
     }
 
-    /// What follows the names of the files in the command, with a space before it.
+    /// The options behind the names of the files in the command, with a space before them.
     pub(super) fn options_text(&self) -> String {
         let mut out = String::new();
         for option in &self.options {

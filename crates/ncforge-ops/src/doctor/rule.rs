@@ -50,9 +50,9 @@ pub struct Rule {
     pub severity: Severity,
     /// When it is looked at.
     pub when: When,
-    /// What it means, in one sentence.
+    /// The meaning, in one sentence.
     pub about: &'static str,
-    /// What fixes it.
+    /// The fix.
     pub fixed_by: &'static str,
 }
 

@@ -89,7 +89,7 @@ struct Retained {
     values: Values,
 }
 
-/// What is not distributed, as far as it is small: reading it again for every tile would double their number of reads.
+/// Small variables that are not distributed: reading them again for every tile would double the number of reads.
 fn retained(mosaic: &Mosaic) -> Result<HashMap<VarId, Retained>> {
     let mut retained = HashMap::new();
     let mut left = RETAINED_ELEMENTS;
@@ -136,7 +136,7 @@ fn agree_with_existing(mosaic: &Mosaic, differing: Differing) -> Result<Vec<Stri
     Ok(notes)
 }
 
-/// What differs, if something does.
+/// The first difference, if there is one.
 fn compare(mosaic: &Mosaic, pair: &Pair, retained: Option<&Retained>) -> Result<Option<String>> {
     let v = pair.var;
     let ours = mosaic.tiles.open(pair.tile)?;

@@ -4,7 +4,7 @@ use crate::same::unlike_names;
 use crate::unlike::{Unlike, same_attribute};
 use ncforge::model::{Attribute, DType, Number, Schema, VarId};
 
-/// What the values mean depends on these.
+/// Attributes that define the meaning of values.
 const MEANING: [&str; 9] = [
     "_FillValue",
     "missing_value",

@@ -10,7 +10,7 @@ use ncforge::raw::{Part, Rows, Runs, VarLayout};
 use ncforge::store::ReadStore;
 use ncforge::{Dataset, Error, Hyperslab, Result};
 
-/// What lies between the variables may be as much as they are themselves.
+/// The bytes between the variables may be as many as those of the variables.
 const WASTE: u64 = 2;
 /// The part of every record of a tile in which some variables lie.
 #[derive(Debug)]

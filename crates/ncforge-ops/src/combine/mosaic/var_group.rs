@@ -43,7 +43,7 @@ pub(super) fn plan(mosaic: &Mosaic, memory: u64) -> Vec<Option<VarGroup>> {
     all
 }
 
-/// What variables that are read together have in common.
+/// The common properties of variables that are read together.
 #[derive(PartialEq, Eq)]
 struct Kind {
     dims: Vec<DimId>,

@@ -38,9 +38,9 @@ pub(crate) struct Mosaic {
     pub(crate) patches: BTreeMap<VarId, Buffer>,
     /// A file into which the tiles are put.
     pub(crate) existing: Option<Existing>,
-    /// What a person should know.
+    /// Notes for the user.
     pub(crate) notes: Vec<String>,
-    /// What of the tiles is not in the whole.
+    /// Parts of the tiles that are not in the whole.
     pub(crate) left_out: LeftOut,
     /// Numbers of tiles that should exist and were not given.
     pub(crate) missing: Vec<u64>,

@@ -24,7 +24,7 @@ pub(super) struct Sink<'a> {
     /// The groups whose values are printed; `None`: all.
     pub(super) groups: Option<Vec<GroupId>>,
     pub(super) take: &'a mut dyn FnMut(&[u8]) -> bool,
-    /// Whether it still takes text.
+    /// True while text is taken.
     pub(super) is_open: bool,
 }
 
@@ -109,7 +109,7 @@ fn is_called(schema: &Schema, v: VarId, name: &str) -> bool {
     }
 }
 
-/// Whether it has one dimension, and the name of one that its group sees.
+/// True if the variable has one dimension, and the name of one that its group sees.
 fn is_coordinate(schema: &Schema, v: VarId) -> bool {
     let var = schema.var(v);
     var.dims.len() == 1 && schema.find_dim(var.group, &var.name).is_some()
