@@ -59,7 +59,7 @@ impl Points {
         Some(found)
     }
 
-    /// The same in words; `None` where no chunk has any.
+    /// The access points in words; `None` where no chunk has any.
     ///
     /// ```
     /// use ncforge_ops::describe::Points;

@@ -11,9 +11,9 @@ use std::sync::{Mutex, PoisonError};
 pub trait Progress: Send + Sync {
     /// The work has this many bytes of values in all. May be called again when a new stage begins.
     fn begin(&self, stage: &str, total: u64);
-    /// So many more bytes are done.
+    /// Adds bytes that are done.
     fn advance(&self, bytes: u64);
-    /// What is being worked on now: a variable's path.
+    /// Names the object in work: a variable's path.
     fn item(&self, name: &str) {
         let _ = name;
     }
@@ -60,7 +60,7 @@ struct Part {
     /// Bytes that its stage has in all, by its own count, and has done.
     total: u64,
     done: u64,
-    /// What was told before its stage.
+    /// Progress that was reported before its stage began.
     before: u64,
 }
 

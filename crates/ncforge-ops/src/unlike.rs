@@ -49,7 +49,7 @@ impl Unlike {
         Unlike::new(name, what, (first, first.var(v).attr(name)), other)
     }
 
-    /// What two files have.
+    /// The values of both files.
     pub(crate) fn values(&self, first: &str, other: &str) -> String {
         let said = |value: &Option<String>, file: &str| match value {
             Some(value) => format!("{value} in {file}"),

@@ -16,7 +16,7 @@ pub struct RefsOptions {
     pub base: Option<String>,
     /// Only these variables, by path. `None`: all.
     pub vars: Option<Vec<String>>,
-    /// What the fill value of an array means to its readers.
+    /// The meaning of the fill value of an array to its readers.
     pub fills: Fills,
 }
 
@@ -33,7 +33,7 @@ impl Default for RefsOptions {
     }
 }
 
-/// What the fill value of an array means to its readers.
+/// The meaning of the fill value of an array to its readers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fills {
     /// It is `_FillValue`, and masked, as xarray reads arrays of Zarr version 2.

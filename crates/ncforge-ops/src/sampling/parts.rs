@@ -28,7 +28,7 @@ impl Budget {
         self.left / n.max(1)
     }
 
-    /// So many were read.
+    /// Subtracts bytes that were read.
     pub(crate) fn spend(&mut self, bytes: u64) {
         self.left = self.left.saturating_sub(bytes);
     }
@@ -41,7 +41,7 @@ pub(crate) struct PartLimits {
     pub(crate) values: (u64, u64),
     /// Bytes that are read and decoded for them, about.
     pub(crate) read: u64,
-    /// The same for each part.
+    /// Bytes that are read and decoded for each part.
     pub(crate) each: u64,
 }
 

@@ -20,7 +20,7 @@ const MOST_CHUNKS: u64 = 1 << 20;
 
 /// A copy that was not made.
 pub(super) struct Planned {
-    /// What the first request brings.
+    /// The bytes that the first request brings.
     pub(super) front: Range<u64>,
     /// By variables of the file: shape, and where it would lie.
     pub(super) variables: HashMap<VarId, (Vec<u64>, Stored)>,

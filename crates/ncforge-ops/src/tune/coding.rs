@@ -30,7 +30,7 @@ pub struct Coding {
     /// How many times as long a chunk takes that the end of an axis cuts off as one that it does not: what sticks out is fill, which lies
     /// between the values and may be decoded a code at a time where values are copied.
     pub edge: f64,
-    /// What each thread more adds while chunks are decoded. `None`: [`Machine::gain`](super::Machine), as of everything else.
+    /// The speed that each further thread adds while chunks are decoded. `None`: [`Machine::gain`](super::Machine), as of everything else.
     pub gain: Option<f64>,
     /// Stored bytes that each segment costs, where chunks may have access points: a reader that knows them decodes the segments that it
     /// needs.
@@ -87,7 +87,7 @@ impl Coding {
         Coding { per_chunk: 100.0, decode, zlib: 1.0, ..Coding::deflate(1) }
     }
 
-    /// What is usual for a chain of filters.
+    /// The usual values for a chain of filters.
     pub fn of_chain(chain: &[Filter]) -> Self {
         let has = |id: u16| chain.iter().any(|f| f.id == id);
         match () {
@@ -97,7 +97,7 @@ impl Coding {
         }
     }
 
-    /// The same of chunks that ncforge writes.
+    /// As [`Self::of_chain`], for chunks that ncforge writes.
     pub fn written(chain: &[Filter]) -> Self {
         let is_known = |f: &Filter| [filters::SHUFFLE, filters::DEFLATE, filters::FLETCHER32].contains(&f.id);
         let shuffles = chain.first().is_some_and(|f| f.id == filters::SHUFFLE);

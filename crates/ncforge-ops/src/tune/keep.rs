@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 
 use super::pattern::Pattern;
 
-/// What users of netCDF-C can set to read without decoding chunks twice:
+/// The chunk cache that users of netCDF-C can set to read without decoding chunks twice:
 /// `nc_set_var_chunk_cache(ncid, varid, size, slots, preemption)`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct CacheAdvice {

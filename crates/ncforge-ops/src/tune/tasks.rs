@@ -1,7 +1,7 @@
 //! Readers that make a task of every chunk: xarray with Dask. A task costs a fraction of a millisecond whatever it does, so
 //! an array of many small chunks is read slowly, however fast each is decoded.
 //!
-//! What follows from that is said here once: the blocks of whole stored chunks that ncforge's engine proposes to Dask, and what
+//! The consequences are in this module: the blocks of whole stored chunks that ncforge's engine proposes to Dask, and what
 //! `doctor` says of a file. The least size of new chunks ([`Limits`](super::Limits)) leaves few tasks.
 
 use ncforge::model::shape;

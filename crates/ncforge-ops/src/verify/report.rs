@@ -1,4 +1,4 @@
-//! What verifying found.
+//! The results of verifying.
 
 use serde::Serialize;
 
@@ -15,7 +15,7 @@ pub struct Problem {
     pub touches: Vec<String>,
 }
 
-/// What verifying found.
+/// The report of verifying.
 #[derive(Clone, Debug, Serialize)]
 pub struct VerifyReport {
     /// The file.
@@ -28,6 +28,6 @@ pub struct VerifyReport {
     pub variables: u64,
     /// Bytes read and checked: stored ones of a zipped file, values of others.
     pub bytes: u64,
-    /// What is wrong; nothing if all is well.
+    /// The faults; none if all is well.
     pub problems: Vec<Problem>,
 }

@@ -23,11 +23,11 @@ const ROWS: [f64; 2] = [1.5, 3.0];
 /// Shapes around the best one that are sampled next, and how unlike all others each must be.
 pub(super) const NEAR: usize = 6;
 pub(super) const UNLIKE_NEAR: f64 = 0.2;
-/// So many times longer or shorter than the best one's are their lengths, and the product of all may stay the same.
+/// Factors of the lengths of shapes around the best one; the product of all lengths may stay the same.
 const AROUND: [f64; 4] = [1.4, 1.0 / 1.4, 2.0, 0.5];
-/// So many times shapes around the best one are sampled.
+/// The number of times that shapes around the best one are sampled.
 const ROUNDS_AROUND: usize = 2;
-/// So many shapes are sampled closely, at most.
+/// The number of shapes that are sampled closely, at most.
 const CLOSELY: usize = 10;
 
 /// How much of the data a sample of a shape takes in.
@@ -46,7 +46,7 @@ pub struct Contender {
     pub chunks: Vec<u64>,
     /// Their coding, the same in every run.
     pub coding: Coding,
-    /// The same with rates that were timed.
+    /// The coding with rates that were timed.
     pub timed: Coding,
 }
 
@@ -174,7 +174,7 @@ impl<'a> Contest<'a> {
         self.known.iter().any(|k| k.contender.chunks == chunks)
     }
 
-    /// What a sample of one of the shapes said, instead of what an earlier one did.
+    /// Adds a sample of a shape, in place of an earlier one.
     pub fn add(&mut self, contender: Contender) {
         let close = self.close.contains(&contender.chunks);
         let known = Known { close, ..self.priced(contender) };

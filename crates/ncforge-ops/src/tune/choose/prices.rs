@@ -89,7 +89,7 @@ impl<'p, 'a> Prices<'p, 'a> {
 
 /// Neighbouring lengths differ by these factors at least, in lattices that are coarser and coarser.
 const STEPS: [f64; 8] = [16.0, 8.0, 4.0, 3.0, 2.0, 1.5, 1.2, 1.0];
-/// So many shapes of a lattice are counted for each that may be priced.
+/// The number of shapes of a lattice that are counted for each that may be priced.
 const COUNTED: u64 = 64;
 
 impl Problem<'_> {

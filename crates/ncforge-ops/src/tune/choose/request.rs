@@ -1,4 +1,4 @@
-//! What is asked of the choice of a chunk shape: the array, its reads, and the bounds.
+//! The input of the choice of a chunk shape: the array, its reads, and the bounds.
 
 use super::super::axes::Axis;
 use super::super::coding::Coding;
@@ -81,7 +81,7 @@ impl Limits {
     }
 }
 
-/// What is asked.
+/// The input of a choice.
 #[derive(Clone, Debug)]
 pub struct Request<'a> {
     /// The array's axes.
@@ -90,8 +90,7 @@ pub struct Request<'a> {
     pub element: u64,
     /// How chunks will be encoded.
     pub coding: Coding,
-    /// The same with rates that were timed. Predicted times use it; the choice does not, so that it is the
-    /// same in every run.
+    /// The coding with rates that were timed. Predicted times use it; the choice does not, so that it is equal in every run.
     pub timed: Option<Coding>,
     /// How the array will be read.
     pub accesses: Vec<Access>,
