@@ -1,6 +1,6 @@
 //! Files that this process has open for writing through netCDF-C.
 //!
-//! What a program wrote and did not sync is visible to its own second open of an HDF5 file, since HDF5 shares the file
+//! Data that a program wrote and did not sync are visible to its own second open of an HDF5 file, since HDF5 shares the file
 //! inside a process, but not in the file's bytes. So a file that is open for writing anywhere in the process, or was while a reader
 //! had it open, is not served. Files are compared by device and inode.
 

@@ -161,7 +161,7 @@ unsafe extern "C" fn abort<const L: usize>(ncid: c_int) -> c_int {
     code
 }
 
-/// What becomes of a call for values.
+/// The outcome of a call for values.
 enum Answer {
     /// It is done.
     Done(c_int),

@@ -78,7 +78,7 @@ fn plain(name: &str, value: &Bound<'_, PyAny>) -> PyResult<Value> {
     if value.is_instance_of::<PyString>() {
         return text(value);
     }
-    // What NumPy has, as Python has it.
+    // NumPy's values become Python's.
     if value.hasattr("tolist")? {
         return plain(name, &value.call_method0("tolist")?);
     }

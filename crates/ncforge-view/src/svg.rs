@@ -7,7 +7,7 @@ use maud::{Markup, PreEscaped, html};
 /// Where something is: across and down.
 pub type At = (f64, f64);
 
-/// What something is drawn with.
+/// The paint of a shape.
 #[derive(Clone, Copy, Debug)]
 pub enum Paint<'p> {
     /// A class of the style sheet.

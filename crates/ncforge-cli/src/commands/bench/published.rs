@@ -92,7 +92,7 @@ fn line(step: &Step) -> String {
     step.words.iter().map(|w| ncforge_ops::words::quoted(w)).collect::<Vec<_>>().join(" ")
 }
 
-/// What a step gave, as sections with the published figures next to ours.
+/// The results of a step, as sections with the published figures next to ours.
 fn sections(step: &Step, results: Results) -> Vec<Section> {
     results
         .sections

@@ -1,4 +1,4 @@
-//! What is being measured: on the last line of a terminal with the seconds, and line by line with `-v`.
+//! The measurement in progress: on the last line of a terminal with the seconds, and line by line with `-v`.
 
 use ncforge_bench::Error;
 use ncforge_ops::progress::Progress;

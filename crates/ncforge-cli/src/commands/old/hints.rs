@@ -1,4 +1,4 @@
-//! What can be done about a failure, in the flags of the tool that was called: those of `ncforge combine` it has not.
+//! Remedies for failures, in the flags of the tool that was called: those of `ncforge combine` it has not.
 
 use ncforge::{Error, TileOption};
 
