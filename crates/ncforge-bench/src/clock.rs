@@ -35,7 +35,7 @@ pub fn processor() -> (f64, f64) {
     (seconds(u.ru_utime), seconds(u.ru_stime))
 }
 
-/// What a process has used so far, or between two readings.
+/// The resources that a process has used so far, or between two readings.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Used {
@@ -66,8 +66,8 @@ pub struct Used {
     own_bytes: u64,
 }
 
-/// What `/proc/self/io` holds: numbers and bytes of system calls that read and wrote, bytes written to storage; and the bytes of this reading, which is
-/// not among them yet.
+/// The counters of `/proc/self/io`: numbers and bytes of system calls that read and wrote, bytes written to storage; and the bytes of this
+/// reading, which they do not count yet.
 fn calls() -> Option<([u64; 5], u64)> {
     use std::io::Read;
     let mut buffer = [0u8; 512];

@@ -1,4 +1,4 @@
-//! What a machine offers to a benchmark: processors, storage whose cold reads can be proven, libraries, MPI, quiet.
+//! The machine's fitness for benchmarks: processors, storage whose cold reads can be proven, libraries, MPI, quiet.
 
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -51,9 +51,9 @@ pub struct Check {
     pub what: String,
     /// How it stands.
     pub standing: Standing,
-    /// What was found.
+    /// The result.
     pub found: String,
-    /// What can be done about it.
+    /// The remedy.
     pub advice: Option<String>,
 }
 

@@ -1,4 +1,4 @@
-//! What else goes on on the machine while something is measured.
+//! Disturbances: other work of the machine during a measurement.
 //!
 //! Three witnesses that need no privilege: processor time that neither this job nor idleness took, and time stolen by the
 //! host of a virtual machine (`/proc/stat`); and pressure-stall information, the share of time in which somebody waited for a processor
@@ -6,7 +6,7 @@
 
 use serde::{Deserialize, Serialize};
 
-/// What was seen between two snapshots.
+/// The disturbances between two snapshots.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Noise {
     /// Share of all processor time that others used, 0 to 1, where the stretch was long enough.
@@ -52,7 +52,7 @@ impl Snapshot {
         Snapshot { ticks: ticks(), psi_cpu: pressure("cpu"), psi_io: pressure("io"), at: crate::clock::now() }
     }
 
-    /// What happened since this snapshot, of which `ours` processor seconds were the job's own.
+    /// The disturbances since this snapshot, of which `ours` processor seconds were the job's own.
     pub fn since(&self, ours: f64) -> Noise {
         let now = Snapshot::now();
         let wall = now.at - self.at;

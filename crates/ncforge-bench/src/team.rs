@@ -30,7 +30,7 @@ pub trait Team {
     fn nodes(&self) -> usize {
         1
     }
-    /// What holds the team together, in words: "built-in processes".
+    /// The mechanism of the team, in words: "built-in processes".
     fn kind(&self) -> String;
     /// Waits until every rank is here.
     ///

@@ -9,7 +9,7 @@ use ncforge::model::Filter;
 use ncforge_ops::request::did_you_mean;
 use serde::{Serialize, Serializer};
 
-/// What values pass through on their way into a chunk.
+/// The filters of values on their way into a chunk.
 ///
 /// ```
 /// use ncforge_bench::driver::{Coding, Shuffle};
@@ -20,7 +20,7 @@ use serde::{Serialize, Serializer};
 pub struct Coding {
     /// The compressor.
     pub codec: Codec,
-    /// What goes before it.
+    /// The shuffle before the codec.
     pub shuffle: Shuffle,
     /// Bits that are lost on purpose.
     pub rounding: Option<Rounding>,

@@ -1,4 +1,4 @@
-//! What a library under the benchmark must do.
+//! The interface of a library under the benchmark.
 
 use std::path::Path;
 
@@ -32,7 +32,7 @@ pub trait Driver {
     fn create<'a>(&self, path: &Path, spec: &FileSpec, access: &Access<'a>) -> Opened<'a>;
     /// Opens such a file to read blocks of its variables. Every rank of [`Access::Shared`] calls it.
     fn open_blocks<'a>(&self, path: &Path, spec: &FileSpec, access: &Access<'a>) -> Opened<'a>;
-    /// What lies below it, with versions: "HDF5 1.14.6".
+    /// The libraries below, with versions: "HDF5 1.14.6".
     fn stands_on(&self) -> Vec<String> {
         Vec::new()
     }
@@ -53,7 +53,7 @@ pub trait Session {
     fn read(&mut self, var: &str, slab: &Hyperslab, out: &mut [u8]) -> Result<()>;
 }
 
-/// What a workload needs to know about a variable.
+/// The facts about a variable that a workload needs.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct VarInfo {
     /// Path of the variable.

@@ -106,7 +106,7 @@ pub(crate) fn phase(section: &Section, label: &str) -> Table {
     Table::of(&head, &rows)
 }
 
-/// The same in a few columns.
+/// The table in a few columns.
 pub(crate) fn brief(section: &Section, label: &str) -> Table {
     let rows: Vec<Vec<String>> = (section.labelled(label).into_iter())
         .filter_map(|row| {
@@ -239,7 +239,7 @@ const FROM_EACH: usize = 3;
 /// … and from those of an only one.
 pub(crate) const ONLY: usize = 8;
 
-/// What stands above everything: whether values were wrong, numbers are to be doubted, and what each section found first.
+/// The summary above everything: whether values were wrong, numbers are to be doubted, and what each section found first.
 pub(crate) fn summary(results: &Results) -> Vec<String> {
     let mut out = results.doubts();
     let several = results.sections.len() > 1;

@@ -9,7 +9,7 @@ use crate::environment::Environment;
 use crate::error::{Error, Result};
 
 impl Results {
-    /// What it says against its own numbers: an unoptimised program, wrong values, a machine that others used.
+    /// Doubts about the numbers: an unoptimised program, wrong values, a machine that others used.
     pub fn doubts(&self) -> Vec<String> {
         let mut out = Vec::new();
         if !self.environment.optimised {

@@ -10,7 +10,7 @@
 //! * `vectorised`: whole blocks converted at once, then system calls;
 //! * by ncforge and by netCDF-C, into classic files (big-endian) and netCDF-4 files (in the machine's own order).
 //!
-//! What each of them takes longer than `raw` is the *penalty of portability*. Every file is read back and compared.
+//! The time beyond that of `raw` is the *penalty of portability*. Every file is read back and compared.
 //!
 //! ```
 //! use ncforge_bench::rounds::Rounds;
@@ -41,7 +41,7 @@ use crate::result::{Measurement, Row, Section};
 use crate::rounds::Rounds;
 use crate::stats::ratio_of_medians;
 
-/// What is measured.
+/// Options of the measurement.
 #[derive(Clone, Debug, Serialize)]
 pub struct ConvertOptions {
     /// How many floats are written; each number is a part of its own.

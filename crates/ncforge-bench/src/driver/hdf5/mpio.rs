@@ -1,6 +1,6 @@
 //! HDF5 files that several ranks of an MPI job have open: the driver `mpio` of HDF5, with independent or collective transfers.
 //!
-//! What changes a file's description is done by all ranks together, as parallel HDF5 wants it: datasets are as long as they will be from the
+//! Changes of a file's description are made by all ranks together, as parallel HDF5 wants it: datasets are as long as they will be from the
 //! beginning, so that no rank enlarges one while others write. Values of chunks with filters are written together, too.
 
 use std::ffi::c_int;

@@ -10,7 +10,7 @@ use crate::result::Row;
 pub(crate) struct Point {
     /// The case.
     pub(crate) case: String,
-    /// What it is called here: its chunks, where it has any.
+    /// The name in the chart: the chunks, where there are any.
     pub(crate) name: String,
     /// Seconds of the phase across.
     pub(crate) across: f64,

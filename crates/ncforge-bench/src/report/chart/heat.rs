@@ -109,7 +109,7 @@ pub(crate) fn heat(
     Some(Chart { title: title.to_owned(), words, svg })
 }
 
-/// What a fact is called where people read it.
+/// The name of a fact for readers.
 fn named(fact: &str) -> String {
     match fact {
         "chunk_first" => "length of chunks along the first dimension".to_owned(),

@@ -2,7 +2,7 @@
 
 use crate::report::{bytes, seconds};
 
-/// What numbers are.
+/// The unit of numbers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Unit {
     /// Seconds.

@@ -1,4 +1,4 @@
-//! What pages are made of: lists, tables, and how much of them a page can take.
+//! Parts of pages: lists, tables, and how much of them a page can take.
 
 use maud::{Markup, html};
 
@@ -9,7 +9,7 @@ const PICTURES: usize = 2 << 20;
 /// Tables of a page have at most so many rows together.
 const ROWS: usize = 2500;
 
-/// What a page can still take.
+/// The space that a page still has.
 pub(super) struct Space {
     /// Bytes of pictures.
     pub(super) pictures: usize,

@@ -10,7 +10,7 @@ use crate::stats::{GOLDEN, Positions};
 
 /// Its name in files.
 pub(super) const VARIABLE: &str = "votemper";
-/// What stands on land.
+/// The value on land.
 pub(super) const LAND: f32 = 1e20;
 /// The field.
 #[derive(Clone, Debug)]

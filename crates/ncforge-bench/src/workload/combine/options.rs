@@ -1,4 +1,4 @@
-//! What is asked of the workload.
+//! Options of the workload.
 
 use ncforge::model::shape;
 use std::path::PathBuf;
@@ -12,7 +12,7 @@ pub(super) const USUAL: [u64; 4] = [4, 32, 1440, 1440];
 /// A global ocean at a quarter of a degree: 730 MB, as the case of NOCSCOMBINE's table (731 MB, deflated 221 MB).
 const ORCA025: [u64; 4] = [2, 62, 1021, 1442];
 
-/// What is measured.
+/// Options of the measurement.
 #[derive(Clone, Debug)]
 pub struct Options {
     /// Lengths of time, depth, y and x.

@@ -17,7 +17,7 @@ use super::phase::Phase;
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Tool {
-    /// What it does.
+    /// The phase that the tool does.
     pub phase: Phase,
     /// Its name in results.
     pub name: String,

@@ -45,7 +45,7 @@ impl Way<'_> {
         if let How::Library(l) = &self.how { Some(l) } else { None }
     }
 
-    /// Who writes: a library, or "system calls".
+    /// The writer: a library, or "system calls".
     pub(super) fn engine(&self) -> String {
         self.library().map_or_else(|| "system calls".to_owned(), |l| l.writes.name().to_owned())
     }

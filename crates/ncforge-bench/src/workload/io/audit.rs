@@ -1,4 +1,4 @@
-//! What really is in a file, read back by ncforge, whoever wrote it.
+//! The real contents of a file, read back by ncforge, whichever library wrote it.
 
 use std::path::Path;
 
@@ -20,7 +20,7 @@ pub struct Audit {
     pub filters: Vec<String>,
     /// In which order the bytes of a value stand: "little", "big"; `None` for values of one byte, and where it is not known.
     pub endian: Option<String>,
-    /// What the variable says about bits that were lost: "bitround=9".
+    /// The lost bits as the variable describes them: "bitround=9".
     pub rounding: Option<Rounding>,
     /// Whether the first dimension is unlimited.
     pub unlimited: bool,

@@ -23,7 +23,7 @@ use crate::team::{Crowd, Team, agree, exchange};
 /// `stop` is asked now and then whether to give up.
 ///
 /// # Errors
-/// What does not fit together is an error before any file is touched. When something fails later, the files that this run
+/// A contradiction in the options is an error before any file is touched. When something fails later, the files that this run
 /// has created are removed.
 pub fn run(team: &dyn Team, options: &IoOptions, stop: Option<&dyn Fn() -> bool>) -> Result<IoReport> {
     let prepared = (|| {

@@ -1,4 +1,4 @@
-//! What both parts are asked, how work is timed, and the section that their measurements become.
+//! The options of both parts, how work is timed, and the section that their measurements become.
 
 use std::path::PathBuf;
 
@@ -11,7 +11,7 @@ use crate::report::seconds;
 use crate::result::{Measurement, Row, Section};
 use crate::stats::ratio_of_medians;
 
-/// What holds for every part.
+/// The options of every part.
 #[derive(Clone, Debug, Serialize)]
 pub struct Setup {
     /// How often all is read.
