@@ -46,7 +46,7 @@ const CHUNK: u64 = 1 << 20;
 pub struct Sampled {
     /// Sizes and rates with the filters that were tried, timed unless that was too little to time.
     pub coding: Coding,
-    /// Sizes as in [`Self::coding`], and rates that follow from what was written (where it was not deflate after a shuffle: the usual
+    /// Sizes as in [`Sampled::coding`], and rates that follow from what was written (where it was not deflate after a shuffle: the usual
     /// ones): equal in every run.
     pub sized: Coding,
     /// Bytes of values that were sampled.
