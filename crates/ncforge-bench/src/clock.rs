@@ -83,7 +83,7 @@ fn calls() -> Option<([u64; 5], u64)> {
 }
 
 impl Used {
-    /// So far.
+    /// The resources used so far.
     pub fn now() -> Self {
         let u = rusage();
         let count = |n: libc::c_long| u64::try_from(n).unwrap_or(0);

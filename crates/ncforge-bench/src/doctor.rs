@@ -47,7 +47,7 @@ impl Standing {
 /// One thing that was examined.
 #[derive(Clone, Debug, Serialize)]
 pub struct Check {
-    /// What.
+    /// The subject.
     pub what: String,
     /// How it stands.
     pub standing: Standing,

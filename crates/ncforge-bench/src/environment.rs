@@ -226,12 +226,12 @@ impl Environment {
         }
     }
 
-    /// The same, with the file system that files at this path lie on.
+    /// As [`Environment::capture`], with the file system of `path`.
     pub fn capture_for(path: &Path) -> Self {
         Environment { filesystem: Filesystem::of(path), ..Self::capture() }
     }
 
-    /// The same, with the file system that files at this path lie on, and with what these libraries stand on.
+    /// Adds the file system of `path`, and the libraries below these drivers.
     #[must_use]
     pub fn completed(mut self, path: &Path, drivers: &[&dyn Driver]) -> Self {
         self.filesystem = Filesystem::of(path);

@@ -19,9 +19,9 @@ pub struct Noise {
     pub psi_io: Option<f64>,
 }
 
-/// Others may use this share of the processors.
+/// The share of the processors that other work may use.
 const OTHERS: f64 = 0.10;
-/// The host may take this share.
+/// The share that the host may take.
 const STEAL: f64 = 0.02;
 /// In stretches that are too short for the counters above, somebody may wait for a processor for this share of the time.
 const WAITING: f64 = 0.35;

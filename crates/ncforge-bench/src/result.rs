@@ -181,7 +181,7 @@ impl PublishedFigure {
 pub struct Lane {
     /// The rank.
     pub rank: usize,
-    /// What, from when to when, in seconds from the repetition's start.
+    /// The operations, from when to when, in seconds from the repetition's start.
     pub spans: Vec<(String, f64, f64)>,
 }
 

@@ -150,7 +150,7 @@ impl Widen {
         }
     }
 
-    /// The same, into new bytes.
+    /// The widened numbers, in new bytes.
     pub fn widened(&self, stored: &[u8]) -> Result<Vec<u8>> {
         let mut out = vec![0; stored.len() / self.stored_size() * self.size()];
         self.widen(stored, &mut out)?;

@@ -26,7 +26,7 @@ pub(crate) struct Variable {
     path: String,
     /// `nc_type` of the file.
     pub(crate) xtype: c_int,
-    /// The same, of types that are served.
+    /// The type, if it is served.
     pub(crate) stored: Option<Atomic>,
     /// Lengths of its dimensions.
     pub(crate) shape: Vec<u64>,

@@ -26,7 +26,7 @@ struct Registry {
 }
 
 static REGISTRY: Mutex<Registry> = Mutex::new(Registry { writers: Vec::new(), readers: Vec::new() });
-/// So that closing a file costs nothing where none is registered.
+/// The number of registered files, so that closing a file costs nothing where none is.
 static REGISTERED: AtomicUsize = AtomicUsize::new(0);
 
 fn with<T>(what: impl FnOnce(&mut Registry) -> T) -> T {

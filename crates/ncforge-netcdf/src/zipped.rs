@@ -163,7 +163,7 @@ unsafe extern "C" fn abort<const L: usize>(ncid: c_int) -> c_int {
 
 /// The outcome of a call for values.
 enum Answer {
-    /// It is done.
+    /// The call is done.
     Done(c_int),
     /// The file in memory has the values, and netCDF-C reads them.
     NetcdfC,

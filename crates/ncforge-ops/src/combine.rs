@@ -222,7 +222,7 @@ pub fn combine(
     combine_with(tiles, output, options, engine, progress, None)
 }
 
-/// The same, where somebody is given with chunks that are [encoded elsewhere](Elsewhere). The output is the same to the byte.
+/// As [`combine`], with chunks that are [encoded elsewhere](Elsewhere) if an encoder is given. The output is equal to the byte.
 ///
 /// # Errors
 /// As [`combine`].

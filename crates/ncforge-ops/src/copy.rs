@@ -150,7 +150,7 @@ pub fn copy(
     copy_of(&source, output, options, engine, progress, Lasting::Durable, None)
 }
 
-/// The same, with chunks that are encoded elsewhere. The output is the same to the byte.
+/// As [`copy`], with chunks that are encoded elsewhere. The output is equal to the byte.
 pub fn copy_with(
     input: &Path,
     output: &Path,

@@ -96,7 +96,7 @@ pub use text::{Plain, Style, text, text_across, text_rules};
 /// The default cache of another reader.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ReaderCache {
-    /// Who: `netCDF-C 4.9.0`.
+    /// The reader: `netCDF-C 4.9.0`.
     pub name: String,
     /// Bytes for each variable.
     pub size: u64,

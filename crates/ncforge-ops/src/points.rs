@@ -21,7 +21,7 @@ pub struct Points {
     pub looked_at: u64,
     /// Whether these are all that are stored.
     pub complete: bool,
-    /// Those with access points.
+    /// Chunks with access points.
     pub chunks: u64,
     /// Bytes that their tables take.
     pub table_bytes: u64,

@@ -46,7 +46,7 @@ pub(crate) trait Source: Sync {
     }
     /// The files behind it: what a journal belongs to.
     fn files(&self) -> Vec<PathBuf>;
-    /// The same, with the states that are read.
+    /// The files with the states that are read.
     fn ids(&self) -> Result<Vec<FileId>> {
         self.files().iter().map(|path| FileId::at(path)).collect()
     }

@@ -52,11 +52,11 @@ pub struct Svg {
 /// On which side of its place a word stands.
 #[derive(Clone, Copy, Debug)]
 pub enum Side {
-    /// It begins there.
+    /// The text begins there.
     Left,
-    /// Its middle is there.
+    /// The text's middle is there.
     Middle,
-    /// It ends there.
+    /// The text ends there.
     Right,
 }
 

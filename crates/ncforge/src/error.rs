@@ -131,7 +131,7 @@ pub enum Error {
     /// A filter, or its parameters, that cannot be applied to these values.
     #[error("{0}")]
     BadFilter(String),
-    /// It is too late to define this of a variable: its values are in the file, or its place there is.
+    /// Too late to define this of a variable: its values are in the file, or its place there is.
     #[error("{}", too_late(variable, *.what))]
     TooLate {
         /// Path of the variable.

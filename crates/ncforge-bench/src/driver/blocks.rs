@@ -15,7 +15,7 @@ pub const MARK: &str = "ncforge_bench";
 pub struct FileSpec {
     /// Its format.
     pub format: Format,
-    /// It is a Zarr store, a folder, with what [`FileSpec::format`] can express. Plain bytes are written as ever.
+    /// True for a Zarr store, a folder, with what [`FileSpec::format`] can express. Plain bytes are written as ever.
     pub zarr: bool,
     /// The variable's dimensions, slowest first. An unlimited one has the length that it will have at the end.
     pub dims: Vec<DimSpec>,

@@ -102,13 +102,13 @@ impl Mark {
         Mark { path: path.to_owned(), at: None }
     }
 
-    /// Writes it.
+    /// Writes the mark.
     pub(super) fn put(&self, file: &File) -> Result<()> {
         let Some(end) = self.at else { return Ok(()) };
         file.write_all_at(MARK.as_bytes(), end).map_err(|e| Error::io("write", &self.path, e))
     }
 
-    /// The same, where the file is not open as such.
+    /// Writes the mark to a file that is not open as such.
     pub(super) fn put_anew(&self) -> Result<()> {
         if self.at.is_none() {
             return Ok(());

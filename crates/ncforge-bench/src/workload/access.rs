@@ -72,7 +72,7 @@ pub struct FileFacts {
     pub format: String,
     /// The library that reads it.
     pub driver: String,
-    /// That library's version.
+    /// The version of the library.
     pub driver_version: String,
     /// The variable read.
     pub variable: String,

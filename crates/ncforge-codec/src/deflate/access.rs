@@ -38,7 +38,7 @@ pub(super) use record::Marks;
 pub enum Segments {
     /// None.
     None,
-    /// Those of the shortest segments that hardly make the chunk larger, if it is long enough to be worth it.
+    /// The shortest segments that hardly make the chunk larger, if it is long enough to be worth it.
     #[default]
     Auto,
     /// One at every so many bytes of the chunk's values.

@@ -68,7 +68,7 @@ pub enum Reader {
     /// All of them: chunks are large enough for Dask and archives, and of a shape whose parts ncforge reads quickly.
     #[default]
     Any,
-    /// This one alone.
+    /// ncforge alone.
     Ncforge,
     /// netCDF-C alone.
     NetcdfC,

@@ -22,7 +22,7 @@ pub enum Holes {
 /// The treatment of a variable that is not distributed and differs between tiles.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Differing {
-    /// That is an error: the tiles are of different runs or dates.
+    /// An error: the tiles are of different runs or dates.
     #[default]
     Error,
     /// The first tile's is taken.
@@ -32,12 +32,12 @@ pub enum Differing {
 /// Chunk shapes of the output.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub enum TileChunks {
-    /// Those of the tiles where their shape serves readers and they can be moved as they are; else chosen.
+    /// The tiles' chunks where their shape serves readers and they can be moved as they are; else chosen.
     #[default]
     Auto,
     /// The largest that no edge between tiles cuts.
     Tiles,
-    /// Those of the tiles.
+    /// The tiles' chunks.
     Keep,
     /// As the user says; the rest as with [`TileChunks::Auto`].
     Spec(ChunkSpec),

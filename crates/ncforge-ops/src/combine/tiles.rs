@@ -25,7 +25,7 @@ const WORTH_LEARNING: usize = 32;
 pub(crate) enum Seen<'a> {
     /// All of it.
     Whole(&'a Dataset),
-    /// It is described as an earlier tile is, but for values of attributes, and its values lie in the same places.
+    /// The tile is described as an earlier one, but for values of attributes, and its values lie in the same places.
     Like(&'a Schema, Like),
 }
 

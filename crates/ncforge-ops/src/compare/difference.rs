@@ -47,7 +47,7 @@ pub struct Difference {
     /// Of the numbers of a variable that differ, those that are farthest apart; where both are finite.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub largest_absolute: Option<Largest>,
-    /// Those that are farthest apart as a share of the larger one.
+    /// The values that are farthest apart as a share of the larger one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub largest_relative: Option<Largest>,
 }

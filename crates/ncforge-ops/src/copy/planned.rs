@@ -42,7 +42,7 @@ pub(crate) enum Route {
     Fill,
     /// Encoded chunks as they are.
     Raw,
-    /// The same, but for chunks that get access points.
+    /// Encoded chunks, which get access points.
     Points,
     /// Box by box.
     Boxes,
@@ -72,7 +72,7 @@ pub(crate) struct VarWork {
 pub(crate) struct Rounding {
     pub(crate) how: Quantize,
     pub(crate) fill: Vec<u8>,
-    /// Those of `missing_value`, in native order.
+    /// The values of `missing_value`, in native order.
     pub(crate) missing: Vec<Vec<u8>>,
 }
 

@@ -90,7 +90,7 @@ pub struct CopyRequest {
     /// Significant decimal digits, 1 to 15, to which floats and doubles are rounded, so that they compress better;
     /// coordinates are not rounded. Default: no value changes.
     pub keep_digits: Option<u32>,
-    /// The same, as bits of the mantissa, 1 to 52.
+    /// Bits of the mantissa, 1 to 52, to which floats and doubles are rounded.
     pub keep_bits: Option<u32>,
     /// Byte order of numbers in netCDF-4 output. Default: `keep`.
     pub endian: EndianChoice,

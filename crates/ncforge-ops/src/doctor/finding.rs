@@ -72,7 +72,7 @@ pub struct Group {
 /// A finding of one or several variables.
 #[derive(Clone, Debug)]
 pub struct Folded {
-    /// That with the most weight; its fix is for all of them.
+    /// The finding with the most weight; its fix is for all of them.
     pub worst: Finding,
     /// Whether the others' figures differ.
     pub differ: bool,

@@ -58,7 +58,7 @@ impl Fix {
         Fix { filters: vec![(var.to_owned(), FilterChain::from(chain).to_string())], ..Fix::default() }
     }
 
-    /// The same, in netCDF-4.
+    /// The fix with netCDF-4 output, if needed.
     pub(super) fn in_netcdf4(mut self, needed: bool) -> Self {
         if needed {
             self.options.insert(0, "--format netcdf4".into());

@@ -36,8 +36,8 @@ impl Default for RefsOptions {
 /// The meaning of the fill value of an array to its readers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fills {
-    /// It is `_FillValue`, and masked, as xarray reads arrays of Zarr version 2.
+    /// The fill value is `_FillValue`, and masked, as xarray reads arrays of Zarr version 2.
     Masked,
-    /// It is the value of chunks that were never written, and `_FillValue` is an attribute (Zarr version 3).
+    /// The fill value is that of chunks that were never written, and `_FillValue` is an attribute (Zarr version 3).
     Stored,
 }

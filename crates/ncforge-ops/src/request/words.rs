@@ -13,7 +13,7 @@ pub struct Word<T: 'static> {
     pub value: T,
     /// The word.
     pub name: &'static str,
-    /// Other names of the same.
+    /// Other names of the value.
     pub aliases: &'static [&'static str],
     /// The meaning, in a line of help.
     pub about: &'static str,

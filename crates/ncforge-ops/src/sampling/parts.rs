@@ -18,7 +18,7 @@ pub(crate) struct Budget {
 }
 
 impl Budget {
-    /// So much.
+    /// A budget of `left` bytes.
     pub(crate) fn of(left: u64) -> Self {
         Budget { left }
     }

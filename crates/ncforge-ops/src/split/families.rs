@@ -15,7 +15,7 @@ pub(super) struct Member {
 /// How a dimension's points lie relative to those of the main one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Edge {
-    /// They are the same.
+    /// The points coincide.
     Centre,
     /// One more: the first tile has it (FMS: symmetric memory).
     FirstHasMore,

@@ -33,7 +33,7 @@ pub enum Kind {
     Box,
     /// The whole array.
     Full,
-    /// So much of each named dimension; one element of the others.
+    /// An extent of each named dimension; one element of the others.
     Lengths(Vec<(String, Extent)>),
 }
 

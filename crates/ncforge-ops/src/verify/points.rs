@@ -11,9 +11,9 @@ use ncforge::{Buffer, Engine, Error, Result};
 
 /// The fault of a chunk.
 pub(super) enum Fault {
-    /// It cannot be decoded as a whole.
+    /// The chunk cannot be decoded as a whole.
     Values(Error),
-    /// It can, but its access points say something else.
+    /// The chunk can be decoded, but its access points disagree.
     Points(Error),
 }
 

@@ -5,7 +5,7 @@ use serde::Serialize;
 /// Something in a file that cannot be read, or is not what its checksum says.
 #[derive(Clone, Debug, Serialize)]
 pub struct Problem {
-    /// What, where, and how it is known.
+    /// The fault, the place, and how it is known.
     pub what: String,
     /// Of a zipped file: bytes of the image that cannot be read because of it: from, to.
     pub image: Option<(u64, u64)>,

@@ -80,7 +80,7 @@ impl Written {
         Written { settled: bytes, ranges: Ranges::default(), padded: slots, has_values: true }
     }
 
-    /// The same, with fill values only.
+    /// As [`Self::present`], with fill values only.
     pub(super) fn filled(bytes: u64, slots: u64) -> Self {
         Written { has_values: false, ..Self::present(bytes, slots) }
     }

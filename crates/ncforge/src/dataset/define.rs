@@ -272,7 +272,7 @@ impl Definer {
         self.finish()
     }
 
-    /// The same; after an error it is still open, see [`DatasetMut::finish`].
+    /// As [`Self::close`]; after an error the file is still open, see [`DatasetMut::finish`].
     pub fn finish(&mut self) -> Result<()> {
         if self.is_inherited() {
             return Ok(());

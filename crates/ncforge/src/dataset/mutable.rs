@@ -40,7 +40,7 @@ pub struct DatasetMut {
     file: Option<Arc<FileStore>>,
     /// How values lose bits as they are written, by variable.
     quantized: HashMap<VarId, Quantize>,
-    /// Others write to the file at the same time.
+    /// True if others write to the file at the same time.
     shared: bool,
 }
 
@@ -335,7 +335,7 @@ impl DatasetMut {
         self.writer.redefine_parts(schema, changes)
     }
 
-    /// Another number after each change of the description as a whole.
+    /// A number that changes with each change of the description as a whole.
     pub(super) fn revision(&self) -> u64 {
         self.writer.revision()
     }

@@ -54,11 +54,11 @@ const GROWTH: u64 = 8;
 /// The effect of read-ahead on a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Ahead {
-    /// It is served.
+    /// The request is served.
     Delivered,
-    /// It is to be read; afterwards [`Request::look_further`] may see to the next ones.
+    /// The request is to be read; afterwards [`Request::look_further`] may see to the next ones.
     Watched,
-    /// It is to be read; requests of this kind are not watched.
+    /// The request is to be read; requests of this kind are not watched.
     Passed,
 }
 

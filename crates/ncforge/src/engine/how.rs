@@ -13,8 +13,8 @@ pub(super) struct How {
 /// The fate of decoded chunks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Keep {
-    /// Those that are read in part are cached.
+    /// Chunks that are read in part are cached.
     Parts,
-    /// None is cached, and those that were found are dropped: nobody will come back to them.
+    /// No chunk is cached, and those that were found are dropped: nobody will come back to them.
     Nothing,
 }

@@ -25,7 +25,7 @@ use crate::store::{ReadStore, past_end};
 pub(super) enum PastEnd {
     /// The missing bytes are zero: classic files may be shorter than their header says.
     Zero,
-    /// That is an error.
+    /// An error.
     Error,
 }
 

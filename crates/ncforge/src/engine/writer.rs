@@ -55,7 +55,7 @@ pub struct Writer {
     growing: BTreeSet<DimId>,
     /// Whether chunks of nothing but fill values are left out.
     skip_fill: bool,
-    /// Others write to the same file at the same time: nothing but the values in question may be touched.
+    /// True if others write to the file at the same time: nothing but the values in question may be touched.
     shared: bool,
     /// Bytes of values of the chunks that were encoded and placed.
     placed: Arc<AtomicU64>,
@@ -282,7 +282,7 @@ impl Writer {
         self.container.redefine_parts(schema, changes)
     }
 
-    /// Another number after each [`Writer::redefine`].
+    /// A number that changes with each [`Writer::redefine`].
     pub fn revision(&self) -> u64 {
         self.revision
     }

@@ -27,7 +27,7 @@ pub(crate) struct Attribute {
 }
 
 impl Attribute {
-    /// The same, holding on to no more of the file than it needs.
+    /// The attribute, holding on to no more of the file than it needs.
     #[must_use]
     pub(crate) fn detach(&self) -> Self {
         Attribute { name: self.name.detach(), data: self.data.detach(), ..self.clone() }

@@ -163,9 +163,9 @@ pub struct Skipped {
 /// The kind of reason for which an object is left out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Cause {
-    /// It is intact, but netCDF has no equivalent, or ncforge does not support it.
+    /// The object is intact, but netCDF has no equivalent, or ncforge does not support it.
     Foreign,
-    /// Its metadata are damaged. The rest of the file can be read.
+    /// The object's metadata are damaged. The rest of the file can be read.
     Damaged {
         /// The offset of the damage in the file, if it is known.
         at: Option<u64>,

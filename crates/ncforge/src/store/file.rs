@@ -211,7 +211,7 @@ impl FileStore {
         same
     }
 
-    /// The same, asked once a tick of the system's clock unless this process has written to the file.
+    /// As [`Self::is_as_opened`], asked once a tick of the system's clock unless this process has written to the file.
     pub(crate) fn was_as_opened(&self) -> bool {
         let Some(opened) = &self.opened else { return true };
         opened.confirmed.is(Moment::now(&self.writes)) || self.is_as_opened()
@@ -271,7 +271,7 @@ impl FileStore {
         self.renamed.get().unwrap_or(&self.path)
     }
 
-    /// It has another name now; this happens once at most.
+    /// Records the new name of the file; this happens once at most.
     pub(super) fn renamed(&self, path: &Path) {
         let _ = self.renamed.set(path.to_owned());
     }

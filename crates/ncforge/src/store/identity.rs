@@ -41,7 +41,7 @@ const AHEAD: Duration = Duration::from_secs(60);
 const SECOND: i128 = 1_000_000_000;
 
 impl Identity {
-    /// That these facts are of.
+    /// The identity that these metadata give.
     pub fn of(meta: &Metadata) -> Self {
         let time = |seconds: i64, nanoseconds: i64| i128::from(seconds) * SECOND + i128::from(nanoseconds);
         Self {

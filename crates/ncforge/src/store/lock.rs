@@ -168,7 +168,7 @@ fn lock_file(file: RawFd, kind: Kind, how: Locking, name: &str) -> Result<bool> 
     without(&e, how, name).map(|()| false)
 }
 
-/// That somebody else writes to a file.
+/// The error that another program writes to the file.
 pub(crate) fn busy(name: &str) -> Error {
     let what = "it is open for writing in another program, or elsewhere in this one";
     Error::Locked { path: name.to_owned(), what: what.to_owned() }

@@ -102,7 +102,7 @@ impl Throttled {
         }
     }
 
-    /// The same, as far as readers know, without the waiting: for tests that count nothing.
+    /// The store without its waiting: for tests that count nothing.
     pub(crate) fn hurried(self) -> Self {
         Throttled { pause: Duration::ZERO, ..self }
     }

@@ -30,7 +30,7 @@ pub(crate) fn points(across: &[&Row], up: &[&Row]) -> Vec<Point> {
         .collect()
 }
 
-/// Those that no other point beats in one phase without losing in the other, from the left to the right (Pareto's front).
+/// Points that no other point beats in one phase without losing in the other, from the left to the right (Pareto's front).
 pub(crate) fn unbeaten(points: &[Point]) -> Vec<&Point> {
     let mut order: Vec<&Point> = points.iter().collect();
     order

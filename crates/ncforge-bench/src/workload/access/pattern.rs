@@ -29,7 +29,7 @@ impl Pattern {
     /// All of them, in the order in which tables show them.
     pub const ALL: [Pattern; 6] =
         [Pattern::Map, Pattern::Series, Pattern::Full, Pattern::Profile, Pattern::Box, Pattern::Stride];
-    /// Those that are measured when nobody says which.
+    /// The patterns that are measured by default.
     pub const USUAL: [Pattern; 3] = [Pattern::Map, Pattern::Series, Pattern::Full];
 
     /// Its name: "map", "series", "full", …

@@ -41,7 +41,7 @@ enum Field {
     Rain,
     /// A smooth field with noise in its lower digits.
     Smooth,
-    /// The same, with land.
+    /// A smooth field with land.
     Sea,
 }
 

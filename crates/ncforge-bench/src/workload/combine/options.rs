@@ -33,7 +33,7 @@ pub struct Options {
     pub chunks: (u64, u64),
     /// How often each is done.
     pub repetitions: usize,
-    /// Other programs.
+    /// The other programs.
     pub tools: Vec<Tool>,
     /// Threads of ncforge; `None`: as it takes them.
     pub threads: Option<usize>,

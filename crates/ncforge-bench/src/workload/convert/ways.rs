@@ -35,7 +35,7 @@ pub(super) struct Way<'a> {
 
 pub(super) struct Library<'a> {
     writes: &'a dyn Driver,
-    /// Another one, where there is one: what is written by one library is read by the other.
+    /// The library that reads, another one where there is one.
     reads: &'a dyn Driver,
     format: Format,
 }

@@ -72,7 +72,7 @@ pub enum Tail {
     None,
     /// The tail is too short: so many bytes are needed.
     Longer(usize),
-    /// They are these.
+    /// The access points.
     Points(AccessPoints),
 }
 

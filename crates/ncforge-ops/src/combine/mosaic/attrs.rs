@@ -24,7 +24,7 @@ pub(crate) struct Conflicts {
     pub(crate) meaning: Option<(String, String)>,
     /// `valid_min`, `valid_max`, `valid_range` or `actual_range` of the first tile's variable, to be widened.
     pub(crate) ranges: Vec<(VarId, Attribute)>,
-    /// Others.
+    /// The other attributes.
     pub(crate) others: Vec<Unlike>,
 }
 

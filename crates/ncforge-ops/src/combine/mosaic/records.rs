@@ -21,7 +21,7 @@ pub(super) struct Records {
     wide: u64,
     /// From a record to the next.
     stride: u64,
-    /// Those variables that the tile has.
+    /// The variables that the tile has.
     pub(super) layouts: Vec<Arc<VarLayout>>,
 }
 

@@ -13,7 +13,7 @@ pub enum DumpedValues {
     None,
     /// Coordinate variables, as `ncdump -c`.
     Coordinates,
-    /// These, as `ncdump -v`: a name, in whichever groups; or a path.
+    /// The variables of this list, as `ncdump -v`: a name, in whichever groups; or a path.
     Of(Vec<String>),
 }
 

@@ -81,7 +81,7 @@ pub struct Contest<'a> {
     queue: VecDeque<Vec<u64>>,
     /// Shapes that were named for a close sample (which may have said nothing).
     close: Vec<Vec<u64>>,
-    /// Those around which shapes were named.
+    /// The shapes around which others were named.
     centres: Vec<Vec<u64>>,
 }
 

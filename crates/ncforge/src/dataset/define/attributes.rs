@@ -38,7 +38,7 @@ impl Owner {
         Ok(names.find(schema, self.scope(), name).map(|at| list[at].clone()))
     }
 
-    /// The same, of what is known to be there.
+    /// The attributes of an existing owner, to be changed.
     fn attributes_mut(self, schema: &mut Schema) -> &mut Vec<Attribute> {
         match self {
             Owner::Group(g) => &mut schema.groups[g.0].attrs,

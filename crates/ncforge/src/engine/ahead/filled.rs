@@ -48,7 +48,7 @@ pub(super) struct Window {
     pub(super) changed: Condvar,
     pub(super) ready: AtomicBool,
     pub(super) failed: AtomicBool,
-    /// Nobody wants it any more.
+    /// True when the window is not wanted any more.
     pub(super) dropped: AtomicBool,
 }
 

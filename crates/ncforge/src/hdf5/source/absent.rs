@@ -11,7 +11,7 @@ pub(in crate::hdf5) enum Outcome {
     Complete,
     /// Bytes were absent: its result is void, and it should run again once they are fetched.
     Absent,
-    /// It needs a structure that is too long for a round: its result is void, and running it again would not help.
+    /// The parser needs a structure that is too long for a round: its result is void, and running it again would not help.
     TooLong,
 }
 

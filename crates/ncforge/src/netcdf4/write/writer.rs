@@ -30,7 +30,7 @@ const FILL_BUFFER: usize = 1 << 20;
 #[derive(Debug)]
 pub(super) struct Netcdf4Writer {
     pub(super) store: Arc<dyn WriteStore>,
-    /// The same, for reading.
+    /// The store, for reading.
     pub(super) read_store: Arc<dyn ReadStore>,
     pub(super) schema: Schema,
     pub(super) vars: Vec<VarState>,

@@ -79,7 +79,7 @@ impl Moment {
         self.0.load(Ordering::Acquire) == moment
     }
 
-    /// It is this one now.
+    /// Sets the moment.
     pub(in super::super) fn set(&self, moment: u64) {
         self.0.store(moment, Ordering::Release);
     }

@@ -55,7 +55,7 @@ enum Content {
         /// How many of them nobody has asked for.
         unasked: u64,
     },
-    /// They are requested, by a call of this process: a process that was forked has none of the threads that would bring them.
+    /// The bytes are requested, by a call of this process: a process that was forked has none of the threads that would bring them.
     Coming { call: u64, process: u32, request: usize },
 }
 

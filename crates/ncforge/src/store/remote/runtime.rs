@@ -55,7 +55,7 @@ pub(super) fn wait<T: Send + 'static>(
     wait_with(name, future, || ())
 }
 
-/// The same, with something that the calling thread does now and then while it waits.
+/// As [`wait`], with a function that the calling thread calls now and then while it waits.
 pub(super) fn wait_with<T: Send + 'static>(
     name: &str,
     future: impl Future<Output = T> + Send + 'static,

@@ -131,7 +131,7 @@ impl Core {
 
 /// Where a piece's bytes come from.
 enum Origin {
-    /// They were already copied.
+    /// The bytes were already copied.
     Done,
     Stored(Entry),
 }

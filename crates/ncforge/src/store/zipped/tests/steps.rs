@@ -196,7 +196,7 @@ pub(super) fn options(codec: usize) -> Options {
     Options { block: 4096, codec }
 }
 
-/// So little memory that blocks are stored long before they are committed.
+/// Memory so small that blocks are stored long before they are committed.
 pub(super) fn tight() -> Resources {
     Resources { pending: 3 * 4096, ..Resources::default() }
 }
