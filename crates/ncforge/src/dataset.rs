@@ -80,7 +80,7 @@ struct Inner {
     engine: Engine,
     path: PathBuf,
     id: Option<FileId>,
-    /// Of a file whose states are followed.
+    /// The follower of a file's states, if they are followed.
     follower: Option<Follower>,
     /// Whether anything was read.
     was_read: AtomicBool,

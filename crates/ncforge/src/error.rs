@@ -35,7 +35,7 @@ pub enum Error {
     Corrupt {
         /// The file, or the name of the store.
         path: String,
-        /// Where in the file, in bytes, when one place is to blame.
+        /// The place in the file, in bytes, when one place is to blame.
         offset: Option<u64>,
         /// The contents that were found, and those that the format asks for.
         what: String,
@@ -284,9 +284,9 @@ pub enum Error {
         .path.display(), .partial.display()
     )]
     Appeared {
-        /// Where the output should be.
+        /// The path of the output.
         path: PathBuf,
-        /// Where it is.
+        /// The path of the new file.
         partial: PathBuf,
     },
     /// Another program, or another part of this one, has the file open, and excludes this use of it.

@@ -72,7 +72,7 @@ pub struct Definer {
     changes: Changes,
     /// The file; `None` until a new one is created.
     file: Option<DatasetMut>,
-    /// Where and how a new file is created.
+    /// The place and the options of a new file.
     new: NewFile,
     /// Whether the new file is a zipped one: asked with every definition.
     is_zipped: bool,

@@ -34,7 +34,7 @@ pub struct CreateOptions {
     ///
     /// [`DatasetMut::create`]: super::DatasetMut::create
     pub zipped: Option<zipped::Options>,
-    /// Where data of variables of a netCDF-4 file begin; other formats have no such choice.
+    /// The alignment of data of variables in a netCDF-4 file; other formats have no such choice.
     pub alignment: Option<Alignment>,
     /// Whether the file is locked against other writers.
     pub locking: Locking,

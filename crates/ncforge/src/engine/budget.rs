@@ -39,7 +39,7 @@ impl Budget {
         all.saturating_sub(self.blocks.bytes())
     }
 
-    /// Where decoded blocks of zipped files are kept: a quarter of the memory at most.
+    /// The cache of decoded blocks of zipped files: a quarter of the memory at most.
     pub(super) fn blocks(&self) -> &Arc<BlockCache> {
         &self.blocks
     }
@@ -59,7 +59,7 @@ impl Budget {
         self.ahead.load(Ordering::Relaxed)
     }
 
-    /// In how many windows.
+    /// The number of windows.
     pub(super) fn windows(&self) -> u64 {
         self.windows.load(Ordering::Relaxed)
     }

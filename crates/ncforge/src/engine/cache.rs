@@ -69,7 +69,7 @@ pub(super) struct Cache {
     random: AtomicU64,
     /// Returning misses less new ones, bounded.
     returning: AtomicI64,
-    /// For how many reads returning chunks were away, lately.
+    /// The number of reads for which returning chunks were away, lately.
     away: AtomicU64,
 }
 

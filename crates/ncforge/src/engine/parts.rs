@@ -44,7 +44,7 @@ pub struct Part<'a> {
 pub struct Rows<'a> {
     /// The elements, as the store has them.
     pub bytes: &'a [u8],
-    /// Where the first one begins.
+    /// The beginning of the first one.
     pub at: u64,
     /// Bytes from an element to the next along each dimension.
     pub steps: &'a [u64],

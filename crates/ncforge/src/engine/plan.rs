@@ -5,7 +5,7 @@ use crate::error::Result;
 use crate::model::shape;
 use crate::select::Hyperslab;
 
-/// Where a selection meets one row of chunks along one dimension.
+/// The overlap of a selection with one row of chunks along one dimension.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Span {
     /// Chunk coordinate.

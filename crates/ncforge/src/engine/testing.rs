@@ -25,7 +25,7 @@ pub(super) fn engine(threads: usize, memory: u64) -> Engine {
     Engine::from_resolved(&Resolved { threads, memory }, true)
 }
 
-/// Where the variable of a [`TestContainer`] lies.
+/// The place of the variable of a [`TestContainer`].
 #[derive(Clone, Debug)]
 pub(super) enum Kind {
     Inline,

@@ -34,7 +34,7 @@ impl Attribute {
     }
 }
 
-/// Where an object stores its attributes when they are many.
+/// The place of an object's attributes when they are many.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct AttributeInfo {
     /// Whether the order of creation is tracked.

@@ -19,7 +19,7 @@ pub(crate) struct Dataset {
     pub committed: Option<u64>,
     /// Its shape.
     pub space: Dataspace,
-    /// Where its bytes are.
+    /// The place of its bytes.
     pub layout: Layout,
     /// The filters of its chunks.
     pub filters: Vec<Filter>,

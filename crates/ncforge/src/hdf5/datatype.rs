@@ -44,7 +44,7 @@ pub(crate) enum Charset {
     Utf8,
 }
 
-/// Where a float has its parts, in bits from the least significant.
+/// The parts of a float, in bits from the least significant.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct FloatLayout {
     /// Byte order.

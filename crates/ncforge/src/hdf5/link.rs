@@ -65,7 +65,7 @@ impl Link {
     }
 }
 
-/// Where a newer group stores its links when they are many.
+/// The place of a newer group's links when they are many.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct LinkInfo {
     /// Whether the order of creation is tracked.

@@ -65,7 +65,7 @@ pub(crate) struct Source {
     latency: Option<IoProfile>,
     pages: Arc<Pages>,
     metadata: AtomicU64,
-    /// Of a deferred source: what was asked for and is absent.
+    /// Bytes that were asked for and are absent, of a deferred source.
     absent: Option<Absent>,
 }
 
@@ -378,13 +378,12 @@ impl Source {
         Error::io("read absent bytes of", self.name(), std::io::ErrorKind::WouldBlock.into())
     }
 
-    /// Of a deferred source: what became of the parser that ran since the last call.
+    /// The outcome of the parser that ran since the last call on a deferred source.
     pub(super) fn outcome(&self) -> Outcome {
         self.absent.as_ref().map(Absent::take_outcome).unwrap_or_default()
     }
 
-    /// Of a deferred source: fetches in one round what parsers asked for, as far as memory allows. Whether there was
-    /// anything.
+    /// Fetches in one round the bytes that parsers of a deferred source asked for, as far as memory allows. False if there were none.
     pub(super) fn fetch_absent(&self) -> Result<bool> {
         let (Some(profile), Some(absent)) = (self.latency, &self.absent) else { return Ok(false) };
         let mut free = CACHE.saturating_sub(self.pages.bytes()).min(ROUND) / PAGE;

@@ -34,7 +34,7 @@ pub(crate) struct Superblock {
 /// The longest superblock: version 1 with 8-byte addresses and its root entry.
 const LONGEST: u64 = 132;
 
-/// Where the signature is, if the store holds an HDF5 file.
+/// The place of the signature, if the store holds an HDF5 file.
 pub(crate) fn find(store: &dyn ReadStore) -> Result<Option<u64>> {
     Bytes { name: store.name(), len: store.len(), read: &|at, len| store.read_vec(at, len) }.signature()
 }

@@ -12,7 +12,7 @@ use super::members::Members;
 use super::schema::{Attribute, Schema};
 use crate::error::{Error, Result};
 
-/// Where names are unique: the objects of one kind in one group, or the attributes of one object.
+/// The scope in which names are unique: the objects of one kind in one group, or the attributes of one object.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Scope {
     /// The groups below a group.
@@ -53,7 +53,7 @@ impl Scope {
 }
 
 impl Definition {
-    /// Where its name is unique, and its position. The root group has no name.
+    /// The scope of its name, and its position. The root group has no name.
     pub fn scope(self, schema: &Schema) -> Option<(Scope, usize)> {
         Some(match self {
             Definition::Group(g) => (Scope::Groups(schema.group(g).parent?), g.0),

@@ -10,7 +10,7 @@ const LARGEST_WHOLE: f64 = 9e15;
 /// The value of one element of an atomic type.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Number {
-    /// Of an integer type, or the code of a `char`.
+    /// A number of an integer type, or the code of a `char`.
     Integer(i128),
     /// `NC_FLOAT`.
     Float(f32),

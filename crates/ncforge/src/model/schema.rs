@@ -107,7 +107,7 @@ pub enum Storage {
     Contiguous,
     /// Inside the metadata (netCDF-4, at most 64 KiB).
     Compact,
-    /// In chunks (netCDF-4).
+    /// Chunks (netCDF-4).
     Chunked {
         /// Chunk lengths, one for each dimension, slowest first.
         chunks: Vec<u64>,

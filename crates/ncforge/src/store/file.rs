@@ -47,7 +47,7 @@ pub struct FileStore {
     /// Its length when it was opened, if it is open for reading only: asking the system at every read would cost
     /// as much as a small read. A file that is cut short meanwhile still gives an error, not less.
     len: Option<u64>,
-    /// Of a file that is open for reading only: blocks for small reads in a row.
+    /// Blocks for small reads in a row, of a file that is open for reading only.
     near: Option<Near>,
     writes: Writes,
     /// The file's state when it was opened, if it is open for reading only.

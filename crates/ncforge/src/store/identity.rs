@@ -54,13 +54,13 @@ impl Identity {
         }
     }
 
-    /// Of what a path means; `None` if it is no regular file.
+    /// The identity of the file at a path; `None` if it is no regular file.
     pub fn at(path: &Path) -> Option<Self> {
         let meta = std::fs::metadata(path).ok()?;
         meta.is_file().then(|| Self::of(&meta))
     }
 
-    /// Of an open file; `None` if the system does not say.
+    /// The identity of an open file; `None` if the system does not say.
     pub fn of_file(file: &File) -> Option<Self> {
         file.metadata().ok().map(|meta| Self::of(&meta))
     }

@@ -27,7 +27,7 @@ use crate::error::{Error, Result};
 pub enum Locking {
     /// No locks (`FALSE`).
     Never,
-    /// Where the file system has locks; elsewhere without, with one warning for each process (`BEST_EFFORT`).
+    /// Locks where the file system has them; elsewhere none, with one warning for each process (`BEST_EFFORT`).
     #[default]
     BestEffort,
     /// Always: an error where the file system has no locks (`TRUE`).

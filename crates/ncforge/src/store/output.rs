@@ -136,7 +136,7 @@ impl OutputFile {
                     journal: None,
                 };
                 if !was_there {
-                    // Of a program that ended between two steps.
+                    // The journal of a program that ended between two steps.
                     let _ = std::fs::remove_file(companion_path(&this.fixed.destination, "journal"));
                 }
                 return Ok(this);
@@ -150,12 +150,12 @@ impl OutputFile {
         &self.store
     }
 
-    /// Where the file will be in the end.
+    /// The final path of the file.
     pub fn destination(&self) -> &Path {
         &self.destination
     }
 
-    /// Where the file is until then.
+    /// The path of the file until then.
     pub fn partial(&self) -> &Path {
         &self.partial
     }

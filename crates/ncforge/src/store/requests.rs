@@ -35,7 +35,7 @@ impl Joining {
         Joining::of(profile).at_most(fits.min((total / in_flight).max(EVEN)))
     }
 
-    /// With requests of at most `most` bytes.
+    /// The requests, of at most `most` bytes each.
     #[must_use]
     pub fn at_most(self, most: u64) -> Self {
         Joining { most: self.most.min(most), ..self }
@@ -52,7 +52,7 @@ pub struct Request {
 }
 
 impl Request {
-    /// Where a range that it serves lies in the bytes that it brings.
+    /// The place of a served range in the bytes that the request brings.
     pub fn within(&self, range: &Range<u64>) -> Range<usize> {
         (range.start - self.bytes.start) as usize..(range.end - self.bytes.start) as usize
     }

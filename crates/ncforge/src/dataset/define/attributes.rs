@@ -153,7 +153,7 @@ impl Definer {
         Err(no_attribute(name, owner.path(schema), owner.attributes(schema)?))
     }
 
-    /// Where an attribute of this name is.
+    /// The position of the attribute of this name.
     fn position(&mut self, owner: Owner, name: &str) -> Result<Option<usize>> {
         let (schema, names) = self.named();
         owner.attributes(schema)?;

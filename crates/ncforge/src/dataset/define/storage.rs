@@ -16,7 +16,7 @@ use crate::model::{
 /// chunks and filters are passed over.
 #[derive(Clone, Debug, PartialEq)]
 pub struct NewStorage {
-    /// In one run of bytes, or in chunks.
+    /// The layout: one run of bytes, or chunks.
     pub layout: NewLayout,
     /// The filters, in the order in which they are applied on writing.
     pub filters: Vec<NewFilter>,
@@ -40,19 +40,19 @@ impl Default for NewStorage {
     }
 }
 
-/// Where a new variable's values shall lie.
+/// The layout of a new variable's values.
 #[derive(Clone, Debug, PartialEq, Eq, Default)]
 pub enum NewLayout {
-    /// In chunks where filters or unlimited dimensions need them, with lengths that are chosen; else in one run of bytes.
+    /// Chunks where filters or unlimited dimensions need them, with lengths that are chosen; else one run of bytes.
     #[default]
     Automatic,
-    /// In one run of bytes.
+    /// One run of bytes.
     Contiguous,
     /// Inside the metadata.
     Compact,
-    /// In chunks of these lengths.
+    /// Chunks of these lengths.
     Chunked(Vec<u64>),
-    /// In chunks with lengths that are chosen.
+    /// Chunks with lengths that are chosen.
     ChunkedAsChosen,
 }
 

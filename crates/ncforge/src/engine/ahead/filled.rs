@@ -102,8 +102,8 @@ impl Window {
         }
     }
 
-    /// Where a selection lies in the window; `None` if not all of it does. Sizes are those of the window's
-    /// variable, which the caller knows.
+    /// The place of a selection in the window; `None` if not all of it is there. Sizes are those of the window's variable, which the caller
+    /// knows.
     pub(super) fn find(&self, slab: &Hyperslab) -> Option<u64> {
         let mut at = 0;
         for (d, &step) in self.steps.iter().enumerate() {

@@ -13,7 +13,7 @@ pub(super) struct Level {
     pub(super) axis: usize,
     /// How far a request starts from the one before along the axis; never 0.
     pub(super) step: i64,
-    /// Where the loop begins.
+    /// The beginning of the loop.
     pub(super) first: u64,
     /// Which turn of the loop the last request was.
     pub(super) index: u64,

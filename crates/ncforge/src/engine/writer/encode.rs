@@ -24,9 +24,9 @@ pub(super) enum Encoded<'a> {
     Filtered(Vec<u8>, u32),
     /// Gathered, and nothing to be done to it.
     Gathered(Lease<'a>),
-    /// As it stands in the caller's memory.
+    /// The bytes as they are in the caller's memory.
     Plain(&'a [u8]),
-    /// Not stored at all.
+    /// Nothing: the chunk is not stored.
     LeftOut,
 }
 

@@ -51,7 +51,7 @@ impl Dense {
         (LEAF_FRAME + self.lens.len() as u64 * u64::from(record)).next_power_of_two().max(NODE)
     }
 
-    /// Where the parts stand: the three trees' headers, their leaves, the attributes.
+    /// The positions of the parts: the three trees' headers, their leaves, the attributes.
     fn parts(&self) -> Parts {
         let mut at = HEAP_HEADER;
         let mut take = |n: u64| {

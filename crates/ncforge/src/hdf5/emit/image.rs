@@ -59,23 +59,23 @@ pub(crate) struct Dataset {
     pub fill: FillValue,
     /// The filters, in writing order.
     pub filters: Vec<Filter>,
-    /// Where its bytes lie.
+    /// The place of its bytes.
     pub layout: Layout,
 }
 
-/// Where a dataset's bytes lie.
+/// The place of a dataset's bytes.
 #[derive(Debug)]
 pub(crate) enum Layout {
-    /// In the object header.
+    /// The object header.
     Compact(Vec<u8>),
-    /// In one run.
+    /// One run.
     Contiguous {
         /// Byte offset in the file; `None` if nothing was written yet.
         address: Option<u64>,
         /// Bytes.
         size: u64,
     },
-    /// In chunks.
+    /// Chunks.
     Chunked {
         /// Chunk lengths, slowest first.
         chunk: Vec<u64>,

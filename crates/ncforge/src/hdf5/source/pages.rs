@@ -70,7 +70,7 @@ pub(super) struct Pages {
 
 #[derive(Debug, Default)]
 struct Present {
-    /// By page number, the piece that holds it.
+    /// The piece of each page, by page number.
     pieces: FxHashMap<u64, Piece>,
     /// The piece that came last: what is read next is in it most of the time.
     latest: Option<Piece>,

@@ -273,7 +273,7 @@ pub(crate) fn skipped(path: &str, e: Error) -> Result<Skipped> {
     Ok(Skipped { path: path.to_owned(), why, cause })
 }
 
-/// Where a link leads.
+/// The target of a link.
 enum Lead {
     At(u64),
     Skip(String),

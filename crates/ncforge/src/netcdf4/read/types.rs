@@ -23,7 +23,7 @@ pub(crate) struct Types {
     /// Address of each committed type's header; `None` for the others.
     pub(crate) addresses: Vec<Option<u64>>,
     committed: HashMap<u64, Committed>,
-    /// By normal form: types that are known, and committed ones that wait for their turn.
+    /// Known types by normal form, and committed ones that wait for their turn.
     known: HashMap<Datatype, DType>,
     waiting: HashMap<Datatype, FoundType>,
     anonymous: usize,

@@ -24,7 +24,7 @@ use crate::model::{DimId, VarId};
 pub(super) struct Standing {
     assembly: Assembly,
     ids: Ids,
-    /// Of unlimited dimensions: the objects that change when they grow.
+    /// Objects that change when an unlimited dimension grows.
     followers: HashMap<DimId, Vec<Part>>,
     /// The committed one.
     current: Place,
@@ -52,7 +52,7 @@ struct Place {
 /// A chunk index.
 #[derive(Debug, Default)]
 struct Tree {
-    /// Where it is, if not where it was planned.
+    /// The present place, if not the planned one.
     moved: Option<Extent>,
     /// A hash of each node.
     nodes: Vec<u64>,

@@ -32,7 +32,7 @@ pub(super) struct VarState {
     pub(super) absent: Absent,
     /// The location of the bytes.
     pub(super) place: PlaceState,
-    /// Of a variable that the file had when it was opened.
+    /// The dataspace, of a variable that the file had when it was opened.
     pub(super) found: Option<FoundSpace>,
 }
 
@@ -58,7 +58,7 @@ impl FoundSpace {
 /// The location of a variable's bytes.
 #[derive(Debug)]
 pub(super) enum PlaceState {
-    /// In the metadata.
+    /// The metadata.
     Compact(Vec<u8>),
     /// Contiguous.
     Contiguous {
@@ -69,7 +69,7 @@ pub(super) enum PlaceState {
         /// Whether a state on disk refers to these bytes.
         committed: bool,
     },
-    /// In chunks.
+    /// Chunks.
     Chunked {
         /// Chunk lengths.
         chunk: Vec<u64>,

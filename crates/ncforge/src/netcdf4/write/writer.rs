@@ -62,7 +62,7 @@ pub(super) struct Netcdf4Writer {
     pub(super) is_steady: bool,
 }
 
-/// Where a chunk is to be stored.
+/// The place for a chunk.
 pub(super) struct ChunkSpace {
     /// The table for its record.
     pub(super) table: Arc<LiveIndex>,

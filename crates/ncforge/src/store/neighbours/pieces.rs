@@ -162,7 +162,7 @@ impl State {
         (piece.end > byte).then_some((start, piece))
     }
 
-    /// Where the pieces around an absent byte end and begin.
+    /// The end and the begin of the pieces around an absent byte.
     fn around(&self, byte: u64) -> (u64, u64) {
         let before = self.pieces.range(..=byte).next_back().map_or(0, |(_, piece)| piece.end);
         (before, self.pieces.range(byte..).next().map_or(u64::MAX, |(&start, _)| start))
@@ -294,7 +294,7 @@ impl State {
 /// The requests of a call. Whatever ends the call, no other thread waits for what it does not bring.
 pub(super) struct Arriving<'a> {
     pieces: &'a Arc<Pieces>,
-    /// By number; `None` when it has come.
+    /// Absent ranges by number; `None` when one has come.
     absent: Vec<Option<Range<u64>>>,
 }
 

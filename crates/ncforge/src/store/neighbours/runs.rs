@@ -20,7 +20,7 @@ pub(super) struct Runs {
 
 #[derive(Debug)]
 struct Run {
-    /// Where the latest read ended.
+    /// The end of the latest read.
     to: u64,
     reads: u32,
     /// The call of the latest read.

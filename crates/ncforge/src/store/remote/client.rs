@@ -30,7 +30,7 @@ const LONGEST_WAIT: Duration = Duration::from_secs(3);
 /// Clients in the cache at most.
 const CACHED: usize = 64;
 
-/// Where an object is.
+/// The place of an object.
 #[derive(Clone, Debug)]
 pub(super) struct Target {
     pub(super) store: Arc<dyn ObjectStore>,

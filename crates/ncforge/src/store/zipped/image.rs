@@ -43,7 +43,7 @@ pub struct Reach {
     pub from: u64,
     /// The one after the last.
     pub to: u64,
-    /// For a column of records: the bytes of the column, and the bytes of a record, from the first one on.
+    /// The bytes of the column and the bytes of a record, from the first one on, for a column of records.
     pub every: Option<(u64, u64)>,
 }
 
@@ -177,7 +177,7 @@ impl Map {
         (column.bytes == run && rest == run).then_some((column.tree, t))
     }
 
-    /// For each window over a tree: the window, its first byte in the tree, the one after its last (as far as the
+    /// The windows over a tree: each with its first byte in the tree, the one after its last (as far as the
     /// image goes), and its column if it is a table.
     fn shows(&self, tree: u32) -> impl Iterator<Item = (&Window, u64, u64, Option<(&Table, usize)>)> {
         let len = |i: usize, w: &Window| self.end_of(i).min(self.len.max(w.start)) - w.start;

@@ -129,7 +129,7 @@ impl Core {
     }
 }
 
-/// Where a piece's bytes come from.
+/// The source of a piece's bytes.
 enum Origin {
     /// The bytes were already copied.
     Done,

@@ -26,7 +26,7 @@ struct Node {
     level: u8,
     first: u64,
     entries: Vec<Entry>,
-    /// For each entry of an upper page, the page below if it is loaded.
+    /// The page below each entry of an upper page, if it is loaded.
     below: Vec<OnceLock<Box<Node>>>,
     dirty: bool,
 }

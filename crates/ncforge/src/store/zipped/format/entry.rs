@@ -25,7 +25,7 @@ pub(in super::super) enum Kind {
     Page,
 }
 
-/// Where a block or an index page is stored, and how.
+/// The place of a block or an index page, and its form.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub(in super::super) struct Entry {
     pub(in super::super) kind: Kind,
