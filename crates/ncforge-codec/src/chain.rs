@@ -41,7 +41,7 @@ impl Inner {
     }
 }
 
-/// Where a chunk's access points are.
+/// The place of a chunk's access points.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Segmented {
     /// Byte planes: bytes of an element; one if these are not shuffled.

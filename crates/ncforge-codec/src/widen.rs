@@ -24,7 +24,7 @@ enum How {
     Bits(Bits),
 }
 
-/// Where in an integer of `size` bytes its bits lie.
+/// The place of a number's bits in an integer of `size` bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Bits {
     /// Bytes of the integer: 1, 2, 4 or 8.

@@ -33,7 +33,7 @@ thread_local! {
     static BUSY: Cell<bool> = const { Cell::new(false) };
 }
 
-/// From now on, `then` is called when objects that matter were loaded.
+/// Lets `then` be called from now on when objects that matter were loaded.
 pub(crate) fn watch(then: fn()) {
     THEN.get_or_init(|| then);
     LOADED.store(loaded(), Ordering::Relaxed);

@@ -44,9 +44,9 @@ pub(crate) struct Variable {
 /// The variables of a file.
 #[derive(Default)]
 pub(crate) struct Variables {
-    /// Of the root group, by id. The pointers are from `Box::into_raw`, and live as long as this.
+    /// Variables of the root group, by id. The pointers are from `Box::into_raw`, and live as long as this.
     root: OnceLock<Box<[AtomicPtr<Variable>]>>,
-    /// Of other groups.
+    /// Variables of other groups.
     below: Mutex<HashMap<(c_int, c_int), &'static Variable>>,
 }
 

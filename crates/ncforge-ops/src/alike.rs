@@ -46,11 +46,11 @@ const REQUESTS: usize = 32;
 pub struct Candidate {
     /// The file, open.
     pub dataset: Dataset,
-    /// In what it differs from the file that it was compared with; `None` if it is not alike.
+    /// The differences from the file that it was compared with; `None` if it is not alike.
     pub alike: Option<Alike>,
 }
 
-/// In what a file differs from one that it is like.
+/// The differences of a file from one that it is like.
 #[derive(Debug)]
 pub struct Alike {
     /// The lengths of all dimensions.

@@ -19,8 +19,7 @@ use ncforge::raw::{ChunkGrid, Chunks, VarLayout, coordinates, unravel};
 /// How one side holds the array.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Side {
-    /// In chunks of these lengths, each of which is decoded (read) or encoded (written) as a whole.
-    /// The weight is seconds a byte.
+    /// Chunks of these lengths, each of which is decoded (read) or encoded (written) as a whole. The weight is seconds a byte.
     Chunks {
         /// Chunk lengths.
         lens: Vec<u64>,

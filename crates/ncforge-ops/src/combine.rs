@@ -80,7 +80,7 @@ pub struct CombinePlan {
     pub missing: Vec<u64>,
     /// How the tiles lie, for every set of split dimensions.
     pub mosaics: Vec<Picture>,
-    /// For every variable why it is stored as it is: `the tiles' chunks serve readers`, `chosen`, …
+    /// The reason for the storage of every variable: `the tiles' chunks serve readers`, `chosen`, …
     pub reasons: Vec<Reason>,
     /// The copy that makes the output.
     pub copy: Plan,

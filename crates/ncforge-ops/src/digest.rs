@@ -34,9 +34,9 @@ pub const PART: char = '#';
 pub struct VariableDigest {
     /// The variable's path.
     pub name: String,
-    /// Of all that it says: type, dimensions, attributes and values. Its name is the file's.
+    /// The digest of type, dimensions, attributes and values. Its name is the file's.
     pub digest: String,
-    /// Of its values alone.
+    /// The digest of the values alone.
     pub values: String,
 }
 
@@ -45,7 +45,7 @@ pub struct VariableDigest {
 pub struct DigestReport {
     /// The file.
     pub file: String,
-    /// Of all that it says.
+    /// The digest of the whole file.
     pub digest: String,
     /// Its variables, in the order of the file.
     pub variables: Vec<VariableDigest>,

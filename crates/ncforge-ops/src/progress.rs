@@ -44,7 +44,7 @@ impl Progress for Silent {
 /// ```
 pub struct Parts<'a> {
     whole: &'a dyn Progress,
-    /// By part.
+    /// The size of each part.
     sizes: &'a [u64],
     /// Stages that a part has, each through all of its values.
     stages: u64,

@@ -179,7 +179,7 @@ fn name(base: &Path, scheme: TileScheme, rank: u64, total: u64) -> PathBuf {
     base.with_file_name(name)
 }
 
-/// By tile, row after row, whether it is written.
+/// Whether each tile is written, row after row.
 fn kept_tiles(source: &Dataset, families: &Families, options: &SplitOptions) -> Result<Vec<bool>> {
     let (nx, ny) = options.tiles;
     let all = nx.saturating_mul(ny) as usize;

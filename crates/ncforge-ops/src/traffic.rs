@@ -70,7 +70,7 @@ pub struct VariableCost {
     /// Its reads.
     #[serde(flatten)]
     pub reads: Reads,
-    /// Of the copy.
+    /// The reads of the copy.
     pub after: Option<After>,
 }
 
@@ -282,7 +282,7 @@ impl Reads {
 /// Stored chunks: where each begins in the array, and its bytes in the file.
 type Chunks = Vec<(Vec<u64>, Range<u64>)>;
 
-/// Where a variable lies in a file.
+/// The place of a variable in a file.
 #[derive(Clone, Debug)]
 struct Stored {
     /// Bytes of an element.
@@ -290,7 +290,7 @@ struct Stored {
     /// The chunks' shape, if it has chunks, and the chunks.
     chunk: Option<Vec<u64>>,
     chunks: Chunks,
-    /// Where it begins otherwise, and the step of its first dimension if it has one of its own.
+    /// The beginning if it is another one, and the step of its first dimension if it has one of its own.
     begin: Option<(u64, Option<u64>)>,
 }
 

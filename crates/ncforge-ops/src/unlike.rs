@@ -22,7 +22,7 @@ pub(crate) struct Unlike {
     pub(crate) what: String,
     /// Its value in the first file; `None` where it has no such attribute.
     pub(crate) first: Option<String>,
-    /// In the other file.
+    /// The value in the other file.
     pub(crate) other: Option<String>,
 }
 

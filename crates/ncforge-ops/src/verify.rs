@@ -104,7 +104,7 @@ struct Reading<'a> {
 /// Damaged chunks of a variable.
 #[derive(Default)]
 struct Damage {
-    /// Where they begin; empty for the variable as a whole.
+    /// The beginnings of the chunks; empty for the variable as a whole.
     starts: BTreeSet<Vec<u64>>,
     /// The fault of the first of them.
     first: Option<Error>,

@@ -12,7 +12,7 @@ use ncforge::model::{VarId, shape};
 use ncforge::raw::{ChunkGrid, Chunks, coordinates};
 use ncforge::{Hyperslab, Result};
 
-/// With fewer boxes than this it is not worth the list.
+/// The number of boxes below which the list is not worth it.
 const FEW: u64 = 4;
 
 /// The boxes of `walk` that any stored chunk of a variable touches. `None` where all of them have to be walked: they are

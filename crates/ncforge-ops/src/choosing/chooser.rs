@@ -99,7 +99,7 @@ pub(crate) struct Chooser<'a> {
 }
 
 impl<'a> Chooser<'a> {
-    /// For the variables of `source`. Samples of all of them together read and decode `most` bytes at most.
+    /// A chooser for the variables of `source`. Samples of all of them together read and decode `most` bytes at most.
     pub(crate) fn new(source: &'a dyn Source, choosing: &'a Choosing, most: u64) -> Self {
         let schema = source.schema();
         // Alike variables are sampled once.

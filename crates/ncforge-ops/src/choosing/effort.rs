@@ -27,7 +27,7 @@ pub(super) struct Effort {
 }
 
 impl Effort {
-    /// For a variable of so many bytes that gets these filters.
+    /// The effort for a variable of `bytes` bytes that gets these filters.
     pub(super) fn of(bytes: u64, filters: &[Filter]) -> Self {
         let rates = of_filters(filters);
         let copying = bytes as f64

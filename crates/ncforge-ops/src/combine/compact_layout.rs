@@ -41,9 +41,9 @@ pub(super) struct CompactLayout {
 /// The parts of a layout that many tiles have in common.
 #[derive(Debug)]
 struct SharedLayout {
-    /// Without attributes.
+    /// The schema without attributes.
     schema: Schema,
-    /// With the places of the first tile that has it.
+    /// The layouts with the places of the first tile that has them.
     layouts: Vec<Arc<VarLayout>>,
     /// Chunks along each dimension.
     counts: Vec<Arc<[u64]>>,
@@ -79,7 +79,7 @@ struct CompactRecord {
     mask: u32,
 }
 
-/// Of a chunk that was never written.
+/// The record of a chunk that was never written.
 const UNWRITTEN: CompactRecord = CompactRecord { offset: u64::MAX, len: 0, mask: 0 };
 
 /// The descriptions that tiles share.
@@ -87,7 +87,7 @@ const UNWRITTEN: CompactRecord = CompactRecord { offset: u64::MAX, len: 0, mask:
 pub(super) struct SharedLayouts(Mutex<Vec<Arc<SharedLayout>>>);
 
 impl CompactLayout {
-    /// Of an open tile.
+    /// The layout of an open tile.
     pub(super) fn of(tile: &Dataset, shared_layouts: &SharedLayouts) -> Result<CompactLayout> {
         let container = tile.container();
         let full = container.schema();
@@ -124,7 +124,7 @@ impl CompactLayout {
         })
     }
 
-    /// Of a tile whose values lie in the same places of another file.
+    /// The layout of a tile whose values lie in the same places of another file.
     pub(super) fn elsewhere(&self, store: Arc<dyn ReadStore>) -> CompactLayout {
         CompactLayout {
             common: Arc::clone(&self.common),

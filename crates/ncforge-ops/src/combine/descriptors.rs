@@ -13,7 +13,7 @@ use ncforge::{Error, Result};
 
 /// Descriptors that are open at a time, at most.
 const MOST_DESCRIPTORS: u64 = 2048;
-/// From so many on the descriptor table is enlarged beforehand.
+/// The number of files from which on the descriptor table is enlarged beforehand.
 const MANY: usize = 48;
 
 /// Half of what the process may open, for the sake of other users.
@@ -35,14 +35,14 @@ pub(super) struct Descriptors {
     /// The number of files that take turns.
     turns: usize,
     next: AtomicUsize,
-    /// By number; the first was opened first.
+    /// Files that take turns, by number; the first was opened first.
     turning: Mutex<VecDeque<(usize, Arc<File>)>>,
     /// The number of files that are going to be open.
     expected: usize,
 }
 
 impl Descriptors {
-    /// For so many files.
+    /// Descriptors for `files` files.
     pub(super) fn of(files: usize) -> Self {
         Self::new(descriptor_limit(), files)
     }
@@ -102,7 +102,7 @@ pub(super) struct PooledFile {
     path: PathBuf,
     name: String,
     identity: Identity,
-    /// Where it stays open.
+    /// The open file, if it stays open.
     stays: OnceLock<File>,
     descriptors: Arc<Descriptors>,
 }

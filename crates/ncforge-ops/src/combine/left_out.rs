@@ -17,7 +17,7 @@ pub struct KeptTile {
     pub left_out: String,
 }
 
-/// By tile: the first thing that is left out of it.
+/// The first thing that is left out of each tile.
 #[derive(Clone, Debug, Default)]
 pub(super) struct LeftOut(BTreeMap<usize, String>);
 

@@ -59,11 +59,11 @@ const PLACE: &str = "x=attr:ibegin,base:1 or y=tile:j, with names such as out_{j
 pub struct CombineRequest {
     /// How the place of a tile is found. Default: `auto`.
     pub scheme: SchemeName,
-    /// For `generic`, one for each split dimension: `DIM=attr:NAME[I]`, `DIM=attr:VAR@NAME[I]`, `DIM=name:K` or `DIM=tile:K`,
+    /// The places for `generic`, one for each split dimension: `DIM=attr:NAME[I]`, `DIM=attr:VAR@NAME[I]`, `DIM=name:K` or `DIM=tile:K`,
     /// then perhaps `,base:B`, `,halo:LOW:HIGH`, `,whole:LENGTH`.
     #[serde(deserialize_with = "list")]
     pub place: Vec<String>,
-    /// For `generic`: file names, with `{K}` where the numbers of `name:K` and `tile:K` stand.
+    /// The file names for `generic`, with `{K}` where the numbers of `name:K` and `tile:K` stand.
     pub names: Option<String>,
     /// The values where no tile is. Default: `fill`.
     pub holes: Holes,

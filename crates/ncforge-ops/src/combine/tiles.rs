@@ -18,7 +18,7 @@ use ncforge::store::remote::url_of;
 use ncforge::store::{self, ReadStore};
 use ncforge::{Dataset, Engine, Result};
 
-/// Of fewer tiles than this nothing is learned about headers: it takes about as long as opening a tile.
+/// The least number of tiles from which headers are learned: that takes about as long as opening a tile.
 const WORTH_LEARNING: usize = 32;
 
 /// The header of a tile.
@@ -52,7 +52,7 @@ pub(crate) struct Tiles {
 }
 
 impl Tiles {
-    /// Of these paths; `memory` bytes for descriptions.
+    /// The tiles of these paths; `memory` bytes for descriptions.
     pub(crate) fn new(paths: Vec<PathBuf>, engine: &Engine, memory: u64) -> Tiles {
         Tiles {
             retained: paths.iter().map(|_| OnceLock::new()).collect(),

@@ -41,10 +41,10 @@ pub struct Difference {
     /// How many elements of a variable differ.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub differing: Option<u64>,
-    /// Of how many.
+    /// The number of values that were compared.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub of: Option<u64>,
-    /// Of the numbers of a variable that differ, those that are farthest apart; where both are finite.
+    /// The numbers of a variable that are farthest apart; where both are finite.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub largest_absolute: Option<Largest>,
     /// The values that are farthest apart as a share of the larger one.

@@ -26,7 +26,7 @@ pub(super) struct Coders<'a> {
 }
 
 impl<'a> Coders<'a> {
-    /// For the output that `schema` describes.
+    /// The coders for the output that `schema` describes.
     pub(super) fn new(
         source: &'a dyn Source,
         schema: &Schema,

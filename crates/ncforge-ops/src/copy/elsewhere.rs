@@ -179,7 +179,7 @@ impl std::fmt::Debug for Encoder {
 }
 
 impl Encoder {
-    /// For the copy of a file with these options, as its writer described it in `ticket`. Threads and memory are those of
+    /// The encoder for the copy of a file with these options, as its writer described it in `ticket`. Threads and memory are those of
     /// `engine`.
     ///
     /// # Errors
@@ -189,7 +189,7 @@ impl Encoder {
         Self::of(Box::new(source), options, ticket, engine)
     }
 
-    /// For a source that is open already.
+    /// The encoder for a source that is open already.
     pub(crate) fn of(
         source: Box<dyn Source + Send>,
         options: &CopyOptions,

@@ -20,7 +20,7 @@ impl Identity {
         Ok(Self::of_all(&[FileId::at(path)?]))
     }
 
-    /// Of several files: what tells one state of all of them from another.
+    /// The identity of a state of several files.
     pub(crate) fn of_all(files: &[FileId]) -> Identity {
         let (mut here, mut anywhere, mut len) = (String::new(), String::new(), 0u64);
         for one in files {

@@ -38,8 +38,7 @@ pub enum Codec {
     Deflate,
     /// Zstandard.
     Zstd,
-    /// For each variable the best of a few lossless ones on a sample of its values, by [`crate::tune::codec`];
-    /// without a level.
+    /// The best of a few lossless codecs for each variable on a sample of its values, by [`crate::tune::codec`]; without a level.
     Auto {
         /// The goal of the choice.
         goal: Goal,
@@ -76,7 +75,7 @@ pub struct Switches {
     pub skip_fill: bool,
     /// Whether unlimited dimensions become fixed ones of their length.
     pub fix_unlimited: bool,
-    /// Where only some variables are copied: whether groups, dimensions and types that nothing uses come along.
+    /// Whether groups, dimensions and types that nothing uses come along where only some variables are copied.
     pub all_dimensions: bool,
     /// Whether a classic output takes no string, and no integer of a type that it has not, even where text or another integer
     /// holds the same.

@@ -302,8 +302,8 @@ impl Planner<'_> {
         Route::Boxes
     }
 
-    /// With what the variable is moved, where the source has its values next to those of others. Chunks of the output
-    /// come variable by variable: their order in the file is that in which they are written.
+    /// The variables with which this one is moved, where the source has its values next to those of others. Chunks of the output come
+    /// variable by variable: their order in the file is that in which they are written.
     fn var_group(&self) -> Option<&VarGroup> {
         let stays = self.schema.var(self.moved.to).storage == Storage::Contiguous;
         self.source.var_group(self.moved.from).filter(|_| stays)

@@ -35,7 +35,7 @@ impl ChosenChunks {
         }
     }
 
-    /// Of a variable of the source whose copy has these chunks and filters.
+    /// The effect on a variable of the source whose copy has these chunks and filters.
     pub(super) fn of(
         variable: &str,
         choice: &Choice,

@@ -16,9 +16,9 @@ use ncforge::{Error, Result};
 /// A variable's way from source to output.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Moved {
-    /// In the source.
+    /// The variable of the source.
     pub(crate) from: VarId,
-    /// In the output.
+    /// The variable of the output.
     pub(crate) to: VarId,
     /// Whether its values are copied (otherwise it is defined only).
     pub(crate) values: bool,

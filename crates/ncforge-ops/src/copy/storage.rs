@@ -333,7 +333,7 @@ impl Decider<'_> {
 struct Array<'a> {
     schema: &'a Schema,
     v: VarId,
-    /// Where its values are.
+    /// The source variable that has its values.
     from: Option<VarId>,
     element: u64,
     axes: &'a [Axis],

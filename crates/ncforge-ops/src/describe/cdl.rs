@@ -47,7 +47,7 @@ pub struct CdlOptions {
 pub struct DumpOptions {
     /// The header.
     pub cdl: CdlOptions,
-    /// Of which variables values are printed.
+    /// The variables of which values are printed.
     pub values: DumpedValues,
     /// Times as text, as `ncdump -t` (a blank) or `-i` (`T`), with this between date and time.
     pub times: Option<char>,
@@ -55,7 +55,7 @@ pub struct DumpOptions {
     pub line_length: Option<usize>,
     /// Significant digits of floats and doubles, as `ncdump -p`. They go before the attribute `C_format`.
     pub digits: Digits,
-    /// Of which groups values are printed, as `ncdump -g`: a name, wherever it is; or a path. Of all, if none is named.
+    /// The groups of which values are printed, as `ncdump -g`: a name, wherever it is; or a path. All, if none is named.
     pub groups: Vec<String>,
 }
 
@@ -172,16 +172,16 @@ struct Writer<'a> {
     special: bool,
     /// Spaces before a line.
     indent: usize,
-    /// Where in the line the last text of [`Writer::put`] ended.
+    /// The position in the line at which the last text of [`Writer::put`] ended.
     line: usize,
-    /// Where lines are broken.
+    /// The length at which lines are broken.
     length: usize,
     tree: Tree,
     /// How times are shown as text, if they are.
     times: Option<Times>,
     /// How many digits were asked for.
     digits: Digits,
-    /// Where values come from, and text goes to; `None`: the header alone is wanted.
+    /// The source of values and the receiver of text; `None`: the header alone is wanted.
     sink: Option<Sink<'a>>,
 }
 

@@ -12,9 +12,9 @@ const DOUBLE_DIGITS: usize = 15;
 /// How many significant digits of numbers were asked for, as by `ncdump -p`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Digits {
-    /// Of a float; 7 by default.
+    /// Digits of a float; 7 by default.
     pub float: Option<usize>,
-    /// Of a double; 15 by default.
+    /// Digits of a double; 15 by default.
     pub double: Option<usize>,
 }
 

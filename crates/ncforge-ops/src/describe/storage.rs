@@ -14,7 +14,7 @@ pub struct VarStorage {
     pub var: VarId,
     /// "contiguous", "compact", "chunked", "records", "nothing stored", or "unsupported".
     pub place: &'static str,
-    /// Where the first byte lies, for places that have one.
+    /// The first byte, for places that have one.
     pub offset: Option<u64>,
     /// Bytes of the values in memory, as the current shape says (saturating). For strings and rows these are
     /// the bytes of the references, as their lengths are known only after reading them.
@@ -60,7 +60,7 @@ pub struct FileStorage {
     pub vars: Vec<VarStorage>,
     /// Notes for the user on the file.
     pub notes: Vec<String>,
-    /// Of a zipped file: what its blocks are like.
+    /// The blocks of a zipped file.
     pub zipped: Option<ZippedStorage>,
 }
 

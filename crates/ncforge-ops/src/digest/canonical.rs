@@ -4,7 +4,7 @@ use ncforge::model::{DType, Schema, UserKind, Value, Values};
 
 /// How elements of a type become canonical bytes.
 pub(super) enum Canonical {
-    /// Of a fixed size in memory.
+    /// A type of a fixed size in memory.
     Fixed { size: usize, pieces: Vec<Piece> },
     /// A string.
     String,

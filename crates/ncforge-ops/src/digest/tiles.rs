@@ -89,7 +89,7 @@ struct Hashing<'a> {
 
 /// Elements of a box that was read.
 enum Elements<'a> {
-    /// Of this many bytes each.
+    /// Elements of this many bytes each.
     Fixed(&'a [u8], usize),
     Heap(Vec<Value>),
 }

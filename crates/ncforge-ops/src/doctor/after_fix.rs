@@ -11,9 +11,9 @@ use super::rule::Severity;
 use crate::tune::{Coding, Grid, Pattern, Slower};
 use ncforge::model::{Filter, shape};
 
-/// Where every usual read takes less than so many seconds, nothing is worth a warning.
+/// Seconds below which no read is worth a warning.
 const MOMENT: f64 = 20e-3;
-/// With other filters chunks stay as they are unless they make a read so many times slower.
+/// The factor by which other filters may make a read slower before chunks change.
 const TOLERATED_SLOWDOWN: f64 = 1.25;
 /// A read that takes so many times as long is reported.
 const REPORTED_SLOWDOWN: f64 = 1.05;

@@ -23,7 +23,7 @@ pub(super) const RULES: &[Rule] = rules!(Always:
         "Numbers are stored in the byte order of other machines, so that every read turns them round."),
 );
 
-/// With shuffle, values must become smaller by this part.
+/// The part by which shuffle must make values smaller.
 const SHUFFLE_GAIN: f64 = 0.05;
 /// Levels above 1 that gain less than this are for nothing, …
 const LEVEL_GAIN: f64 = 0.03;

@@ -65,11 +65,11 @@ pub(super) struct Sample {
     pub(super) raw: u64,
     /// Their size with the variable's own filters, as encoded here.
     pub(super) now: u64,
-    /// With shuffle and deflate 1.
+    /// Their size with shuffle and deflate 1.
     pub(super) shuffled: u64,
-    /// With shuffle before the variable's own filters, where it has none.
+    /// Their size with shuffle before the variable's own filters, where it has none.
     pub(super) with_shuffle: Option<u64>,
-    /// With deflate at level 1, where the variable's level is higher; and how many times faster that is.
+    /// Their size with deflate at level 1, where the variable's level is higher; and how many times faster that is.
     pub(super) level_one: Option<(u64, f64)>,
     /// Bytes of the values in a segment of a chunk that has no access points, encoded anew; all of the chunk if it would get none.
     pub(super) segment: Option<u64>,
@@ -90,7 +90,7 @@ pub(super) struct Index {
     pub(super) masked: u64,
     /// How many of them have access points, where they may.
     pub(super) points: Option<Points>,
-    /// Where the first chunk lies.
+    /// The place of the first chunk.
     pub(super) first: Option<u64>,
     /// Stored bytes of the smallest chunks, their number, and some of them.
     pub(super) smallest: (u64, u64, Vec<(Vec<u64>, ChunkRecord)>),

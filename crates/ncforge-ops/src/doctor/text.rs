@@ -9,7 +9,7 @@ use crate::tune::Slower;
 use crate::words::{bytes, count, many};
 
 const WIDTH: usize = 80;
-/// Where messages begin: behind indent, code and severity.
+/// The column of messages: behind indent, code and severity.
 const INDENT: usize = 18;
 /// Names of variables and files that are listed, at most.
 const NAMES: usize = 12;

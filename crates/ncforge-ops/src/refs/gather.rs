@@ -76,18 +76,18 @@ pub(super) struct FileVar {
     pub(super) ends: Option<(f64, f64)>,
 }
 
-/// Where a variable's bytes lie.
+/// The place of a variable's bytes.
 #[derive(Debug)]
 pub(super) enum Stored {
     /// Nothing was written.
     Nothing,
-    /// In one piece.
+    /// One run.
     Run { offset: u64 },
     /// One record in each step of the first dimension.
     Records { begin: u64, stride: u64 },
-    /// In chunks.
+    /// Chunks.
     Chunks { chunk: Vec<u64>, filters: Vec<Filter>, list: Vec<(Vec<u64>, ChunkRecord)> },
-    /// Where ranges of bytes cannot say it; the reason.
+    /// A form that ranges of bytes cannot express; the reason.
     Values(String),
 }
 

@@ -63,7 +63,7 @@ pub struct LeftOut {
 /// The references of one file, or of several that are joined.
 #[derive(Clone, Debug)]
 pub struct References {
-    /// Where readers find the files.
+    /// The locations of the files for readers.
     pub files: Vec<String>,
     /// Groups, parents first.
     pub groups: Vec<RefGroup>,

@@ -23,7 +23,7 @@ impl Budget {
         Budget { left }
     }
 
-    /// For one of `n` variables that come yet, alike for each.
+    /// The budget for one of `n` variables that come yet, alike for each.
     pub(crate) fn share(self, n: u64) -> u64 {
         self.left / n.max(1)
     }

@@ -14,7 +14,7 @@ use ncforge::{Dataset, Engine, Error, FileId, Hyperslab, Result};
 pub(super) struct Window<'a> {
     whole: &'a Dataset,
     schema: Schema,
-    /// By dimension.
+    /// The first index in the whole, for each dimension.
     starts: Vec<u64>,
 }
 

@@ -67,7 +67,7 @@ pub fn axes_along(schema: &Schema, dims: &[DimId]) -> Vec<Axis> {
 /// The meanings of the dimensions of a dataset, looked up once for all variables.
 #[derive(Clone, Debug)]
 pub struct Roles {
-    /// Of every dimension, as far as its coordinate variable or its name tells.
+    /// The role of every dimension, as far as its coordinate variable or its name tells.
     dims: Vec<Option<Role>>,
     /// Variables that a `bounds` attribute names.
     bounds: HashSet<VarId>,
@@ -77,7 +77,7 @@ pub struct Roles {
 const MOST_CORNERS: u64 = 16;
 
 impl Roles {
-    /// Of the dimensions that `schema` has.
+    /// The roles of the dimensions of `schema`.
     pub fn of(schema: &Schema) -> Self {
         let mut coordinates: HashMap<DimId, &Variable> = HashMap::new();
         let mut named: HashMap<(GroupId, &str), VarId> = HashMap::new();

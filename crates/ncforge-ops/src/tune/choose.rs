@@ -80,7 +80,7 @@ struct Search<'a> {
     /// The reads that were asked for, then those that decide between equals.
     patterns: Vec<Pattern>,
     asked: usize,
-    /// For each read the best lengths for it alone, and their price.
+    /// The best lengths for each read alone, and their price.
     alone: Vec<(Vec<u64>, f64)>,
     /// The best lengths for all together.
     chunks: Vec<u64>,

@@ -7,7 +7,7 @@ use serde::Serialize;
 pub struct Problem {
     /// The fault, the place, and how it is known.
     pub what: String,
-    /// Of a zipped file: bytes of the image that cannot be read because of it: from, to.
+    /// Bytes of a zipped file's image that cannot be read because of it: from, to.
     pub image: Option<(u64, u64)>,
     /// If not all of these: how many bytes at the beginning of every so many.
     pub every: Option<(u64, u64)>,
@@ -20,9 +20,9 @@ pub struct Problem {
 pub struct VerifyReport {
     /// The file.
     pub file: String,
-    /// Of a zipped file: number of the commit that was looked at.
+    /// The number of the commit of a zipped file that was examined.
     pub commit: Option<u64>,
-    /// Of a zipped file: blocks and pages of the index read.
+    /// Blocks and pages of the index of a zipped file that were read.
     pub blocks: Option<u64>,
     /// Variables whose values were read, all or in part.
     pub variables: u64,

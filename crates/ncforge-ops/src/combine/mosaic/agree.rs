@@ -161,7 +161,7 @@ fn compare(mosaic: &Mosaic, pair: &Pair, retained: Option<&Retained>) -> Result<
     difference((&ours, a, &start_a), (&theirs, b, &start_b), &count)
 }
 
-/// Where `count` elements of one variable, from a start on, differ from another's.
+/// The first difference between `count` elements of two variables, each from a start on.
 pub(crate) fn difference(
     (ours, a, start_a): (&Dataset, VarId, &[u64]),
     (theirs, b, start_b): (&Dataset, VarId, &[u64]),
@@ -180,7 +180,7 @@ pub(crate) fn difference(
     Ok(None)
 }
 
-/// Where the values of one block differ, if they do.
+/// The first difference between the values of one block, if there is one.
 fn unlike(x: &Values, y: &Values, block: &Region) -> Option<String> {
     if x == y {
         return None;

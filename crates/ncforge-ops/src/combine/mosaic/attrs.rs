@@ -17,7 +17,7 @@ const MEANING: [&str; 9] = [
     "flag_masks",
 ];
 
-/// Where the attributes of a tile's variables say otherwise than the first tile's.
+/// Attributes of a tile's variables that differ from the first tile's.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Conflicts {
     /// The meaning differs: variable and attribute.

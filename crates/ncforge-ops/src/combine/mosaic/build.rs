@@ -115,8 +115,8 @@ pub(crate) fn build(
     Ok(mosaic)
 }
 
-/// By which scheme the tiles tell their place: that of the file that the user `named`, else of the first. A pattern or
-/// a base name may have met something else first; then of the first that has one.
+/// The scheme by which the tiles tell their place: that of the file that the user `named`, else of the first. A pattern or a base name may
+/// have met something else first; then of the first that has one.
 fn scheme_of(
     tiles: &Tiles,
     named: Option<&PathBuf>,

@@ -95,12 +95,12 @@ impl Existing {
         Ok((Existing { dataset, vars }, unlike))
     }
 
-    /// Where it is.
+    /// The path.
     pub(crate) fn path(&self) -> &Path {
         self.dataset.path()
     }
 
-    /// In which format.
+    /// The format.
     pub(crate) fn format(&self) -> Format {
         self.dataset.schema().format
     }

@@ -15,12 +15,12 @@ pub(crate) enum DimKind {
     List,
 }
 
-/// Where the values of a variable come from.
+/// The source of a variable's values.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum From {
-    /// From one tile, the others have the same.
+    /// One tile; the others have equal values.
     Tile(usize),
-    /// From many, by the pattern of this number.
+    /// Many tiles, by the pattern of this number.
     Pattern(usize),
 }
 

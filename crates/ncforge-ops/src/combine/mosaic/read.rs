@@ -15,9 +15,9 @@ use ncforge::{Engine, Error, Hyperslab, Result};
 /// A part of a selection that one tile has.
 pub(super) struct Piece {
     pub(super) tile: usize,
-    /// In the selection.
+    /// The region in the selection.
     pub(super) region: Region,
-    /// In the tile.
+    /// The part of the tile.
     pub(super) local: Hyperslab,
 }
 

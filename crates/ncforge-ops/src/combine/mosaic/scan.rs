@@ -17,9 +17,9 @@ use ncforge::{Dataset, Engine, Error, Result};
 pub(crate) enum Form {
     /// Row-major.
     Runs,
-    /// In chunks.
+    /// Chunks.
     Chunks(Vec<u64>, Vec<Filter>),
-    /// Inside the metadata, nowhere, or in chunks that are not to be moved.
+    /// The metadata, nowhere, or chunks that are not to be moved.
     Other,
 }
 

@@ -21,7 +21,7 @@ const RUN: u64 = 256 << 10;
 /// 40 variables in 1,024 tiles: half and twice as much differ by less than a tenth.)
 const BOX: u64 = 64 << 20;
 
-/// For every variable which ones are read with it, with `memory` bytes for their values.
+/// The variables that are read with each variable, with `memory` bytes for their values.
 pub(super) fn plan(mosaic: &Mosaic, memory: u64) -> Vec<Option<VarGroup>> {
     let n = mosaic.schema.vars.len();
     let mut all = vec![None; n];

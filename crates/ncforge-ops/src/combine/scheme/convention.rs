@@ -21,7 +21,7 @@ pub(crate) struct Span {
 /// One split dimension of a tile.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct AxisPlace {
-    /// In the tile's schema.
+    /// The dimension in the tile's schema.
     pub(crate) dim: DimId,
     pub(crate) span: Span,
     /// Length of the whole, where the tile says it; else it is where the last tile ends.
@@ -49,7 +49,7 @@ pub(crate) trait Scheme: Send + Sync + Debug {
     fn name(&self) -> &'static str;
     /// Whether this is a tile of it.
     fn detect(&self, tile: &Header<'_>) -> bool;
-    /// Where the tile belongs.
+    /// The place of the tile.
     fn place(&self, tile: &Header<'_>) -> Result<TilePosition>;
     /// Number of the first tile.
     fn first_number(&self) -> u64 {

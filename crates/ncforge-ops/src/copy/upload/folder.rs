@@ -42,7 +42,7 @@ impl Folder {
         Ok(Folder { dir, _lock: lock })
     }
 
-    /// Where it is.
+    /// The path.
     pub(super) fn path(&self) -> &Path {
         self.dir.path()
     }

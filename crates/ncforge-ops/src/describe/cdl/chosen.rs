@@ -3,7 +3,7 @@
 use ncforge::model::{GroupId, Schema, VarId};
 use ncforge::{Dataset, Result};
 
-/// Of which variables [`dump`](super::dump) prints values.
+/// The variables of which [`dump`](super::dump) prints values.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum DumpedValues {
     /// All.
@@ -17,7 +17,7 @@ pub enum DumpedValues {
     Of(Vec<String>),
 }
 
-/// Where values come from, and text goes to.
+/// The source of values and the receiver of text.
 pub(super) struct Sink<'a> {
     pub(super) dataset: &'a Dataset,
     pub(super) chosen: Chosen,

@@ -88,7 +88,7 @@ pub struct Contest<'a> {
 /// A shape that was sampled.
 struct Known {
     contender: Contender,
-    /// By read.
+    /// Seconds of each read.
     seconds: Vec<f64>,
     stored: f64,
     /// Whether that was a close sample.
@@ -208,7 +208,7 @@ impl<'a> Contest<'a> {
         those.min_by(|&a, &b| prices[a].total_cmp(&prices[b]))
     }
 
-    /// Of what is known; and of the first sample, as long as the shape that is the best by it is not.
+    /// The least prices of the known shapes; of the first sample, as long as the shape that is the best by it is not known.
     fn least(&self) -> Least {
         let seconds =
             self.first.iter().zip(&self.search.alone).enumerate().map(|(i, (&first, (alone, _)))| {

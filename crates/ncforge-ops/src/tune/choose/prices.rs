@@ -119,7 +119,7 @@ impl Problem<'_> {
     }
 }
 
-/// Of some lengths, in ascending order, those that differ by this factor at least; the longest is among them, and the shortest.
+/// Lengths of an ascending list that differ by this factor at least; the longest is among them, and the shortest.
 fn thinned(list: &[u64], step: f64) -> Vec<u64> {
     let mut out: Vec<u64> = Vec::new();
     for &c in list.iter().rev() {

@@ -16,13 +16,13 @@ const FORMAT_LIMIT: u64 = (1 << 32) - 1;
 const MIN_RECORDS: u64 = 8 << 10;
 /// How much a stored byte more than needed counts against a read that takes longer by the same share.
 pub(super) const SIZE_WEIGHT: f64 = 0.5;
-/// By how many times its price a chunk below the least size is dearer, and more the smaller it is.
+/// The factor by which a chunk below the least size is dearer, and more the smaller it is.
 const TOO_SMALL: f64 = 10.0;
 
 /// The price of a shape.
 #[derive(Clone, Debug)]
 pub(super) struct Priced {
-    /// By read.
+    /// Seconds of each read.
     pub(super) seconds: Vec<f64>,
     /// The factor of all times, for stored bytes and small chunks.
     pub(super) factor: f64,

@@ -32,12 +32,12 @@ impl Default for Limits {
 }
 
 impl Limits {
-    /// For one program that reads by itself: chunks are as small as pays for the reads.
+    /// Limits for one program that reads by itself: chunks are as small as pays for the reads.
     pub fn for_one_reader() -> Self {
         Limits { min_bytes: LEAST, ..Limits::default() }
     }
 
-    /// For object stores, where every chunk is a request.
+    /// Limits for object stores, where every chunk is a request.
     pub fn for_objects() -> Self {
         Limits { min_bytes: 4 << 20, max_bytes: 16 << 20, ..Limits::default() }
     }
