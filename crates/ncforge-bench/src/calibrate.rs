@@ -34,7 +34,7 @@ const VARS: [(&str, bool, Option<[u64; 3]>); 8] = [
     ("narrow", true, Some([64, 64, 16])),
     ("wide", true, Some([64, 16, 64])),
 ];
-/// Of whose reads the last one shows what several threads are worth.
+/// The variable of whose reads the last one shows what several threads are worth.
 const TOGETHER: &str = "kib256";
 /// Bytes of the plain file.
 const PLAIN: usize = 64 << 20;

@@ -122,7 +122,7 @@ impl Used {
         self.to_storage += after.to_storage.saturating_sub(before.to_storage);
     }
 
-    /// Of several processes.
+    /// The resources of several processes.
     pub fn sum<'u>(all: impl Iterator<Item = &'u Used>) -> Used {
         all.fold(Used::default(), |mut sum, used| {
             sum.add(&Used::default(), used);

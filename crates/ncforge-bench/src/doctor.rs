@@ -25,7 +25,7 @@ const LAUNCHERS: [&str; 4] = ["mpiexec", "mpiexec.openmpi", "mpiexec.mpich", "sr
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Standing {
-    /// As it should be.
+    /// Good, as it should be.
     Good,
     /// Not there; some benchmarks cannot be made.
     Absent,
@@ -34,7 +34,7 @@ pub enum Standing {
 }
 
 impl Standing {
-    /// In a word.
+    /// The standing in a word.
     pub fn word(self) -> &'static str {
         match self {
             Standing::Good => "good",

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use crate::driver::Driver;
 use crate::stats::distinct;
 
-/// Where a measurement was made.
+/// The circumstances of a measurement.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Environment {
@@ -298,7 +298,7 @@ impl Environment {
         found
     }
 
-    /// Without what shows whose machine it is: devices, and paths in variables.
+    /// The environment without what shows whose machine it is: devices, and paths in variables.
     pub fn redacted(mut self) -> Self {
         self.host = None;
         if let Some(f) = &mut self.filesystem {

@@ -23,7 +23,7 @@ pub struct Noise {
 const OTHERS: f64 = 0.10;
 /// The share that the host may take.
 const STEAL: f64 = 0.02;
-/// In stretches that are too short for the counters above, somebody may wait for a processor for this share of the time.
+/// The share of the time in which some process may wait for a processor, in stretches that are too short for the counters above.
 const WAITING: f64 = 0.35;
 /// The counters of processor time go in steps of 10 ms.
 const LONG_ENOUGH: f64 = 0.25;

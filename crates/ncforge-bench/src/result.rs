@@ -157,7 +157,7 @@ pub struct Measurement {
 /// A published figure, and ours.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct PublishedFigure {
-    /// Where it was published: "NOCSCOMBINE on HECToR, table 9".
+    /// The publication: "NOCSCOMBINE on HECToR, table 9".
     pub source: String,
     /// The figure.
     pub value: f64,

@@ -17,7 +17,7 @@ pub struct Rounds {
     pub warmup: usize,
     /// Rounds that something else on the machine disturbed are made again, as many as `repetitions` at most.
     pub guard: bool,
-    /// Where the order of cases starts.
+    /// The seed of the order of cases.
     pub seed: u64,
 }
 

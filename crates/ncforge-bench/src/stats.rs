@@ -211,7 +211,7 @@ impl Positions {
     }
 }
 
-/// By how much the state of [`Positions`] grows.
+/// The increment of the state of [`Positions`].
 pub(crate) const GOLDEN: u64 = 0x9E37_79B9_7F4A_7C15;
 
 /// A hash of 64 bits (splitmix64's finaliser, by Vigna).

@@ -44,7 +44,7 @@ pub(crate) struct Context<'a> {
     pub(crate) argv: &'a [OsString],
     /// How the command is started again, see [`crate::main`].
     pub(crate) again: &'a [OsString],
-    /// Where to print.
+    /// The receiver of output.
     pub(crate) printer: &'a Printer,
 }
 

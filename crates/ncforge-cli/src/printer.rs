@@ -18,7 +18,7 @@ use crate::exit::Failure;
 use crate::progress::Reporter;
 use crate::stderr::to_stderr;
 
-/// Where and how to print.
+/// The receiver and the style of output.
 #[derive(Debug)]
 pub(crate) struct Printer {
     quiet: bool,

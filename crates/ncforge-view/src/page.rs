@@ -107,7 +107,7 @@ pub(crate) fn file_section(file: &Anatomy, number: Option<usize>, titled: bool) 
     }
 }
 
-/// Where a link finds a variable of a page.
+/// The target of links to a variable of a page.
 pub(crate) fn variable_id(file: Option<usize>, variable: usize) -> Option<String> {
     file.map(|n| format!("file-{n}-variable-{variable}"))
 }

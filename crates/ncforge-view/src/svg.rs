@@ -4,7 +4,7 @@ use std::fmt::{Display, Formatter, Write};
 
 use maud::{Markup, PreEscaped, html};
 
-/// Where something is: across and down.
+/// A place: across and down.
 pub type At = (f64, f64);
 
 /// The paint of a shape.

@@ -223,7 +223,7 @@ pub(super) struct Kind {
 }
 
 impl Kind {
-    /// Of a file's variable.
+    /// The kind of a file's variable.
     pub(super) fn of(spec: &FileSpec) -> Self {
         Kind { rank: spec.dims.len(), size: spec.var.dtype.size() }
     }

@@ -55,7 +55,7 @@ pub enum Shuffle {
     /// Not at all.
     #[default]
     Off,
-    /// By their place in a value.
+    /// Bytes by their place in a value.
     Bytes,
     /// Bits by their place in a value.
     Bits,
@@ -123,7 +123,7 @@ pub(super) fn plugin_parameters(filter: &Filter) -> &[u32] {
 }
 
 impl fmt::Display for Coding {
-    /// In words: "shuffle + deflate 4, bitround 9".
+    /// The coding in words: "shuffle + deflate 4, bitround 9".
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut parts = Vec::new();
         match self.shuffle {

@@ -21,7 +21,7 @@ use super::{Access, Driver, FileSpec, Opened, Session, VarInfo};
 use crate::c_string::c_string;
 use crate::error::{Error, Result};
 
-/// Where Linux distributions and conda put the library, by the name that the loader looks up.
+/// The library in Linux distributions and conda, by the name that the loader looks up.
 const USUAL: [&str; 8] = [
     "libhdf5_serial.so.103",
     "libhdf5_serial.so.310",
@@ -32,7 +32,7 @@ const USUAL: [&str; 8] = [
     "libhdf5_serial.so",
     "libhdf5.so",
 ];
-/// Where Linux distributions put builds with Open MPI, and with MPICH.
+/// Builds with Open MPI, and with MPICH, in Linux distributions.
 pub(crate) const PARALLEL: [&str; 6] = [
     "libhdf5_openmpi.so.103",
     "libhdf5_openmpi.so.310",

@@ -19,7 +19,7 @@ use super::{Access, Driver, FileSpec, Opened, Session, VarInfo};
 use crate::c_string::c_string;
 use crate::error::{Error, Result};
 
-/// Where Linux distributions and conda put the library, by the name that the loader looks up.
+/// The library in Linux distributions and conda, by the name that the loader looks up.
 const USUAL: [&str; 3] = ["libnetcdf.so.19", "libnetcdf.so.22", "libnetcdf.so"];
 /// Longest name of an object (`NC_MAX_NAME`), with the zero behind it.
 const NAME: usize = 257;

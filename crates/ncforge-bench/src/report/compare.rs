@@ -45,7 +45,7 @@ pub struct Change {
     pub too_few: bool,
 }
 
-/// From this *p* on a difference is called chance.
+/// The *p* from which on a difference is called chance.
 const CHANCE: f64 = 0.05;
 
 impl Change {
@@ -66,7 +66,7 @@ impl Change {
         }
     }
 
-    /// In words: "1.43× faster [1.31, 1.55]".
+    /// The ratio in words: "1.43× faster [1.31, 1.55]".
     pub fn times(&self) -> String {
         let slower = self.ratio >= 1.0;
         let turned = |r: f64| if slower { r } else { 1.0 / r };

@@ -38,7 +38,7 @@ pub struct AccessOptions {
     pub repetitions: usize,
     /// Evict the file from the page cache before every read.
     pub cold: bool,
-    /// Where the sequence of positions starts.
+    /// The seed of the positions.
     pub seed: u64,
 }
 

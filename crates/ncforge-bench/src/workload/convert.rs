@@ -48,13 +48,13 @@ pub struct ConvertOptions {
     pub floats: Vec<u64>,
     /// Floats that are converted and written in one call.
     pub block: usize,
-    /// Where the floats start.
+    /// The seed of the floats.
     pub seed: u64,
     /// How often.
     pub rounds: Rounds,
     /// Threads of ncforge.
     pub threads: Option<usize>,
-    /// Where the file is made; a temporary folder by default.
+    /// The folder of the file; a temporary one by default.
     pub folder: Option<PathBuf>,
 }
 

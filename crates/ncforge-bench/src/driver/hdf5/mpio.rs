@@ -46,7 +46,7 @@ pub(super) fn refuses(calls: &Calls, spec: &FileSpec, access: &Access<'_>) -> Op
 }
 
 impl Shared {
-    /// For a file that is shared; `None` where it is not.
+    /// The properties of a shared file; `None` for others.
     pub(super) fn of(calls: &Rc<Calls>, access: &Access<'_>) -> Result<Option<Self>> {
         let Some(team) = access.several() else { return Ok(None) };
         let (Some(mpi), Some((set_file, set_transfer))) = (team.mpi(), calls.parallel) else {

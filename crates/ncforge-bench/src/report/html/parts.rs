@@ -18,7 +18,7 @@ pub(super) struct Space {
 }
 
 impl Space {
-    /// Of a page without any.
+    /// The space of an empty page.
     pub(super) fn whole() -> Self {
         Space { pictures: PICTURES, rows: ROWS }
     }

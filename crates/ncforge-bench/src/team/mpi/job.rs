@@ -111,7 +111,7 @@ impl MpiJob {
         }
     }
 
-    /// From now on, files are opened with these hints.
+    /// Sets the hints of files that are opened from now on.
     ///
     /// # Errors
     /// [`Error::Invalid`] for keys and values that MPI does not take.

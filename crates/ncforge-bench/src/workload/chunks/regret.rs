@@ -150,7 +150,7 @@ struct Prepared {
     source: String,
     var: VarInfo,
     axes: Vec<Axis>,
-    /// As it was found in the data, rates included.
+    /// The coding found in the data, rates included.
     coding: Coding,
     shapes: Vec<Vec<u64>>,
     /// The results of samples of such chunks.
@@ -191,7 +191,7 @@ pub fn run(
 struct Measured {
     /// Bytes of their files.
     bytes: Vec<u64>,
-    /// Of patterns (outer) from shapes (inner).
+    /// Cells of patterns (outer) from shapes (inner).
     cells: Vec<Vec<Cell>>,
 }
 
@@ -392,7 +392,7 @@ struct Mix {
 }
 
 impl Mix {
-    /// Where the choice stands. `cells` are those of patterns (outer) from shapes (inner).
+    /// The place of the choice. `cells` are those of patterns (outer) from shapes (inner).
     fn among(&self, all: &Prepared, cells: &[Vec<Cell>]) -> MixRow {
         let weights: f64 = self.reads.iter().map(|p| p.weight).sum();
         let cost = |shape: usize| {

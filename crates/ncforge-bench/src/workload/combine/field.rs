@@ -24,7 +24,7 @@ pub(super) struct Field {
     coasts: Vec<f64>,
     /// Values are multiples of this; `None`: all bits of a float count.
     step: Option<f64>,
-    /// By level: values differ by about this from a smooth field.
+    /// The noise of each level: values differ by about this from a smooth field.
     noise: Vec<f64>,
 }
 

@@ -20,9 +20,9 @@ pub(super) enum How<'a> {
     Stream,
     /// One after the other into memory, then to disk.
     Memory,
-    /// By blocks, then to disk.
+    /// Blocks, then to disk.
     Vectorised,
-    /// By a library, into a file of a format.
+    /// A library, into a file of a format.
     Library(Library<'a>),
 }
 
@@ -200,7 +200,8 @@ fn big_endian(native: &[u8], out: &mut [u8]) {
     }
 }
 
-/// Where a portable routine of the old kind puts its words, one by one. What is behind it is not known to the caller, as in XDR, whose streams
+/// The receiver of words of a portable routine of the old kind, one by one. What is behind it is not known to the caller, as in XDR, whose
+/// streams
 /// carry a table of functions.
 trait Sink {
     fn put(&mut self, word: u32) -> std::io::Result<()>;

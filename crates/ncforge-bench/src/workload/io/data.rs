@@ -123,7 +123,7 @@ impl Verdict {
     }
 }
 
-/// Where the hash starts.
+/// The seed of the hash.
 const SEED: u64 = 1;
 
 /// The hash of an element's index.

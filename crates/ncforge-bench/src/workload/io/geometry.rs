@@ -40,7 +40,7 @@ impl Geometry {
         self.data.iter().zip(&self.grid).map(|(n, g)| n / g).collect()
     }
 
-    /// Where the share of a rank begins. Ranks go through the grid with the last dimension fastest, which is
+    /// The first element of a rank's share. Ranks go through the grid with the last dimension fastest, which is
     /// NetCDF-Bench's `(r div ppn, r mod ppn)`.
     pub fn origin(&self, rank: u64) -> Vec<u64> {
         let mut rest = rank;

@@ -242,7 +242,7 @@ pub enum CacheAsk {
     Warm,
     /// Nothing of the file is.
     Cold,
-    /// As it happens to be.
+    /// The state as it happens to be.
     Any,
 }
 

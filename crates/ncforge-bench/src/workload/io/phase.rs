@@ -62,7 +62,7 @@ impl<'a> Bench<'a> {
         (self.most as u64 / bytes.max(1)).max(1)
     }
 
-    /// Where the blocks of these calls lie in the file of a rank.
+    /// The places of these calls' blocks in the file of a rank.
     fn places(&self, case: &Case, rank: u64, calls: std::ops::Range<u64>, reused: bool) -> Places {
         Places::of(self.geometry, rank, calls, case.is_apart(), self.values.dtype.size(), reused)
     }

@@ -36,7 +36,7 @@ const MOMENT: usize = 1 << 20;
 /// The plan of a run.
 #[derive(Clone, Debug)]
 pub struct Plan {
-    /// In words, a line each.
+    /// The plan in words, a line each.
     pub text: String,
     /// Rows of the result: cases times what is done with each.
     pub cells: usize,
@@ -167,7 +167,7 @@ impl Rates {
         })
     }
 
-    /// Of one case in one round.
+    /// The seconds of one case in one round.
     fn seconds(&self, options: &IoOptions, ask: &CaseAsk, geometry: &Geometry, bytes: f64) -> f64 {
         let cpus = geometry.ranks().min(processors() as u64).max(1) as f64;
         let codec = self.codecs.iter().find(|c| c.0 == ask.coding && !ask.driver.is_plain());

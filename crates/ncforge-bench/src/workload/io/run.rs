@@ -107,7 +107,7 @@ fn environment(team: &dyn Team, options: &IoOptions, cases: &[Case]) -> Result<E
     Ok(exchange(team, &found)?.swap_remove(0))
 }
 
-/// Where the order of cases starts.
+/// The seed of the order of cases.
 const SEED: u64 = 1;
 
 /// A run, and what it has measured so far.

@@ -16,13 +16,13 @@ use crate::stats::ratio_of_medians;
 pub struct Setup {
     /// How often all is read.
     pub repetitions: usize,
-    /// Where random numbers start.
+    /// The seed of random numbers.
     pub seed: u64,
     /// Threads of ncforge.
     pub threads: Option<usize>,
     /// Bytes of memory that ncforge may use.
     pub memory: Option<u64>,
-    /// Where the files are made; a temporary folder by default.
+    /// The folder of the files; a temporary one by default.
     pub folder: Option<PathBuf>,
 }
 

@@ -18,7 +18,7 @@ impl Chance {
         Chance(Positions::new(seed))
     }
 
-    /// From 0 to 1, without 1.
+    /// A number from 0 to 1, without 1.
     pub(super) fn part(&mut self) -> f64 {
         self.0.below(1 << 53) as f64 / (1u64 << 53) as f64
     }

@@ -29,7 +29,7 @@ use crate::commands::Context;
 use crate::exit::{Exit, Result};
 use crate::interrupt;
 
-/// Where the page goes when nobody says.
+/// The default name of the page.
 const PAGE: &str = "ncforge-published.html";
 
 /// One run of the program for each step. One that fails does not end the others; its exit code is that of the command.

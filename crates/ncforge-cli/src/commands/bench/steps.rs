@@ -15,7 +15,7 @@ pub(super) struct Steps<'a> {
 }
 
 impl<'a> Steps<'a> {
-    /// Of a measurement of this name, which begins now.
+    /// The steps of a measurement of this name, which begins now.
     pub(super) fn of(name: &str, cx: &Context<'a>) -> Self {
         Steps { printer: cx.printer, reporter: cx.printer.progress(&format!("bench {name}")) }
     }
