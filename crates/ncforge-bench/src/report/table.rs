@@ -234,7 +234,7 @@ pub(crate) fn machine(results: &Results) -> Vec<(&'static str, String)> {
     card
 }
 
-/// The number of words in the summary from each of several sections …
+/// The number of sentences in the summary from each of several sections …
 const FROM_EACH: usize = 3;
 /// … and from those of an only one.
 pub(crate) const ONLY: usize = 8;

@@ -20,9 +20,9 @@ pub(super) enum How<'a> {
     Stream,
     /// One after the other into memory, then to disk.
     Memory,
-    /// Blocks, then to disk.
+    /// Block by block, then to disk.
     Vectorised,
-    /// A library, into a file of a format.
+    /// Through a library, into a file of a format.
     Library(Library<'a>),
 }
 
