@@ -33,7 +33,7 @@ const JSON_EVERY: Duration = Duration::from_millis(500);
 const BAR: &str = "{prefix} [{bar:16}] {percent:>3} %  {bytes}/{total_bytes}  {binary_bytes_per_sec}  {eta} left  {wide_msg}";
 /// [`BAR`] before a rate means something.
 const EARLY: &str = "{prefix} [{bar:16}] {percent:>3} %  {bytes}/{total_bytes}  {elapsed}  {wide_msg}";
-/// A rate, and the time that it promises, mean something after so many seconds, and this part of the work.
+/// A rate, and the time that it promises, mean something after this many seconds, and this part of the work.
 const SETTLED: f64 = 2.0;
 const SETTLED_PART: f64 = 0.01;
 const CLOCK: &str = "{prefix}  {elapsed}  {wide_msg}";

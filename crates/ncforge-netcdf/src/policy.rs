@@ -91,7 +91,7 @@ fn runs(shape: &[u64], count: &[usize], stride: Option<&[isize]>) -> u64 {
     shape::product(count[..d].iter().map(|&c| c as u64))
 }
 
-/// Whether ncforge should open a file now, after so much work was left to netCDF-C.
+/// Whether ncforge should open a file now, after this much work was left to netCDF-C.
 pub(crate) fn opening_pays(work: u64, variables: u64) -> bool {
     work >= OPEN_BYTES + variables * OPEN_BYTES_PER_VARIABLE
 }

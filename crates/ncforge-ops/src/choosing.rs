@@ -26,7 +26,7 @@ pub use self::request::{
     ChoosingRequest, Expected, Reader, Reads, TuneReport, TuneRequest, Tuned, machine_on, tune_chunks,
 };
 
-/// Shapes that cannot be sampled within the limits are taken to decode so many times slower than the first sample says: it is wrong about
+/// Shapes that cannot be sampled within the limits are taken to decode this many times slower than the first sample says: it is wrong about
 /// some, and the shape that it is most wrong about seems best.
 const GUESSED: f64 = 2.0;
 /// Rates of decoders are compared in chunks of this size.

@@ -61,7 +61,7 @@ pub use request::CombineRequest;
 pub use scheme::{GenericScheme, Placement, Position, SchemeChoice, SchemeName};
 pub(crate) use scheme::{RENAMED, is_of_tile, lists_of_nemo};
 
-/// Part of the budget for descriptions of tiles: one in so many.
+/// Part of the budget for descriptions of tiles: one in this many.
 const DESCRIPTIONS: u64 = 4;
 
 /// Bytes of small variables that are read together, at most: fresh memory costs, too.

@@ -71,7 +71,7 @@ impl std::fmt::Debug for Parts<'_> {
 }
 
 impl<'a> Parts<'a> {
-    /// Begins work of this name, on parts of these sizes. A part goes through all of its values in so many stages.
+    /// Begins work of this name, on parts of these sizes. A part goes through all of its values in `stages` stages.
     pub fn of(whole: &'a dyn Progress, name: &str, sizes: &'a [u64], stages: u64) -> Self {
         whole.begin(name, sizes.iter().copied().fold(0, u64::saturating_add));
         Parts { whole, sizes, stages, now: Mutex::default() }

@@ -68,15 +68,15 @@ pub(crate) const STORED_BYTES_PER_SECOND: f64 = 6e9;
 
 // Chunks with access points: what the encoder makes of most fields (`cargo run --release -p ncforge-codec --example access_points`).
 
-/// A segment has twice the root of the chunk's elements, and so many at least.
+/// A segment has twice the root of the chunk's elements, and this many at least.
 pub(crate) const SHORTEST_SEGMENT: f64 = 1024.0;
 /// Bytes that a segment costs where no sample was taken: its entry in the table, and matches that end at its beginning.
 pub(crate) const SEGMENT_BYTES: f64 = 30.0;
-/// All segments of a chunk cost so large a part of what is stored at most.
+/// All segments of a chunk cost at most this part of the stored bytes.
 pub(crate) const SEGMENTS_OF_STORED: f64 = 0.005;
 /// Chunks of fewer segments get none.
 pub(crate) const FEWEST_SEGMENTS: f64 = 8.0;
-/// The longer segments are, the more each costs, for more matches end at its beginning: what a sample says holds up to so many elements.
+/// The longer segments are, the more each costs, for more matches end at its beginning: what a sample says holds up to this many elements.
 pub(crate) const LONGEST_SEGMENT: f64 = 16384.0;
 /// How many times longer a byte takes in segments than in a large chunk.
 pub(crate) const SEGMENTS_SLOWER: f64 = 1.5;

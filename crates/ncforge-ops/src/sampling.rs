@@ -62,7 +62,7 @@ pub fn sample(dataset: &Dataset, var: VarId, filters: &[Filter], limit: u64) -> 
     sample_of(dataset, var, filters, Limit { encoded: limit, read: limit })
 }
 
-/// Decoding is timed where so many bytes may be read: less is too little to tell, and not worth the time.
+/// Decoding is timed where this many bytes may be read: less is too little to tell, and not worth the time.
 const TIMED: u64 = 1 << 20;
 
 /// As [`sample`], for any source.

@@ -58,7 +58,7 @@ fn panel(
     (x, y): (f64, f64),
 ) {
     let size = (PANEL.0, if down.is_some() { PANEL.1 } else { 34.0 });
-    // Where elements from..to of an axis lie, in a length of so many units.
+    // Where elements from..to of an axis lie, in a length of `length` units.
     let span = |axis: usize, from: u64, to: u64, length: f64| {
         let all = v.axes[axis].1.max(1) as f64;
         (from as f64 / all * length, (to - from) as f64 / all * length)

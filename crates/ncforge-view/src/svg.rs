@@ -14,7 +14,7 @@ pub enum Paint<'p> {
     Class(&'p str),
     /// Its inside in a colour.
     Fill(&'p str),
-    /// Its outline in a colour, so many units wide.
+    /// Its outline in a colour, this many units wide.
     Stroke(&'p str, u32),
 }
 

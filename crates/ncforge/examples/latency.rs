@@ -21,7 +21,7 @@ use serde_json::{Value as Json, json};
 
 use throttled::{Asked, Throttled};
 
-/// Values of variables up to so many elements are compared.
+/// Values of variables up to this many elements are compared.
 const COMPARED: u64 = 1 << 20;
 
 fn main() -> Result<()> {

@@ -80,7 +80,7 @@ impl Coding {
         self.codec != Codec::None || self.shuffle != Shuffle::Off
     }
 
-    /// The filters for values and chunks of so many bytes, in the order of writing.
+    /// The filters for values and chunks of these bytes, in the order of writing.
     pub fn filters(&self, size: usize, chunk: usize) -> Vec<Filter> {
         let bits = |compressor, level| filters::bitshuffle(size, compressor, level);
         let sorted = match self.shuffle {

@@ -224,7 +224,7 @@ impl Hdf5Session {
         Ok((Some(chunks), filters))
     }
 
-    /// The dataset with a cache of so many bytes.
+    /// The dataset with a cache of `cache` bytes.
     fn cached(&self, name: &std::ffi::CStr, cache: u64, chunk: u64) -> Result<Handle> {
         let calls = &self.calls;
         let plist = with_cache(calls, cache, chunk)?;
@@ -234,7 +234,7 @@ impl Hdf5Session {
     }
 }
 
-/// Properties of a dataset with a cache of so many bytes, and a table with a hundred slots a chunk, as HDF5 advises.
+/// Properties of a dataset with a cache of `cache` bytes, and a table with a hundred slots a chunk, as HDF5 advises.
 fn with_cache(calls: &Rc<Calls>, cache: u64, chunk: u64) -> Result<Handle> {
     let class = calls.number("H5P_CLS_DATASET_ACCESS_ID_g")?;
     // SAFETY: a class of properties.

@@ -21,7 +21,7 @@ pub trait Driver {
     fn open(&self, path: &Path) -> Result<Box<dyn Session>> {
         self.open_cached(path, None)
     }
-    /// Opens a file for reading, with so many bytes for decoded chunks (of each variable, where the library counts
+    /// Opens a file for reading, with `cache` bytes for decoded chunks (of each variable, where the library counts
     /// so). `None`: what the library does by itself.
     fn open_cached(&self, path: &Path, cache: Option<u64>) -> Result<Box<dyn Session>>;
 

@@ -13,9 +13,9 @@ use crate::workload::io::{
 
 pub use self::compat::netcdf_bench_table;
 
-/// At most so many times of calls are saved for a row, evenly chosen.
+/// Times of calls that are saved for a row at most, evenly chosen.
 const CALLS_SAVED: usize = 400;
-/// At most so many stretches of calls are saved for a rank.
+/// Stretches of calls that are saved for a rank at most.
 const SPANS_SAVED: usize = 60;
 /// Fewer calls say nothing about their distribution.
 const CALLS_LEAST: usize = 20;

@@ -111,7 +111,7 @@ fn record_bytes(tile: &Schema, v: VarId) -> Option<u64> {
     is_record.then(|| shape::product(fixed).saturating_mul(size))
 }
 
-/// The budget with which so many bytes are in hand at a time: a box takes half of it.
+/// The budget with which `bytes` bytes are in hand at a time: a box takes half of it.
 fn budget_for(bytes: u64) -> u64 {
     bytes.saturating_mul(2)
 }

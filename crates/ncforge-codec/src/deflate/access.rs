@@ -41,7 +41,7 @@ pub enum Segments {
     /// The shortest segments that hardly make the chunk larger, if it is long enough to be worth it.
     #[default]
     Auto,
-    /// One at every so many bytes of the chunk's values.
+    /// One at every this many bytes of the chunk's values.
     Bytes(usize),
 }
 

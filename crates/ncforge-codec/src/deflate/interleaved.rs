@@ -25,7 +25,7 @@ pub(super) use stream::{Input, Point};
 use stream::Stream;
 use tables::Tables;
 
-/// Bytes behind the wanted ones of a segment: the fast loop ends so many before its buffer does.
+/// Bytes behind the wanted ones of a segment: the fast loop ends this many before its buffer does.
 const SLACK: usize = kernel::OUTPUT;
 
 /// Tables for two streams, and buffers for two segments.

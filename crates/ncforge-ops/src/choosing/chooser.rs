@@ -15,20 +15,20 @@ use ncforge::model::{DType, Filter, Schema, Storage, VarId, Variable, shape};
 use ncforge::raw::{ChunkRecord, Chunks, Runs};
 use ncforge::{Dataset, Result};
 
-/// Of what may be encoded of a variable, one sample of parts with the proportions of the array may read so large a part, …
+/// Of what may be encoded of a variable, one sample of parts with the proportions of the array may read one part in this many, …
 const OF_WHOLE: u64 = 16;
-/// … but so many bytes need not be too many; …
+/// … but this many bytes need not be too many; …
 const LEAST_OF_WHOLE: u64 = 128 << 10;
-/// … and a rough and a close sample of a shape may encode so large a part, …
+/// … and a rough and a close sample of a shape may encode one part in this many, …
 const ENCODED: (u64, u64) = (40, 12);
-/// … and read, of what may be read, so large a part for that: what lies between short rows is read, too, and chunks are decoded
+/// … and read, of what may be read, one part in this many for that: what lies between short rows is read, too, and chunks are decoded
 /// whole.
 const READ: (u64, u64) = (40, 10);
-/// Reading and decoding a byte takes a part of what encoding one does: so many times more of them may be read.
+/// Reading and decoding a byte takes a part of what encoding one does: this many times more of them may be read.
 const CHEAPER: u64 = 2;
-/// Samples of all variables of a file together read and decode so much at most.
+/// Samples of all variables of a file together read and decode at most this many bytes.
 pub(crate) const OF_FILE: u64 = 64 << 20;
-/// For a shape, values are sampled only in variables of at least so many bytes.
+/// The least bytes of a variable whose values are sampled for a shape.
 const SAMPLED: u64 = 1 << 20;
 
 /// Chunk lengths (`None`: one run) and coding of a variable as it is.

@@ -12,9 +12,9 @@ const PART: f64 = 1.0 / 14.0;
 const SHAPES: usize = 64;
 /// Samples may encode this part of the bytes that the copy encodes; …
 const SAMPLED: u64 = 16;
-/// … nothing is sampled of variables where that would be less than so many bytes, …
+/// … nothing is sampled of variables where that would be less than this many bytes, …
 const LEAST: u64 = 64 << 10;
-/// … and single shapes are not in those where it is less than so many: there would be too few parts of each.
+/// … and single shapes are not in those where it is less than this: there would be too few parts of each.
 const SAMPLED_SHAPES_BYTES: u64 = 1 << 20;
 
 /// The cost limit of choosing for one variable.

@@ -17,9 +17,9 @@ use ncforge::{Dataset, Engine, Result};
 
 /// A variable of a tile that may have more chunks than this has its own index, which is read when it is asked.
 const MOST_LISTED: u64 = 1 << 16;
-/// So does one of which only one chunk in so many was written: memory is in proportion to what the file holds.
+/// So does one of which only one chunk in this many was written: memory is in proportion to what the file holds.
 const MOST_PER_WRITTEN: u64 = 16;
-/// Grids of so many chunks are listed however few of them were written.
+/// Grids of this many chunks are listed however few of them were written.
 const ALWAYS_LISTED: u64 = 64;
 /// Descriptions that later tiles are compared with, at most. Tiles of a lattice have at most 36 different ones: the
 /// lengths differ by one, and halos are cut at edges.

@@ -8,10 +8,10 @@ use crate::tune::{Choice, Coding, Machine, Request, axes_of, choose};
 use ncforge::Result;
 use ncforge::model::{Fill, Filter, Format, Schema, Storage, VarId, shape};
 
-/// The tiles' chunks are kept when every usual read of them costs at most so many times what it would with chunks of
+/// The tiles' chunks are kept when every usual read of them costs at most this many times what it would with chunks of
 /// our choice, …
 const GOOD_ENOUGH: f64 = 2.0;
-/// … or so few seconds.
+/// … or this many seconds.
 const NOT_NOTICED: f64 = 0.1;
 /// Chunks snapped to the tiles are not larger than this.
 const MOST_BYTES: u64 = 16 << 20;

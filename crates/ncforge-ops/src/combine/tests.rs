@@ -15,7 +15,7 @@ use ncforge::{Dataset, DatasetMut, EngineOptions, Hyperslab};
 struct Case {
     /// Lengths of time, depth, y and x.
     shape: [u64; 4],
-    /// Dimensions of the variables: so many of the fastest.
+    /// Dimensions of the variables: this many of the fastest.
     ranks: Vec<usize>,
     kind: Atomic,
     classic: bool,

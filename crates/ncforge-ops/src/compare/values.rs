@@ -21,7 +21,7 @@ use ncforge::{Buffer, Engine, Hyperslab, Result};
 const GRAIN: usize = 1 << 16;
 /// [`GRAIN`] for heap types.
 const HEAP_GRAIN: usize = 1 << 10;
-/// Boxes are given up for sums when they would take so many times longer.
+/// Boxes are given up for sums when they would take this many times longer.
 const WORTH_SUMS: f64 = 1.5;
 
 /// How values are compared.

@@ -18,7 +18,7 @@ pub(super) struct Coders<'a> {
     recorded: &'a BTreeMap<String, Method>,
     /// Variables of the output whose values lose bits before they are encoded.
     rounded: &'a [VarId],
-    /// Bytes that samples may still read and decode, for so many variables.
+    /// Bytes that samples may still read and decode, for `vars_left` variables.
     budget: Budget,
     vars_left: u64,
     /// The chosen codecs, by path.

@@ -9,7 +9,7 @@ use ncforge::Result;
 use ncforge::model::{Filter, VarId};
 use ncforge::raw::{Chunks, Runs};
 
-/// Reads that take so many times as long are named.
+/// Reads that take this many times as long are named.
 const REPORTED: f64 = 1.5;
 /// A read that takes less than this afterwards is quick enough.
 const QUICK: f64 = 10e-3;

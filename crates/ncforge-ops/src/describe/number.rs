@@ -30,7 +30,7 @@ pub(super) fn general(x: f64, digits: usize) -> String {
     format!("{x:.decimals$}{point}")
 }
 
-/// Rust's exponent format gives the rounded significand, with so many decimals, and the exponent that C's rules need.
+/// Rust's exponent format gives the rounded significand, with `decimals` decimals, and the exponent that C's rules need.
 fn parts(x: f64, decimals: usize) -> (String, i32) {
     let text = format!("{x:.decimals$e}");
     let (significand, exponent) = text.split_once('e').expect("`{:e}` of a finite number has an exponent");

@@ -15,7 +15,7 @@ use ncforge::model::{Filter, shape};
 const MOMENT: f64 = 20e-3;
 /// The factor by which other filters may make a read slower before chunks change.
 const TOLERATED_SLOWDOWN: f64 = 1.25;
-/// A read that takes so many times as long is reported.
+/// A read that takes this many times as long is reported.
 const REPORTED_SLOWDOWN: f64 = 1.05;
 
 /// Gives the findings of a variable one fix, says what it makes slower, and makes remarks of warnings about what takes a moment.

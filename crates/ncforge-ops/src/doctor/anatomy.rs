@@ -109,7 +109,7 @@ pub struct VariableAnatomy {
 }
 
 impl VariableAnatomy {
-    /// After so many reads of this kind a copy has paid for itself; `None` where it never does.
+    /// The number of reads of this kind after which a copy has paid for itself; `None` where it never does.
     pub fn breaks_even(&self, read: &Read) -> Option<u64> {
         let saved = read.before.seconds - read.after?.seconds;
         let reads = self.copying? / saved;

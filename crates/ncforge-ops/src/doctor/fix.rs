@@ -10,7 +10,7 @@ use ncforge::codec::FilterChain;
 use ncforge::model::Filter;
 use ncforge::store::zipped::is_named_zipped;
 
-/// Chunk lengths are written for so many variables, at most; for more, `auto` says it shorter.
+/// The number of variables for which chunk lengths are written, at most; for more, `auto` is shorter.
 const MOST_SPEC: usize = 12;
 
 /// Options that store all variables anew.

@@ -33,9 +33,9 @@ pub(super) const RULES: &[Rule] = rules!(Always:
         "Large deflate chunks have no access points, so that reads of little of them decode all."),
 );
 
-/// A finding about a read: it decodes so many times what it delivers …
+/// A finding about a read: it decodes this many times what it delivers …
 const AMPLIFIED: f64 = 16.0;
-/// … and takes so many times as long as it would.
+/// … and takes this many times as long as it would.
 const SLOWER: f64 = 4.0;
 /// [`SLOWER`] for time chunked by 1, where series are the reads that suffer.
 const SERIES_SLOWER: f64 = 2.0;
@@ -51,7 +51,7 @@ const RECORDS: u64 = 32;
 const LARGE_CHUNK: u64 = 64 << 20;
 /// Gain of other chunks over default ones, all reads together.
 const DEFAULT_GAIN: f64 = 1.5;
-/// Other chunks must make the tasks of Dask so many times fewer.
+/// Other chunks must make the tasks of Dask this many times fewer.
 const FEWER_TASKS: u64 = 4;
 
 pub(super) fn check(x: &Examined<'_>, out: &mut Vec<Finding>) {

@@ -53,7 +53,7 @@ pub struct Machine {
     /// and inflated by zlib.
     #[serde(default)]
     pub hdf5: bool,
-    /// Decoders are so many times as fast as those of the default machine.
+    /// Decoders are this many times as fast as those of the default machine.
     pub decoder: f64,
     /// Rates of decoders that were timed on this machine are multiplied by this: an engine that decodes chunk after chunk differs a little
     /// from a loop that does nothing else.

@@ -16,7 +16,7 @@ use ncforge::raw::{ChunkGrid, coordinates};
 use ncforge::{Error, Result};
 use serde_json::Value;
 
-/// References to so many chunks take some 100 MB of JSON, and readers seconds to load them.
+/// References to this many chunks take some 100 MB of JSON, and readers seconds to load them.
 const MANY_CHUNKS: u64 = 1_000_000;
 
 /// The files, and how references to them are made.

@@ -50,7 +50,7 @@ pub(crate) fn encode(chain: &CodecChain, parts: &[Vec<u8>]) -> Result<Encoded> {
     Ok(all)
 }
 
-/// Elements of a segment when its cost is measured: about as many as in most chunks, or a quarter of the part, but not fewer than so many.
+/// Elements of a segment when its cost is measured: a quarter of the part, at least the first, at most the second, as in most chunks.
 const SEGMENT: (usize, usize) = (512, 2048);
 
 /// The cost of access points in some parts.

@@ -7,7 +7,7 @@ use crate::tune::coding::SIZES;
 use ncforge::model::{Values, VarId, shape};
 use ncforge::{Hyperslab, Result};
 
-/// Parts of values that are compared with several chains of filters: at least so many (in many small ones, repeats that lie farther
+/// Parts of values that are compared with several chains of filters: at least this many (in many small ones, repeats that lie farther
 /// apart are not seen).
 const FEWEST: u64 = 2;
 

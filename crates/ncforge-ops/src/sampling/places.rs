@@ -12,7 +12,7 @@ pub(super) const SMALL: usize = 1;
 pub(super) const LARGE: usize = 3;
 /// The least cost of a chunk, in bytes: finding it takes the time of as many.
 const OF_CHUNK: f64 = 512.0;
-/// Neighbouring chunks are read together if that takes so many times what one of them takes.
+/// Neighbouring chunks are read together if that takes this many times as long as one of them.
 const TOGETHER_COST: f64 = 1.25;
 
 /// The cost limit of looking at chunks of one shape.

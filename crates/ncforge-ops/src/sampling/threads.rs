@@ -8,7 +8,7 @@ use ncforge::{Error, Result};
 
 /// Rounds by one thread and by all, in turn, of which the fastest counts.
 const ROUNDS: usize = 3;
-/// Parts are decoded again and again for so long in a round: starting a thread takes some hundredths of that.
+/// Parts are decoded again and again for this long in a round: starting a thread takes some hundredths of that.
 const LEAST: f64 = 3e-3;
 
 /// An encoded part: its bytes, the mask of filters that were left out, its decoded bytes.

@@ -24,7 +24,7 @@ const BOX_WEIGHT: f64 = 0.03;
 
 /// Shapes all over the array that are priced, at most.
 const THOROUGH: usize = 8192;
-/// A search that may price so many goes down from the best of them, too, which prices some hundreds.
+/// A search that may price this many shapes goes down from the best of them, too, which prices some hundreds.
 const DESCENT: usize = 1024;
 
 /// The predicted cost of one kind of read.

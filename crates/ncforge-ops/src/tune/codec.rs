@@ -83,7 +83,7 @@ impl Method {
         !matches!(self, Method::Deflate { level: 2.., .. } | Method::Zstd { level: 2.., .. })
     }
 
-    /// Its filters, for elements of so many bytes.
+    /// Its filters, for elements of `element` bytes.
     pub fn filters(self, element: usize) -> Vec<Filter> {
         let (shuffle, coder) = match self {
             Method::None => return Vec::new(),

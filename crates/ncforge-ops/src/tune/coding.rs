@@ -111,7 +111,7 @@ impl Coding {
         *self == Coding { points: self.points, ..Coding::of_chain(chain) }
     }
 
-    /// Bytes of a segment in a chunk of so many bytes; `None` where chunks are decoded whole.
+    /// Bytes of a segment in a chunk of `bytes` bytes; `None` where chunks are decoded whole.
     pub fn segment(&self, bytes: f64, element: f64) -> Option<f64> {
         let elements = bytes / element;
         let segments = (elements / (2.0 * elements.sqrt()).max(SHORTEST_SEGMENT))
@@ -119,12 +119,12 @@ impl Coding {
         (segments >= FEWEST_SEGMENTS.max(elements / LONGEST_SEGMENT)).then_some(bytes / segments)
     }
 
-    /// Stored bytes of a chunk of so many decoded ones.
+    /// Stored bytes of a chunk of `bytes` decoded ones.
     pub fn stored(&self, bytes: f64) -> f64 {
         if self.filtered { (self.fraction * bytes + self.per_chunk).min(bytes + 64.0) } else { bytes }
     }
 
-    /// Seconds that decoding one chunk of so many bytes takes one thread.
+    /// Seconds that decoding one chunk of `bytes` bytes takes one thread.
     ///
     /// ```
     /// use ncforge_ops::tune::Coding;

@@ -371,7 +371,7 @@ impl Grid<'_> {
     }
 }
 
-/// A rate of memory, for so many bytes in all that are in the processor's cache up to `cache`.
+/// A rate of memory, for `bytes` bytes in all that are in the processor's cache up to `cache`.
 fn near(rate: f64, bytes: f64, cache: f64) -> f64 {
     if bytes <= cache { rate * LAST_CACHE_SPEEDUP } else { rate }
 }

@@ -14,7 +14,7 @@ pub enum Extent {
     All,
     /// Neighbouring elements (all, where there are fewer).
     Count(u64),
-    /// One part of so many equal parts, rounded up.
+    /// One of this many equal parts, rounded up.
     Part(u64),
 }
 
@@ -149,7 +149,7 @@ fn length(item: &str, dims: &[&str]) -> Result<(String, Extent)> {
     }
 }
 
-/// A read of one array: a box of so many elements on each axis, at any place.
+/// A read of one array: a box of a number of elements on each axis, at any place.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Pattern {
     /// The usual name.

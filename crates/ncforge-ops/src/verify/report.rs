@@ -9,7 +9,7 @@ pub struct Problem {
     pub what: String,
     /// Bytes of a zipped file's image that cannot be read because of it: from, to.
     pub image: Option<(u64, u64)>,
-    /// If not all of these: how many bytes at the beginning of every so many.
+    /// If not all of these: the number of bytes at the beginning of every period, and the period.
     pub every: Option<(u64, u64)>,
     /// Variables that have values among them, or `header`.
     pub touches: Vec<String>,

@@ -26,9 +26,9 @@ use crate::model::{Schema, VarId, shape};
 use crate::select::Hyperslab;
 use crate::store::FileStore;
 
-/// Another program may sync again while what it wrote before is read: so often the next state is read.
+/// Another program may sync again while what it wrote before is read: the next state is read this many times.
 const ATTEMPTS: u32 = 8;
-/// Before a read of so many bytes the file is asked, too.
+/// Before a read of this many bytes the file is asked, too.
 const LONG: u64 = 1 << 20;
 
 /// The newest state of a file that is open for reading.

@@ -46,7 +46,7 @@ use window::{Grid, Limit, Plan, Purpose, plan};
 const MISSES: u32 = 8;
 /// Requests that followed a pattern before chunks are decoded that nobody asked for.
 const SURE: u32 = 2;
-/// The part of the chunks' cost that requests must have cost before chunks with access points are read ahead: one in so many.
+/// The part of the chunks' cost that requests must have cost before chunks with access points are read ahead: one in this many.
 const PATIENCE: u64 = 32;
 /// While the cache holds a pattern's chunks, windows hold this many times the requests that followed it so far.
 const GROWTH: u64 = 8;

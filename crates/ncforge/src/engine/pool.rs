@@ -62,7 +62,7 @@ impl Pool {
         !self.owner.is_here()
     }
 
-    /// Whether work of so many bytes is shared, which it usually is from `least` on. Helpers that do not run yet have
+    /// Whether work of `bytes` bytes is shared, which it usually is from `least` on. Helpers that do not run yet have
     /// to be started first: a program that reads little, once, is done sooner without them.
     pub(super) fn shares(&self, bytes: u64, least: u64) -> bool {
         bytes >= least

@@ -13,7 +13,7 @@ use crate::error::Result;
 
 /// Buffers kept at most, whatever their size.
 const MAX_KEPT: usize = 64;
-/// Chunks that are kept lie in memory of the arena's if they are at least as large as the first, and from so many bytes on, all together:
+/// Chunks that are kept lie in memory of the arena's if they are at least as large as the first, and from this many bytes on, all together:
 /// a small read must not pay for a huge page, which takes the system 100 µs.
 const IN_ARENA: (usize, u64) = (4097, 1 << 20);
 

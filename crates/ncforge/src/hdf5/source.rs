@@ -44,7 +44,7 @@ const CACHE: u64 = 256 << 20;
 const ROUND: u64 = 64 << 20;
 /// Bytes of one request while reads go forward, at most.
 const FORWARD: u64 = 4 << 20;
-/// A file of so many bytes is read whole.
+/// A file of at most this many bytes is read whole.
 const SMALL: u64 = 4 << 20;
 /// Bytes that are fetched where a structure of unknown length begins: most end within that.
 const GUESS: u64 = 8 << 10;

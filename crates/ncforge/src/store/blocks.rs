@@ -45,7 +45,7 @@ pub struct RecordInsertion {
 /// It is transactional: all that is written between two syncs takes effect together or not at all. What is written is
 /// best written by one thread, in order; the store does its own work in parallel.
 pub trait BlockStore: Send + Sync {
-    /// Inserts zeros in front of bytes, which all later bytes move behind: for each pair, in rising order, so many
+    /// Inserts zeros in front of bytes, which all later bytes move behind: for each pair, in rising order, a number of
     /// bytes in front of the byte that was at that offset before. False, and nothing has changed, if the store cannot
     /// do that more cheaply than its caller.
     fn insert(&self, rooms: &[(u64, u64)]) -> Result<bool> {

@@ -24,7 +24,7 @@ use crate::error::{Error, Result};
 
 use promise::Promise;
 
-/// A state of a file that is read while another program writes may be half of one and half of the next: so often it is
+/// A state of a file that is read while another program writes may be half of one and half of the next: this many times it is
 /// read again, after 2, 4, 8 and then always 16 milliseconds.
 const ATTEMPTS: u32 = 10;
 

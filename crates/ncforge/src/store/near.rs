@@ -30,7 +30,7 @@ const STEP: u64 = 2 << 10;
 const FIRST: u64 = 8 << 10;
 const NEXT: u64 = 32 << 10;
 const PAGE: u64 = 4 << 10;
-/// The block before must have answered so many reads for the next one to be a long one.
+/// The block before must have answered this many reads for the next one to be a long one.
 const WORTH: u32 = 3;
 /// The number of reads in a row before a block is fetched.
 const RUN: u32 = 2;
@@ -38,7 +38,7 @@ const RUN: u32 = 2;
 const ROWS: usize = 4;
 /// The number of new rows, one after the other, that went on before the next one is believed to; …
 const BELIEVED: u32 = 3;
-/// … and so many that did not are forgiven at most, however many went on before them.
+/// … and this many that did not are forgiven at most, however many went on before them.
 const MOST_BELIEF: u32 = 12;
 /// Blocks of all files of the process, 16 MiB; whoever comes later reads without.
 const MOST: usize = 512;

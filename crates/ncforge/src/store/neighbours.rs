@@ -41,7 +41,7 @@ type Failed = (usize, Error);
 pub(crate) struct NeighbourStore {
     inner: Arc<dyn ReadStore>,
     profile: IoProfile,
-    /// Requests are rounded to pages of so many bytes: for formats whose reader asks for one small structure after the other.
+    /// Requests are rounded to pages of this many bytes: for formats whose reader asks for one small structure after the other.
     page: u64,
     pieces: Arc<Pieces>,
 }

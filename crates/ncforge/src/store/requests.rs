@@ -27,7 +27,7 @@ impl Joining {
         Joining { gap: profile.read_gap, most: profile.largest_request }
     }
 
-    /// As a store's profile says, for reading `total` bytes of it with so much memory: as many requests as shall be under way
+    /// As a store's profile says, for reading `total` bytes of it with `memory` bytes: as many requests as shall be under way
     /// fit there, and have equal parts of the bytes, unless that makes them small.
     pub fn apart(profile: &IoProfile, memory: u64, total: u64) -> Self {
         let in_flight = profile.in_flight.max(1) as u64;

@@ -4,9 +4,9 @@ use maud::{Markup, html};
 
 use crate::report::table::Table;
 
-/// Pictures of a page have at most so many bytes together; what does not fit is named.
+/// Pictures of a page have at most this many bytes together; what does not fit is named.
 const PICTURES: usize = 2 << 20;
-/// Tables of a page have at most so many rows together.
+/// Tables of a page have at most this many rows together.
 const ROWS: usize = 2500;
 
 /// The space that a page still has.

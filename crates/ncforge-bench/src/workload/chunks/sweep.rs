@@ -30,7 +30,7 @@ pub struct SweepOptions {
     pub repetitions: usize,
     /// Evict each file from the page cache before it is read.
     pub cold: bool,
-    /// No further slab (and no further series) of a cell is read after so many seconds. Its means are then over fewer reads.
+    /// No further slab (and no further series) of a cell is read after this many seconds. Its means are then over fewer reads.
     pub cell_seconds: Option<f64>,
 }
 

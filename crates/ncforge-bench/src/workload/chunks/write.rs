@@ -28,7 +28,7 @@ impl Variant {
         Variant { chunks: None, deflate: 0, shuffle: false }
     }
 
-    /// The filters of elements of so many bytes.
+    /// The filters of elements of `size` bytes.
     pub(crate) fn filters(&self, size: usize) -> Vec<Filter> {
         let mut list = Vec::new();
         if self.deflate > 0 && self.shuffle && size > 1 {

@@ -27,7 +27,7 @@ pub struct Options {
     pub step: Option<f64>,
     /// Values at the surface differ by about this from a smooth field, …
     pub noise: f64,
-    /// … and by half of it so many levels below; `None`: by as much everywhere.
+    /// … and by half of it this many levels below; `None`: by as much everywhere.
     pub calm: Option<f64>,
     /// Chunk lengths along y and x of re-encoded output.
     pub chunks: (u64, u64),

@@ -17,7 +17,7 @@ impl Floats {
         self.0.len()
     }
 
-    /// The values, in blocks of so many.
+    /// The values, in blocks of `block`.
     pub(super) fn blocks(&self, block: usize) -> impl Iterator<Item = &[f32]> {
         self.0.chunks(block)
     }

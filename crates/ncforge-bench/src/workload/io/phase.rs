@@ -13,7 +13,7 @@ use crate::team::{Team, agree};
 
 /// Bytes of values that all ranks hold at once.
 pub(super) const HELD: u64 = 256 << 20;
-/// At most so many times of single calls are saved for each rank.
+/// Times of single calls that are saved for each rank at most.
 const CALLS_SAVED: usize = 2048;
 
 /// State that all phases of a run share on one rank.

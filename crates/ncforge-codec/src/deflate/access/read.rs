@@ -70,7 +70,7 @@ pub struct AccessPoints {
 pub enum Tail {
     /// The chunk has none, or not of this shape.
     None,
-    /// The tail is too short: so many bytes are needed.
+    /// The tail is too short: this many bytes are needed.
     Longer(usize),
     /// The access points.
     Points(AccessPoints),

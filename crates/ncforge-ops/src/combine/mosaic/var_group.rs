@@ -15,7 +15,7 @@ use ncforge::{Dataset, Hyperslab, Result};
 
 /// A variable's part of a tile's record up to this is read together with those of others.
 const SMALL: u64 = 16 << 10;
-/// Runs of the output that are written at a time are about so long, …
+/// Runs of the output that are written at a time are about this long, …
 const RUN: u64 = 256 << 10;
 /// … and of so many records that the values of all variables that are read together are about this many bytes. (Measured,
 /// 40 variables in 1,024 tiles: half and twice as much differ by less than a tenth.)

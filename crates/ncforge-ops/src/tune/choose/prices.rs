@@ -9,7 +9,7 @@ use super::super::pattern::Pattern;
 use super::super::search::{descend, every, unlike};
 use super::problem::{Priced, Problem};
 
-/// Ways down begin from so many shapes of the lattice, …
+/// Ways down begin from this many shapes of the lattice, …
 const WAYS: usize = 6;
 /// … and so unlike each other they are.
 const UNLIKE: f64 = 0.7;

@@ -19,7 +19,7 @@ pub struct Limits {
     /// Chunks are not larger than this. Other libraries cache chunks in caches of 1 MiB (HDF5 up to 1.14) to 64 MiB
     /// (netCDF-C).
     pub max_bytes: u64,
-    /// An array has about so many chunks at most; where `min_bytes` gives more, chunks become larger.
+    /// The number of chunks of an array, at most, about; where `min_bytes` gives more, chunks become larger.
     pub most_chunks: u64,
     /// Memory of a program that appends one record at a time and holds every chunk of the row open.
     pub writer_memory: Option<u64>,
@@ -42,7 +42,7 @@ impl Limits {
         Limits { min_bytes: 4 << 20, max_bytes: 16 << 20, ..Limits::default() }
     }
 
-    /// The least bytes of a chunk of an array of so many.
+    /// The least bytes of a chunk of an array of `bytes` bytes.
     ///
     /// ```
     /// use ncforge_ops::tune::{Coding, Limits};

@@ -15,7 +15,7 @@ pub(super) struct Limit {
 }
 
 impl Limit {
-    /// As much as fits so many bytes.
+    /// As much as fits `bytes` bytes.
     pub(super) fn bytes(bytes: u64) -> Self {
         Self { bytes, requests: MAX_REQUESTS }
     }

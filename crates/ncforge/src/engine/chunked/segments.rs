@@ -61,7 +61,7 @@ impl<'a> Runs<'a> {
     }
 }
 
-/// The bytes of a chunk that a piece decodes at most, if segments have so many bytes.
+/// The bytes of a chunk that a piece decodes at most, if segments have `segment` bytes.
 fn decoded_bytes(piece: &Piece, size: usize, segment: u64) -> u64 {
     let runs = Runs::of(piece, size);
     let apart = runs.count().saturating_mul(runs.bytes().saturating_add(segment));

@@ -18,7 +18,7 @@ pub(super) struct Tail {
 }
 
 impl Tail {
-    /// Whether a write of so many bytes may wait. A store that takes effect all at once gathers by itself.
+    /// Whether a write of `len` bytes may wait. A store that takes effect all at once gathers by itself.
     pub(super) fn takes(store: &dyn WriteStore, len: usize) -> bool {
         len as u64 <= TAIL_SMALL && store.blocks().is_none()
     }

@@ -308,7 +308,7 @@ impl<'a> Arriving<'a> {
         self.absent[number].is_some()
     }
 
-    /// A request has come, with bytes of which so many were not asked for.
+    /// A request has come, with `unasked` bytes that were not asked for.
     pub(super) fn arrived(&mut self, number: usize, bytes: &Bytes, unasked: u64, keep: bool) {
         let Some(range) = self.absent[number].take() else { return };
         match keep && bytes.len() as u64 == range.end - range.start {

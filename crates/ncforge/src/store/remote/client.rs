@@ -23,7 +23,7 @@ use crate::error::{Error, Result};
 /// Seconds after which a server that sends nothing has failed, and in which failed requests are repeated; the option
 /// `timeout` is another number.
 const TIMEOUT: Duration = Duration::from_secs(30);
-/// Requests that fail are repeated so often, with these waits between them at first and at most.
+/// Requests that fail are repeated this many times, with these waits between them at first and at most.
 const RETRIES: usize = 6;
 const FIRST_WAIT: Duration = Duration::from_millis(100);
 const LONGEST_WAIT: Duration = Duration::from_secs(3);

@@ -16,7 +16,7 @@ use super::{RemoteOptions, errors, runtime, shown};
 use crate::error::{Error, Result};
 use crate::store::{FIRST_REQUEST, IoProfile, ReadStore, copy_from, past_end};
 
-/// A range whose answer was cut is asked for so often.
+/// A range whose answer was cut is asked for this many times.
 const ATTEMPTS: usize = 3;
 
 /// The version of an object: all answers must be of the same one.
