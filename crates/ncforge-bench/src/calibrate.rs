@@ -3,7 +3,7 @@
 //! Many reads of one file, each the first after it was opened, take turns. None comes twice in a row, or it would find in the processor's
 //! caches what it needs. The resulting rates are those with which the cost model
 //! comes nearest to all of these times together. (A rate by itself would be a small difference of two larger times, and would hold
-//! the disturbances of both.) What the reads say little about stays near the rates of the default machine.
+//! the disturbances of both.) Rates that hardly show in the reads stay near the rates of the default machine.
 
 use std::os::unix::fs::FileExt;
 use std::path::Path;

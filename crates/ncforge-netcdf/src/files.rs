@@ -107,7 +107,7 @@ impl OpenFile {
         self.slot.is_open()
     }
 
-    /// The dataset, opened now if it is not; `None` when the file is not served (any more). What was written a moment ago is
+    /// The dataset, opened now if it is not; `None` when the file is not served (any more). A file that was written a moment ago is
     /// waited for if only ncforge can read it.
     pub(crate) fn dataset(&self, only_us: bool) -> Option<Dataset> {
         let known = self.slot.get();

@@ -45,7 +45,7 @@ pub(crate) fn writers_of(library: usize, file: FileNumber) -> Vec<i32> {
     with(|r| r.writers.iter().filter_map(own).collect())
 }
 
-/// A file was opened for writing: nobody who has it open for reading is served any more. Who else has it open.
+/// A file was opened for writing: nobody who has it open for reading is served any more. Returns the others who have it open.
 pub(crate) fn add_writer(id: Id, file: FileNumber) -> Others {
     with(|r| {
         let others = Others {

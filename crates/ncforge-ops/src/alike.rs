@@ -1,7 +1,7 @@
 //! Many files that are read as one: opened side by side, and compared with the first of them.
 //!
 //! Files of a series (a day each, a year each) have the same description but for the length of a dimension and a few
-//! attributes. Who knows that describes one of them, and not each. [`look`] opens files and tells which are [alike](Alike) and
+//! attributes. One description is enough for them. [`look`] opens files and tells which are [alike](Alike) and
 //! in what they differ; [`equal`] tells which variables hold the same values in all of them.
 //!
 //! Guarantees: files are found alike only if groups, types, dimensions (but for their lengths) and variables

@@ -1,7 +1,7 @@
 //! Copies a dataset into any format, chunk shape and compression, in bounded memory.
 //!
 //! The output says what the source says: groups, dimensions, types, variables, attributes and values, in the
-//! same order. What changes is how it is stored, and (only if asked for) one line in front of `history`.
+//! same order. Only the storage changes, and (if asked for) one line in front of `history`.
 //!
 //! Guarantees:
 //! * the memory budget holds whatever the size of the source, and however source and output are cut: see

@@ -85,8 +85,8 @@ impl Points {
     }
 }
 
-/// Reads the ends of those chunks that may have access points, and hands each on with its number, in any order. What lies
-/// beyond the end of the store is left out.
+/// Reads the ends of those chunks that may have access points, and hands each on with its number, in any order. Chunks
+/// beyond the end of the store are left out.
 pub(crate) fn ends(
     store: &dyn ReadStore,
     codecs: &CodecChain,

@@ -124,7 +124,7 @@ pub(crate) fn sample_of(
     Ok(summed.map(|s| if timed { s } else { Sampled { coding: s.sized, ..s } }))
 }
 
-/// Encodes and decodes parts of a variable as if they were chunks of these lengths. What lies side by side in a chunk decides
+/// Encodes and decodes parts of a variable as if they were chunks of these lengths. The neighbours in a chunk decide
 /// how it is coded (a row that is longer by one element may be coded otherwise), so that shapes are judged best by just
 /// such parts: the rates hold for chunks of this size, and so does what several threads are worth ([`Coding::gain`]), where the
 /// dataset's engine has them. Of chunks larger than 1 MiB, or a quarter of `limit`, the rows at their beginning.

@@ -132,7 +132,7 @@ impl Counted {
         Counted { inner, brought, requests, rounds, bytes }
     }
 
-    /// Counts requests for these ranges. What the first one brought is there.
+    /// Counts requests for these ranges. Bytes that the first one brought are present.
     fn count(&self, ranges: &[Range<u64>]) {
         let mut brought = self.brought.lock().unwrap_or_else(PoisonError::into_inner);
         let front = brought[0].end;

@@ -1,5 +1,5 @@
 //! The extension module `ncforge._core`: the Rust library as plain calls that exchange numbers, bytes and
-//! lists. What Python programs see (`Dataset`, `Variable`, NumPy types, indexing) is `python/ncforge/`.
+//! lists. The interface for Python programs (`Dataset`, `Variable`, NumPy types, indexing) is `python/ncforge/`.
 //!
 //! Guarantees: the interpreter is released around all input and output; every failure is one of
 //! `ncforge.errors`; no panic crosses into Python (it becomes `ncforge.InternalError`).

@@ -5,7 +5,7 @@
 //!
 //! A [`Dataset`] has the description, and the number of records, that the file had when it was opened. Its values are those
 //! of the newest state that somebody has synced; a read never gives older ones than a read before it. A zipped file alone stays in
-//! the state of its opening, as a whole. What this process writes is seen at once, also in the same tick of the clock; single
+//! the state of its opening, as a whole. Writes of this process are seen at once, also in the same tick of the clock; single
 //! values of what is stored without filters show what other processes have written at most 10 milliseconds later. A variable that is no longer there as it was is
 //! an [`Error::Changed`](crate::Error::Changed).
 //!

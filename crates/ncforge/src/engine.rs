@@ -104,7 +104,7 @@ struct Inner {
 }
 
 impl Engine {
-    /// An engine of its own. What the options leave open is taken from the environment and the machine, see
+    /// An engine of its own. Options that are left open are taken from the environment and the machine, see
     /// [`EngineOptions`].
     pub fn new(options: EngineOptions) -> Result<Self> {
         Ok(Self::from_resolved(&options.checked()?.resolve()?, true))

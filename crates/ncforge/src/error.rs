@@ -1,6 +1,6 @@
 //! The crate's one error type. Every variant carries the facts: which file, which object, which byte.
 //!
-//! Messages follow one grammar: what failed, where, why. What the user can do about it is said by the fronts, each in its own
+//! Messages follow one grammar: what failed, where, why. Remedies are named by the fronts, each in its own
 //! words: the command in options, Python in arguments. Where a front has to tell errors apart (netCDF-C's error numbers,
 //! Python's exceptions) they are variants of their own; [`Error::netcdf_code`] is the table of netCDF-C's.
 

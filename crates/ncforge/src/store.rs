@@ -99,7 +99,7 @@ pub trait ReadStore: Send + Sync + Debug {
         Ok(())
     }
     /// As [`ReadStore::read_at`], for values that a program reads one by one: a store may fetch more than that, and answer
-    /// the next ones from memory. What this process writes is seen at once; what others write, at most 10 milliseconds
+    /// the next ones from memory. Writes of this process are seen at once; those of others, at most 10 milliseconds
     /// later.
     fn read_value(&self, buf: &mut [u8], offset: u64) -> Result<()> {
         self.read_at(buf, offset)

@@ -1,6 +1,6 @@
 //! Whether the ranks of a node have a processor each.
 //!
-//! Launchers bind ranks: under Open MPI's `mpirun` each of a few ranks may use one core only. What one rank may use says
+//! Launchers bind ranks: under Open MPI's `mpirun` each of a few ranks may use one core only. The processors of one rank say
 //! nothing about all of them then; together they have the processors that any of them may use.
 
 use std::collections::{BTreeMap, BTreeSet};

@@ -2,8 +2,8 @@
 //!
 //! An open file holds its whole description, attributes and all, and what it has read of its metadata. Of a thousand
 //! tiles that is too much, and opening them again for every variable takes longer than moving their bytes. Where the
-//! values lie is all that is needed once the headers have been looked at. What tiles have in common (names, types,
-//! filters, shapes: most of it) is stored once for all of them, and a tile's own part is a number a variable and 16 bytes
+//! values lie is all that is needed once the headers have been looked at. Common parts of tiles (names, types,
+//! filters, shapes: most of all) are stored once for all of them, and a tile's own part is a number a variable and 16 bytes
 //! a chunk.
 
 use std::fmt::Debug;

@@ -50,7 +50,7 @@ pub(crate) struct Chosen {
 }
 
 /// Sets the storage of every variable of the output's schema, which still holds the source's. Values of the variables
-/// `rounded` lose bits before they are encoded. What is in `recorded` was chosen by an earlier run, and is not chosen
+/// `rounded` lose bits before they are encoded. Choices in `recorded` are those of an earlier run, and not made
 /// anew.
 pub(crate) fn decide(
     schema: &mut Schema,

@@ -76,7 +76,7 @@ impl Fix {
         self.options.iter().any(|o| o == option)
     }
 
-    /// Both at once. What was there first stays where both say something of the same variable.
+    /// Adds another fix. Where both concern the same variable, the first one stays.
     pub fn and(&mut self, other: &Fix) {
         // In one order, whichever of several findings came first.
         fn join<T: Clone + Ord>(own: &mut Vec<(String, T)>, others: &[(String, T)]) {

@@ -42,7 +42,7 @@ pub struct Machine {
     /// Time of a row of neighbouring elements besides its bytes.
     pub row: f64,
     /// Time of a line of memory (64 bytes) that a row begins: it is fetched when it is written to, and in a sixth of the time from the
-    /// processor's last cache. What comes later in a row is fetched ahead.
+    /// processor's last cache. Later lines of a row are fetched ahead.
     pub line: f64,
     /// Rate of caching decoded chunks of which only a part was wanted, in memory.
     pub keep: f64,

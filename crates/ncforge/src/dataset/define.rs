@@ -2,7 +2,7 @@
 //! being updated.
 //!
 //! A [`Definer`] checks each definition when it is made, by the rules of netCDF and the limits of the file's format, and
-//! undoes what is refused: what was defined before stays. What was defined is carried out together before the next access to
+//! undoes what is refused: what was defined before stays. Definitions are carried out together before the next access to
 //! data ([`Definer::dataset`]): a new file is created only then, with everything in it, and a file that is there is changed
 //! once, however many definitions there were.
 //!
@@ -55,10 +55,10 @@ pub use storage::{NewFilter, NewLayout, NewStorage};
 /// When definitions may be made.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub enum DefineMode {
-    /// At any time; data may be read and written at any time, too. What netCDF-C does with netCDF-4 files.
+    /// At any time; data may be read and written at any time, too. As netCDF-C with netCDF-4 files.
     #[default]
     Implicit,
-    /// Between [`Definer::redef`] and [`Definer::enddef`] only, where data are out of reach. What netCDF-C does with files of
+    /// Between [`Definer::redef`] and [`Definer::enddef`] only, where data are out of reach. As netCDF-C with files of
     /// the classic model. In data mode, attributes may get values that take no more bytes, and names that are no longer.
     Explicit,
 }

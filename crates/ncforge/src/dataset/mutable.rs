@@ -175,8 +175,8 @@ impl DatasetMut {
     /// Opens a file into which several write at the same time, threads or processes or machines, each of them by a
     /// `DatasetMut` of its own from this function. Every value has its place before ([`DatasetMut::reserve`]), nothing of
     /// the description changes, and each value is written by one of them. Contiguous variables, records, and chunks without
-    /// filters can be written so; with chunks it does not matter who else writes into the same one. What is
-    /// written can be read once its writer has closed; it is durable after [`DatasetMut::sync`]. They share a lock, which
+    /// filters can be written so; with chunks it does not matter who else writes into the same one. Values
+    /// can be read once their writer has closed; they are durable after [`DatasetMut::sync`]. The writers share a lock, which
     /// keeps away those who would update the file in place.
     ///
     /// ```
@@ -356,7 +356,7 @@ impl DatasetMut {
     ///
     /// # Errors
     /// [`Error::Appeared`] if another program made a file of this name meanwhile, and none may be replaced; [`Error::Lost`] if
-    /// values of a write that failed are missing. What waits in memory goes on waiting after an error, and is written with the
+    /// values of a write that failed are missing. Values that wait in memory go on waiting after an error, and are written with the
     /// next sync.
     pub fn sync(&mut self) -> Result<()> {
         if self.is_inherited() {

@@ -316,7 +316,7 @@ impl Source {
     }
 
     /// Announces structures (address, bytes) that are read next: of a store with latency, those that are absent are
-    /// fetched in one round. Where the length is unknown, `Source::guess` is a good one. What reaches past the end of
+    /// fetched in one round. Where the length is unknown, `Source::guess` is a good one. A structure past the end of
     /// the file is left to the read itself, which reports it.
     ///
     /// # Errors

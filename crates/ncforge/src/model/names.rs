@@ -1,6 +1,6 @@
 //! The objects of a schema by their groups and names.
 //!
-//! A [`Schema`] is a list of each kind of object, and asking it for one by its name goes through the list. Who asks again and
+//! A [`Schema`] is a list of each kind of object, and asking it for one by its name goes through the list. A caller that asks again and
 //! again (a program that defines one thing after the other) has an index beside it, and tells the index what it changes.
 
 use std::collections::{BTreeSet, HashSet};

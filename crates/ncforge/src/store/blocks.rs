@@ -42,7 +42,7 @@ pub struct RecordInsertion {
 /// A store of compressed blocks. Every operation has a fallback in terms of bytes at offsets, which the defaults ask
 /// the caller to take.
 ///
-/// It is transactional: all that is written between two syncs takes effect together or not at all. What is written is
+/// It is transactional: all that is written between two syncs takes effect together or not at all. Data are
 /// best written by one thread, in order; the store does its own work in parallel.
 pub trait BlockStore: Send + Sync {
     /// Inserts zeros in front of bytes, which all later bytes move behind: for each pair, in rising order, a number of

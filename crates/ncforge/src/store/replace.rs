@@ -1,7 +1,7 @@
 //! Replacing a file's contents in one step: a new file in the same folder, synced, renamed over it.
 //!
 //! The [`FileStore`] keeps its descriptor number, which from then on means the new file: whoever shares the
-//! store goes on reading and writing without noticing. Who has the old file open keeps it; readers of this library find the
+//! store goes on reading and writing without noticing. Readers that have the old file open keep it; readers of this library find the
 //! new one by what it continues ([`super::identity`]).
 
 use std::fs::File;

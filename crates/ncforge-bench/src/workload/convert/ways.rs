@@ -201,8 +201,7 @@ fn big_endian(native: &[u8], out: &mut [u8]) {
 }
 
 /// The receiver of words of a portable routine of the old kind, one by one. What is behind it is not known to the caller, as in XDR, whose
-/// streams
-/// carry a table of functions.
+/// streams carry a table of functions.
 trait Sink {
     fn put(&mut self, word: u32) -> std::io::Result<()>;
 }

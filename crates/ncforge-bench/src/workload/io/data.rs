@@ -14,7 +14,7 @@ use super::sample::Sample;
 use crate::driver::Rounding;
 use crate::stats::{GOLDEN, mix};
 
-/// The kind of values. What is compressed shows in sizes and times, so it is chosen.
+/// The kind of values. It shows in sizes and times of compressed files, so it is chosen.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Content {

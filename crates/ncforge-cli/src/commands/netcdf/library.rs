@@ -10,8 +10,7 @@ use crate::exit::{Exit, Failure, Result};
 const NAME: &str = "libncforge_netcdf.so";
 
 /// The library's path: next to the command that contains this code, in the folder `_netcdf` next to the extension module, or in `lib` of
-/// the
-/// same installation.
+/// the same installation.
 pub(super) fn path() -> Result<PathBuf> {
     let own = own_object().or_else(|| std::env::current_exe().ok());
     let own = own.and_then(|p| p.canonicalize().ok());

@@ -22,7 +22,7 @@ pub(super) struct Piece {
 }
 
 impl Mosaic {
-    /// The parts of a dense selection, disjoint. What is in none is a hole.
+    /// The parts of a dense selection, disjoint. An element in none is a hole.
     pub(super) fn pieces(&self, v: VarId, slab: &Hyperslab) -> Vec<Piece> {
         match self.from[v.0] {
             From::Tile(tile) => self.piece(v, slab, tile).into_iter().collect(),

@@ -48,7 +48,7 @@ impl Folder {
     }
 }
 
-/// Removes folders of uploads whose processes are gone. What cannot be removed stays, as it would have.
+/// Removes folders of uploads whose processes are gone. A folder that cannot be removed stays.
 fn remove_abandoned(parent: &Path, own: &Path) {
     let Ok(user) = fs::metadata(own).map(|m| m.uid()) else { return };
     for entry in fs::read_dir(parent).into_iter().flatten().flatten() {

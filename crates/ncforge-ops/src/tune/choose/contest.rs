@@ -127,8 +127,8 @@ impl<'a> Contest<'a> {
     /// The shape to sample next, and how closely. None where the choice is made.
     ///
     /// First what [`choose()`](super::choose()) says, those that are best for one read alone, those of whole rows, and others
-    /// that are not far behind, each unlike those before it: between one and about thirty. What a sample says is given to
-    /// [`Contest::add`]; where it says nothing, the next shape can be asked for all the same.
+    /// that are not far behind, each unlike those before it: between one and about thirty. Results of samples are given to
+    /// [`Contest::add`]; where there is none, the next shape can be asked for all the same.
     pub fn next_sample(&mut self) -> Option<(Vec<u64>, Depth)> {
         loop {
             if let Some(chunks) = self.queue.pop_front() {

@@ -198,7 +198,7 @@ impl Definer {
         self.set_storage(var, |new| new.layout = layout)
     }
 
-    /// Adds a filter behind those that a variable has; one of the same kind is replaced. What must be chunked for it is. The
+    /// Adds a filter behind those that a variable has; one of the same kind is replaced. A variable that needs chunks for it gets them. The
     /// shuffle filter goes first, and a checksum last.
     ///
     /// # Errors

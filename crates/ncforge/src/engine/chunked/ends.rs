@@ -26,7 +26,7 @@ fn end_of(s: &Stored, bytes: u64) -> Range<u64> {
 }
 
 impl ChunkedRead<'_> {
-    /// The access points of chunks, of those that have some. What is not known is fetched in one round of requests, or two if a table is longer
+    /// The access points of chunks, of those that have some. Unknown ones are fetched in one round of requests, or two if a table is longer
     /// than expected.
     pub(super) fn tables(&self, stored: &[Stored]) -> Result<Vec<Option<Arc<AccessPoints>>>> {
         let (inner, len) = (&*self.engine.inner, self.chunk_bytes()?);

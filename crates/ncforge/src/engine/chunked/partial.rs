@@ -186,7 +186,7 @@ fn wanted(needed: &[Needed]) -> Vec<Wanted> {
     wanted
 }
 
-/// Requests for the ranges that pieces need. What lies between ranges is small beside the chunks, even where all of them have neighbours.
+/// Requests for the ranges that pieces need. The bytes between ranges are few beside the chunks, even where all of them have neighbours.
 fn joined(wanted: &[Wanted], needed: &[Needed], profile: &IoProfile) -> Vec<fetch::Request> {
     let stored = needed.iter().fold(0, |n: u64, p| n.saturating_add(p.stored.record.len));
     let mut joining = Joining::of(profile);

@@ -23,7 +23,7 @@ impl Tail {
         len as u64 <= TAIL_SMALL && store.blocks().is_none()
     }
 
-    /// Takes elements in native order for one run of the store. What does not follow the bytes that wait sends these to
+    /// Takes elements in native order for one run of the store. Elements that do not follow the bytes that wait send these to
     /// the store first; if that fails, they go on waiting, and nothing is taken.
     pub(super) fn push(
         &mut self,
