@@ -110,7 +110,7 @@ pub fn check_changed(schema: &Schema, format: Format, changed: Definition) -> Re
     formats::check_changed(schema, &Names::of(schema), format, changed)
 }
 
-/// How a file is opened.
+/// Options for opening a file.
 #[derive(Clone, Debug, Default)]
 pub struct OpenOptions {
     /// The engine to read with; the process' own when `None`.
@@ -122,7 +122,7 @@ pub struct OpenOptions {
     /// somebody writes. `None`: no lock; a file can be read while ncforge writes to it, and shows what was written at
     /// the writer's syncs.
     pub locking: Option<Locking>,
-    /// How a URL is accessed; the process' options ([`RemoteOptions::of_process`]) when `None`. A URL is neither mapped nor
+    /// Access to a URL; the process' options ([`RemoteOptions::of_process`]) when `None`. A URL is neither mapped nor
     /// locked.
     pub remote: Option<RemoteOptions>,
 }
@@ -223,7 +223,7 @@ impl Dataset {
         &self.inner.path
     }
 
-    /// Which file or object this was when it was opened; `None` if it is neither.
+    /// The identity of the file or object when it was opened; `None` if it is neither.
     pub fn id(&self) -> Option<&FileId> {
         self.inner.id.as_ref()
     }

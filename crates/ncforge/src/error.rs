@@ -258,7 +258,7 @@ pub enum Error {
     Limit {
         /// The target format's name.
         format: &'static str,
-        /// Which limit.
+        /// The limit.
         limit: Limit,
         /// The object and why.
         what: String,

@@ -133,7 +133,7 @@ impl Place {
         self.chunks().map(|c| c.codecs)
     }
 
-    /// Why it cannot be read, if there is a reason.
+    /// The reason why it cannot be read, if there is one.
     pub fn unsupported(&self) -> Option<&str> {
         match self {
             Place::Unsupported(why) => Some(why),

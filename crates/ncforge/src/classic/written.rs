@@ -129,7 +129,7 @@ impl Written {
     }
 }
 
-/// How many runs of [`runs`] a selection has (saturating).
+/// The number of runs of [`runs`] of a selection (saturating).
 pub(super) fn run_count(shape: &[u64], slab: &Hyperslab) -> u64 {
     let whole = dense_tail(shape, slab);
     shape::elements(&slab.count[..whole])

@@ -29,7 +29,7 @@ pub use mapped::Imap;
 pub struct Converted<T> {
     /// The values, where they are returned.
     pub value: T,
-    /// How many were outside the range of the type that they were converted to.
+    /// The number of values outside the range of the type that they were converted to.
     pub out_of_range: u64,
     to: Atomic,
     variable: String,

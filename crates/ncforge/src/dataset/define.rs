@@ -52,7 +52,7 @@ pub use chunks::{ChunkChooser, default_chunks};
 pub use objects::NewVariable;
 pub use storage::{NewFilter, NewLayout, NewStorage};
 
-/// When definitions may be made.
+/// The time at which definitions may be made.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub enum DefineMode {
     /// At any time; data may be read and written at any time, too. As netCDF-C with netCDF-4 files.
@@ -91,7 +91,7 @@ struct Description {
     names: Names,
     /// Its unlimited dimensions, which grow as data are written.
     unlimited: Vec<DimId>,
-    /// Which state of the file's description it continues.
+    /// The revision of the file's description that it continues.
     revision: u64,
 }
 

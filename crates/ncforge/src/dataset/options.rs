@@ -4,7 +4,7 @@ use crate::engine::Engine;
 use crate::netcdf4::Alignment;
 use crate::store::{Locking, zipped};
 
-/// How a file is created.
+/// Options of a new file.
 #[derive(Clone, Debug)]
 pub struct CreateOptions {
     /// Replace a file that has this name.
@@ -56,7 +56,7 @@ impl Default for CreateOptions {
     }
 }
 
-/// How a file is opened for updates in place.
+/// Options for opening a file for updates in place.
 #[derive(Clone, Debug, Default)]
 pub struct UpdateOptions {
     /// The engine to write with; the process' own when `None`.

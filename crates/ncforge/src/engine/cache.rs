@@ -30,7 +30,7 @@ const GHOSTS: usize = 4096;
 const RETURNING_FROM: i64 = 4;
 const RETURNING_MAX: i64 = 64;
 
-/// Which decoded chunk.
+/// The key of a decoded chunk.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) struct Key {
     store: usize,
@@ -73,7 +73,7 @@ pub(super) struct Cache {
     away: AtomicU64,
 }
 
-/// Why room is needed, and what may go for it.
+/// The entries that may go when room is needed.
 #[derive(Clone, Copy)]
 enum Mode {
     /// Anything that the current read has not touched, the oldest first.

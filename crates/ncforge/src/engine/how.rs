@@ -1,6 +1,6 @@
 //! How a box is read: what all readers of a selection are given.
 
-/// How a box is read.
+/// The way in which a box is read.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct How {
     /// The number of the read, for the cache.

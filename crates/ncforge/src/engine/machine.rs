@@ -7,7 +7,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
-/// When neither the system nor a control group says.
+/// Bytes where neither the system nor a control group says.
 const UNKNOWN_MEMORY: u64 = 2 << 30;
 
 /// Bytes of memory that this process may use at most. Asked once per process.

@@ -3,7 +3,7 @@
 use super::machine;
 use crate::error::{Error, Result};
 
-/// How many threads and how much memory an engine may use.
+/// The threads and the memory that an engine may use.
 ///
 /// `None` means the first of these that is there:
 ///

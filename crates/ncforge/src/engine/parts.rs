@@ -50,7 +50,7 @@ pub struct Rows<'a> {
     pub steps: &'a [u64],
     /// The type of the elements in memory.
     pub element: &'a Element,
-    /// Which rows of the region they are.
+    /// The rows of the region.
     pub rows: Range<u64>,
 }
 

@@ -12,7 +12,7 @@ struct Span {
     chunk: u64,
     /// Position in the selection of the first element that lies in the chunk.
     from: u64,
-    /// How many of the selection's elements do.
+    /// The number of the selection's elements that do.
     count: u64,
     /// Index of the first of them, from the chunk's own first.
     within: u64,

@@ -137,7 +137,7 @@ impl Points {
         }
     }
 
-    /// How many bytes of a chunk were decoded in parts.
+    /// The bytes of a chunk that were decoded in parts.
     pub(super) fn in_parts(&self, chunk: Key) -> u64 {
         lock(&self.parts).get(chunk, REMEMBERED, |_| 1).map_or(0, |n| *n)
     }

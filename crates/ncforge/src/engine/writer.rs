@@ -59,7 +59,7 @@ pub struct Writer {
     shared: bool,
     /// Bytes of values of the chunks that were encoded and placed.
     placed: Arc<AtomicU64>,
-    /// How often the description was changed as a whole.
+    /// The number of changes of the description as a whole.
     revision: u64,
 }
 

@@ -128,7 +128,7 @@ pub(crate) enum Class {
     },
     /// Text of fixed length.
     String {
-        /// How it ends.
+        /// The kind of its end.
         padding: StringPadding,
         /// Its encoding.
         charset: Charset,
@@ -168,7 +168,7 @@ pub(crate) enum Class {
     },
     /// Text of any length, in the global heap.
     VlenString {
-        /// How it ends.
+        /// The kind of its end.
         padding: StringPadding,
         /// Its encoding.
         charset: Charset,
@@ -188,7 +188,7 @@ pub(crate) enum Class {
 }
 
 impl Datatype {
-    /// How many types it holds one inside the other; at most [`MAX_DEPTH`] are read.
+    /// The number of types that it holds one inside the other; at most [`MAX_DEPTH`] are read.
     pub(crate) fn depth(&self) -> u32 {
         match &self.class {
             Class::Compound { members } => {

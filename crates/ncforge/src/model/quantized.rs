@@ -29,7 +29,7 @@ fn kept(name: &str, quantize: Quantize) -> Attribute {
     }
 }
 
-/// How a variable's values were quantized, as netCDF-C's attributes say: what is written to it is quantized so, too.
+/// The quantization of a variable, as netCDF-C's attributes say: values that are written to it are quantized so, too.
 pub fn quantization_of(var: &Variable) -> Option<Quantize> {
     let kinds = [Quantize::GranularBitRound, Quantize::BitRound, Quantize::BitGroom];
     kinds.into_iter().find_map(|kind| {

@@ -89,7 +89,7 @@ pub struct Variable {
     pub dims: Vec<DimId>,
     /// Its attributes, in the order of the file (including `_FillValue`).
     pub attrs: Vec<Attribute>,
-    /// How it is stored, or will be.
+    /// Its present or future storage.
     pub storage: Storage,
     /// Byte order in the file (netCDF-4; classic is always big).
     pub endian: Endian,
@@ -100,7 +100,7 @@ pub struct Variable {
     pub access_points: Segments,
 }
 
-/// How a variable's bytes are stored.
+/// The storage of a variable's bytes.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Storage {
     /// One run of bytes (in classic files: also records).

@@ -58,7 +58,7 @@ pub trait BlockStore: Send + Sync {
         let _ = (rooms, wider);
         Ok(false)
     }
-    /// How many of the `len` bytes from `offset` on are as cheap to read as the first of them: fewer than all where
+    /// The number of the `len` bytes from `offset` on that are as cheap to read as the first of them: fewer than all where
     /// others lie elsewhere. At least 1 if there is one.
     fn together(&self, offset: u64, len: u64) -> u64 {
         let _ = offset;

@@ -62,7 +62,7 @@ struct Opened {
     identity: Identity,
     /// Whether each change since then shows.
     shows_changes: bool,
-    /// When it was last found to be in this state.
+    /// The moment at which it was last found to be in this state.
     confirmed: Moment,
 }
 
@@ -217,7 +217,7 @@ impl FileStore {
         opened.confirmed.is(Moment::now(&self.writes)) || self.is_as_opened()
     }
 
-    /// How many requests for its bytes have come so far. None that is not counted yet has brought anything to its caller.
+    /// The number of requests for its bytes so far. None that is not counted yet has brought anything to its caller.
     pub(crate) fn requests(&self) -> u64 {
         self.requests.load(Ordering::Acquire) + self.near.as_ref().map_or(0, Near::requests)
     }

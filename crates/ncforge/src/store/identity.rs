@@ -75,7 +75,7 @@ impl Identity {
         self.size
     }
 
-    /// When its contents were changed last, in nanoseconds since 1970.
+    /// The time of the last change of its contents, in nanoseconds since 1970.
     pub fn modified_ns(&self) -> i128 {
         self.modified
     }

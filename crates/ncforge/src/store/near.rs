@@ -63,7 +63,7 @@ struct Rows {
     reads: u64,
     /// Whether a read went on with a row since the latest new one.
     went_on: bool,
-    /// How many new rows went on lately.
+    /// The number of new rows that went on lately.
     belief: u32,
 }
 
@@ -75,7 +75,7 @@ struct Row {
     to: u64,
     /// Reads in a row so far.
     run: u32,
-    /// When it began, by [`Rows::reads`]; 0: never.
+    /// Its beginning, by [`Rows::reads`]; 0: never.
     since: u64,
     /// The block: its place in the file, how many reads it answered, when it was fetched.
     start: u64,

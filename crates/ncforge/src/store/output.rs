@@ -56,7 +56,7 @@ pub fn companion_path(path: &Path, kind: &str) -> PathBuf {
     path.with_file_name(name)
 }
 
-/// How a new file is made.
+/// Options for making a new file.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct OutputOptions {
     /// Replace a file that has this name.

@@ -12,7 +12,7 @@ use crate::model::{
     shape,
 };
 
-/// How a new variable shall be stored. Classic files store variables in one way only, and scalars lie in one piece: there
+/// The storage of a new variable. Classic files store variables in one way only, and scalars lie in one piece: there
 /// chunks and filters are passed over.
 #[derive(Clone, Debug, PartialEq)]
 pub struct NewStorage {

@@ -42,7 +42,7 @@ pub(super) struct Window {
     pub(super) parts: Vec<(Hyperslab, u64)>,
     /// Whether several threads help with one part.
     pub(super) shared: bool,
-    /// How many of them are taken.
+    /// The number of them that are taken.
     pub(super) taken: AtomicUsize,
     pub(super) ended: Mutex<usize>,
     pub(super) changed: Condvar,

@@ -49,7 +49,7 @@ pub(super) struct Plan {
     /// The order of the axes in memory, slowest first: each request lies together.
     pub(super) order: Vec<usize>,
     pub(super) bytes: u64,
-    /// How many requests it serves.
+    /// The number of requests that it serves.
     pub(super) requests: u64,
     /// Whether later requests come back to the same chunks.
     pub(super) returns: bool,
@@ -140,7 +140,7 @@ pub(super) fn plan(
     })
 }
 
-/// How far one loop goes from where it stands, the present turn counted.
+/// The reach of a loop from its present place, the present turn counted.
 struct Reach {
     /// Turns until the loop ends, or the array.
     all: u64,

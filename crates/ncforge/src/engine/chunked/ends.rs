@@ -13,7 +13,7 @@ use crate::error::{Error, Result};
 
 /// The end of a chunk that is to be fetched.
 struct End {
-    /// Which chunk of the list.
+    /// The number of the chunk in the list.
     chunk: usize,
     own: Segmented,
     range: Range<u64>,

@@ -22,7 +22,7 @@ use crate::store::IoProfile;
 /// A range of bytes that a piece needs.
 struct Wanted {
     range: Range<u64>,
-    /// Which piece, and which of its ranges.
+    /// The numbers of the piece, and of the range in it.
     piece: usize,
     number: usize,
 }

@@ -4,7 +4,7 @@ use super::super::boxes::Axis;
 use super::Joining;
 use crate::model::shape;
 
-/// Which side of the axes lies in the store.
+/// The side of the axes that lies in the store.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in super::super) enum Side {
     /// Reading: elements come from the store.

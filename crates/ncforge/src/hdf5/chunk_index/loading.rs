@@ -66,7 +66,7 @@ impl Loading<'_> {
     }
 }
 
-/// How one element of a fixed or extensible array is stored.
+/// The stored form of an element of a fixed or extensible array.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct ElementForm {
     /// Whether length and mask are stored (client 1) or not (client 0).

@@ -20,7 +20,7 @@ pub(crate) struct Assembly {
     /// Attribute contents per object.
     contents: Vec<Vec<Content>>,
     heap: HeapPlan,
-    /// How many links lead to each object.
+    /// The number of links that lead to each object.
     links: Vec<u32>,
     dense: Vec<Option<Dense>>,
     trees: Vec<Option<TreePlan>>,

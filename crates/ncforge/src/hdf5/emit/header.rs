@@ -23,7 +23,7 @@ impl Message {
     }
 }
 
-/// How an object treats its attributes.
+/// The storage of an object's attributes.
 #[derive(Clone, Copy)]
 pub(super) enum Attributes {
     /// Their creation order is tracked and indexed; this many stand in the header.

@@ -52,7 +52,7 @@ impl Piece {
     }
 }
 
-/// How far a read of a local file, or one that was not announced, goes beyond what is needed, in bytes.
+/// The bytes beyond the needed ones that a read of a local file, or one that was not announced, takes.
 pub(super) struct Window {
     pub(super) least: u64,
     pub(super) most: u64,

@@ -5,7 +5,7 @@ use super::values::integers;
 use crate::hdf5::attribute::Attribute;
 use crate::hdf5::dataspace::Dataspace;
 
-/// How the `NAME` of a scale begins that is a dimension but no variable.
+/// The beginning of the `NAME` of a scale that is a dimension but no variable.
 const NO_VARIABLE: &[u8] = b"This is a netCDF dimension but not a netCDF variable.";
 
 /// The conventions on one dataset.

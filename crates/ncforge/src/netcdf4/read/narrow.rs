@@ -20,7 +20,7 @@ use super::types::atomic;
 /// Bytes that are widened at once, about.
 const PIECE: u64 = 256 << 10;
 
-/// How the numbers of a datatype are read, if netCDF has not got them.
+/// The conversion of the numbers of a datatype that netCDF does not have.
 pub(crate) fn widen(d: &Datatype) -> Option<Widen> {
     match &d.class {
         Class::Float(f) if is_half(d) => Some(Widen::new(f.order == ByteOrder::Big, |bits| f.half(bits))),

@@ -315,7 +315,7 @@ fn integer(base: &Datatype, value: &[u8]) -> i128 {
     if signed && bits > 0 && raw >> (bits - 1) & 1 == 1 { raw - (1i128 << bits) } else { raw }
 }
 
-/// How a stored element becomes one in memory; `None` for a type too odd to describe.
+/// The conversion of a stored element to one in memory; `None` for a type too odd to describe.
 pub(crate) fn element(d: &Datatype, heap: bool) -> Option<Element> {
     let size = d.size as usize;
     if heap {

@@ -27,7 +27,7 @@ type Later = (Arc<FileStore>, Arc<dyn Container>);
 pub(super) struct Watch {
     store: Arc<dyn ReadStore>,
     open: Open,
-    /// How many requests its store had answered when it was last found as it was opened.
+    /// The number of requests that its store had answered when it was last found as it was opened.
     confirmed: AtomicU64,
     /// A later state of the file.
     now: Mutex<Option<Later>>,

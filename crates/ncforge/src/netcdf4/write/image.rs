@@ -29,7 +29,7 @@ pub(super) struct Builder<'a> {
     pub(super) schema: &'a Schema,
     pub(super) vars: &'a [VarState],
     pub(super) facts: &'a FileFacts,
-    /// How many chunks each variable will have, while sizes are planned; else those that it has.
+    /// The number of chunks that each variable will have, while sizes are planned; else the present one.
     pub(super) planned: Option<&'a [u64]>,
 }
 
@@ -224,7 +224,7 @@ impl Builder<'_> {
         Ok(Object { kind: Kind::Dataset(Box::new(self.dataset(id))), attrs })
     }
 
-    /// How a variable is stored, and how long it is.
+    /// The storage of a variable, and its lengths.
     pub(super) fn dataset(&self, id: VarId) -> Dataset {
         let (var, state) = (self.schema.var(id), &self.vars[id.0]);
         let shape = self.schema.shape(id);

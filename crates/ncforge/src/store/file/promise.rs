@@ -19,7 +19,7 @@ pub(super) struct Promise {
     settled: AtomicBool,
     /// Whether something was changed since the last sync.
     changed: AtomicBool,
-    /// Why a sync failed. The changes before may or may not be on disk, and the system does not say it again.
+    /// The reason why a sync failed. The changes before may or may not be on disk, and the system does not say it again.
     broken: OnceLock<String>,
 }
 

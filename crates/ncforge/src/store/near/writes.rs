@@ -58,7 +58,7 @@ fn counter(meta: &Metadata) -> usize {
     (mixed >> 58) as usize
 }
 
-/// When something was last asked of a file: a tick of the clock, and this process' writes until then, in one number.
+/// The moment of the last question about a file: a tick of the clock, and this process' writes until then, in one number.
 #[derive(Debug)]
 pub(in super::super) struct Moment(AtomicU64);
 

@@ -52,7 +52,7 @@ struct Piece {
 enum Content {
     Held {
         bytes: Bytes,
-        /// How many of them nobody has asked for.
+        /// The number of them that nobody has asked for.
         unasked: u64,
     },
     /// The bytes are requested, by a call of this process: a process that was forked has none of the threads that would bring them.

@@ -266,7 +266,7 @@ fn take(front: &Mutex<Bytes>) -> usize {
     std::mem::take(&mut *front.lock().unwrap_or_else(PoisonError::into_inner)).len()
 }
 
-/// Why a range could not be had.
+/// The reason why a range could not be had.
 enum Fetch {
     Store(object_store::Error),
     /// Bytes that came, and bytes that were asked for.

@@ -125,7 +125,7 @@ impl Map {
         }
     }
 
-    /// How the bytes around byte `at` of the image are stored in their tree.
+    /// The storage of the bytes around byte `at` of the image in their tree.
     pub(super) fn shown(&self, at: u64) -> Shown {
         let i = self.find(at);
         let w = self.windows[i];
@@ -234,7 +234,7 @@ impl Map {
         self.shows(tree).map(|(_, _, end, _)| end).max().unwrap_or(0)
     }
 
-    /// Which of `n` trees the image uses.
+    /// The trees of `n` that the image uses.
     pub(super) fn used(&self, n: usize) -> Vec<bool> {
         let mut used = vec![false; n];
         for w in &self.windows {

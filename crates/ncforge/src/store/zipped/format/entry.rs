@@ -5,7 +5,7 @@ pub(in super::super) const SLOT: u64 = 512;
 /// Bytes of an entry.
 pub(in super::super) const ENTRY: usize = 16;
 
-/// How the bytes of a block are stored.
+/// The stored form of a block.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub(in super::super) enum Kind {
     /// Nothing is stored: zeros.
