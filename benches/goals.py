@@ -53,14 +53,14 @@ print(min(times))
 
 @dataclass
 class Stored:
-    """What became of a file, and the processor time that took, in seconds."""
+    """The size of a file, and the processor time in seconds."""
 
     size: int
     encode: float
     decode: float
 
     def price(self, goal: str, plain: Stored) -> float:
-        """What the goal counts: seconds, or bytes."""
+        """The price by the goal: seconds, or bytes."""
         encode, decode = (
             max(a - b, 0.0) / THREADS for a, b in ((self.encode, plain.encode), (self.decode, plain.decode))
         )

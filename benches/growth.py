@@ -192,7 +192,7 @@ def definitions(bench: Bench, count: float) -> Iterator[tuple[str, dict[str, Any
             yield f"{what}, {backend}", bench.task(backend, request, path)
 
 
-# What is done, and the option that has its sizes.
+# The operations, and the option that has their sizes.
 WORK: dict[str, Callable[[Bench, float], Iterator[tuple[str, dict[str, Any]]]]] = {
     "gigabytes": bytes_moved,
     "variables": variables,

@@ -1,4 +1,4 @@
-"""What the benchmark itself costs: netCDF-C driven by ``ncforge bench io``, against a plain loop in C that does the same.
+"""The cost of the benchmark itself: netCDF-C driven by ``ncforge bench io``, against a plain loop in C.
 
 Both write the same array by the same library, one step in each call, from one buffer. Rounds take turns; of each round's repetitions
 the fastest counts, since what others do on the machine only ever adds. The outcome is the ratio of medians over the rounds with its
@@ -44,7 +44,7 @@ def by_loop(program: Path, file: Path, shape: tuple[int, ...], repetitions: int)
 
 
 def by_bench(binary: Path, file: Path, shape: tuple[int, ...], repetitions: int) -> Times:
-    """The same by the benchmark."""
+    """The times of the benchmark."""
     command = [
         str(binary), "bench", "io", "-w", "--driver", "netcdf-c", "-d=" + ":".join(map(str, shape)), f"-f={file}",
         "-x", "parser", "--reps", str(repetitions), "-O", "--json",

@@ -110,7 +110,7 @@ BYTES = "obstore, these bytes"
 
 
 class Server(ThreadingHTTPServer):
-    """As many clients may connect at a time as want to."""
+    """A server to which any number of clients may connect at a time."""
 
     request_queue_size = 128
 

@@ -1,4 +1,4 @@
-"""What the tests of ``ncforge bench io`` share: the values that it writes, computed once more, and how it is run."""
+"""Shared by the tests of ``ncforge bench io``: the values that it writes, computed once more, and how it is run."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def expected(shape: tuple[int, ...]) -> np.ndarray:
 
 
 def values(path: Path) -> np.ndarray:
-    """What netCDF4-python reads."""
+    """The values that netCDF4-python reads."""
     with netCDF4.Dataset(path) as nc:
         nc.set_auto_mask(False)
         return np.asarray(nc["data"][:])

@@ -13,7 +13,7 @@ BROWSER = next((b for b in map(shutil.which, ("chromium", "chromium-browser", "g
 
 
 def _shown(page: Path, room: Path, *options: str) -> str:
-    """What the browser prints; a page that makes it complain fails the test."""
+    """The browser's output; a page that makes it complain fails the test."""
     if BROWSER is None:
         pytest.skip("no Chromium on this machine (make setup installs it on Debian)")
     command = [
@@ -32,7 +32,7 @@ def laid_out(page: Path, room: Path) -> str:
 
 
 def screenshot(page: Path, room: Path, width: int, height: int, dark: bool = False) -> np.ndarray:
-    """What the browser shows: rows of pixels of red, green and blue. Skips the test where nothing reads pictures."""
+    """The browser's picture: rows of pixels of red, green and blue. Skips the test where nothing reads pictures."""
     shot = room / "page.png"
     scheme = f"--blink-settings=preferredColorScheme={0 if dark else 1}"
     _shown(page, room, f"--window-size={width},{height}", f"--screenshot={shot}", scheme)

@@ -1,4 +1,4 @@
-"""What the tests of ``ncforge combine`` share: the command, and fields to cut into tiles."""
+"""Shared by the tests of ``ncforge combine``: the command, and fields to cut into tiles."""
 
 from __future__ import annotations
 

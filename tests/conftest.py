@@ -1,4 +1,4 @@
-"""What the tests across tools share: where things are, and how the command is run."""
+"""Shared by the tests across tools: where things are, and how the command is run."""
 
 from __future__ import annotations
 

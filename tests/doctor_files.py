@@ -83,7 +83,7 @@ def header_without_room(path: Path) -> None:
 
 
 def header_with_room(path: Path) -> None:
-    """The same with room, by NCO."""
+    """A classic file with header room, by NCO."""
     tight = path.with_name("tight.nc")
     header_without_room(tight)
     subprocess.run(["ncks", "-h", "--hdr_pad", "4096", str(tight), str(path)], check=True)

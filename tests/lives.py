@@ -56,7 +56,7 @@ class Lost(AssertionError):
 
 @dataclass
 class Session:
-    """What is done between opening and closing."""
+    """The operations between opening and closing."""
 
     writer: str
     operations: list[Operation] = field(default_factory=list)
@@ -119,7 +119,7 @@ def superblock_end(path: Path) -> int | None:
 
 
 def without_misplaced(theirs: Found, raw: Found, model: Model) -> Found:
-    """What netCDF-C finds, with the model's values in variables of which HDF5 has less than the lengths of several dimensions, or
+    """netCDF-C's values, with the model's in variables of which HDF5 has less than the lengths of several dimensions, or
     not of the first.
 
     It puts their values at wrong places, or shows memory that nobody wrote (a dimension has grown with another variable).
@@ -202,7 +202,7 @@ class Life:
 
     def session(self) -> Session:
         """Opens, changes, closes (or is killed), and judges."""
-        # What is killed is ncforge: nobody promises anything for the others.
+        # Only ncforge is killed: nobody promises anything for the others.
         is_new = self.model is None
         makers = self.writers if self.file_format == "NETCDF4" else [w for w in self.writers if w != "h5py"]
         writer = self.random.choice(makers if is_new else self.writers)
@@ -228,7 +228,7 @@ class Life:
         return session
 
     def run(self, session: Session, states: list[Model]) -> None:
-        # What a killed session left stays until somebody has something to write.
+        # Data of a killed session stay until somebody has something to write.
         end = superblock_end(self.path) if self.path.exists() else None
         behind = self.path.stat().st_size - end if end is not None else 0
         for operation in run_session(self.path, session, self.file_format):

@@ -1,4 +1,4 @@
-"""What is in a file that lives: dimensions, attributes, arrays; and how that differs from what a reader finds (see `lives`)."""
+"""The contents of a file that lives: dimensions, attributes, arrays; and their differences from a reader's (see `lives`)."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ Key = tuple[int | slice | list[int], ...]
 
 
 def default_fill(dtype: str) -> Any:
-    """What netCDF fills with where nobody says otherwise."""
+    """netCDF's fill value where nobody sets another."""
     return {"str": "", "S1": b""}.get(dtype, netCDF4.default_fillvals.get(dtype))
 
 
@@ -35,7 +35,7 @@ class Variable:
     attributes: Attributes = field(default_factory=dict)
     is_filled: bool = True
     ident: int = field(default_factory=itertools.count().__next__)
-    """The same whatever it is called."""
+    """The identity, which renaming does not change."""
 
     def fill(self) -> Any:
         """The value of what nobody wrote."""
@@ -102,7 +102,7 @@ class Model:
 
 @dataclass
 class Found:
-    """What a reader finds."""
+    """The contents that a reader finds."""
 
     dims: dict[str, tuple[int, bool]] | None
     attributes: dict[str, Attributes]
@@ -126,7 +126,7 @@ def plain(value: Any) -> Any:
 
 
 def found_by_netcdf(ds: Any) -> Found:
-    """What a `Dataset` of netCDF4 or ncforge shows."""
+    """The contents that a `Dataset` of netCDF4 or ncforge shows."""
     ds.set_auto_maskandscale(False)
     found = Found({n: (len(d), d.isunlimited()) for n, d in ds.dimensions.items()}, {}, {})
     for prefix, group in [("", ds), *((n, g) for n, g in ds.groups.items())]:
@@ -144,7 +144,7 @@ HIDDEN |= {"_nc3_strict", "DIMENSION_LABELS"}
 
 
 def found_by_h5py(path: Path) -> Found:
-    """What h5py finds in a netCDF-4 file."""
+    """The contents that h5py finds in a netCDF-4 file."""
 
     def attributes(item: Any) -> Attributes:
         return {n: plain(item.attrs[n]) for n in item.attrs if n not in HIDDEN}
@@ -175,7 +175,7 @@ def found_by_h5py(path: Path) -> Found:
 
 
 def differences(model: Model, found: Found, by: str, states: list[Model]) -> Iterator[str]:
-    """What is not as in the model. Where there are several states, a value may be that of any of them."""
+    """Differences from the model. Where there are several states, a value may be that of any of them."""
     if found.dims is not None:
         lengths = {n: (length, n in model.unlimited) for n, length in model.dims.items()}
         if found.dims != lengths:

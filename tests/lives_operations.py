@@ -1,4 +1,4 @@
-"""What is done to a file that lives: each operation on the model, by netCDF4's interface, and by h5py (see `lives`)."""
+"""Operations on a file that lives: each on the model, by netCDF4's interface, and by h5py (see `lives`)."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ class FillOff(Operation):
     """Nobody fills what this session does not write."""
 
     def on(self, model: Model) -> None:
-        """What is not written is unknown."""
+        """Unwritten values are unknown."""
         model.is_filling = False
 
     def by_netcdf(self, ds: Any) -> None:

@@ -1,4 +1,4 @@
-"""What is done next to a file that lives: operations at random, of which each writer can do those that it has (see `lives`)."""
+"""The next operation on a file that lives, at random; each writer can do those that it has (see `lives`)."""
 
 from __future__ import annotations
 
@@ -100,7 +100,7 @@ def add_variable(model: Model, writer: str, r: random.Random) -> Operation | Non
     dtype = r.choice([t for t in types if t != "S1"] if writer == "h5py" else types)
     dims = random_dims(model, r, writer)
     if dtype == "str" and any(d in model.unlimited for d in dims[1:]):
-        # What netCDF-C shows beyond HDF5's lengths is memory that nobody wrote: for text, a crash.
+        # Beyond HDF5's lengths, netCDF-C shows memory that nobody wrote: for text, a crash.
         dtype = "f4"
     shape = model.shape(dims)
     how: dict[str, Any] = {}

@@ -377,7 +377,7 @@ def h5_shared_messages(path: Path) -> None:
 
 
 def h5nc(path: Path) -> None:
-    """What h5netcdf writes."""
+    """A file that h5netcdf writes."""
     with h5netcdf.File(path, "w") as f:
         f.dimensions = {"x": 5, "t": None}
         f.resize_dimension("t", 3)

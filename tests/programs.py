@@ -34,7 +34,7 @@ def run_python(code: str, **options: Any) -> subprocess.CompletedProcess[bytes]:
 
 
 def python(code: str, **environment: Any) -> str:
-    """What a Python program prints."""
+    """The output of a Python program."""
     return run_python(code, **environment).stdout.decode()
 
 

@@ -41,7 +41,7 @@ PIECE = 4_000_000
 
 @dataclass
 class Outcome:
-    """What was found about one file."""
+    """The result for one file."""
 
     path: Path
     problems: list[str] = field(default_factory=list)
@@ -113,7 +113,7 @@ def same(a: object, b: object) -> bool:
 
 
 def same_one(p: object, q: object) -> bool:
-    """The same for one element of an array of objects: a string or a ragged row."""
+    """As :func:`same`, for one element of an array of objects: a string or a ragged row."""
     if isinstance(p, bytes):
         p = p.decode("utf-8", "surrogateescape")
     if isinstance(q, bytes):

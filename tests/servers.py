@@ -24,7 +24,7 @@ import pytest
 
 @dataclass
 class Behaviour:
-    """What the server does wrong, and what it was asked for."""
+    """The faults of the server, and the requests that it got."""
 
     #: Seconds before each answer.
     delay: float = 0.0

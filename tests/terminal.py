@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Shown:
-    """What a program wrote on its terminal."""
+    """The output of a program on its terminal."""
 
     text: str
     """All of it, escape sequences included."""

@@ -228,7 +228,7 @@ def test_the_profile_of_cmip7_writes_them_and_asks_nobody_else_for_them(tmp_path
         assert np.prod(chunk) * 4 >= 4 << 20
         _, encoded = f["tas"].id.read_direct_chunk((0, 0, 0))
     assert access_points_begin(encoded[:-4]) > 0 and encoded[:-4].endswith(access_points.MAGIC)
-    # What other writers make of it is as valid.
+    # Files that other writers make of it are as valid.
     subprocess.run(["nccopy", packed, others], check=True)
     found = json.loads(run("doctor", "--profile", "cmip7", "--json", "--fail-on", "never", others).stdout)
     assert not [f for f in found["files"][0]["findings"] if f["code"] != "NC704"], "the index lies elsewhere"
@@ -286,7 +286,7 @@ def many(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Arrays]:
 
 @pytest.fixture(scope="module")
 def updated(many: tuple[Path, Arrays], tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Arrays]:
-    """The same file, of which netCDF4 and h5py have changed some chunks of each variable and left the others."""
+    """The file, of which netCDF4 and h5py have changed some chunks of each variable and left the others."""
     path = tmp_path_factory.mktemp("updated") / "updated.nc"
     shutil.copyfile(many[0], path)
     arrays = {name: values.copy() for name, values in many[1].items()}
@@ -643,7 +643,7 @@ def test_access_points_are_added_to_what_has_none(tmp_path: Path, run: Any) -> N
     for name in ["v", "bytes", "plain"]:
         check_peers(path, values[name], name)
     run("compare", source, path)
-    # What has them is moved.
+    # Chunks with access points are moved.
     ncforge.copy(path, twice, add_access_points=True, verify=True)
     for name in ["v", "bytes", "zstd"]:
         for t in range(3):

@@ -78,7 +78,7 @@ def test_in_memory_and_afterwards(tmp_path: Path) -> None:
     assert data is not None
     with h5py.File(io.BytesIO(data)) as file:
         assert not any(at % 2048 for of in offsets(file).values() for at, _ in of)
-    # What is added later goes anywhere; formats without the choice are as they were.
+    # Later objects go anywhere; formats without the choice are as they were.
     (tmp_path / "later.nc").write_bytes(data)
     with ncforge.Dataset(tmp_path / "later.nc", "r+") as ds:
         ds["chunks3"][7:30] = np.random.default_rng(2).normal(size=(23, 4096))

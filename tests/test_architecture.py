@@ -136,7 +136,7 @@ def test_no_files_import_each_other_in_a_circle(crate: str) -> None:
 
 
 def test_circles_are_found(tmp_path: Path) -> None:
-    """What is a circle, and what is none, by small crates."""
+    """Circles, and imports that are none, by small crates."""
 
     def crate(**files: str) -> list[list[str]]:
         for path in tmp_path.rglob("*.rs"):
@@ -166,7 +166,7 @@ def test_circles_are_found(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "code"),
     [
-        # What looks like a comment in a string is none, and the string does not end there.
+        # A part of a string that looks like a comment is none, and the string does not end there.
         ('let u = "s3://bucket"; use crate::a::A;', 'let u = ""; use crate::a::A;'),
         ('f("a", "//", "use crate::b::B;")', 'f("", "", "")'),
         ('let r = r#"a "quoted" // word"#; g()', 'let r = ""; g()'),

@@ -1,4 +1,4 @@
-"""What ``variable[key] = values`` stores, against netCDF4-python: rounded, masked and complex values, rows and strings."""
+"""``variable[key] = values`` against netCDF4-python: rounded, masked and complex values, rows and strings."""
 
 from __future__ import annotations
 
@@ -86,7 +86,7 @@ def test_masked_elements_of_rows_are_filled(tmp_path: Path, attrs: dict[str, Any
 @pytest.mark.parametrize("kind", ["i2", "u1", "f4", "f8"])
 @pytest.mark.parametrize("more", [{}, {"scale_factor": 0.5}, {"_FillValue": 3}, {"_Unsigned": "true"}], ids=str)
 def test_each_missing_value_stays_the_one_that_it_was(tmp_path: Path, kind: Any, more: dict[str, Any]) -> None:
-    """What was read is written back; what was masked since is the first of them."""
+    """Values that were read are written back; values that were masked since are the first of them."""
     if kind[0] != "i" and "_Unsigned" in more:
         pytest.skip("of signed integers only")
     stored = np.array([0, 1, 2, 4, 5, 200 if kind == "u1" else np.nan if kind[0] == "f" else -1, 6, 7], kind)

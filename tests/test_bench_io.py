@@ -299,7 +299,7 @@ def test_p7_cold_reads_are_proven_or_refused(run: Run, tmp_path: Path) -> None:
 
 
 def test_values_of_a_kind(run: Run, tmp_path: Path) -> None:
-    """What compresses, compresses as far as was asked for; all of it is checked as it is read."""
+    """Compressible values compress as far as was asked for; all of them are checked as they are read."""
     path = tmp_path / "t.nc"
     words = ["bench", "io", "-d=8:50:40:25", f"-f={path}", "-w", "-r", "-z=1", *ONCE]
     sizes = {}

@@ -132,7 +132,7 @@ def test_tasks_of_srun_without_mpi_do_not_write_over_one_another(ncforge_bin: Pa
 
 
 def test_ranks_that_are_bound_to_a_core_each_do_not_share_one(ncforge_bin: Path, tmp_path: Path) -> None:
-    """What the first rank may use is not what all of them have; more ranks than processors are reported."""
+    """The processors of the first rank are not those of all; more ranks than processors are reported."""
     mpi_ranks(2)
     cores = len(os.sched_getaffinity(0))
     if cores < 2:

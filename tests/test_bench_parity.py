@@ -1,4 +1,4 @@
-"""What NetCDF-Bench does right, ``ncforge bench io`` does as well, and where it hangs, lies or falls over there is an answer.
+"""NetCDF-Bench's right results are also those of ``ncforge bench io``; where it hangs, lies or falls over there is an answer.
 
 P1 to P7 are the acceptance tests of the two tools' parity. P2, P6 and P7 are in ``test_bench_io.py``.
 """

@@ -1,4 +1,4 @@
-"""What ``ncforge bench io`` says before it begins."""
+"""The plan that ``ncforge bench io`` prints before it begins."""
 
 from __future__ import annotations
 

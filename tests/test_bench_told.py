@@ -1,4 +1,4 @@
-"""What ``ncforge bench io`` tells of a measurement: the machine, where time went, what was used."""
+"""Facts on a measurement that ``ncforge bench io`` reports: the machine, where time went, what was used."""
 
 from __future__ import annotations
 

@@ -71,7 +71,7 @@ def test_libhdf5_is_a_driver(run: Run, tmp_path: Path) -> None:
 
 
 def test_published_measurements(run: Run, tmp_path: Path) -> None:
-    """What is short of them; all of them run when the example report is made."""
+    """The short ones; all of them run when the example report is made."""
     plan = run("bench", "published", "--quick", "--dry-run").stdout.splitlines()
     assert [line.split()[0] for line in plan] == [
         *("unidata-2013", "unidata-2013", "cray-1993", "nocscombine"),

@@ -1,4 +1,4 @@
-"""What ncforge chooses by itself: netCDF-C reads it, and ``ncforge doctor`` has nothing against it."""
+"""ncforge's own choices: netCDF-C reads them, and ``ncforge doctor`` has nothing against them."""
 
 from __future__ import annotations
 

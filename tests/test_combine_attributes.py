@@ -77,7 +77,7 @@ def test_global_attributes_that_differ(
 
 
 def test_attributes_of_the_tile_and_of_its_file(tmp_path: Path) -> None:
-    """What describes the tile or its file is neither noted nor keeps a tile; XIOS's own numbers, too."""
+    """Attributes of the tile or its file are neither noted nor keep a tile; XIOS's own numbers, too."""
     mosaic = tl.nemo(tmp_path, _small(RUN), (2, 2), DEFLATED)
     for i, path in enumerate(mosaic.paths):
         own: dict[str, Any] = {"history": f"made {i}", "timeStamp": f"0{i}:00", "uuid": f"id-{i}", "name": f"t_{i}"}

@@ -116,7 +116,7 @@ def test_tiles_that_are_warned_about_stay(tmp_path: Path) -> None:
 
 
 def test_hints_name_flags_of_the_tool(tmp_path: Path) -> None:
-    """What a front-end advises is an option that it has."""
+    """A front-end's advice is an option that it has."""
     mosaic = tl.fms(tmp_path, fms_whole(), (2, 2), CLASSIC)
     out = tmp_path / "ocean.nc"
     mosaic.paths[3].unlink()
@@ -169,7 +169,7 @@ def test_mppnccombine_appends(tmp_path: Path) -> None:
         with netCDF4.Dataset(out) as ds:
             assert ds.note == "stays"
             assert ds.filename == "ocean.nc"
-        # The same by the command itself; a file of other lengths is refused, and stays.
+        # The command itself appends as well; a file of other lengths is refused, and stays.
         ncforge("combine", mosaic.paths[0], mosaic.paths[1], "-o", out, "--append", "--verify")
         tl.check(out, whole, mosaic)
         other = folder / "other"

@@ -44,7 +44,7 @@ def test_an_output_that_cannot_be_written_on(tmp_path: Path, tool: str, noted: b
         "copy": ["copy", whole, out, "--no-history"],
         "rebuild_nemo": ["rebuild_nemo", tmp_path / "nemo", 4],
     }[tool]
-    # What is done is noted every two seconds, or after each part. The tools of others go on with nothing.
+    # Finished work is noted every two seconds, or after each part. The tools of others go on with nothing.
     goes_on = noted and tool != "rebuild_nemo"
     words += ["--checkpoint", 0] if goes_on else []
     before = set(tmp_path.iterdir())

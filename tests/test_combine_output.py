@@ -122,7 +122,7 @@ def test_tiles_are_removed_only_after_verifying(tmp_path: Path) -> None:
 
 
 def test_bytes_do_not_depend_on_threads_or_memory(tmp_path: Path) -> None:
-    """The same bytes with one thread and with four."""
+    """Bytes are equal with one thread and with four."""
     whole = ocean(60, 70)
     mosaic = tl.nemo(tmp_path, whole, (3, 4), DEFLATED, land=(2,))
     outputs = []

@@ -44,7 +44,7 @@ def cases(draw: st.DrawFn) -> tuple[tl.Whole, tuple[int, int], int, tl.Storage, 
 @settings(max_examples=12, deadline=None, suppress_health_check=list(HealthCheck))
 @given(cases())
 def test_generated(case: tuple[tl.Whole, tuple[int, int], int, tl.Storage, tuple[int, ...]]) -> None:
-    """What was cut comes back bit by bit, whatever it was, as it is and re-encoded; holes hold zeros when asked."""
+    """Tiles give back the array bit by bit, as it is and re-encoded; holes hold zeros when asked."""
     whole, tiling, halo, storage, land = case
     with tempfile.TemporaryDirectory() as folder:
         mosaic = tl.nemo(Path(folder), whole, tiling, storage, halo=halo, land=land)

@@ -1,4 +1,4 @@
-"""What cannot be defined is refused by the call that defines it, as in netCDF4-python, and loses nothing."""
+"""Impossible definitions are refused by the call that defines, as in netCDF4-python, and lose nothing."""
 
 from __future__ import annotations
 
@@ -228,7 +228,7 @@ KINDS = ["dimension", "variable", "attribute", "variable's attribute", "renamed 
 
 
 def ncforge_takes(path: Path, fmt: str, define: Definition) -> bool:
-    """The same of ncforge; what was there stays in any case."""
+    """True if ncforge takes the definition; earlier contents stay in any case."""
     ds = begun(ncforge, path, fmt)
     try:
         define(ds)

@@ -50,7 +50,7 @@ def classic_values(file: Any, kinds: str = "S1 i1 i2 i4 f4 f8") -> None:
 
 
 def enhanced_values(file: Any) -> None:
-    """What only netCDF-4 has."""
+    """Values of types that only netCDF-4 has."""
     classic_values(file, "S1 i1 u1 i2 u2 i4 u4 i8 u8 f4 f8")
     rng = np.random.default_rng(6)
     file.createVariable("big", ">f4", ("y", "x"), endian="big")[:] = rng.normal(size=(37, 61))

@@ -120,7 +120,7 @@ def test_a_lost_worker_costs_time_only(client: Any, source: Path, tmp_path: Path
             pid = _worker_pids(client)[0]
             os.kill(pid, signal.SIGKILL)
             killed.append(pid)
-            # What the killed one had finished is lost, too: give the scheduler time to see it.
+            # Results of the killed worker are lost, too: give the scheduler time to see it.
             time.sleep(0.3)
         return real(self, which)
 

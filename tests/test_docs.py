@@ -128,7 +128,7 @@ def grid(
 
 
 def whole() -> tiles.Whole:
-    """What the tiles are cut from."""
+    """The array that the tiles are cut from."""
     temp = np.arange(2 * 12 * 16, dtype="f4").reshape(2, 12, 16)
     axes = {name: tiles.Field((name,), np.arange(1.0, n + 1)) for name, n in (("y", 12), ("x", 16))}
     return tiles.Whole({"temp": tiles.Field(("t", "y", "x"), temp), **axes})

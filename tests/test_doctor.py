@@ -58,7 +58,7 @@ def doctor(*words: str | Path, code: int | None = None, cwd: Path | None = None)
 
 
 def findings(path: Path, *words: str) -> list[dict[str, Any]]:
-    """What is found in a file."""
+    """The findings on a file."""
     return list(one("--fail-on", "never", path, *words)["findings"])
 
 
@@ -375,7 +375,7 @@ def test_both_times_and_calls_for_the_curious(tmp_path: Path) -> None:
 
 
 def test_python_says_what_the_command_says(tmp_path: Path) -> None:
-    """The same text, and the same cache of netCDF-C."""
+    """Equal text, and an equal cache of netCDF-C."""
     ncforge = pytest.importorskip("ncforge")
     path = tmp_path / "maps.nc"
     field(path, **z((1, NY, NX)))
@@ -425,7 +425,7 @@ def test_little_is_read(tmp_path: Path) -> None:
 
 
 def test_across(tmp_path: Path) -> None:
-    """What must agree in files that belong together, and does not."""
+    """Properties that must agree in files that belong together, and do not."""
     for name in "abc":
         field(tmp_path / f"{name}.nc", (64, NY, NX), **z((32, 8, 16)))
     field(tmp_path / "longer.nc", (128, NY, NX), **z((32, 8, 16)))
@@ -512,14 +512,14 @@ def test_what_is_proposed_spoils_no_read(tmp_path: Path) -> None:
     assert not reported or "takes longer" in doctor("--fail-on", "never", path).stdout
     fixed = type_in(command, tmp_path)
     assert not [f for f in findings(fixed) if f["code"][:3] in {"NC1", "NC2", "NC3"}]
-    # What a map decodes of the copy, by its own chunk grid: not the whole file, as it would with the old chunks.
+    # The share of the copy that a map decodes, by its own chunk grid: not the whole file, as it would with the old chunks.
     with netCDF4.Dataset(fixed) as d:
         chunks = d["tas"].chunking()
     assert chunks[0] < n // 4, chunks
 
 
 def test_small_files_are_worth_no_warning(tmp_path: Path) -> None:
-    """What is read in a moment needs no mending, however it is cut."""
+    """A file that is read in a moment needs no mending, however it is cut."""
     for name in ("navy_winds.nc", "uv300.nc", "etopo60.cdf", "sst30e_netcdf.nc", "nc4uvt.nc", "binned_GSHHS_c.nc"):
         doctor(ROOT / "data" / name, code=0)
     path = tmp_path / "worst.nc"

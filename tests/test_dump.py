@@ -21,14 +21,14 @@ MOST_BYTES = 3 << 20
 
 
 def dump(*words: str | Path) -> bytes:
-    """What ``ncforge dump`` prints."""
+    """The output of ``ncforge dump``."""
     done = subprocess.run([binary(), "dump", *map(str, words)], capture_output=True, timeout=600, check=False)
     assert done.returncode == 0, done.stderr.decode(errors="replace")
     return done.stdout
 
 
 def assert_same(path: Path | str, options: Iterable[str] = ("", "-c", "-s", "-t")) -> int:
-    """The same bytes with each of the options that ncdump takes; how many of them."""
+    """Compares the bytes with each of the options that ncdump takes; how many of them."""
     compared = 0
     for words in options:
         done = subprocess.run(["ncdump", *words.split(), str(path)], capture_output=True, timeout=600, check=False)

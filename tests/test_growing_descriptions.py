@@ -1,5 +1,6 @@
-"""What a definition, an attribute, a look at an object or a sync costs does not depend on how many others there are. Values are judged
-by netCDF4 and h5py."""
+"""The cost of a definition, an attribute, a look at an object or a sync does not depend on how many others there are. Values are judged by
+netCDF4 and h5py.
+"""
 
 from __future__ import annotations
 

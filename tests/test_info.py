@@ -48,13 +48,13 @@ def binary() -> str:
 
 
 def ncdump(option: str, path: Path | str) -> bytes | None:
-    """What ``ncdump`` prints; nothing if it cannot."""
+    """The output of ``ncdump``; nothing if it cannot."""
     done = subprocess.run(["ncdump", option, str(path)], capture_output=True, timeout=600, check=False)
     return done.stdout if done.returncode == 0 else None
 
 
 def info(*words: str) -> bytes:
-    """What ``ncforge info`` prints."""
+    """The output of ``ncforge info``."""
     done = subprocess.run([binary(), "info", *words], capture_output=True, timeout=600, check=False)
     assert done.returncode == 0, done.stderr.decode(errors="replace")
     return done.stdout

@@ -57,7 +57,7 @@ def test_a_saved_result_is_run_again(command: list[str], tmp_path: Path) -> None
 
 
 def test_a_folder_of_its_name_is_not_run(tmp_path: Path) -> None:
-    """What stands where the user stands is no part of the command."""
+    """Files of the user's folder are no part of the command."""
     if not SCRIPT.exists():
         pytest.skip("the package is not installed with its script")
     (tmp_path / "ncforge").mkdir()

@@ -32,7 +32,7 @@ def latency() -> Path:
 
 
 def measure(program: Path, path: Path) -> dict[str, Any]:
-    """What opening a file and reading its indexes took; both gave what a local file gives."""
+    """The cost of opening a file and reading its indexes; the results are those of a local file."""
     out = subprocess.run([program, path], check=True, capture_output=True, text=True, timeout=600).stdout
     found: dict[str, Any] = json.loads(out)
     assert found["same"], path

@@ -1,4 +1,4 @@
-"""What an output cannot hold as the source has it: copies, combinations and splittings say so, and comparisons know it."""
+"""Contents that an output cannot hold as the source has them: copies, combinations and splittings report them, comparisons know them."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def test_names_that_netcdf4_files_hide(hidden: Path, tmp_path: Path, form: str) 
         assert f":{HIDDEN[0]}` is only in the" in compared.stdout + compared.stderr
     ncforge.copy(hidden, tmp_path / "p.nc", format=form, verify=True)
     assert len(ncforge.copy(hidden, out, format=form, overwrite=True).notes) == 2 * len(HIDDEN)
-    # What only one of two files has that both could have is a difference as before.
+    # An attribute of one file that both could have is a difference as before.
     run("copy", hidden, tmp_path / "same.nc", "--format", "cdf5", "--verify", "--no-history")
     with netCDF4.Dataset(tmp_path / "same.nc", "a") as ds:
         assert ds.getncattr("CLASS") == "mine"

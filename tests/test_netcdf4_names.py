@@ -1,4 +1,4 @@
-"""What programs written for netCDF4-python use besides values: types, names, switches, kinds of errors."""
+"""Names that programs written for netCDF4-python use besides values: types, names, switches, kinds of errors."""
 
 from __future__ import annotations
 
@@ -232,7 +232,7 @@ def test_switches_and_their_answers(tmp_path: Path) -> None:
         assert ds["u"].get_var_chunk_cache()[0] == ncforge.engine_stats().memory
 
 
-# What has no meaning here: the C library's own objects and settings, names of modules that netCDF4-python imports, and what
+# Names without a meaning here: the C library's own objects and settings, names of modules that netCDF4-python imports, and what
 # belongs to the whole file.
 NOT_OURS = {
     "Dataset": {"keepweakref"},
@@ -333,7 +333,7 @@ def test_types_of_variables_are_those_of_the_file(tmp_path: Path) -> None:
 
 
 def test_names_of_the_module() -> None:
-    """What programs ask netCDF4-python for, besides what it imports itself."""
+    """Names that programs ask netCDF4-python for, besides those that it imports itself."""
     imported = {
         "Union",
         "Version",

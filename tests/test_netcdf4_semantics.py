@@ -1,4 +1,4 @@
-"""What a program sees of a file through ``ncforge.Dataset``, against netCDF4-python."""
+"""A file's contents through ``ncforge.Dataset``, against netCDF4-python."""
 
 from __future__ import annotations
 

@@ -124,7 +124,7 @@ def test_a_shell_script_and_what_it_starts(run_under, file, tmp_path):
     assert served(ours, b"reads") > 54
 
 
-# What a symbol is to its caller must not depend on who stands in front of `dlsym`.
+# The address of a symbol must not depend on who stands in front of `dlsym`.
 NEXT = """
 #define _GNU_SOURCE
 #include <dlfcn.h>

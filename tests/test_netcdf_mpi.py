@@ -151,7 +151,7 @@ def test_what_ranks_open_together_is_left_alone(ncforge_bin, tmp_path):
     done = call(*ours, wish="log", **ENVIRONMENT)
     assert b"opened in parallel: left to netCDF-C" in done.stderr and written(done) == 0
     assert (tmp_path / "plain.nc").read_bytes() == (tmp_path / "ours.nc").read_bytes()
-    # What one rank opens by itself is served by the same library, also where HDF5 ends inside MPI_Finalize.
+    # Files that one rank opens by itself are served by the same library, also where HDF5 ends inside MPI_Finalize.
     for way in ("close", "forget"):
         call(*launch(2, binary, tmp_path / "plain.nc", 8, way), **ENVIRONMENT)
         done = call(*launch(2, ncforge_bin, "run", binary, tmp_path / "ours.nc", 8, way), wish="log", **ENVIRONMENT)

@@ -218,7 +218,7 @@ def check_without_plug_ins(run_under, path: Path, values: np.ndarray) -> None:
     """NetCDF-C cannot read the variable `v`, and does under ncforge."""
     nowhere = {"HDF5_PLUGIN_PATH": "/nonexistent"}
     assert subprocess.run(["ncdump", path], capture_output=True, env={**os.environ, **nowhere}).returncode != 0
-    # What was written a moment ago is read, too.
+    # A file that was written a moment ago is read, too.
     path.touch()
     done = run_under("ncdump", "-p", "9,17", "-v", "v", path, wish="log", **nowhere)
     assert served(done) > 0

@@ -67,7 +67,7 @@ def writes(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.mark.parametrize("first", range(0, 60, 15))
 def test_random_sessions(writes, run_under, tmp_path, first):
     def session(way: str, seed: int, run: Any, **options: str) -> tuple[Any, bytes, bytes, dict[str, Any]]:
-        # The same name, since ncdump prints it.
+        # Names must be equal, since ncdump prints them.
         path = tmp_path / way / "a.nc"
         path.parent.mkdir(exist_ok=True)
         done = run("sh", "-c", f"cd {path.parent}; {writes} a.nc {seed} 120; echo $?", **options)

@@ -1,4 +1,4 @@
-"""What is under a new file's name, and when: a complete file, or what was there before."""
+"""The file under a new file's name, at any time: complete, or the one that was there before."""
 
 from __future__ import annotations
 

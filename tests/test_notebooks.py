@@ -1,4 +1,4 @@
-"""What a notebook shows of results: the drawings of the pages, as a part of the notebook's own page."""
+"""Results in a notebook: the drawings of the pages, as a part of the notebook's own page."""
 
 from __future__ import annotations
 
@@ -110,7 +110,7 @@ def test_a_dataset_is_drawn(tmp_path: Path) -> None:
         kind = ds.createVLType("i4", "rows")
         ds.createVariable("ragged", kind, "lat")
         ds.createGroup("under/deep").createVariable("v", "f8", "time")
-        # What is being written is drawn, too.
+        # Files that are being written are drawn, too.
         assert ODD in Page(ds._repr_html_() or "").words
     with ncforge.Dataset(path) as ds:
         drawn = ds._repr_html_()

@@ -1,4 +1,4 @@
-"""What other people's package collections get: one version everywhere, licences listed, recipes that can be read."""
+"""Facts for other people's package collections: one version everywhere, licences listed, recipes that can be read."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What ncforge writes, the other netCDF tools read: netCDF4-python, h5py, h5netcdf, ncdump, NCO, HDF5's tools."""
+"""ncforge's files in other netCDF tools: netCDF4-python, h5py, h5netcdf, ncdump, NCO, HDF5's tools."""
 
 from __future__ import annotations
 

@@ -31,7 +31,7 @@ def expected() -> np.ndarray:
 
 @pytest.fixture(scope="module")
 def files(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
-    """The same values, classic and compressed, packed in a way that masks some."""
+    """Files with equal values, classic and compressed, packed in a way that masks some."""
     folder = tmp_path_factory.mktemp("processes")
     paths = []
     for fmt in ("NETCDF3_CLASSIC", "NETCDF4"):

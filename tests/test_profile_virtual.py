@@ -40,7 +40,7 @@ def months(folder: Path, lengths: list[int], chunk: int | None, format: Any = "N
 
 
 def findings(run: Run, *files: Path, across: bool = True) -> dict[str, list[dict[str, Any]]]:
-    """What `doctor` says, by code."""
+    """The findings of `doctor`, by code."""
     options = ["--across"] if across else []
     said = run("doctor", "--profile", "virtual", *options, "--json", "--fail-on", "never", *files)
     document = json.loads(said.stdout)

@@ -38,7 +38,7 @@ def room(tmp_path_factory: pytest.TempPathFactory, run: Run) -> Path:
 
 
 DEFLATE = "-4 --chunks auto --codec deflate --level 9 -O"
-# What is counted in bytes, and the name that it begins with.
+# Work that is counted in bytes, and the name that it begins with.
 COUNTED = {
     f"copy noise.nc out.nc {DEFLATE}": "copy",
     "nccopy -4 -d 1 noise.nc out.nc": "copy",
@@ -69,7 +69,7 @@ SLOW = {
 
 
 def shown(binary: Path, room: Path, line: str) -> Shown:
-    """What stands on the terminal; the data of the command goes elsewhere."""
+    """The text on the terminal; the data of the command goes elsewhere."""
     return on_terminal([binary.resolve(), *line.split()], cwd=room, stdout=subprocess.DEVNULL)
 
 

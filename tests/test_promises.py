@@ -1,4 +1,4 @@
-"""What a writer promises: what it reports as written is there, whatever fails; a forked child leaves its parent's file alone; and the
+"""Promises of a writer: data that it reports as written are there, whatever fails; a forked child leaves its parent's file alone; and the
 disk is waited for where that was asked for.
 
 System calls are counted by a small library that is loaded before the C library.
@@ -48,7 +48,7 @@ def make(path: Path, kind: str, records: int = 1) -> None:
 
 
 def values(path: Path) -> Any:
-    """What is in the file; another library judges where there is one that reads it."""
+    """The values of the file; another library judges where there is one that reads it."""
     opener: Any = ncforge if path.suffix == ".ncz" else netCDF4
     with opener.Dataset(path) as ds:
         ds.set_auto_mask(False)
@@ -69,7 +69,7 @@ def full() -> Iterator[Callable[[Path | None], None]]:
 
 
 def attempt(work: Callable[[], object]) -> str | None:
-    """What the error of a call says."""
+    """The error message of a call."""
     try:
         work()
     except OSError as e:
@@ -105,7 +105,7 @@ def test_what_could_not_be_written_is_written_later_or_named(
 def test_random_writes_while_the_disk_is_full_now_and_then(
     tmp_path: Path, kind: str, seed: int, full: Callable[[Path | None], None]
 ) -> None:
-    """What a sync reports as written is what another library reads; what failed can be written again."""
+    """Another library reads the data that a sync reports as written; failed data can be written again."""
     dice = np.random.default_rng(seed)
     path, look = tmp_path / f"a{KINDS[kind][2]}", tmp_path / f"look{KINDS[kind][2]}"
     make(path, kind, 4)

@@ -140,7 +140,7 @@ def test_assignment_is_numpys(small: Path) -> None:
             v[0] = 2**40
         with pytest.raises(ValueError, match="does not fit"):
             v[0] = np.nan
-        # What stands behind the point goes, as in NumPy; what is masked is filled.
+        # Digits behind the point go, as in NumPy; masked elements are filled.
         v[0] = 1.5
         assert v[0].tolist() == [1] * 5
         v[0] = np.ma.masked_equal(np.arange(5), 3)

@@ -35,7 +35,7 @@ def numbers(kind: str, fill: Any) -> Any:
 
 
 def theirs(path: Path, kind: Any, values: Any, mode: Any, n: int, fill: float | None) -> Any:
-    """What netCDF-C makes of values."""
+    """The values as netCDF-C quantizes them."""
     with netCDF4.Dataset(path, "w") as d:
         d.createDimension("x", len(values))
         v = d.createVariable("v", kind, ("x",), significant_digits=n, quantize_mode=mode, fill_value=fill)

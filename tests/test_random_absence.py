@@ -229,7 +229,7 @@ def held(path: Path, lib: Any) -> dict[str, Any]:
 
 
 def check(got: dict[str, Any], want: dict[str, Any], known: dict[str, Any], where: Any) -> None:
-    """The same values, where there is one."""
+    """Values are equal, where they are known."""
     assert got.keys() >= want.keys(), where
     for name, values in want.items():
         assert got[name].shape == values.shape, (where, name)
@@ -238,7 +238,7 @@ def check(got: dict[str, Any], want: dict[str, Any], known: dict[str, Any], wher
 
 
 def check_by_h5py(path: Path, want: dict[str, Any], known: dict[str, Any], where: Any) -> None:
-    """What HDF5 has of each array is what netCDF has there."""
+    """HDF5's part of each array is what netCDF has there."""
     with h5py.File(path) as file:
         for name, values in want.items():
             v = file[name]

@@ -1,4 +1,4 @@
-"""What random keys select, against netCDF4-python: the same values and shapes, or an error in both."""
+"""Random keys against netCDF4-python: equal values and shapes, or an error in both."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ def selections(draw: st.DrawFn) -> tuple[str, Any]:
 
 
 def orthogonal(values: Any, key: Any) -> Any:
-    """What the key selects of an array in memory, each item on its own axis; ``None`` if it selects nothing."""
+    """The selection of an array in memory, each item on its own axis; ``None`` if it is empty."""
     keys = list(key) if isinstance(key, tuple) else [key]
     dots = [i for i, k in enumerate(keys) if k is Ellipsis]
     at = dots[0] if dots else len(keys)

@@ -163,7 +163,7 @@ def length(key: Any, dim: str, records: int) -> int:
 
 @st.composite
 def values(draw: st.DrawFn, kind: str, shape: tuple[int, ...]) -> Any:
-    """What is assigned to a selection of a shape."""
+    """Values for a selection of a shape."""
     if kind == "S1":
         letters = np.array(draw(st.lists(st.sampled_from("abc"), min_size=24, max_size=24)))
         chosen = letters[: int(np.prod(shape))].reshape(shape) if np.prod(shape) <= 24 else np.full(shape, "a")

@@ -1,4 +1,4 @@
-"""What ncforge reads from netCDF-4 and HDF5 files is what netCDF4-python and h5py read.
+"""ncforge reads the values of netCDF-4 and HDF5 files that netCDF4-python and h5py read.
 
 The files are made by ``make_hdf5_cases.py``; ncforge's reading comes from the example ``dump_json``, which
 prints schema and values from layouts and chunk records.
@@ -162,10 +162,10 @@ def check_with_h5py(seen: Seen, path: Path) -> int:
                 # A filter that this h5py has not, strings that were never written: netCDF4 reads those.
                 continue
             if v["name"] == "short_unfilled":
-                # What is beyond its end is netCDF's default fill value, of which h5py knows nothing.
+                # Beyond the dataset's end is netCDF's default fill value, of which h5py knows nothing.
                 continue
             if list(d.shape) != v["shape"]:
-                # What is beyond the dataset's own extent reads as its fill value.
+                # Elements beyond the dataset's own extent read as its fill value.
                 whole = np.full(v["shape"], d.fillvalue, d.dtype)
                 whole[tuple(slice(n) for n in d.shape)] = theirs
                 theirs = whole

@@ -89,7 +89,7 @@ def test_files_of_all_kinds_of_chunk_indexes(hdf5_cases: Path) -> None:
         refs = ncforge.references(path, inline=0)
         with ncforge.Dataset(path) as file:
             missing = frozenset(name for name in variables(file) if f"{name}/.zarray" not in refs["refs"])
-            # What has no numbers, characters or strings, and nothing else.
+            # Variables without numbers, characters or strings, and no others.
             assert all(not is_plain(file[name]) for name in missing), (path.name, missing)
         count += same_values(path, opened(refs), without=missing)
     assert count > 300

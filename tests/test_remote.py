@@ -184,7 +184,7 @@ def each(url: str) -> None:
     ids=["contiguous", "one-chunk", "chunks", "classic"],
 )
 def test_many_variables_in_turn(tmp_path: Path, format: Any, how: dict[str, Any]) -> None:
-    """What lies next comes along: neither a request for each variable nor bytes that nobody needs."""
+    """Neighbouring bytes come along: neither a request for each variable nor bytes that nobody needs."""
     path, out = tmp_path / "many.nc", tmp_path / "out.nc"
     write_many(path, format, how)
     size = path.stat().st_size

@@ -302,7 +302,7 @@ def test_wrong_values_name_their_option(source: Path, options: dict[str, Any], s
 
 
 def test_values_of_other_types(source: Path) -> None:
-    """What NumPy and pathlib have is taken; ``None`` is what was not given."""
+    """Values of NumPy and pathlib are taken; ``None`` is what was not given."""
     target = copied(
         source,
         level=np.int64(3),

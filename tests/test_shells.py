@@ -1,4 +1,4 @@
-"""What comes with the command for shells and readers: completions that complete, manual pages without a warning."""
+"""Files of the command for shells and readers: completions that complete, manual pages without a warning."""
 
 from __future__ import annotations
 
@@ -122,7 +122,7 @@ def test_fish_completes(run: Run, tmp_path: Path) -> None:
 def test_zsh_completes(run: Run, tmp_path: Path) -> None:
     """A person's session: the script lies in a folder of `fpath`, the tabulator is pressed."""
     path = script(run, "zsh", tmp_path / "functions" / "_ncforge")
-    # What is completed is shown by a function of the command's name.
+    # Completions are shown by a function of the command's name.
     (tmp_path / "here").mkdir()
     (tmp_path / "here" / "the_file.nc").touch()
     typed = [

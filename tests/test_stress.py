@@ -45,7 +45,7 @@ class Made:
     arrays: dict[str, np.ndarray]
     attributes: dict[str, dict[str, Any]] = field(default_factory=dict)
     peers: tuple[str, ...] = ()
-    """Who else can read it."""
+    """The other readers."""
 
 
 def fields(seed: int) -> dict[str, np.ndarray]:
@@ -167,7 +167,7 @@ KINDS = ["whole", "slab", "series", "point", "strided", "box", "attributes"]
 
 
 class Stress:
-    """What the threads share."""
+    """State that the threads share."""
 
     def __init__(self, made: list[Made]) -> None:
         self.made = made

@@ -15,7 +15,7 @@ NOTEBOOK = Path(__file__).resolve().parents[1] / "docs" / "tutorial.ipynb"
 
 
 def text(cell: Any) -> str:
-    """What a cell printed."""
+    """The output of a cell."""
     return "".join(o.get("text", "") for o in cell.get("outputs", []))
 
 

@@ -15,7 +15,7 @@ from conftest import Run
 
 
 def of_other_types(path: Path) -> None:
-    """What the classic model has no type for, all of which another type of it holds."""
+    """Values of types that the classic model lacks, all of which another type of it holds."""
     with netCDF4.Dataset(path, "w") as d:
         d.createDimension("x", 4)
         d.setncattr_string("text", "one")

@@ -1,4 +1,4 @@
-"""What URLs mean, what is uploaded to them (judged by boto3), and what is said where they fail."""
+"""The meaning of URLs, uploads to them (judged by boto3), and messages where they fail."""
 
 from __future__ import annotations
 
@@ -103,7 +103,7 @@ def test_an_interrupted_upload(bucket: Any, tmp_path: Path, monkeypatch: pytest.
     assert code == 5 and f"nothing was uploaded to `s3://{name}/k/big.nc`" in said
     assert "start the same command again" in said and "--resume" not in said and str(temporary) not in said
     assert not list(temporary.iterdir())
-    # What a killed process leaves, the next one removes.
+    # The next process removes the rest of a killed one.
     assert stopped(signal.SIGKILL)[0] == -signal.SIGKILL and list(temporary.iterdir())
     assert stopped(signal.SIGTERM)[0] == 5 and not list(temporary.iterdir())
     assert "Contents" not in client.list_objects_v2(Bucket=name)

@@ -62,7 +62,7 @@ def test_real_files(path: Path) -> None:
 
 @pytest.mark.parametrize(("dtype", "how"), [("f4", {}), (">f8", {"endian": "big"}), ("f4", {"fletcher32": True})])
 def test_chunks_with_access_points(tmp_path: Path, dtype: str, how: dict[str, Any]) -> None:
-    """What follows a stream is ignored, by references of ours and of VirtualiZarr's own parser."""
+    """Bytes after a stream are ignored, by references of ours and of VirtualiZarr's own parser."""
     path = tmp_path / "a.nc"
     values = write_points(path, dtype, (2, 200, 333), **how)
     assert raw_chunk(path, (0, 0, 0), "fletcher32" in how).endswith(MAGIC)

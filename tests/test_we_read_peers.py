@@ -1,4 +1,4 @@
-"""What other tools write, ncforge reads as netCDF4-python does: whole files, and hyperslabs of them."""
+"""Files of other tools are read as netCDF4-python reads them: whole files, and hyperslabs of them."""
 
 from __future__ import annotations
 

@@ -172,8 +172,9 @@ DECODING: list[dict[str, Any]] = [
 
 @pytest.mark.parametrize("options", DECODING, ids=str)
 def test_decoding_is_xarrays(tmp_path: Path, options: dict[str, Any]) -> None:
-    """The same dataset as when everything goes through xarray's own decoders and constructor, down to the order of variables
-    and what is a coordinate, and the one of netCDF4."""
+    """The dataset is the one of xarray's own decoders and constructor, down to the order of variables and what is a coordinate, and the one
+    of netCDF4.
+    """
     file = of_all_kinds(tmp_path / "all.nc")
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -198,7 +199,7 @@ def test_decoding_is_xarrays(tmp_path: Path, options: dict[str, Any]) -> None:
 
 
 def test_a_scalar_called_like_a_dimension(tmp_path: Path) -> None:
-    """What xarray refuses, it refuses here in the same words."""
+    """xarray's refusals come here in the same words."""
     with netCDF4.Dataset(tmp_path / "scalar.nc", "w") as ds:
         ds.createDimension("x", 3)
         ds.createVariable("x", "f4", ())[...] = 1

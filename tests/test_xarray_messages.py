@@ -63,7 +63,7 @@ def test_a_dataset_that_outlives_the_modules(tmp_path: Path, monkeypatch: Any) -
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         with monkeypatch.context() as at_exit:
-            # What Python does to modules when it ends.
+            # Python does this to modules when it ends.
             at_exit.setattr(ncforge.dataset, "os", None)
             ds.__del__()
     assert ds["v"][0] == 1

@@ -85,7 +85,7 @@ class File:
             self.values["pr"][at] = 7
 
     def refused(self) -> None:
-        """What does not fit the file leaves it as it was, to the byte."""
+        """Data that do not fit the file leave it as it was, to the byte."""
         one = self.new(1)
         wrong = [one.assign_coords(lat=one.lat[::-1]), one.assign_coords(lon=one.lon + 1), one[["tas"]]]
         wrong.append(self.new(1, self.steps - 1))

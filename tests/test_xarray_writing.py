@@ -102,7 +102,7 @@ def test_chunks_are_chosen_for_reads(tmp_path: Path) -> None:
     assert maps[1:] == (60, 80) and series[0] == 400
     assert maps[0] < mixed[0] < series[0] or mixed[1] * mixed[2] < 60 * 80
     assert mixed not in (maps, series)
-    # The same as what the names of dimensions say, and what the command chooses for such a file.
+    # The names of dimensions give these chunks, and so does the command for such a file.
     by_lengths = chosen(tmp_path / "lengths.nc", for_="when=all,north=1,east=1", codec="zlib")["v"]
     assert by_lengths == series
     assert chosen(tmp_path / "spelt.nc", chunks="auto:series=3,map=1", codec="zlib")["v"] == mixed
@@ -410,7 +410,7 @@ def test_values_are_rounded_to_the_digits_of_an_encoding(tmp_path: Path, fmt: An
                     assert not np.array_equal(want, dataset()["t2m"].values)
                     want[3, 4] = -9999
                 np.testing.assert_array_equal(file[var][:], want)
-    # What is appended is rounded as well.
+    # Appended values are rounded as well.
     more = make(12)
     more["said"].attrs.clear()
     ncforge.to_netcdf(more, tmp_path / "ours.nc", append_dim="time")
@@ -422,7 +422,7 @@ def test_values_are_rounded_to_the_digits_of_an_encoding(tmp_path: Path, fmt: An
 
 
 def test_a_codec_keeps_the_level_and_leaves_coordinates(tmp_path: Path) -> None:
-    """What the dataset's file had, as without a codec; another codec, or a level, replaces it."""
+    """Levels and filters of the dataset's file stay without a codec; another codec, or a level, replaces them."""
     first = tmp_path / "first.nc"
     ds = xr.Dataset({"v": (("y", "x"), np.zeros((40, 60)))}, {"y": np.arange(40.0), "x": ("x", np.arange(60.0))})
     ds["area"] = (("y", "x"), np.ones((40, 60)))

@@ -179,7 +179,7 @@ def test_files_of_others_are_the_same_zipped(path, tmp_path, run):
                 np.testing.assert_array_equal(d[name][at], v[at], err_msg=f"{name} {at}")
     run("unzip", zipped, back)
     assert back.read_bytes() == path.read_bytes()
-    # The same changes to both give the same files.
+    # Equal changes to both give equal files.
     for file in [zipped, back]:
         with ncforge.Dataset(file, "a") as d:
             d.note = "changed " * 700

@@ -1,4 +1,4 @@
-"""What the tests of references share: a reader that knows nothing of netCDF, and files with every kind of variable."""
+"""Shared by the tests of references: a reader that knows nothing of netCDF, and files with every kind of variable."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def store(refs: Any, **options: Any) -> FsspecStore:
 
 
 def opened(refs: Any, **options: Any) -> zarr.Group:
-    """The same as a group of zarr-python's."""
+    """The references as a group of zarr-python's."""
     return zarr.open_group(store(refs, **options), mode="r", zarr_format=2)
 
 
@@ -55,7 +55,7 @@ def raw(var: Any) -> np.ndarray:
 
 
 def equal(got: Any, want: Any, name: str) -> None:
-    """The same type, shape and bits, but for byte order."""
+    """Types, shapes and bits are equal, but for byte order."""
     got, want = np.asarray(got), np.asarray(want)
     assert got.shape == want.shape, name
     if want.dtype.kind in "OUT":

@@ -65,7 +65,7 @@ def _floats(rng: np.random.Generator, shape: tuple[int, ...]) -> Iterator[np.nda
 
 
 def _station(rng: np.random.Generator, shape: tuple[int, ...]) -> Iterator[np.ndarray]:
-    """What a few instruments say, hour by hour."""
+    """The readings of a few instruments, hour by hour."""
     yield np.cumsum(rng.standard_normal(shape, np.float32), axis=0, dtype="f4")
 
 

@@ -1,4 +1,4 @@
-"""What a measurement is: contestants, rows, files, results."""
+"""The parts of a measurement: contestants, rows, files, results."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ class Entry:
 
     backend: str
     fields: Fields
-    # What it is called in results, if not by the library's name.
+    # The name in results, if not the library's.
     label: str | None = None
     # Its version, if the worker does not give it.
     version: str | None = None
@@ -66,7 +66,7 @@ class Peer:
 
     entry: Entry
     target: float | None = None
-    # The same for bytes of the output file (`size`) and for peak memory (`peak`) of commands.
+    # Targets for bytes of the output file (`size`) and for peak memory (`peak`) of commands.
     size_target: float | None = None
     peak_target: float | None = None
 
@@ -81,15 +81,15 @@ class Row:
     peers: tuple[Peer, ...]
     files: tuple[FileSpec, ...] = ()
     unit: str = "s"
-    # What a time is divided by: the "task", the reads that were done ("read"), or for a sweep that may be cut
-    # short the share of all its reads that was done ("sweep").
+    # The divisor of a time: the "task", the reads that were done ("read"), or for a sweep that may be cut short the
+    # share of all its reads that was done ("sweep").
     per: str = "task"
     reads: int = 1
     # The kind and shape whose values every contestant must have read or written.
     expected: tuple[str, tuple[int, ...]] | None = None
     # Fields added to the requests that check values; `None` for work that has no values to check.
     check: Fields | None = field(default_factory=dict)
-    # Whether it makes sense with files evicted from the page cache.
+    # True if the row makes sense with files evicted from the page cache.
     cold: bool = False
     # At most so many rounds, for rows of which there are many.
     rounds: int | None = None
@@ -101,7 +101,7 @@ class Row:
     fresh: bool = False
 
     def key(self, cold: bool) -> str:
-        """What is unique to it: rows of one name differ in who takes part."""
+        """The unique name of the row: rows of one name differ in who takes part."""
         return f"{self.name} {self.ours.backend} {self.threads} {'cold' if cold else 'warm'}"
 
 
@@ -123,7 +123,7 @@ class Result:
     met: bool | None = None
     # Which row it belongs to, see `Row.key`.
     row: str = ""
-    # The same by processor time of all threads, which other load disturbs less.
+    # The ratio by processor time of all threads, which other load disturbs less.
     ratio_cpu: float | None = None
     # The smallest values, which other load disturbs less, too, and their ratio.
     ours_least: float | None = None

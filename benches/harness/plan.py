@@ -16,12 +16,12 @@ MIB = 1 << 20
 
 @dataclass(frozen=True)
 class Plan:
-    """What the rows are made from."""
+    """The input of the rows."""
 
     data: Data
     # The `ncforge` command.
     command: Path
-    # What all sizes are multiplied by. With less than 1, numbers mean little: it is to see that everything works.
+    # The factor of all sizes. With less than 1, numbers mean little: it is to see that everything works.
     scale: float = 1.0
 
     @property

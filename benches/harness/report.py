@@ -63,7 +63,7 @@ def table(results: list[Result], about: str) -> str:
 
 
 def load(folder: Path) -> list[Result]:
-    """What an earlier run has written, if there was one."""
+    """The results of an earlier run, if there was one."""
     file = folder / "results.json"
     return [Result(**r) for r in json.loads(file.read_text())] if file.exists() else []
 

@@ -27,7 +27,7 @@ FEWEST = 3
 # Settled: all rounds' ratios are on one side of the target and this far from it, or they lie this close together.
 MARGIN = 1.2
 NARROW = 1.06
-# The same for peers without a target.
+# `NARROW` for peers without a target.
 FOR_INFORMATION = 1.3
 
 
@@ -66,7 +66,7 @@ def bring_into_cache(path: Path) -> None:
 
 @dataclass
 class Measured:
-    """What is known about one contestant."""
+    """The measurements of one contestant."""
 
     entry: Entry
     fields: Fields

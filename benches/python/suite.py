@@ -1,4 +1,4 @@
-"""What users of xarray wait for, by every engine: classes as asv runs them, and `engines.py` runs them.
+"""The waits of xarray's users, by every engine: classes as asv runs them, and `engines.py` runs them.
 
 A class has ``engines`` (who can do it), ``once`` (makes the files), ``ready`` (what is not timed, before every
 repetition), ``run`` (what is timed), and ``same`` (what must agree between engines, as a number).
@@ -48,7 +48,7 @@ class Case(ABC):
 
     @abstractmethod
     def run(self, engine: str, at: Any) -> Any:
-        """What is timed."""
+        """The timed work."""
 
     @abstractmethod
     def same(self, result: Any) -> float:
@@ -198,7 +198,7 @@ class ManyFiles(Case):
 
 
 class ManyFilesKnown(ManyFiles):
-    """The same with what xarray's guide advises for files that are known to be alike."""
+    """Many files, with the options that xarray's guide advises for files that are known to be alike."""
 
     name = "open_mfdataset, 500 files, alike"
     options: ClassVar[dict[str, Any]] = {
@@ -212,7 +212,7 @@ class ManyFilesKnown(ManyFiles):
 
 
 class ManyFilesXarray(ManyFiles):
-    """The same by xarray's function, whoever reads."""
+    """Many files by xarray's function, whoever reads."""
 
     name = "xr.open_mfdataset, 500 files"
     ours = False
@@ -252,7 +252,7 @@ class Write(Case):
 
 
 class WriteDask(Write):
-    """The same from Dask blocks of 24 steps."""
+    """Writing from Dask blocks of 24 steps."""
 
     name = "to_netcdf, zlib 4, from Dask"
 

@@ -25,7 +25,7 @@ def rows(plan: Plan) -> Iterator[Row]:
 
 
 def version(tool: str) -> str:
-    """What a command says about its version."""
+    """The version that a command prints."""
     flags = {"nccopy": [], "ncks": ["--version"], "cdo": ["-V"], "h5repack": ["-V"]}
     try:
         done = subprocess.run([tool, *flags[tool]], capture_output=True, text=True, stdin=subprocess.DEVNULL)

@@ -10,7 +10,8 @@ from harness.data import SEED, Slabs
 from harness.model import Entry, Peer, Row
 from harness.plan import Plan
 
-# What is read, and what is wanted against netCDF4-python on the same file and against ncforge on a file without access points.
+# The reads, and their targets against netCDF4-python on the same file and against ncforge on a file without access
+# points.
 TARGETS: dict[str, tuple[float, float]] = {
     "series": (50.0, 20.0),
     "map": (10.0, 10.0),

@@ -20,7 +20,7 @@ def chunks_of(kind: str, steps: int) -> tuple[int, int, int]:
 
 
 def netcdf_c_file(plan: Plan, kind: str, steps: int, level: int) -> FileSpec:
-    """What netcdf-c writes."""
+    """A file that netcdf-c writes."""
     chunks = chunks_of(kind, steps)
     return plan.file(f"{kind}-{chunk_name(chunks, kind)}-d{level}", kind, chunks, deflate=level)
 

@@ -17,7 +17,7 @@ CLIFFS = ((1, 16, 32), (256, 64, 128), (1024, 64, 128), (1560, 16, 32), (1560, 1
 # Seconds after which a sweep is cut short; its cost is then that of the reads so far, times all reads.
 # Long enough to decode everything once; a cache that fits is quick from then on.
 LIMIT = 1.0
-# The same for sweeps that can be quick: ncforge's, and those of a tuned cache.
+# The limit for sweeps that can be quick: ncforge's, and those of a tuned cache.
 LONG = 3.0
 
 

@@ -37,7 +37,7 @@ class Worker:
     def __init__(self, name: str) -> None:
         clock = (time.perf_counter(), time.process_time())
         self.backend = load_backend(name)
-        # What importing the library took, beyond NumPy.
+        # The time of importing the library, beyond NumPy.
         self.imported = stopped(clock, 0)
         self.source: tuple[str, np.ndarray] | None = None
 
@@ -134,7 +134,7 @@ class Worker:
 
 
 def load_keys(request: Request) -> list[Key]:
-    """What stands in brackets for each hyperslab of the request."""
+    """The key in brackets for each hyperslab of the request."""
     rank = int(request["rank"])
     slabs = np.fromfile(request["slabs"], np.uint64).reshape(-1, 2, rank)
     most = int(request.get("reads") or len(slabs))

@@ -51,5 +51,5 @@ def get_alignment() -> tuple[int, int]:
 
 
 def alignment() -> tuple[int, int] | None:
-    """The same as an argument of the extension module."""
+    """The alignment as an argument of the extension module."""
     return None if _now[1] == 1 else _now

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from ncforge._options import CodingOptions, RunOptions
 
     class Options(CodingOptions, RunOptions, total=False):
-        """What :func:`combine` and :func:`plan_combine` take besides files."""
+        """Options of :func:`combine` and :func:`plan_combine`."""
 
         scheme: str | None
         place: str | Iterable[str] | None

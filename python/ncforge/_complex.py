@@ -189,7 +189,7 @@ class ComplexVariable(Variable):
         return self._stored.get_fill_value()
 
     def _of_pairs(self, key: Any, growing: bool = False) -> Any:
-        """The same selection of the stored pairs."""
+        """The selection of the stored pairs."""
         if not self._along:
             return key
         unlimited = [dim.isunlimited() for dim in self.get_dims()] if growing else None

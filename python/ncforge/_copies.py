@@ -58,7 +58,7 @@ def _one(path: str, folder: str, request: dict[str, Any]) -> str:
 
 
 def _task(path: str, folder: str, request: dict[str, Any]) -> str:
-    """The same as a task, which may run twice: after another worker was lost, its output is complete, or partial."""
+    """Copies a file as a task, which may run twice: after the loss of a worker, its output is complete, or partial."""
     request = {
         **request,
         "overwrite": True,

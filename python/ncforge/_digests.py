@@ -29,7 +29,7 @@ class Digest:
     values: dict[str, str]
     """Of the values of each variable alone."""
     notes: list[str] = field(default_factory=list)
-    """What does not count, though it is in the file: objects that netCDF has no equivalent of."""
+    """Objects in the file that do not count: netCDF has no equivalent of them."""
 
     def __str__(self) -> str:
         return f"{self.digest}  {self.file}"

@@ -1,4 +1,4 @@
-"""What is slow in files: ``ncforge doctor`` as a function."""
+"""Examination of files: ``ncforge doctor`` as a function."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from ncforge._options import EngineOptions
 
     class Options(EngineOptions, total=False):
-        """What :func:`doctor` takes besides files."""
+        """Options of :func:`doctor`."""
 
         for_: str | None
         select: str | Iterable[str] | None
@@ -84,7 +84,7 @@ class Finding:
     slower: list[Slower] = field(default_factory=list)
     """Reads that take longer after that, and by how much."""
     netcdf_c_cache: CacheAdvice | None = None
-    """What users of netCDF-C can set instead."""
+    """The cache that users of netCDF-C can set instead."""
     files: list[str] = field(default_factory=list)
     """The files that differ, where several were compared."""
 
@@ -220,7 +220,7 @@ class Rule:
     name: str
     severity: str
     about: str
-    """What its findings mean."""
+    """The meaning of its findings."""
     fixed_by: str
 
 

@@ -53,7 +53,7 @@ class GroupTools:
     file_format = data_model
 
     def isopen(self) -> bool:
-        """Whether it is open."""
+        """True while the file is open."""
         return self._core.is_open()
 
     def close(self) -> memoryview | None:

@@ -76,7 +76,7 @@ class Picked:
         return [([d], at[:, None]) for d, at in enumerate(self.at)]
 
     def plain(self) -> list[tuple[list[int], Positions]]:
-        """The same as an argument of the extension module."""
+        """The index as an argument of the extension module."""
         return [([d], np.ascontiguousarray(at)) for d, at in enumerate(self.at)]
 
 

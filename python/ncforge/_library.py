@@ -1,5 +1,5 @@
-"""What netCDF4-python says about the C libraries below it, and its settings for them. There are none here: programs that ask get
-the version of netCDF-C whose files and features ncforge has, and settings are recorded without effect.
+"""netCDF4-python's facts about the C libraries below it, and its settings for them. There are none here: programs that
+ask get the version of netCDF-C whose files and features ncforge has, and settings are recorded without effect.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ __hdf5libversion__ = "1.14.6"
 default_encoding = "utf-8"
 """The encoding of text in files."""
 unicode_error = "replace"
-"""What becomes of bytes that are not of this encoding, in attributes."""
+"""The treatment of bytes that are not of this encoding, in attributes."""
 is_native_little = sys.byteorder == "little"
 """Whether numbers in memory begin with their least significant byte."""
 is_native_big = sys.byteorder == "big"

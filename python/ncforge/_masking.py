@@ -36,7 +36,7 @@ DEFAULT_FILL: dict[str, Any] = {
 """The default fill values: those of elements that were never written (netCDF-C, netcdf.h)."""
 
 default_fillvals: dict[str, Any] = {**DEFAULT_FILL, "S1": "\0", "c8": DEFAULT_FILL["f4"], "c16": DEFAULT_FILL["f8"]}
-"""The same in the form of netCDF4-python: with text, and for the parts of complex numbers."""
+"""Default fill values in the form of netCDF4-python: with text, and for the parts of complex numbers."""
 
 
 def default_fill(dtype: np.dtype[Any]) -> Any:
@@ -201,7 +201,7 @@ class Rules:
             value = same(self.fill)[()]
             note(_equal(data, value), value)
         elif self.default_masks and self.default is not None and not unsigned:
-            # That of a signed type is negative: no number of an unsigned one equals it.
+            # The fill value of a signed type is negative: no number of an unsigned one equals it.
             value = self.default[()]
             note(_equal(data, value), value)
         with np.errstate(invalid="ignore"):

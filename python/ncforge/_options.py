@@ -19,7 +19,7 @@ if TYPE_CHECKING:
         memory: str | int | None
 
     class ChoosingOptions(TypedDict, total=False):
-        """What chunk shapes are chosen for."""
+        """The purpose of chunk shapes."""
 
         for_: str | None
         expect: str | None
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
         access_points: str | int | None
 
     class RunOptions(EngineOptions, total=False):
-        """What is taken along, and how a long run goes."""
+        """The variables to take along, and how a long run goes."""
 
         vars: Iterable[str] | None
         verify: bool

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from ncforge._options import EngineOptions
 
     class ReferenceOptions(EngineOptions, total=False):
-        """What :func:`references` takes besides files."""
+        """Options of :func:`references`."""
 
         along: str | None
         unsorted: bool
@@ -40,7 +40,7 @@ RECORDS = 10_000
 
 @dataclass(frozen=True)
 class ReferencesReport:
-    """What references hold."""
+    """The contents of references."""
 
     files: int
     """Files that are referred to."""

@@ -119,7 +119,7 @@ class _Fsspec:
 
 
 def reader_of(store: Any, path: str) -> Any:
-    """What reads ranges of a file in a store."""
+    """The reader of ranges of a file in a store."""
     if hasattr(store, "get_ranges"):
         return _Obspec(store, path)
     if hasattr(store, "cat_ranges"):
@@ -193,7 +193,7 @@ class UrlHandle:
         return self._file
 
     def again(self) -> Callable[[], UrlHandle]:
-        """What opens the same version once more, in another process."""
+        """A function that opens this version once more, in another process."""
         return partial(UrlHandle, self.path, self._access, self._identity, False)
 
     def __reduce__(self) -> Any:
@@ -221,7 +221,7 @@ class StoreHandle:
         return self._file
 
     def again(self) -> Callable[[], StoreHandle]:
-        """What opens the same version once more, in another process."""
+        """A function that opens this version once more, in another process."""
         return partial(StoreHandle, self._store, self.path, self._version)
 
     def __reduce__(self) -> Any:

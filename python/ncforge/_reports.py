@@ -34,7 +34,7 @@ def size(memory: str | int | None) -> str | None:
 
 
 def choosing(for_: str | None, expect: str | None = None) -> dict[str, Any]:
-    """What chunk shapes are chosen for, as the extension reads it."""
+    """The purpose of chunk shapes, as the extension reads it."""
     return {"for_": for_, "expect": expect}
 
 

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from ncforge._options import ChoosingOptions, CodingOptions, EngineOptions
 
     class SplitOptions(CodingOptions, EngineOptions, total=False):
-        """What :func:`split` takes besides files."""
+        """Options of :func:`split`."""
 
         tiles: str | tuple[int, int]
         scheme: str | None
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
         overwrite: bool
 
     class TuneOptions(ChoosingOptions, EngineOptions, total=False):
-        """What :func:`tune_chunks` takes besides a file."""
+        """Options of :func:`tune_chunks`."""
 
         vars: Iterable[str] | None
         sample: bool
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class SplitReport:
-    """What a splitting did."""
+    """The report of a splitting."""
 
     tiles: int
     """Tiles written."""
@@ -48,7 +48,7 @@ class SplitReport:
     output_bytes: int
     seconds: float
     notes: list[str] = field(default_factory=list)
-    """What of the file is in no tile, and the like."""
+    """Notes, such as parts of the file that are in no tile."""
 
 
 @dataclass(frozen=True)

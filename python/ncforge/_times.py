@@ -26,7 +26,7 @@ def converted(values: Any, units: str, to: str, calendar: str) -> Any:
         return values
     if units.split()[:1] != to.split()[:1]:
         return date2num(num2date(values, units, calendar), to, calendar)
-    # The same steps from another start: no rounding by a conversion to dates.
+    # Equal steps from another start: no rounding by a conversion to dates.
     shift = date2num(num2date(0, units, calendar), to, calendar)
     if np.asanyarray(values).dtype.kind in "iu" and shift == int(shift):
         shift = int(shift)

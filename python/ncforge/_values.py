@@ -20,7 +20,7 @@ NUMBERS = frozenset(ATOMIC) - {"S1"}
 
 
 def aligned(dtype: np.dtype[Any]) -> np.dtype[Any]:
-    """The same fields at the offsets of a C compiler, and text of fixed length as arrays of characters.
+    """The fields at the offsets of a C compiler, and text of fixed length as arrays of characters.
 
     >>> aligned(np.dtype([("a", "i2"), ("t", "S3"), ("b", "i4")]))
     dtype([('a', '<i2'), ('t', 'S1', (3,)), ('b', '<i4')], align=True)
@@ -37,7 +37,7 @@ def aligned(dtype: np.dtype[Any]) -> np.dtype[Any]:
 
 
 def text_view(dtype: np.dtype[Any]) -> np.dtype[Any]:
-    """The same bytes with text of fixed length for arrays of characters in structures. The opposite of what
+    """The type with text of fixed length for arrays of characters in structures. The opposite of what
     :func:`aligned` does to text.
     """
     base, shape = dtype.subdtype or (dtype, ())

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from ncforge._options import EngineOptions
 
     class ZipOptions(EngineOptions, total=False):
-        """What :func:`zip` takes besides files."""
+        """Options of :func:`zip`."""
 
         block: str | int | None
         codec: str | None
@@ -28,14 +28,14 @@ if TYPE_CHECKING:
         overwrite: bool
 
     class UnzipOptions(EngineOptions, total=False):
-        """What :func:`unzip` takes besides files."""
+        """Options of :func:`unzip`."""
 
         overwrite: bool
 
 
 @dataclass(frozen=True)
 class ZipReport:
-    """What zipping, unzipping or compacting did."""
+    """The report of zipping, unzipping or compacting."""
 
     input: str
     output: str
@@ -60,7 +60,7 @@ class Problem:
 
 @dataclass(frozen=True)
 class VerifyReport:
-    """What verifying found. True when nothing is damaged."""
+    """The report of verifying. True when nothing is damaged."""
 
     file: str
     commit: int | None

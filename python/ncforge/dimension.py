@@ -34,7 +34,7 @@ class Dimension:
         return self._group
 
     def isunlimited(self) -> bool:
-        """Whether it can grow."""
+        """True if the dimension can grow."""
         return self._unlimited
 
     def __eq__(self, other: object) -> bool:

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from ncforge._options import ChoosingOptions, CodingOptions, EngineOptions, RunOptions
 
     class CopyOptions(ChoosingOptions, CodingOptions, RunOptions, total=False):
-        """What :func:`copy` and :func:`plan_copy` take besides files."""
+        """Options of :func:`copy` and :func:`plan_copy`."""
 
         chunks: str | None
         add_access_points: bool
@@ -46,7 +46,7 @@ if TYPE_CHECKING:
         header_space: str | int | None
 
     class CompareOptions(EngineOptions, total=False):
-        """What :func:`compare` takes besides files."""
+        """Options of :func:`compare`."""
 
         tolerance: float | None
         strict: bool
@@ -128,7 +128,7 @@ class CopyPlan:
     """Bytes of the budget."""
     threads: int
     notes: list[str] = field(default_factory=list)
-    """What a person should know, such as objects that would be left out."""
+    """Notes for the user, such as objects that would be left out."""
     raw: dict[str, Any] = field(default_factory=dict, repr=False)
     """All that the command's ``--dry-run --json`` has."""
 
@@ -185,7 +185,7 @@ class Comparison:
     """Values compared."""
     differing_values: int
     not_compared: list[str] = field(default_factory=list)
-    """What could not be read, and why."""
+    """Objects that could not be read, and why."""
     raw: dict[str, Any] = field(default_factory=dict, repr=False)
     """The document that the command prints with ``--json``."""
 

@@ -37,7 +37,7 @@ class CompoundType(UserType):
     """
 
     dtype_view: np.dtype[Any]
-    """The same with text of fixed length for arrays of characters: the type of values in reads and writes."""
+    """The type with text of fixed length for arrays of characters: that of values in reads and writes."""
 
 
 @dataclass(frozen=True, repr=False)

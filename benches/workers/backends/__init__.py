@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 Request = dict[str, str]
-# What stands in brackets: a number for one value of an axis, a slice for several.
+# The key in brackets: a number for one value of an axis, a slice for several.
 Key = tuple[int | slice, ...]
 
 BACKENDS = {
@@ -29,7 +29,7 @@ BACKENDS = {
 
 
 class Backend(ABC):
-    """What a library does for the tasks; for what it cannot do it says so."""
+    """The tasks of a library; it says which ones it cannot do."""
 
     name = ""
     # Whether a file is on disk when it is closed.
@@ -42,7 +42,7 @@ class Backend(ABC):
         """Its version, with that of the libraries below."""
 
     def prepare(self, request: Request) -> None:  # noqa: B027 - most have nothing to prepare
-        """What shall not be timed."""
+        """Preparations that shall not be timed."""
 
     def read(self, request: Request) -> np.ndarray:
         """Opens a file, reads a whole variable, closes."""
@@ -53,7 +53,7 @@ class Backend(ABC):
         raise UnsupportedOperation(f"{self.name} does not read selections here")
 
     def native(self, values: np.ndarray, request: Request) -> np.ndarray:
-        """What was read, in the machine's byte order."""
+        """The values, in the machine's byte order."""
         return values
 
     def write(self, request: Request, values: np.ndarray) -> None:

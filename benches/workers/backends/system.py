@@ -1,4 +1,4 @@
-"""The same bytes without any format: NumPy's ``fromfile``, and plain system calls."""
+"""Raw bytes without any format: NumPy's ``fromfile``, and plain system calls."""
 
 from __future__ import annotations
 

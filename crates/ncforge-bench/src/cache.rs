@@ -78,10 +78,10 @@ pub fn warm(path: &Path) -> Result<()> {
     std::io::copy(&mut file, &mut std::io::sink()).map(drop).map_err(|e| Error::io("read", path, e))
 }
 
-/// What was found about the page cache before a phase, and proven after it.
+/// The state of the page cache before a phase, and the proof after it.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct CacheState {
-    /// In one word: `cold-verified`, `cold-unverified`, `warm-verified`, `warm-unverified`, `as-is`, `written`.
+    /// The state in a word: `cold-verified`, `cold-unverified`, `warm-verified`, `warm-unverified`, `as-is`, `written`.
     pub label: String,
     /// Cold: per cent of the stored bytes that came from storage. Others: per cent of the file in the page cache before.
     pub percent: Option<f64>,

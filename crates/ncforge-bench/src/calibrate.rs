@@ -3,7 +3,7 @@
 //! Many reads of one file, each the first after it was opened, take turns. None comes twice in a row, or it would find in the processor's
 //! caches what it needs. The resulting rates are those with which the cost model
 //! comes nearest to all of these times together. (A rate by itself would be a small difference of two larger times, and would hold
-//! the disturbances of both.) What the reads say little about stays near the rates of the default machine.
+//! the disturbances of both.) Rates that hardly show in the reads stay near the rates of the default machine.
 
 use std::os::unix::fs::FileExt;
 use std::path::Path;
@@ -34,7 +34,7 @@ const VARS: [(&str, bool, Option<[u64; 3]>); 8] = [
     ("narrow", true, Some([64, 64, 16])),
     ("wide", true, Some([64, 16, 64])),
 ];
-/// Of whose reads the last one shows what several threads are worth.
+/// The variable of whose reads the last one shows what several threads are worth.
 const TOGETHER: &str = "kib256";
 /// Bytes of the plain file.
 const PLAIN: usize = 64 << 20;
@@ -42,13 +42,13 @@ const PLAIN: usize = 64 << 20;
 const SAMPLE: u64 = 8 << 20;
 /// Rounds of all reads …
 const ROUNDS: usize = 15;
-/// … or as many, but at least so many, as take …
+/// … or as many, but at least this many, as take …
 const LEAST: usize = 3;
 /// … this long.
 const BUDGET: Duration = Duration::from_secs(10);
 /// Reads in turn, of which the median counts: from other chunks each.
 const TURN: usize = 3;
-/// What a time may be off by, and what a rate may differ by from that of the default machine, as logarithms: one of each counts alike.
+/// The error of a time, and the deviation of a rate from that of the default machine, as logarithms: one of each counts alike.
 const OFF: f64 = 0.1;
 const APART: f64 = 0.7;
 
@@ -124,7 +124,7 @@ impl Case {
         Ok(Summary::of(&turn).expect("a turn has reads").median)
     }
 
-    /// The same box in other chunks, where there are any, at the same place in them.
+    /// The box in other chunks, where there are any, at the same place in them.
     fn place(&self, n: u64) -> Hyperslab {
         let (_, long, chunk) = &VARS[self.var];
         let lens = if *long { &LONG } else { &SHAPE };
@@ -137,7 +137,7 @@ impl Case {
         Hyperslab::new(&[0, 1, 2].map(moved), &self.slab.count)
     }
 
-    /// What the model says that it takes.
+    /// The time that the model predicts.
     fn predicted(&self, machine: &Machine) -> f64 {
         let (_, long, chunk) = &VARS[self.var];
         let lens = if *long { &LONG } else { &SHAPE };
@@ -146,7 +146,7 @@ impl Case {
     }
 }
 
-/// What each thread more adds, as a part of what one alone does: by the time of a read that `one` and `all` threads do.
+/// The speed that each further thread adds, as a part of one thread's: by the time of a read that `one` and `all` threads do.
 fn gain(case: &Case, path: &Path, one: &Engine, all: &Engine) -> Result<f64> {
     let threads = all.threads() as f64;
     if threads < 2.0 {

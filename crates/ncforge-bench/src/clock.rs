@@ -35,7 +35,7 @@ pub fn processor() -> (f64, f64) {
     (seconds(u.ru_utime), seconds(u.ru_stime))
 }
 
-/// What a process has used so far, or between two readings.
+/// The resources that a process has used so far, or between two readings.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Used {
@@ -66,8 +66,8 @@ pub struct Used {
     own_bytes: u64,
 }
 
-/// What `/proc/self/io` holds: numbers and bytes of system calls that read and wrote, bytes written to storage; and the bytes of this reading, which is
-/// not among them yet.
+/// The counters of `/proc/self/io`: numbers and bytes of system calls that read and wrote, bytes written to storage; and the bytes of this
+/// reading, which they do not count yet.
 fn calls() -> Option<([u64; 5], u64)> {
     use std::io::Read;
     let mut buffer = [0u8; 512];
@@ -83,7 +83,7 @@ fn calls() -> Option<([u64; 5], u64)> {
 }
 
 impl Used {
-    /// So far.
+    /// The resources used so far.
     pub fn now() -> Self {
         let u = rusage();
         let count = |n: libc::c_long| u64::try_from(n).unwrap_or(0);
@@ -122,7 +122,7 @@ impl Used {
         self.to_storage += after.to_storage.saturating_sub(before.to_storage);
     }
 
-    /// Of several processes.
+    /// The resources of several processes.
     pub fn sum<'u>(all: impl Iterator<Item = &'u Used>) -> Used {
         all.fold(Used::default(), |mut sum, used| {
             sum.add(&Used::default(), used);

@@ -1,4 +1,4 @@
-//! What a machine offers to a benchmark: processors, storage whose cold reads can be proven, libraries, MPI, quiet.
+//! The machine's fitness for benchmarks: processors, storage whose cold reads can be proven, libraries, MPI, quiet.
 
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -25,7 +25,7 @@ const LAUNCHERS: [&str; 4] = ["mpiexec", "mpiexec.openmpi", "mpiexec.mpich", "sr
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Standing {
-    /// As it should be.
+    /// Good, as it should be.
     Good,
     /// Not there; some benchmarks cannot be made.
     Absent,
@@ -34,7 +34,7 @@ pub enum Standing {
 }
 
 impl Standing {
-    /// In a word.
+    /// The standing in a word.
     pub fn word(self) -> &'static str {
         match self {
             Standing::Good => "good",
@@ -47,13 +47,13 @@ impl Standing {
 /// One thing that was examined.
 #[derive(Clone, Debug, Serialize)]
 pub struct Check {
-    /// What.
+    /// The subject.
     pub what: String,
     /// How it stands.
     pub standing: Standing,
-    /// What was found.
+    /// The result.
     pub found: String,
-    /// What can be done about it.
+    /// The remedy.
     pub advice: Option<String>,
 }
 

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use crate::driver::Driver;
 use crate::stats::distinct;
 
-/// Where a measurement was made.
+/// The circumstances of a measurement.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Environment {
@@ -25,19 +25,19 @@ pub struct Environment {
     pub memory: Option<u64>,
     /// Version of ncforge.
     pub ncforge: String,
-    /// Whether it was compiled with optimisation. Numbers of an unoptimised build mean nothing.
+    /// True for an optimised build. Numbers of an unoptimised one mean nothing.
     pub optimised: bool,
     /// The file system under the files, where it is known.
     pub filesystem: Option<Filesystem>,
-    /// What the machine had to do when the measurement began: mean number of runnable processes of the last minute.
+    /// The load of the machine when the measurement began: mean number of runnable processes of the last minute.
     pub load: Option<f64>,
     /// How processors choose their frequency, where it is known.
     pub governor: Option<String>,
-    /// Whether it is a container or a virtual machine, as far as is known.
+    /// The container or virtual machine, as far as is known.
     pub virtualisation: Option<String>,
     /// The commit of the folder in which the command ran, where that is in a git repository.
     pub revision: Option<String>,
-    /// What did the work, with versions: codecs, HDF5 below a library, MPI.
+    /// The libraries that did the work, with versions: codecs, HDF5 below a library, MPI.
     pub libraries: Vec<String>,
     /// The layer that does MPI's input and output, where a job used it: "OMPIO", "ROMIO".
     pub mpi_io: Option<String>,
@@ -56,14 +56,14 @@ pub struct Filesystem {
     pub options: String,
     /// The device; left out where results are shared.
     pub device: Option<String>,
-    /// What the device is, where the system says: "virtio, not rotational, 64 GiB".
+    /// The kind of device, where the system says: "virtio, not rotational, 64 GiB".
     #[serde(default)]
     pub hardware: Option<String>,
     /// Whether files of it live in memory.
     pub in_memory: bool,
 }
 
-/// What the system says about the device under a file: driver or model, kind, scheduler, size.
+/// The device under a file as the system describes it: driver or model, kind, scheduler, size.
 fn hardware(there: &Path) -> Option<String> {
     use std::os::unix::fs::MetadataExt;
     let number = std::fs::metadata(there).ok()?.dev();
@@ -176,7 +176,7 @@ const VARIABLES: [&str; 12] = [
 /// of Open MPI are tuned.
 const OPEN_MPI: [&str; 12] =
     ["btl_", "coll_", "fbtl_", "fcoll_", "fs_", "hwloc_", "io_", "mpi_", "mtl_", "osc_", "pml_", "sharedfp_"];
-/// What says where the job runs, not how.
+/// Variables that say where the job runs, not how.
 const PLACES: [&str; 5] = ["HOST", "_if_include", "_if_exclude", "I_MPI_HYDRA_", "NCFORGE_BENCH_TEAM"];
 
 /// Whether a variable is recorded.
@@ -191,7 +191,7 @@ fn is_recorded(name: &str) -> bool {
 }
 
 impl Environment {
-    /// What is known about this machine without privilege.
+    /// The facts about this machine that need no privilege.
     pub fn capture() -> Self {
         let read = |path: &str| std::fs::read_to_string(path).ok();
         let field = |text: String, key: &str| {
@@ -226,12 +226,12 @@ impl Environment {
         }
     }
 
-    /// The same, with the file system that files at this path lie on.
+    /// As [`Environment::capture`], with the file system of `path`.
     pub fn capture_for(path: &Path) -> Self {
         Environment { filesystem: Filesystem::of(path), ..Self::capture() }
     }
 
-    /// The same, with the file system that files at this path lie on, and with what these libraries stand on.
+    /// Adds the file system of `path`, and the libraries below these drivers.
     #[must_use]
     pub fn completed(mut self, path: &Path, drivers: &[&dyn Driver]) -> Self {
         self.filesystem = Filesystem::of(path);
@@ -246,7 +246,7 @@ impl Environment {
         self
     }
 
-    /// What is known about the machine, by name; nothing that differs from one run to the next.
+    /// The facts about the machine, by name; nothing that differs from one run to the next.
     pub(crate) fn facts(&self) -> [(&'static str, String); 7] {
         let known = |v: &Option<String>| v.clone().unwrap_or_default();
         let cpu = self.cpu.as_deref().unwrap_or("unknown");
@@ -261,7 +261,7 @@ impl Environment {
         ]
     }
 
-    /// What is different, in words; the machine's name, its load and such do not count.
+    /// The differences in words; the machine's name, its load and such do not count.
     pub fn differences(&self, other: &Environment) -> Vec<String> {
         if self.system.is_empty() != other.system.is_empty() {
             return vec!["of one of them nothing is known".to_owned()];
@@ -298,7 +298,7 @@ impl Environment {
         found
     }
 
-    /// Without what shows whose machine it is: devices, and paths in variables.
+    /// The environment without what shows whose machine it is: devices, and paths in variables.
     pub fn redacted(mut self) -> Self {
         self.host = None;
         if let Some(f) = &mut self.filesystem {

@@ -1,6 +1,6 @@
 //! The errors of a measurement.
 
-/// What every fallible function of this crate returns.
+/// The result of every fallible function of this crate.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
 /// Why a measurement could not be made.
@@ -13,11 +13,11 @@ pub enum Error {
     /// The system refused something that the measurement needs.
     #[error("cannot {op} `{path}`: {source}")]
     Io {
-        /// What was tried.
+        /// The operation.
         op: &'static str,
         /// The file.
         path: String,
-        /// What the system said.
+        /// The system's error.
         source: std::io::Error,
     },
     /// A request that makes no sense for these files.
@@ -37,7 +37,7 @@ pub enum Error {
     Rank {
         /// Which one.
         rank: usize,
-        /// What it said.
+        /// The rank's message.
         message: String,
         /// Its exit code.
         code: u8,

@@ -1,7 +1,7 @@
 //! Honest measurements of netCDF input and output: *workloads* (what is asked) times *drivers* (the library
 //! that does it), with the statistics and the circumstances that a reader needs to believe a number.
 //!
-//! What holds for every measurement:
+//! Rules for every measurement:
 //!
 //! * **The same work.** Every read is checksummed outside the timed part; results say whether two files, or
 //!   two drivers, gave the same values.

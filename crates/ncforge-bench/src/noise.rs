@@ -1,4 +1,4 @@
-//! What else goes on on the machine while something is measured.
+//! Disturbances: other work of the machine during a measurement.
 //!
 //! Three witnesses that need no privilege: processor time that neither this job nor idleness took, and time stolen by the
 //! host of a virtual machine (`/proc/stat`); and pressure-stall information, the share of time in which somebody waited for a processor
@@ -6,7 +6,7 @@
 
 use serde::{Deserialize, Serialize};
 
-/// What was seen between two snapshots.
+/// The disturbances between two snapshots.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Noise {
     /// Share of all processor time that others used, 0 to 1, where the stretch was long enough.
@@ -19,11 +19,11 @@ pub struct Noise {
     pub psi_io: Option<f64>,
 }
 
-/// Others may use this share of the processors.
+/// The share of the processors that other work may use.
 const OTHERS: f64 = 0.10;
-/// The host may take this share.
+/// The share that the host may take.
 const STEAL: f64 = 0.02;
-/// In stretches that are too short for the counters above, somebody may wait for a processor for this share of the time.
+/// The share of the time in which some process may wait for a processor, in stretches that are too short for the counters above.
 const WAITING: f64 = 0.35;
 /// The counters of processor time go in steps of 10 ms.
 const LONG_ENOUGH: f64 = 0.25;
@@ -52,7 +52,7 @@ impl Snapshot {
         Snapshot { ticks: ticks(), psi_cpu: pressure("cpu"), psi_io: pressure("io"), at: crate::clock::now() }
     }
 
-    /// What happened since this snapshot, of which `ours` processor seconds were the job's own.
+    /// The disturbances since this snapshot, of which `ours` processor seconds were the job's own.
     pub fn since(&self, ours: f64) -> Noise {
         let now = Snapshot::now();
         let wall = now.at - self.at;

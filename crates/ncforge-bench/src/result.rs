@@ -1,4 +1,4 @@
-//! What every workload gives: one document, the same for all of them, that is saved, compared, rendered, run again.
+//! The result of every workload: a document of one kind, that is saved, compared, rendered, run again.
 //!
 //! A document ([`Results`]) has a section for each workload, a section has rows, a row is one thing that was done by one
 //! of those that are compared, and has a measurement for every repetition. Workloads with more data have it in
@@ -34,7 +34,7 @@ pub use csv::{CSV_HEAD, results_csv};
 
 /// Version of the layout of [`Results`] as JSON.
 pub const SCHEMA: u32 = 2;
-/// What stands in [`Results::made_by`].
+/// The value of [`Results::made_by`].
 pub const MADE_BY: &str = "ncforge bench";
 
 /// The fact of rows whose opening and closing count, because work is left for these: what is compressed may be written when the file is
@@ -46,7 +46,7 @@ pub const WHOLE: &str = "with_open_and_close";
 pub struct Results {
     /// Version of this layout: [`SCHEMA`].
     pub schema: u32,
-    /// What wrote it: [`MADE_BY`].
+    /// The program that wrote the document: [`MADE_BY`].
     pub made_by: String,
     /// Seconds since 1970 at the end of the run.
     pub time: u64,
@@ -65,15 +65,15 @@ pub struct Results {
 pub struct Section {
     /// Its name on the command line: "io", "chunks".
     pub workload: String,
-    /// What it is about, as a heading.
+    /// The heading.
     pub title: String,
-    /// What was found, in sentences, the most important first.
+    /// The findings, in sentences, the most important first.
     pub words: Vec<String>,
-    /// What was measured.
+    /// The measurements.
     pub rows: Vec<Row>,
     /// How the rows are best seen.
     pub views: Vec<View>,
-    /// What a reader should know: disturbances, too many ranks, a budget that ran out.
+    /// Notes for the reader: disturbances, too many ranks, a budget that ran out.
     pub notes: Vec<String>,
     /// Everything, in the workload's own words.
     #[serde(skip_serializing_if = "serde_json::Value::is_null")]
@@ -84,15 +84,15 @@ pub struct Section {
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Row {
-    /// Who did it and how, so that no other row of the section with the same phase and state of the cache has this name.
+    /// The tool and its settings, so that no other row of the section with the same phase and state of the cache has this name.
     pub case: String,
-    /// What was done: "write", "read", "series". Rows of a phase can be set against one another.
+    /// The operation: "write", "read", "series". Rows of a phase can be set against one another.
     pub phase: String,
     /// The library.
     pub engine: String,
     /// Its version.
     pub version: String,
-    /// What else holds for the row, by the names of the CSV's columns where they have one ("ranks", "chunk_shape").
+    /// Further facts about the row, by the names of the CSV's columns where they have one ("ranks", "chunk_shape").
     pub facts: BTreeMap<String, String>,
     /// Bytes of values moved in a repetition; 0 where seconds say more than a rate.
     pub bytes: u64,
@@ -102,11 +102,11 @@ pub struct Row {
     pub measurements: Vec<Measurement>,
     /// Part of the ceiling that was reached: the rate against that of plain system calls.
     pub of_ceiling: Option<f64>,
-    /// What somebody else has measured and published.
+    /// The published measurement of somebody else.
     pub published: Option<PublishedFigure>,
     /// Seconds of single calls, sorted: all, or evenly chosen ones.
     pub calls: Vec<f32>,
-    /// What every rank did in one repetition.
+    /// The work of every rank in one repetition.
     pub lanes: Vec<Lane>,
     /// More about the row, in sentences, which tables in text print below it.
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -148,7 +148,7 @@ pub struct Measurement {
     pub split: Vec<(String, f64)>,
     /// Largest resident memory of a rank in bytes.
     pub memory: Option<u64>,
-    /// What else went on.
+    /// Disturbances.
     pub noise: Noise,
     /// Whether the values were right, where that was checked.
     pub right: Option<bool>,
@@ -157,7 +157,7 @@ pub struct Measurement {
 /// A published figure, and ours.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct PublishedFigure {
-    /// Where it was published: "NOCSCOMBINE on HECToR, table 9".
+    /// The publication: "NOCSCOMBINE on HECToR, table 9".
     pub source: String,
     /// The figure.
     pub value: f64,
@@ -176,12 +176,12 @@ impl PublishedFigure {
     }
 }
 
-/// What one rank did in one repetition.
+/// The work of one rank in one repetition.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct Lane {
     /// The rank.
     pub rank: usize,
-    /// What, from when to when, in seconds from the repetition's start.
+    /// The operations, from when to when, in seconds from the repetition's start.
     pub spans: Vec<(String, f64, f64)>,
 }
 
@@ -191,7 +191,7 @@ pub struct Lane {
 pub enum View {
     /// A map of times: one fact across, another downwards, for the rows of a phase that have both.
     Heat {
-        /// What it shows.
+        /// The heading.
         title: String,
         /// Rows of this phase (of all, where it is empty) …
         phase: String,
@@ -207,7 +207,7 @@ pub enum View {
     },
     /// Cases by the times of two phases, with those that no other case beats in both.
     Front {
-        /// What it shows.
+        /// The heading.
         title: String,
         /// The phase across.
         across: String,
@@ -220,7 +220,7 @@ pub enum View {
     },
     /// Times over a fact that is a number: ranks, sizes.
     Scaling {
-        /// What it shows.
+        /// The heading.
         title: String,
         /// The label of the rows.
         phase: String,
@@ -253,7 +253,7 @@ impl Row {
         Row { case: case.into(), phase: phase.into(), bytes, ..Row::default() }
     }
 
-    /// The same with a fact more.
+    /// The row with a further fact.
     #[must_use]
     #[expect(clippy::needless_pass_by_value, reason = "numbers, names and references alike")]
     pub fn with(mut self, fact: &str, value: impl ToString) -> Self {
@@ -305,7 +305,7 @@ impl Row {
         self.measurements.iter().filter_map(|m| m.right).reduce(|a, b| a && b)
     }
 
-    /// What makes it the same row in another run: case, phase, and the state of the cache without what was proven.
+    /// The identity of the row in all runs: case, phase, and the state of the cache without its proof.
     pub fn key(&self) -> (String, String, String) {
         let cache = self.facts.get("cache").cloned().unwrap_or_default();
         (self.case.clone(), self.phase.clone(), cache)

@@ -17,7 +17,7 @@ pub struct Rounds {
     pub warmup: usize,
     /// Rounds that something else on the machine disturbed are made again, as many as `repetitions` at most.
     pub guard: bool,
-    /// Where the order of cases starts.
+    /// The seed of the order of cases.
     pub seed: u64,
 }
 
@@ -76,7 +76,7 @@ impl Rounds {
         Ok(all)
     }
 
-    /// What a reader should know about the measurements.
+    /// Notes for the reader on the measurements.
     pub fn notes(&self, all: &[Vec<Measurement>]) -> Vec<String> {
         let measured = all.iter().map(Vec::len).sum::<usize>();
         let disturbed = all.iter().flatten().filter(|m| m.disturbed).count();
@@ -84,7 +84,7 @@ impl Rounds {
     }
 }
 
-/// What is said of so many disturbed measurements, if there are any.
+/// The note on disturbed measurements, if there are any.
 pub(crate) fn disturbances(disturbed: usize, measured: usize) -> Option<String> {
     let end = if disturbed * 2 > measured {
         ": these numbers are unreliable"

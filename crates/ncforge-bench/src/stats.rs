@@ -139,7 +139,7 @@ pub fn chance(a: &[f64], b: &[f64]) -> Option<f64> {
     Some(f64::from(hits + 1) / f64::from(DRAWS + 1))
 }
 
-/// The least *p* that [`chance`] can give for groups of so many values: that of groups that do not overlap.
+/// The least *p* that [`chance`] can give for groups of `a` and `b` values: that of groups that do not overlap.
 pub fn least_chance(a: usize, b: usize) -> f64 {
     // One by the number of ways to choose one group.
     let ways = (1..=a).fold(1.0f64, |ways, i| ways * (b + i) as f64 / i as f64);
@@ -211,7 +211,7 @@ impl Positions {
     }
 }
 
-/// By how much the state of [`Positions`] grows.
+/// The increment of the state of [`Positions`].
 pub(crate) const GOLDEN: u64 = 0x9E37_79B9_7F4A_7C15;
 
 /// A hash of 64 bits (splitmix64's finaliser, by Vigna).

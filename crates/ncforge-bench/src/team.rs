@@ -1,7 +1,7 @@
 //! Several processes that measure together: ranks, barriers, exchange of results.
 //!
 //! Three kinds of teams do the same: one process [alone](Alone); processes of this machine that the benchmark starts
-//! itself and that meet in shared memory; the ranks of an MPI job ([`mpi`]). What a rank does is the same
+//! itself and that meet in shared memory; the ranks of an MPI job ([`mpi`]). The work of a rank is the same
 //! program with the same options in all of them.
 //!
 //! **Errors.** A rank that fails says so by [`Team::fail`]; the others learn of it at their next barrier, leave by an
@@ -30,7 +30,7 @@ pub trait Team {
     fn nodes(&self) -> usize {
         1
     }
-    /// What holds the team together, in words: "built-in processes".
+    /// The mechanism of the team, in words: "built-in processes".
     fn kind(&self) -> String;
     /// Waits until every rank is here.
     ///

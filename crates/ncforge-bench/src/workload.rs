@@ -1,4 +1,4 @@
-//! What drivers are asked to do, and what came out.
+//! The tasks of drivers, and their results.
 
 pub mod access;
 pub mod chunks;

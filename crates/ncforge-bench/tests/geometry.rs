@@ -1,4 +1,4 @@
-//! Who moves which part of the array in `bench io`.
+//! The parts of the array that ranks move in `bench io`.
 
 use ncforge_bench::Error;
 use ncforge_bench::workload::io::{Geometry, GeometryRequest};

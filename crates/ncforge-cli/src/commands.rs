@@ -1,4 +1,4 @@
-//! What the sub-commands do: one file each. They turn arguments into the library's options, call it, and
+//! Sub-commands: one file each. They turn arguments into the library's options, call it, and
 //! print what it returns.
 
 mod bench;
@@ -36,7 +36,7 @@ use crate::exit::{Exit, Failure, Result};
 use crate::hint;
 use crate::printer::Printer;
 
-/// What a sub-command knows besides its own arguments.
+/// The context of a sub-command besides its own arguments.
 pub(crate) struct Context<'a> {
     /// Options of every command.
     pub(crate) global: &'a GlobalArgs,
@@ -44,7 +44,7 @@ pub(crate) struct Context<'a> {
     pub(crate) argv: &'a [OsString],
     /// How the command is started again, see [`crate::main`].
     pub(crate) again: &'a [OsString],
-    /// Where to print.
+    /// The receiver of output.
     pub(crate) printer: &'a Printer,
 }
 
@@ -52,7 +52,7 @@ impl Context<'_> {
     /// The engine, with the threads and the memory that were asked for.
     pub(crate) fn engine(&self) -> Result<Engine> {
         let options = EngineOptions { threads: self.threads(), memory: self.memory() };
-        // What cannot be obeyed stands on the command line or in the environment.
+        // A value that cannot be obeyed stands on the command line or in the environment.
         Engine::new(options).map_err(Failure::usage_of)
     }
 

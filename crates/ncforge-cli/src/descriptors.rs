@@ -1,4 +1,4 @@
-//! As many open files as the system lets this process have.
+//! Raises the limit of open files as far as the system lets this process.
 //!
 //! Systems give a process a soft limit (often 1,024) and a hard one, up to which it may help itself. Combining a
 //! thousand tiles is faster when all of them stay open.

@@ -5,7 +5,7 @@ use ncforge_ops::request::{Front, RequestError};
 
 use crate::hint;
 
-/// What a sub-command returns.
+/// The result of a sub-command.
 pub(crate) type Result<T = Exit, E = Failure> = std::result::Result<T, E>;
 
 /// The exit codes of the command; the table is in `docs/command.md`.
@@ -50,9 +50,9 @@ impl Exit {
 /// Why a sub-command failed: one message, a hint, and the exit code.
 #[derive(Debug)]
 pub(crate) struct Failure {
-    /// What failed, where, why. No full stop, no "error:".
+    /// The failed operation, the place, and the reason. No full stop, no "error:".
     pub(crate) message: String,
-    /// What the user can do about it.
+    /// The remedy for the user.
     pub(crate) hint: String,
     /// The exit code.
     pub(crate) exit: Exit,

@@ -1,4 +1,4 @@
-//! What the user can do about an error, in the words of the command: its options, and the commands that show more.
+//! Remedies for errors, in the words of the command: its options, and the commands that show more.
 //!
 //! The grammar of a hint: no capital, no full stop.
 
@@ -8,7 +8,7 @@ use std::io::ErrorKind;
 use ncforge::store::remote;
 use ncforge::{Error, TileOption};
 
-/// What can be done about an error of the library.
+/// The remedy for an error of the library.
 pub(crate) fn of(e: &Error) -> Cow<'static, str> {
     match e {
         Error::NotFound { nearest: Some(name), .. } => {
@@ -18,7 +18,7 @@ pub(crate) fn of(e: &Error) -> Cow<'static, str> {
     }
 }
 
-/// What can be done about an error of this kind.
+/// The remedy for an error of this kind.
 fn usual(e: &Error) -> &'static str {
     match e {
         Error::Io { path, source, .. }
@@ -107,7 +107,7 @@ fn has_unknown_scheme(path: &str) -> bool {
         && (rest.starts_with('/') || remote::url_of(format!("{scheme}:///").as_ref()).is_some())
 }
 
-/// What can be done when a server refuses something, or none is reached.
+/// The remedy when a server refuses something, or none is reached.
 fn of_url(url: &str, e: &std::io::Error) -> &'static str {
     let scheme = url.split_once("://").map_or("", |(scheme, _)| scheme).to_ascii_lowercase();
     match (e.kind(), scheme.as_str()) {
@@ -153,7 +153,7 @@ fn of_tiles(unless: TileOption) -> &'static str {
     }
 }
 
-/// What can be done when the system refuses something.
+/// The remedy when the system refuses something.
 pub(crate) fn of_io(e: &std::io::Error) -> &'static str {
     match e.raw_os_error() {
         Some(libc::EMFILE | libc::ENFILE) => {
@@ -184,7 +184,7 @@ pub(crate) fn of_io(e: &std::io::Error) -> &'static str {
     }
 }
 
-/// What can be done about an error of a measurement.
+/// The remedy for an error of a measurement.
 pub(crate) fn of_bench(e: &ncforge_bench::Error) -> Cow<'static, str> {
     use ncforge_bench::Error as Bench;
     let hint = match e {

@@ -25,7 +25,7 @@ extern "C" fn on_signal(_signal: libc::c_int) {
     unsafe { libc::write(libc::STDERR_FILENO, STOPPING.as_ptr().cast(), STOPPING.len()) };
 }
 
-/// From now on SIGINT and SIGTERM raise the returned flag instead of ending the process, and SIGXFSZ does nothing.
+/// Lets SIGINT and SIGTERM raise the returned flag instead of ending the process, from now on; SIGXFSZ does nothing.
 pub(crate) fn catch() -> &'static AtomicBool {
     let handler = on_signal as extern "C" fn(libc::c_int) as libc::sighandler_t;
     for signal in [libc::SIGINT, libc::SIGTERM] {

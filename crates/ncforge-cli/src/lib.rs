@@ -1,4 +1,4 @@
-//! The `ncforge` command: arguments, progress, printing. What it does lives in the library.
+//! The `ncforge` command: arguments, progress, printing. The work is done by the library.
 //!
 //! The rooms: `args` declares the command line and nothing else; `commands` holds one file a sub-command; `printer`
 //! does all printing; `exit` knows the exit codes and how a failure is reported; `interrupt` turns Ctrl-C into a request to

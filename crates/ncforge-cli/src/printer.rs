@@ -18,7 +18,7 @@ use crate::exit::Failure;
 use crate::progress::Reporter;
 use crate::stderr::to_stderr;
 
-/// Where and how to print.
+/// The receiver and the style of output.
 #[derive(Debug)]
 pub(crate) struct Printer {
     quiet: bool,
@@ -72,7 +72,7 @@ impl Printer {
         Reporter::new(self.progress, work)
     }
 
-    /// The same for those who know the command as another tool, which is silent in logs: unless they ask, only a terminal shows it.
+    /// Progress for users who know the command as another tool, which is silent in logs: unless they ask, only a terminal shows it.
     pub(crate) fn progress_on_terminal(&self, work: &str) -> Reporter {
         match self.progress {
             ProgressKind::Plain if !self.progress_asked => Reporter::new(ProgressKind::None, work),
@@ -158,7 +158,7 @@ impl Printer {
         paint(self.color_out, BOLD, text)
     }
 
-    /// What passes, green where colours are allowed.
+    /// Text of a check that passes, green where colours are allowed.
     pub(crate) fn good(&self, text: impl Display) -> String {
         paint(self.color_out, GREEN, text)
     }

@@ -29,12 +29,11 @@ const LINE_EVERY: Duration = Duration::from_secs(5);
 /// Time between two JSON objects.
 const JSON_EVERY: Duration = Duration::from_millis(500);
 
-/// What a bar looks like (in 80 columns, with what is worked on where there is room), and what stands there before anything can
-/// be counted.
+/// The template of a bar (in 80 columns, with the object in work where there is room), and of the line before anything can be counted.
 const BAR: &str = "{prefix} [{bar:16}] {percent:>3} %  {bytes}/{total_bytes}  {binary_bytes_per_sec}  {eta} left  {wide_msg}";
-/// The same before a rate means something.
+/// [`BAR`] before a rate means something.
 const EARLY: &str = "{prefix} [{bar:16}] {percent:>3} %  {bytes}/{total_bytes}  {elapsed}  {wide_msg}";
-/// A rate, and the time that it promises, mean something after so many seconds, and this part of the work.
+/// A rate, and the time that it promises, mean something after this many seconds, and this part of the work.
 const SETTLED: f64 = 2.0;
 const SETTLED_PART: f64 = 0.01;
 const CLOCK: &str = "{prefix}  {elapsed}  {wide_msg}";
@@ -46,7 +45,7 @@ pub(crate) struct Reporter {
     teller: Mutex<Option<JoinHandle<()>>>,
 }
 
-/// What the work and the thread that tells of it share.
+/// State shared by the work and the thread that reports it.
 #[derive(Debug)]
 struct Shared {
     kind: ProgressKind,
@@ -56,7 +55,7 @@ struct Shared {
     finished: Condvar,
 }
 
-/// What changes seldom.
+/// State that changes seldom.
 #[derive(Debug)]
 struct State {
     stage: String,
@@ -155,7 +154,7 @@ impl Shared {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// What the thread does.
+    /// The loop of the thread.
     fn tell_until_finished(&self) {
         let mut state = self.state();
         let mut pause = match self.kind {

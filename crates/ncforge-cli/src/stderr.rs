@@ -1,4 +1,4 @@
-//! What every message of the command goes through on its way to stderr.
+//! The path of every message of the command to stderr.
 
 use std::io::Write;
 

@@ -64,7 +64,7 @@ fn storage_is_as_asked() {
     let ids: Vec<u64> =
         s["filters"].as_array().expect("filters").iter().map(|f| f["id"].as_u64().expect("id")).collect();
     assert_eq!(ids, [2, 1, 3]);
-    // What is kept is moved as it is.
+    // Variables that are kept are moved as they are.
     let plan = p.run("copy a.nc b.nc --dry-run --json").exits(0).json();
     let u = plan["variables"].as_array().expect("list").iter().find(|v| v["name"] == "U").expect("U").clone();
     assert_eq!(u["route"], "raw");
@@ -173,7 +173,7 @@ fn what_a_format_cannot_hold_is_named() {
     p.run("copy uv300.nc out.nc -O -4 --chunks nothing/5").exits(2).says("no dimension `nothing`");
     p.run("copy uv300.nc out.nc -O -4 --codec deflate --level 12").exits(2).says("level 12");
     p.run("copy uv300.nc out.nc -O -4 --codec none --level 5").exits(2).says("level 5");
-    // What is kept is deflated: no level of zstd's.
+    // The filters that are kept are deflate: levels of zstd do not apply.
     p.run("copy uv300.nc d.nc -4 --codec deflate").exits(0);
     p.run("copy d.nc out.nc -O --level 15").exits(2).says("levels 0 to 9");
 }

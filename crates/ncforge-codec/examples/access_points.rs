@@ -1,4 +1,4 @@
-//! What do access points cost, and what do they save? Sizes and rates with and without, for generated fields and for raw files.
+//! The costs and the savings of access points: sizes and rates with and without, for generated fields and for raw files.
 //!
 //! ```text
 //! cargo run --release -p ncforge-codec --example access_points -- [--chunk BYTES] [--levels 1,4] [--segments 0,2048] [--plain] [NAME|FILE:SIZE …]

@@ -3,7 +3,7 @@
 //! ```text
 //! cargo run --release -p ncforge-codec --example kernel_rates [-- KERNEL…]
 //! ```
-//! GB of data a second of this thread's processor time, best of many rounds, source and destination of so many bytes
+//! GB of data a second of this thread's processor time, best of many rounds, source and destination of this many bytes
 //! each. A kernel that keeps up with the copy is held up by memory, and would not gain by wider registers.
 
 use std::hint::black_box;

@@ -41,7 +41,7 @@ impl Inner {
     }
 }
 
-/// Where a chunk's access points are.
+/// The place of a chunk's access points.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Segmented {
     /// Byte planes: bytes of an element; one if these are not shuffled.
@@ -79,7 +79,7 @@ impl Segmented {
         AccessPoints::check(self.before(encoded).unwrap_or_default(), whole, self.planes)
     }
 
-    /// What stands before the checksums of other filters.
+    /// The bytes before the checksums of other filters.
     fn before<'a>(&self, tail: &'a [u8]) -> Option<&'a [u8]> {
         Some(&tail[..tail.len().checked_sub(self.behind)?])
     }
@@ -160,7 +160,7 @@ impl CodecChain {
         Self { inner: Arc::new(Inner { filters, steps: Vec::new(), element_size, widened }) }
     }
 
-    /// The same filters, whose deflate streams get these access points where they can be read ([`CodecChain::segmented`]).
+    /// The chain, whose deflate streams get these access points where they can be read ([`CodecChain::segmented`]).
     #[must_use]
     pub fn with_segments(mut self, segments: Segments) -> Self {
         if self.segmented(0).is_none() {
@@ -216,7 +216,7 @@ impl CodecChain {
         self.decode_padded(PaddedInput::unpadded(encoded), mask, out)
     }
 
-    /// The same for a chunk that may have padding.
+    /// As [`CodecChain::decode`], for a chunk that may have padding.
     pub fn decode_padded(&self, encoded: PaddedInput<'_>, mask: u32, out: &mut [u8]) -> Result<()> {
         if let Some(w) = &self.inner.widened {
             return w.decode(encoded, mask, out);
@@ -265,7 +265,7 @@ impl CodecChain {
         self.decode_staged_padded(PaddedInput::unpadded(encoded), mask, len, scratch)
     }
 
-    /// The same for a chunk that may have padding.
+    /// As [`CodecChain::decode_staged`], for a chunk that may have padding.
     pub fn decode_staged_padded<'a>(
         &self,
         encoded: PaddedInput<'a>,

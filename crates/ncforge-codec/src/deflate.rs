@@ -138,7 +138,7 @@ pub fn decode(src: &[u8], dst: &mut [u8]) -> Result<usize> {
     decode_padded(PaddedInput::unpadded(src), dst)
 }
 
-/// The same for a stream that may have padding.
+/// As [`decode`], for a stream that may have padding.
 pub fn decode_padded(src: PaddedInput<'_>, dst: &mut [u8]) -> Result<usize> {
     inflate(src, dst).map_err(|e| match e {
         DecompressionError::BadData => damaged(NAME, "the zlib stream is damaged"),

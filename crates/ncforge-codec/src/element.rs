@@ -19,7 +19,7 @@ pub struct Element {
 /// The conversion of the bytes of an element between store and memory. It is its own inverse.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Order {
-    /// The same bytes.
+    /// Bytes stay as they are.
     Keep,
     /// Every run of `size` bytes (2, 4 or 8) is reversed.
     Swap(usize),
@@ -39,7 +39,7 @@ pub struct SwapField {
 }
 
 impl Element {
-    /// The same element in native form.
+    /// The element in native form.
     pub fn in_memory(&self) -> Element {
         Element { order: Order::Keep, ..self.clone() }
     }

@@ -1,4 +1,4 @@
-//! What filters refuse. A filter knows no file: whoever called it adds the file, the variable and the byte offset.
+//! Errors of filters. A filter knows no file: its caller adds the file, the variable and the byte offset.
 
 /// Why a chunk cannot be decoded or encoded.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]

@@ -37,7 +37,7 @@ impl FilterChain {
         &self.0
     }
 
-    /// The filters for elements of so many bytes, with the parameters that the text left out.
+    /// The filters for elements of `size` bytes, with the parameters that the text left out.
     pub fn for_elements(&self, size: usize) -> Vec<Filter> {
         let complete = |f: &Filter| match (f.id, f.params.is_empty()) {
             (DEFLATE, true) => filters::deflate(USUAL_DEFLATE_LEVEL),
@@ -49,7 +49,7 @@ impl FilterChain {
         self.0.iter().map(complete).collect()
     }
 
-    /// The same in words; `none` without filters.
+    /// The chain in words; `none` without filters.
     pub fn words(&self) -> String {
         match self.0.is_empty() {
             true => "none".into(),

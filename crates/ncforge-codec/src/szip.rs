@@ -4,7 +4,7 @@
 //! Parameters: options, pixels per block, bits per pixel, pixels per scan line. Of the options, most significant
 //! byte first (16) and nearest-neighbour prediction (32) matter to a decoder.
 //!
-//! The chunk starts with its decoded size (4 bytes, little-endian). What follows codes blocks of pixels: each has an
+//! The chunk starts with its decoded size (4 bytes, little-endian). The rest codes blocks of pixels: each has an
 //! identifier of 3, 4 or 5 bits (for up to 8, 16, 32 bits per pixel) that chooses how its pixels are coded; a scan
 //! line, filled up to whole blocks, starts with a pixel in full if there is prediction. Pixels of 32 and 64 bits are
 //! coded as bytes: all first bytes, then all second ones, and so on.

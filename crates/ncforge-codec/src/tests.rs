@@ -40,7 +40,7 @@ proptest! {
         chain.decode(&encoded, mask, &mut back).unwrap();
         prop_assert_eq!(&back, &raw);
 
-        // The same with some filters skipped for this chunk.
+        // Decoding with some filters skipped for this chunk.
         let applied: Vec<usize> = (0..filters.len()).filter(|i| masked & 1 << i == 0).collect();
         let some: Vec<Filter> = applied.iter().map(|i| filters[*i].clone()).collect();
         let (encoded, own) = CodecChain::new(&some, 4).unwrap().encode(&raw).unwrap();

@@ -1,4 +1,4 @@
-//! What filters and kernels know of a variable: the type and byte order of its elements, and filters as files describe them.
+//! The facts about a variable for filters and kernels: the type and byte order of its elements, and filters as files describe them.
 
 /// A fixed-size atomic type. The discriminants are netCDF's `nc_type` numbers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]

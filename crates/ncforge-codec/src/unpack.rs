@@ -41,10 +41,9 @@ pub struct Scaling {
 /// The results for missing elements.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Missing {
-    /// They are marked in the mask; the result is the stored number, converted to the result's type if necessary, but not
-    /// scaled.
+    /// Missing values are marked in the mask; the result is the stored number, converted to the result's type if necessary, but not scaled.
     Marked,
-    /// They become NaN. Only with a scaling.
+    /// Missing values become NaN. Only with a scaling.
     Nan,
 }
 

@@ -24,7 +24,7 @@ enum How {
     Bits(Bits),
 }
 
-/// Where in an integer of `size` bytes its bits lie.
+/// The place of a number's bits in an integer of `size` bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Bits {
     /// Bytes of the integer: 1, 2, 4 or 8.
@@ -88,7 +88,7 @@ impl Widen {
         }
     }
 
-    /// What the stored numbers are called.
+    /// The name of the stored numbers.
     pub fn name(&self) -> String {
         match self.how {
             How::Floats(_) => "2-byte floats".into(),
@@ -150,7 +150,7 @@ impl Widen {
         }
     }
 
-    /// The same, into new bytes.
+    /// The widened numbers, in new bytes.
     pub fn widened(&self, stored: &[u8]) -> Result<Vec<u8>> {
         let mut out = vec![0; stored.len() / self.stored_size() * self.size()];
         self.widen(stored, &mut out)?;

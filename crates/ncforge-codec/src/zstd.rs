@@ -48,7 +48,7 @@ pub fn encode(src: &[u8], level: i32, out: &mut Vec<u8>) -> Result<usize> {
     encode_as(src, (level, None), out)
 }
 
-/// The same, for data that are decoded more often than most: repeats of less than six bytes are not coded as matches.
+/// As [`encode`], for data that are decoded more often than most: repeats of less than six bytes are not coded as matches.
 /// Decoding takes a fixed time for each match, and codes for the bytes of a short one are hardly longer. High levels,
 /// which are chosen for size, use all matches.
 pub fn encode_quick_to_decode(src: &[u8], level: i32, out: &mut Vec<u8>) -> Result<usize> {

@@ -90,7 +90,7 @@ fn damaged_chunks_never_panic() {
                 let _ = s.chain.decode(&chunk, s.mask, &mut out);
             }
         }
-        // The same chunk where another length belongs.
+        // The chunk with another expected length.
         for len in [0, 1, s.raw.len() / 2, s.raw.len() + 1, s.raw.len() * 2] {
             let mut out = vec![0; len];
             assert!(s.chain.decode(&s.chunk, s.mask, &mut out).is_err(), "{} to {len} bytes", s.name);

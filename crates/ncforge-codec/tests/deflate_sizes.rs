@@ -16,7 +16,7 @@ fn zlib(bytes: &[u8], level: u32) -> usize {
     encoder.finish().unwrap().len()
 }
 
-/// Encodes the field's first chunk of so many bytes; says what is too large.
+/// Encodes the field's first chunk of `chunk` bytes; says what is too large.
 fn check(field: &fields::Field, chunk: usize, levels: &[u32]) -> Vec<String> {
     let raw = (field.make)(chunk / field.size);
     let mut wrong = Vec::new();

@@ -58,7 +58,7 @@ impl Call {
 }
 
 impl Selection<'_> {
-    /// Whether it lies inside an array of this shape.
+    /// True if the selection lies inside an array of this shape.
     pub(crate) fn is_inside(&self, shape: &[u64]) -> bool {
         let inside = |d: usize, len: u64| {
             let (start, count) = (self.start[d] as u64, self.count[d] as u64);

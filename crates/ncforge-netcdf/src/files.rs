@@ -28,7 +28,7 @@ pub(crate) struct OpenFile {
     /// Absolute path.
     pub(crate) path: PathBuf,
     identity: Identity,
-    /// Whether it is a classic file.
+    /// True for a classic file.
     pub(crate) classic: bool,
     /// Set when the file must not be served any more: it changed, somebody writes to it, or ncforge cannot read it.
     off: Arc<AtomicBool>,
@@ -38,7 +38,7 @@ pub(crate) struct OpenFile {
     slot: Arc<Slot>,
     /// A zipped file: ncforge is the only reader.
     zipped: Option<Zipped>,
-    /// What is known of its variables.
+    /// The variables.
     pub(crate) variables: Variables,
     /// Estimated work of the reads that were left to netCDF-C while ncforge had not opened the file.
     pub(crate) waiting: AtomicU64,
@@ -97,7 +97,7 @@ impl OpenFile {
         self.why.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(why.into());
     }
 
-    /// What a zipped file has.
+    /// The zipped file, if this is one.
     pub(crate) fn zipped_file(&self) -> Option<&Zipped> {
         self.zipped.as_ref()
     }
@@ -107,7 +107,7 @@ impl OpenFile {
         self.slot.is_open()
     }
 
-    /// The dataset, opened now if it is not; `None` when the file is not served (any more). What was written a moment ago is
+    /// The dataset, opened now if it is not; `None` when the file is not served (any more). A file that was written a moment ago is
     /// waited for if only ncforge can read it.
     pub(crate) fn dataset(&self, only_us: bool) -> Option<Dataset> {
         let known = self.slot.get();

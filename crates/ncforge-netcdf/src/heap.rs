@@ -12,7 +12,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 const FIRST: usize = 128 << 10;
 const LAST: usize = 32 << 20;
 
-/// Leaves the heap as netCDF-C does when it reads or writes a chunk of so many bytes: a block of them was allocated and freed.
+/// Leaves the heap as netCDF-C does when it reads or writes a chunk of `bytes` bytes: a block of them was allocated and freed.
 pub(crate) fn note_chunk(bytes: u64) {
     static LARGEST: AtomicUsize = AtomicUsize::new(FIRST);
     let Ok(bytes) = usize::try_from(bytes) else { return };

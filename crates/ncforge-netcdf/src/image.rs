@@ -17,7 +17,7 @@ pub(crate) struct Zipped {
     pub(crate) dataset: Dataset,
     /// The file in memory.
     pub(crate) memory: File,
-    /// Whether it has the values.
+    /// True once the image has the values.
     pub(crate) unzipped: Mutex<bool>,
 }
 

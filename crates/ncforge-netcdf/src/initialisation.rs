@@ -17,7 +17,7 @@ use crate::tables::{LIBRARIES, guarded};
 type Initialize = unsafe extern "C" fn() -> c_int;
 
 static ORIGINALS: [AtomicPtr<c_void>; LIBRARIES] = [const { AtomicPtr::new(null_mut()) }; LIBRARIES];
-/// What is done then.
+/// The function that is called then.
 static THEN: OnceLock<fn(usize)> = OnceLock::new();
 /// The functions that take the place of `nc_initialize`.
 const OURS: [Initialize; LIBRARIES] = [initialize::<0>, initialize::<1>, initialize::<2>, initialize::<3>];

@@ -144,7 +144,7 @@ fn take_up(when: When) -> usize {
     .unwrap_or(0)
 }
 
-/// What holds for all ways in: panics go to the log, forks are counted.
+/// Preparations for all ways in: panics go to the log, forks are counted.
 fn prepare() {
     static ONCE: Once = Once::new();
     ONCE.call_once(|| {

@@ -20,10 +20,10 @@ use crate::tables::guarded;
 
 /// Whether the library is preloaded, and the program's own objects were looked at.
 static WATCHING: AtomicBool = AtomicBool::new(false);
-/// What the loader had counted at the last look, and which of the objects mattered.
+/// The loader's count at the last look, and which of the objects mattered.
 static LOADED: AtomicU64 = AtomicU64::new(0);
 static MATTERED: AtomicU64 = AtomicU64::new(0);
-/// What is done when others came.
+/// The function that is called when others came.
 static THEN: OnceLock<fn()> = OnceLock::new();
 /// One thread looks at a time. Others go on: they may hold the loader's lock, which looking takes.
 static LOOKING: Mutex<()> = Mutex::new(());
@@ -33,7 +33,7 @@ thread_local! {
     static BUSY: Cell<bool> = const { Cell::new(false) };
 }
 
-/// From now on, `then` is called when objects that matter were loaded.
+/// Lets `then` be called from now on when objects that matter were loaded.
 pub(crate) fn watch(then: fn()) {
     THEN.get_or_init(|| then);
     LOADED.store(loaded(), Ordering::Relaxed);

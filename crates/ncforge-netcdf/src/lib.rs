@@ -6,7 +6,7 @@
 //! encodes the chunks of compressed variables that netCDF-C gives to HDF5 to write. Whatever ncforge does not serve, netCDF-C's
 //! own function does, with the same arguments.
 //!
-//! What is guaranteed: values and error numbers are netCDF-C's. A library whose table is of a version that is not known, or hidden,
+//! Guarantees: values and error numbers are netCDF-C's. A library whose table is of a version that is not known, or hidden,
 //! is left alone; so are files that are shared, opened in parallel, in memory or remote, and files that changed after they were
 //! opened. No panic reaches the program.
 //!

@@ -13,11 +13,11 @@ use crate::abi::Dispatch;
 pub(crate) struct Library {
     /// Path of the object.
     pub(crate) path: String,
-    /// What `nc_inq_libvers` says, its first word.
+    /// The first word of `nc_inq_libvers`.
     pub(crate) version: String,
     /// Address of the exported variable that holds the table for HDF5 files.
     pub(crate) hdf5_table: *mut *const Dispatch,
-    /// The same for classic files.
+    /// The table of classic files.
     pub(crate) classic_table: *mut *const Dispatch,
     /// `NC_coord_one`, or null.
     pub(crate) ones: *mut usize,
@@ -41,7 +41,7 @@ pub(crate) struct UserFormats {
     pub(crate) inquire: unsafe extern "C" fn(c_int, *mut *const Dispatch, *mut c_char) -> c_int,
 }
 
-/// What is there, and why it cannot be used.
+/// The library, or the reason why it cannot be used.
 pub(crate) enum Found {
     Usable(Library),
     /// An object that looks like netCDF-C, and the reason why it is left alone.

@@ -27,14 +27,14 @@ pub(crate) fn write_memory(engine: u64) -> u64 {
 const PLAIN_BYTES: u64 = 32 << 10;
 /// Classic files: runs of a read; netCDF-C reads each by itself.
 const PLAIN_RUNS: u64 = 16;
-/// What one run costs netCDF-C, in bytes: two system calls and a block of its buffer, or a call of HDF5.
+/// The cost of one run for netCDF-C, in bytes: two system calls and a block of its buffer, or a call of HDF5.
 const RUN_BYTES: u64 = 4 << 10;
 /// Opening a file in ncforge pays from this much work on, …
 const OPEN_BYTES: u64 = 256 << 10;
 /// … and this much for each variable.
 const OPEN_BYTES_PER_VARIABLE: u64 = 8 << 10;
 
-/// What a read would cost netCDF-C.
+/// The cost of a read for netCDF-C.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Work {
     /// Bytes moved or decoded.
@@ -91,7 +91,7 @@ fn runs(shape: &[u64], count: &[usize], stride: Option<&[isize]>) -> u64 {
     shape::product(count[..d].iter().map(|&c| c as u64))
 }
 
-/// Whether ncforge should open a file now, after so much work was left to netCDF-C.
+/// Whether ncforge should open a file now, after this much work was left to netCDF-C.
 pub(crate) fn opening_pays(work: u64, variables: u64) -> bool {
     work >= OPEN_BYTES + variables * OPEN_BYTES_PER_VARIABLE
 }

@@ -1,4 +1,4 @@
-//! What `NCFORGE_NETCDF` asks for, and what is said when it asks for a log.
+//! The words of `NCFORGE_NETCDF`, and the lines of the log that it may ask for.
 //!
 //! `off`: nothing is done. `read`: writes are netCDF-C's. `log`: standard error gets a line for each library found and for each file
 //! closed. `always`: reads and writes of every size are served, and reads of files that were written just now, and logged, which
@@ -9,7 +9,7 @@ use std::fmt::{Arguments, Write as _};
 use std::io::Write as _;
 use std::sync::OnceLock;
 
-/// What the environment asks for.
+/// The request of the environment.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Wish {
     /// Do nothing.

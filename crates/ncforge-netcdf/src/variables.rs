@@ -1,4 +1,4 @@
-//! What is known of the variables of an open file: asked of netCDF-C once, and found in ncforge's schema.
+//! The variables of an open file: asked of netCDF-C once, and found in ncforge's schema.
 //!
 //! A variable of netCDF-C and one of ncforge are the same if path, type and the lengths of all dimensions are. Whatever
 //! differs leaves the variable to netCDF-C.
@@ -26,7 +26,7 @@ pub(crate) struct Variable {
     path: String,
     /// `nc_type` of the file.
     pub(crate) xtype: c_int,
-    /// The same, of types that are served.
+    /// The type, if it is served.
     pub(crate) stored: Option<Atomic>,
     /// Lengths of its dimensions.
     pub(crate) shape: Vec<u64>,
@@ -34,7 +34,7 @@ pub(crate) struct Variable {
     pub(crate) chunk: Option<Vec<u64>>,
     /// Whether its chunks are encoded.
     pub(crate) filtered: bool,
-    /// Whether it has filters that netCDF-C may lack: then ncforge reads it, however small the read.
+    /// True if a filter may be missing in netCDF-C: then ncforge reads the variable, however small the read.
     pub(crate) needs_us: bool,
     /// Set when a read of it failed.
     pub(crate) failed: AtomicBool,
@@ -44,9 +44,9 @@ pub(crate) struct Variable {
 /// The variables of a file.
 #[derive(Default)]
 pub(crate) struct Variables {
-    /// Of the root group, by id. The pointers are from `Box::into_raw`, and live as long as this.
+    /// Variables of the root group, by id. The pointers are from `Box::into_raw`, and live as long as this.
     root: OnceLock<Box<[AtomicPtr<Variable>]>>,
-    /// Of other groups.
+    /// Variables of other groups.
     below: Mutex<HashMap<(c_int, c_int), &'static Variable>>,
 }
 
@@ -194,7 +194,7 @@ impl Variable {
         })
     }
 
-    /// The same variable in ncforge, or why it is not served.
+    /// The variable in ncforge, or the reason why it is not served.
     pub(crate) fn in_ncforge(&self, dataset: &Dataset) -> Result<VarId, &str> {
         let found = self.found.get_or_init(|| self.find(dataset));
         found.as_ref().map(|id| *id).map_err(String::as_str)

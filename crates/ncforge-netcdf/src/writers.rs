@@ -1,6 +1,6 @@
 //! Files that this process has open for writing through netCDF-C.
 //!
-//! What a program wrote and did not sync is visible to its own second open of an HDF5 file, since HDF5 shares the file
+//! Data that a program wrote and did not sync are visible to its own second open of an HDF5 file, since HDF5 shares the file
 //! inside a process, but not in the file's bytes. So a file that is open for writing anywhere in the process, or was while a reader
 //! had it open, is not served. Files are compared by device and inode.
 
@@ -26,7 +26,7 @@ struct Registry {
 }
 
 static REGISTRY: Mutex<Registry> = Mutex::new(Registry { writers: Vec::new(), readers: Vec::new() });
-/// So that closing a file costs nothing where none is registered.
+/// The number of registered files, so that closing a file costs nothing where none is.
 static REGISTERED: AtomicUsize = AtomicUsize::new(0);
 
 fn with<T>(what: impl FnOnce(&mut Registry) -> T) -> T {
@@ -45,7 +45,7 @@ pub(crate) fn writers_of(library: usize, file: FileNumber) -> Vec<i32> {
     with(|r| r.writers.iter().filter_map(own).collect())
 }
 
-/// A file was opened for writing: nobody who has it open for reading is served any more. Who else has it open.
+/// A file was opened for writing: nobody who has it open for reading is served any more. Returns the others who have it open.
 pub(crate) fn add_writer(id: Id, file: FileNumber) -> Others {
     with(|r| {
         let others = Others {

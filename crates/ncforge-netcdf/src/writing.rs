@@ -56,7 +56,7 @@ fn is_served(library: usize, number: i32) -> &'static AtomicBool {
     &SERVED[library][number as usize & (FILES - 1)]
 }
 
-/// What is held for a library. `None` in a fork of a process that had it locked: nobody will unlock it.
+/// The output of a library. `None` in a fork of a process that had it locked: nobody will unlock it.
 fn lock(library: usize) -> Option<MutexGuard<'static, Option<Output>>> {
     let guard = match OUTPUTS[library].try_lock() {
         Ok(guard) => guard,
@@ -163,7 +163,7 @@ pub(crate) fn begin(library: usize, ncid: c_int, path: PathBuf, shared: bool) {
 /// A file is about to be opened once more in this process, for writing or for reading.
 pub(crate) fn open_again(library: usize, ncid: c_int, for_writing: bool) {
     if is_served(library, number_of(ncid)).load(Ordering::Relaxed) {
-        // What fails is tried again, and reported, when the file is closed.
+        // Failed writes are tried again, and reported, when the file is closed.
         with(library, |output| match for_writing {
             true => output.stop(number_of(ncid), "it is open for writing more than once"),
             false => output.share(number_of(ncid)),
@@ -180,7 +180,7 @@ pub(crate) fn end(library: usize, ncid: c_int) {
     }
 }
 
-/// What was done, for the log.
+/// Logs the work on a file.
 fn say(file: &File) {
     let mut left = file.left.clone();
     left.sort_by_key(|&(_, writes)| std::cmp::Reverse(writes));
@@ -190,7 +190,7 @@ fn say(file: &File) {
     log(format_args!("{}: {} writes served, {left} left to netCDF-C{why}", file.path.display(), file.served));
 }
 
-/// The same for the files that are open when the program ends.
+/// Logs the work on files that are open when the program ends.
 pub(crate) fn say_of_open_files() {
     for library in 0..LIBRARIES {
         with(library, |output| output.files.values().filter(|f| f.fork == engine::forks()).for_each(say));
@@ -223,7 +223,7 @@ fn at_exit() {
 
 /// MPI is about to end. An HDF5 that was built with it ends as well, and whoever started the program may end it then.
 pub(crate) fn before_mpi_ends() {
-    // What fails is tried again, and reported, when the file is closed.
+    // Failed writes are tried again, and reported, when the file is closed.
     give_all(|output| output.flush_own().and_then(|()| output.rest()));
 }
 

@@ -161,9 +161,9 @@ unsafe extern "C" fn abort<const L: usize>(ncid: c_int) -> c_int {
     code
 }
 
-/// What becomes of a call for values.
+/// The outcome of a call for values.
 enum Answer {
-    /// It is done.
+    /// The call is done.
     Done(c_int),
     /// The file in memory has the values, and netCDF-C reads them.
     NetcdfC,

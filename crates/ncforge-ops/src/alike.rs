@@ -1,10 +1,10 @@
 //! Many files that are read as one: opened side by side, and compared with the first of them.
 //!
 //! Files of a series (a day each, a year each) have the same description but for the length of a dimension and a few
-//! attributes. Who knows that describes one of them, and not each. [`look`] opens files and tells which are [alike](Alike) and
+//! attributes. One description is enough for them. [`look`] opens files and tells which are [alike](Alike) and
 //! in what they differ; [`equal`] tells which variables hold the same values in all of them.
 //!
-//! What is guaranteed: files are found alike only if groups, types, dimensions (but for their lengths) and variables
+//! Guarantees: files are found alike only if groups, types, dimensions (but for their lengths) and variables
 //! (but for attributes and storage) are the same, in the same order. A file that cannot be opened is an error of its own.
 //!
 //! ```
@@ -46,11 +46,11 @@ const REQUESTS: usize = 32;
 pub struct Candidate {
     /// The file, open.
     pub dataset: Dataset,
-    /// In what it differs from the file that it was compared with; `None` if it is not alike.
+    /// The differences from the file that it was compared with; `None` if it is not alike.
     pub alike: Option<Alike>,
 }
 
-/// In what a file differs from one that it is like.
+/// The differences of a file from one that it is like.
 #[derive(Debug)]
 pub struct Alike {
     /// The lengths of all dimensions.

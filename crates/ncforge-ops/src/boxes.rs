@@ -19,8 +19,7 @@ use ncforge::raw::{ChunkGrid, Chunks, VarLayout, coordinates, unravel};
 /// How one side holds the array.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Side {
-    /// In chunks of these lengths, each of which is decoded (read) or encoded (written) as a whole.
-    /// The weight is seconds a byte.
+    /// Chunks of these lengths, each of which is decoded (read) or encoded (written) as a whole. The weight is seconds a byte.
     Chunks {
         /// Chunk lengths.
         lens: Vec<u64>,
@@ -131,7 +130,7 @@ pub(crate) fn choose(shape: &[u64], element: u64, sides: &[Side], align: &[u64],
 /// Boxes of this size keep every thread busy and memory warm; larger ones are taken only where they save work.
 pub(crate) const COMFORTABLE: u64 = 64 << 20;
 
-/// The same in boxes of a modest size, unless larger ones save work.
+/// As [`choose`], in boxes of a modest size, unless larger ones save work.
 pub(crate) fn choose_comfortable(
     shape: &[u64],
     element: u64,
@@ -147,7 +146,7 @@ pub(crate) fn choose_comfortable(
     if large.seconds < 0.9 * modest.seconds { large } else { modest }
 }
 
-/// What boxes of lengths `lens` cost.
+/// The cost of boxes of lengths `lens`.
 pub(crate) fn price(shape: &[u64], element: u64, sides: &[Side], lens: &[u64]) -> Walk {
     let grid = ChunkGrid::new(shape, lens);
     let mut seconds = grid.len() as f64 * BOX_SECONDS;

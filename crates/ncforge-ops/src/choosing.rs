@@ -26,7 +26,7 @@ pub use self::request::{
     ChoosingRequest, Expected, Reader, Reads, TuneReport, TuneRequest, Tuned, machine_on, tune_chunks,
 };
 
-/// Shapes that cannot be sampled within the limits are taken to decode so many times slower than the first sample says: it is wrong about
+/// Shapes that cannot be sampled within the limits are taken to decode this many times slower than the first sample says: it is wrong about
 /// some, and the shape that it is most wrong about seems best.
 const GUESSED: f64 = 2.0;
 /// Rates of decoders are compared in chunks of this size.
@@ -36,7 +36,7 @@ const USUAL: f64 = 65536.0;
 /// ([`ncforge::ChunkChooser`]).
 ///
 /// # Errors
-/// What [`Cut::choose`] gives.
+/// As [`Cut::choose`].
 pub fn for_new_variable(schema: &Schema, var: &Variable, filters: &[Filter]) -> Result<Option<Vec<u64>>> {
     let element = schema.fixed_size(var.dtype).unwrap_or_else(|| schema.memory_size(var.dtype)) as u64;
     let axes = axes_along(schema, &var.dims);
@@ -127,7 +127,7 @@ pub struct Cut<'a> {
     pub element: u64,
     /// Its filters.
     pub filters: &'a [Filter],
-    /// What a sample of its values says: for the choice, and with timed rates.
+    /// The encoding of a sample of its values: for the choice, and with timed rates.
     pub sampled: Option<(Coding, Coding)>,
     /// How it is stored now.
     pub before: Option<&'a (Option<Vec<u64>>, Coding)>,
@@ -198,7 +198,7 @@ impl Cut<'_> {
         mut sample: impl FnMut(SampleShape<'_>) -> Result<Option<Sampled>>,
     ) -> Result<Option<Choice>> {
         let whole = sample(SampleShape::Whole)?;
-        // What is stored as it will be is judged by the same sample.
+        // Chunks that are stored as they will be are judged by the same sample.
         let before = self.before.map(|(chunks, coding)| match whole {
             Some(s) if coding.is_usual(self.filters) => {
                 (chunks.clone(), Coding { points: coding.points, ..s.coding })
@@ -236,7 +236,7 @@ impl Cut<'_> {
     }
 }
 
-/// What to sample.
+/// The part of a variable to sample.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum SampleShape<'a> {
     /// Parts with the proportions of the array.

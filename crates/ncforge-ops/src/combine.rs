@@ -7,7 +7,7 @@
 //! memory is bounded, the output appears when it is whole, an interrupted run can be resumed, and the bytes do not
 //! depend on the number of threads.
 //!
-//! What is guaranteed besides:
+//! Further guarantees:
 //! * a place that two tiles claim, a tile that is missing, shorter than it says, or of another run is an
 //!   [`Error::Tiles`] (exit code 4) that names the files;
 //! * what is in several tiles is compared, not just taken from the first;
@@ -61,7 +61,7 @@ pub use request::CombineRequest;
 pub use scheme::{GenericScheme, Placement, Position, SchemeChoice, SchemeName};
 pub(crate) use scheme::{RENAMED, is_of_tile, lists_of_nemo};
 
-/// Part of the budget for descriptions of tiles: one in so many.
+/// Part of the budget for descriptions of tiles: one in this many.
 const DESCRIPTIONS: u64 = 4;
 
 /// Bytes of small variables that are read together, at most: fresh memory costs, too.
@@ -80,11 +80,11 @@ pub struct CombinePlan {
     pub missing: Vec<u64>,
     /// How the tiles lie, for every set of split dimensions.
     pub mosaics: Vec<Picture>,
-    /// For every variable why it is stored as it is: `the tiles' chunks serve readers`, `chosen`, …
+    /// The reason for the storage of every variable: `the tiles' chunks serve readers`, `chosen`, …
     pub reasons: Vec<Reason>,
     /// The copy that makes the output.
     pub copy: Plan,
-    /// What a person should know.
+    /// Notes for the user.
     pub notes: Vec<String>,
 }
 
@@ -97,7 +97,7 @@ pub struct Reason {
     pub why: &'static str,
 }
 
-/// What a combination did.
+/// The report of a combination.
 #[derive(Clone, Debug, Serialize)]
 pub struct CombineReport {
     /// The scheme.
@@ -114,7 +114,7 @@ pub struct CombineReport {
     pub tiles_kept: Vec<KeptTile>,
     /// The copy.
     pub copy: CopyReport,
-    /// What a person should know.
+    /// Notes for the user.
     pub notes: Vec<String>,
 }
 
@@ -222,7 +222,7 @@ pub fn combine(
     combine_with(tiles, output, options, engine, progress, None)
 }
 
-/// The same, where somebody is given with chunks that are [encoded elsewhere](Elsewhere). The output is the same to the byte.
+/// As [`combine`], with chunks that are [encoded elsewhere](Elsewhere) if an encoder is given. The output is equal to the byte.
 ///
 /// # Errors
 /// As [`combine`].

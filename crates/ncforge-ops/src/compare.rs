@@ -29,7 +29,7 @@ pub use request::CompareRequest;
 pub(crate) use schema::compare_schemas;
 pub(crate) use values::{How, compare_values};
 
-/// What to compare, and how strictly.
+/// Options of a comparison.
 #[derive(Clone, Debug, Default)]
 pub struct CompareOptions {
     /// Numbers are the same when they are no further apart than this.

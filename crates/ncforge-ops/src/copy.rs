@@ -1,9 +1,9 @@
 //! Copies a dataset into any format, chunk shape and compression, in bounded memory.
 //!
 //! The output says what the source says: groups, dimensions, types, variables, attributes and values, in the
-//! same order. What changes is how it is stored, and (only if asked for) one line in front of `history`.
+//! same order. Only the storage changes, and (if asked for) one line in front of `history`.
 //!
-//! What is guaranteed:
+//! Guarantees:
 //! * the memory budget holds whatever the size of the source, and however source and output are cut: see
 //!   [`plan`];
 //! * the output appears under its name only when it is whole and durable. Until then it lies in the same folder as
@@ -95,7 +95,7 @@ pub use request::{ChunkChoice, CopyRequest};
 pub use spec::{ChunkSpec, FilterSpec, VarChunks};
 pub use targets::targets_in;
 
-/// What a copy did.
+/// The report of a copy.
 #[derive(Clone, Debug, Serialize)]
 pub struct CopyReport {
     /// The source.
@@ -130,7 +130,7 @@ pub struct CopyReport {
     pub seconds: f64,
     /// Chunks that were chosen, and reads that take longer with them.
     pub chosen: Vec<ChosenChunks>,
-    /// What a person should know: objects that were left out.
+    /// Notes for the user: objects that were left out.
     pub notes: Vec<String>,
 }
 
@@ -150,7 +150,7 @@ pub fn copy(
     copy_of(&source, output, options, engine, progress, Lasting::Durable, None)
 }
 
-/// The same, with chunks that are encoded elsewhere. The output is the same to the byte.
+/// As [`copy`], with chunks that are encoded elsewhere. The output is equal to the byte.
 pub fn copy_with(
     input: &Path,
     output: &Path,
@@ -318,7 +318,7 @@ fn report_of(plan: &Plan, output: &Path, identity: &Identity) -> CopyReport {
     }
 }
 
-/// What an interrupted run was, and what it has done.
+/// The header and the finished steps of an interrupted run.
 fn earlier(claim: &mut OutputFile) -> Result<Option<(Header, Vec<journal::Step>)>> {
     if !claim.was_there() {
         return Ok(None);

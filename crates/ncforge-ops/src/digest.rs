@@ -26,7 +26,7 @@ use ncforge::{Dataset, Engine, Result};
 pub use check::{Checked, check};
 pub use line::{Line, line};
 
-/// What the digest of a variable is called, behind the name of its file.
+/// The separator between the name of a file and that of a variable.
 pub const PART: char = '#';
 
 /// The digests of a variable.
@@ -34,9 +34,9 @@ pub const PART: char = '#';
 pub struct VariableDigest {
     /// The variable's path.
     pub name: String,
-    /// Of all that it says: type, dimensions, attributes and values. Its name is the file's.
+    /// The digest of type, dimensions, attributes and values. Its name is the file's.
     pub digest: String,
-    /// Of its values alone.
+    /// The digest of the values alone.
     pub values: String,
 }
 
@@ -45,13 +45,13 @@ pub struct VariableDigest {
 pub struct DigestReport {
     /// The file.
     pub file: String,
-    /// Of all that it says.
+    /// The digest of the whole file.
     pub digest: String,
     /// Its variables, in the order of the file.
     pub variables: Vec<VariableDigest>,
     /// Bytes of values.
     pub bytes: u64,
-    /// What does not count, though it is in the file: objects that netCDF has no equivalent of.
+    /// Objects in the file that do not count: netCDF has no equivalent of them.
     pub notes: Vec<String>,
 }
 

@@ -1,4 +1,4 @@
-//! What is slow in a file, for whom, by how much, why, and the command that fixes it.
+//! Examination of files: slow storage, the readers who suffer, by how much, why, and the command that fixes it.
 //!
 //! A linter for storage: every finding belongs to a [`Rule`] with a code, and carries figures and, where a copy can
 //! help, the options of `ncforge copy` that fix it ([`Fix`]).
@@ -96,7 +96,7 @@ pub use text::{Plain, Style, text, text_across, text_rules};
 /// The default cache of another reader.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ReaderCache {
-    /// Who: `netCDF-C 4.9.0`.
+    /// The reader: `netCDF-C 4.9.0`.
     pub name: String,
     /// Bytes for each variable.
     pub size: u64,
@@ -119,13 +119,13 @@ impl ReaderCache {
 }
 
 impl Default for ReaderCache {
-    /// That of netCDF-C since 4.9.3.
+    /// The cache of netCDF-C since 4.9.3.
     fn default() -> Self {
         ReaderCache { name: "netCDF-C 4.9.3 and later".into(), size: 64 << 20, slots: 1000, preemption: 0.75 }
     }
 }
 
-/// What to look for, and for whom.
+/// The subjects of an examination, and its readers.
 #[derive(Clone, Debug)]
 pub struct DoctorOptions {
     /// How the file will be read.
@@ -164,14 +164,14 @@ impl DoctorOptions {
     }
 }
 
-/// What was found in a file.
+/// The report on a file.
 #[derive(Clone, Debug)]
 pub struct Report {
     /// The file.
     pub file: String,
     /// Its format, as `ncdump -k` calls it.
     pub format: String,
-    /// What was found, in the order of the rules' codes.
+    /// The findings, in the order of the rules' codes.
     pub findings: Vec<Finding>,
     /// Under a profile: whether the file meets it.
     pub passes: Option<bool>,
@@ -181,7 +181,7 @@ pub struct Report {
     pub variables: usize,
     /// Bytes that were read.
     pub bytes_read: u64,
-    /// What a person should know about the examination.
+    /// Notes for the user on the examination.
     pub notes: Vec<String>,
 }
 
@@ -192,7 +192,7 @@ impl Report {
     }
 }
 
-/// What the families look at.
+/// The input of the rules.
 struct Examined<'a> {
     facts: &'a Facts,
     cache: &'a ReaderCache,
@@ -222,7 +222,7 @@ pub fn examine_across<P: AsRef<Path>>(
             Ok(facts) => {
                 let (report, facts) = report(facts, options);
                 reports.push(Ok(report));
-                // What is compared is kept, and the file closed: there may be more files than may be open.
+                // Facts for comparisons are kept, and the file closed: there may be more files than may be open.
                 all.push(Described::of(&facts, all.last()));
             }
             Err(e) => reports.push(Err(e)),

@@ -21,7 +21,7 @@ pub struct Points {
     pub looked_at: u64,
     /// Whether these are all that are stored.
     pub complete: bool,
-    /// Those with access points.
+    /// Chunks with access points.
     pub chunks: u64,
     /// Bytes that their tables take.
     pub table_bytes: u64,
@@ -59,7 +59,7 @@ impl Points {
         Some(found)
     }
 
-    /// The same in words; `None` where no chunk has any.
+    /// The access points in words; `None` where no chunk has any.
     ///
     /// ```
     /// use ncforge_ops::describe::Points;
@@ -85,8 +85,8 @@ impl Points {
     }
 }
 
-/// Reads the ends of those chunks that may have access points, and hands each on with its number, in any order. What lies
-/// beyond the end of the store is left out.
+/// Reads the ends of those chunks that may have access points, and hands each on with its number, in any order. Chunks
+/// beyond the end of the store are left out.
 pub(crate) fn ends(
     store: &dyn ReadStore,
     codecs: &CodecChain,

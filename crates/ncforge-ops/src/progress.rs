@@ -11,9 +11,9 @@ use std::sync::{Mutex, PoisonError};
 pub trait Progress: Send + Sync {
     /// The work has this many bytes of values in all. May be called again when a new stage begins.
     fn begin(&self, stage: &str, total: u64);
-    /// So many more bytes are done.
+    /// Adds bytes that are done.
     fn advance(&self, bytes: u64);
-    /// What is being worked on now: a variable's path.
+    /// Names the object in work: a variable's path.
     fn item(&self, name: &str) {
         let _ = name;
     }
@@ -44,7 +44,7 @@ impl Progress for Silent {
 /// ```
 pub struct Parts<'a> {
     whole: &'a dyn Progress,
-    /// By part.
+    /// The size of each part.
     sizes: &'a [u64],
     /// Stages that a part has, each through all of its values.
     stages: u64,
@@ -60,7 +60,7 @@ struct Part {
     /// Bytes that its stage has in all, by its own count, and has done.
     total: u64,
     done: u64,
-    /// What was told before its stage.
+    /// Progress that was reported before its stage began.
     before: u64,
 }
 
@@ -71,7 +71,7 @@ impl std::fmt::Debug for Parts<'_> {
 }
 
 impl<'a> Parts<'a> {
-    /// Begins work of this name, on parts of these sizes. A part goes through all of its values in so many stages.
+    /// Begins work of this name, on parts of these sizes. A part goes through all of its values in `stages` stages.
     pub fn of(whole: &'a dyn Progress, name: &str, sizes: &'a [u64], stages: u64) -> Self {
         whole.begin(name, sizes.iter().copied().fold(0, u64::saturating_add));
         Parts { whole, sizes, stages, now: Mutex::default() }

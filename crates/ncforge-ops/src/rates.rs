@@ -34,7 +34,7 @@ pub(crate) const LAST_CACHE_BYTES: f64 = 16777216.0;
 pub(crate) const LAST_CACHE_SPEEDUP: f64 = 6.0;
 /// Storage that answers within this many seconds is the page cache.
 pub(crate) const PAGE_CACHE_SECONDS: f64 = 20e-6;
-/// What an element without a neighbour takes of the time of a row.
+/// The time of an element without a neighbour, as a part of that of a row.
 pub(crate) const SINGLE_ELEMENT_PART: f64 = 0.15;
 
 // Whole copies: the copying rows of `make bench`.
@@ -68,15 +68,15 @@ pub(crate) const STORED_BYTES_PER_SECOND: f64 = 6e9;
 
 // Chunks with access points: what the encoder makes of most fields (`cargo run --release -p ncforge-codec --example access_points`).
 
-/// A segment has twice the root of the chunk's elements, and so many at least.
+/// A segment has twice the root of the chunk's elements, and this many at least.
 pub(crate) const SHORTEST_SEGMENT: f64 = 1024.0;
 /// Bytes that a segment costs where no sample was taken: its entry in the table, and matches that end at its beginning.
 pub(crate) const SEGMENT_BYTES: f64 = 30.0;
-/// All segments of a chunk cost so large a part of what is stored at most.
+/// All segments of a chunk cost at most this part of the stored bytes.
 pub(crate) const SEGMENTS_OF_STORED: f64 = 0.005;
 /// Chunks of fewer segments get none.
 pub(crate) const FEWEST_SEGMENTS: f64 = 8.0;
-/// The longer segments are, the more each costs, for more matches end at its beginning: what a sample says holds up to so many elements.
+/// The longer segments are, the more each costs, for more matches end at its beginning: what a sample says holds up to this many elements.
 pub(crate) const LONGEST_SEGMENT: f64 = 16384.0;
 /// How many times longer a byte takes in segments than in a large chunk.
 pub(crate) const SEGMENTS_SLOWER: f64 = 1.5;
@@ -184,8 +184,8 @@ pub fn inflate_seconds(work: &Work, streams: u64) -> f64 {
         + 0.03e-9 * work.bytes() as f64
 }
 
-/// The same for zlib as HDF5 calls it, with HDF5's way to undo a shuffle. It copies repeats byte by byte, which
-/// [`inflate_seconds`] hardly charges: zlib takes 2.2 to 12 times as long, by what a stream is made of.
+/// As [`inflate_seconds`], for zlib as HDF5 calls it, with HDF5's way to undo a shuffle. It copies repeats byte by byte, which
+/// [`inflate_seconds`] hardly charges: zlib takes 2.2 to 12 times as long, depending on the contents of a stream.
 ///
 /// The rates were fitted to 192 kinds of chunks, of 4 KiB to 4 MiB, of the seven arrays of `ncforge bench chunks --proof` and
 /// a field with land: 96 % of their times with zlib 1.2.13 are predicted within 30 %.

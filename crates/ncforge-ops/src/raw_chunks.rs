@@ -12,11 +12,11 @@ use ncforge::store::{ReadStore, past_end};
 pub(crate) enum RawChunk {
     /// Its encoded bytes and its filter mask.
     Encoded(Vec<u8>, u32),
-    /// The same, a part of what was read in one request.
+    /// As `Encoded`, with bytes that are a part of a larger request.
     Shared(Bytes, u32),
-    /// It was never written.
+    /// The chunk was never written.
     Unwritten,
-    /// It is not to be had in one piece; [`Source::read_bytes`](crate::source::Source::read_bytes) has its values.
+    /// The chunk is not to be had in one piece; [`Source::read_bytes`](crate::source::Source::read_bytes) has its values.
     Pieces,
 }
 

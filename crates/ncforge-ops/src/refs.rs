@@ -4,9 +4,9 @@
 //! (`fsspec`'s file system `reference`, zarr-python, VirtualiZarr) need neither ncforge nor an HDF5 library. Several files
 //! are joined along one dimension.
 //!
-//! What is guaranteed: a reader gets the values that ncforge reads, bit for bit. What ranges of bytes cannot express
-//! (strings of variable length, filters that `numcodecs` lacks, chunk grids that do not fit together) is stored in the
-//! document itself if it is small, and left out or refused otherwise, with the name of the variable and the reason. Files
+//! Guarantees: a reader gets the values that ncforge reads, bit for bit. Variables that ranges of bytes cannot express (strings of variable
+//! length, filters that `numcodecs` lacks, chunk grids that do not fit together) are stored in the document itself if they are small, and
+//! left out or refused otherwise, with the name of the variable and the reason. Files
 //! that are joined agree in everything but the dimension: if not, the error names the file and what differs.
 //!
 //! | part | about |

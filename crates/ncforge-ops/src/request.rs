@@ -43,9 +43,9 @@ pub use words::{EndianChoice, FormatChoice, Word, Words};
 pub struct BadValue {
     /// The text, where `why` does not repeat it.
     pub text: Option<String>,
-    /// What is wrong with it.
+    /// The fault of the text.
     pub why: String,
-    /// What may be written instead.
+    /// The text that may be written instead.
     pub write: Option<&'static str>,
 }
 
@@ -55,7 +55,7 @@ impl BadValue {
         BadValue { text: None, why: e.to_string(), write: Some(write) }
     }
 
-    /// What is wrong with `text`.
+    /// The fault of `text`.
     pub(crate) fn of(text: &str, why: impl fmt::Display) -> Self {
         BadValue { text: Some(text.to_owned()), why: why.to_string(), write: None }
     }
@@ -85,7 +85,7 @@ impl From<BadValue> for Error {
 pub enum RequestError {
     /// The operation has no such option.
     Unknown {
-        /// What was given.
+        /// The given word.
         option: String,
         /// The option whose name is most like it.
         nearest: Option<String>,
@@ -116,7 +116,7 @@ pub enum RequestError {
         needed: &'static str,
         /// How often it is needed.
         often: &'static str,
-        /// What may be written for it.
+        /// A value that may be written for the needed option.
         write: &'static str,
     },
     /// Options that exclude each other.
@@ -154,7 +154,7 @@ impl Front for Plain {
 }
 
 impl RequestError {
-    /// What is wrong, as `front` writes options.
+    /// The fault, with options as `front` writes them.
     pub fn message(&self, front: &dyn Front) -> String {
         match self {
             RequestError::Unknown { option, .. } => format!("there is no option {}", front.option(option)),
@@ -178,7 +178,7 @@ impl RequestError {
         }
     }
 
-    /// What can be done about it.
+    /// The remedy, if there is one.
     pub fn hint(&self, front: &dyn Front) -> Option<String> {
         match self {
             RequestError::Unknown { nearest, .. } => {

@@ -41,13 +41,13 @@ const PARTS: [u64; SIZES.len()] = [2, 2, 1, 1, 1];
 const CHUNKS: (u64, u64) = (8, 128);
 const CHUNK: u64 = 1 << 20;
 
-/// What a sample of a variable says.
+/// The result of sampling a variable.
 #[derive(Clone, Copy, Debug)]
 pub struct Sampled {
     /// Sizes and rates with the filters that were tried, timed unless that was too little to time.
     pub coding: Coding,
-    /// The same sizes, and rates that follow from what was written (where it was not deflate after a shuffle: the usual
-    /// ones): the same in every run.
+    /// Sizes as in [`Sampled::coding`], and rates that follow from what was written (where it was not deflate after a shuffle: the usual
+    /// ones): equal in every run.
     pub sized: Coding,
     /// Bytes of values that were sampled.
     pub bytes: u64,
@@ -62,10 +62,10 @@ pub fn sample(dataset: &Dataset, var: VarId, filters: &[Filter], limit: u64) -> 
     sample_of(dataset, var, filters, Limit { encoded: limit, read: limit })
 }
 
-/// Decoding is timed where so many bytes may be read: less is too little to tell, and not worth the time.
+/// Decoding is timed where this many bytes may be read: less is too little to tell, and not worth the time.
 const TIMED: u64 = 1 << 20;
 
-/// The same for any source.
+/// As [`sample`], for any source.
 pub(crate) fn sample_of(
     dataset: &dyn Source,
     var: VarId,
@@ -124,7 +124,7 @@ pub(crate) fn sample_of(
     Ok(summed.map(|s| if timed { s } else { Sampled { coding: s.sized, ..s } }))
 }
 
-/// Encodes and decodes parts of a variable as if they were chunks of these lengths. What lies side by side in a chunk decides
+/// Encodes and decodes parts of a variable as if they were chunks of these lengths. The neighbours in a chunk decide
 /// how it is coded (a row that is longer by one element may be coded otherwise), so that shapes are judged best by just
 /// such parts: the rates hold for chunks of this size, and so does what several threads are worth ([`Coding::gain`]), where the
 /// dataset's engine has them. Of chunks larger than 1 MiB, or a quarter of `limit`, the rows at their beginning.
@@ -142,7 +142,7 @@ pub fn sample_chunk(
     sample_chunks(dataset, var, filters, chunk, Limit { encoded: limit, read: limit }, true)
 }
 
-/// The same for any source, without timing what can be counted: there [`Sampled::coding`] is [`Sampled::sized`].
+/// As [`sample_chunk`], for any source, without timing what can be counted: there [`Sampled::coding`] is [`Sampled::sized`].
 pub(crate) fn sample_chunk_of(
     dataset: &dyn Source,
     var: VarId,
@@ -342,7 +342,7 @@ mod tests {
         });
         let got = sample(&noise, v, &chain, 64 << 20).unwrap().unwrap();
         assert!(got.coding.fraction > 0.5, "{got:?}");
-        // What is stored is copied.
+        // Stored blocks are copied.
         assert!(got.sized.decode > coded && got.sized.slower[0] > 1.0, "{got:?}");
         assert!(sample(&noise, v, &[], 64 << 20).unwrap().is_none());
         assert!(sample(&noise, v, &chain, 10).unwrap().is_none());

@@ -1,4 +1,4 @@
-//! What whole-file work reads from: a file, or something that passes for one file.
+//! Sources of whole-file work: a file, or something that passes for one file.
 //!
 //! A copy, a verification or a comparison asks a [`Source`] for its description, for how each variable is held, and
 //! for boxes of values. A mosaic of tiles or one tile of a whole answers the same questions as a file does, so that
@@ -38,7 +38,7 @@ pub(crate) fn work_bytes(schema: &Schema, var: VarId) -> u64 {
 pub(crate) trait Source: Sync {
     /// The description.
     fn schema(&self) -> &Schema;
-    /// What it is called in messages.
+    /// The name in messages.
     fn name(&self) -> String;
     /// Format of the files behind it.
     fn format(&self) -> Format {
@@ -46,11 +46,11 @@ pub(crate) trait Source: Sync {
     }
     /// The files behind it: what a journal belongs to.
     fn files(&self) -> Vec<PathBuf>;
-    /// The same, with the states that are read.
+    /// The files with the states that are read.
     fn ids(&self) -> Result<Vec<FileId>> {
         self.files().iter().map(|path| FileId::at(path)).collect()
     }
-    /// What a person should know of the files: how what they hold is read, where that is otherwise than it stands there.
+    /// Notes for the user on the files: contents that are read otherwise than they are stored.
     fn notes(&self) -> Vec<String> {
         Vec::new()
     }
@@ -122,7 +122,7 @@ impl Source for Dataset {
         vec![self.path().to_owned()]
     }
 
-    /// That of its opening: of a URL, another look is another request.
+    /// The identity at its opening: for a URL, another look is another request.
     fn ids(&self) -> Result<Vec<FileId>> {
         Ok(vec![match self.id() {
             Some(id) => id.clone(),

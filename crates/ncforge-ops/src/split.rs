@@ -40,7 +40,7 @@ use self::window::Window;
 pub use options::{SplitOptions, TileScheme};
 pub use request::SplitRequest;
 
-/// What a splitting did.
+/// The report of a splitting.
 #[derive(Clone, Debug, Serialize)]
 pub struct SplitReport {
     /// Tiles written.
@@ -49,7 +49,7 @@ pub struct SplitReport {
     pub left_out: usize,
     /// The first file.
     pub first: String,
-    /// What a person should know: what of the file is in no tile.
+    /// Notes for the user: parts of the file that are in no tile.
     pub notes: Vec<String>,
     /// Bytes of all tiles.
     pub output_bytes: u64,
@@ -110,7 +110,7 @@ pub fn split(
         parts.part(rank, &path.display().to_string());
         let done = copy_of(&window, &path, &options.copy, engine, &parts, Lasting::Relaxed, None);
         let done = done.inspect_err(|e| {
-            // What a copy would go on from: splitting begins anew.
+            // A partial copy is of no use: splitting begins anew.
             if matches!(e, Error::Interrupted(_) | Error::Io { .. }) {
                 give_up(&path);
             }
@@ -179,7 +179,7 @@ fn name(base: &Path, scheme: TileScheme, rank: u64, total: u64) -> PathBuf {
     base.with_file_name(name)
 }
 
-/// By tile, row after row, whether it is written.
+/// Whether each tile is written, row after row.
 fn kept_tiles(source: &Dataset, families: &Families, options: &SplitOptions) -> Result<Vec<bool>> {
     let (nx, ny) = options.tiles;
     let all = nx.saturating_mul(ny) as usize;

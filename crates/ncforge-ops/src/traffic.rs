@@ -1,4 +1,4 @@
-//! What it takes to read a file by requests, as from an object store: requests, rounds of them, and bytes, to open it and for
+//! The cost of reading a file by requests, as from an object store: requests, rounds of them, and bytes, to open it and for
 //! the reads that people make.
 //!
 //! The file is opened as a store with latency opens it, and its chunk indexes and tables of access points are read; values are not: their
@@ -33,7 +33,7 @@ const LISTED: usize = 10;
 /// Byte ranges of one read that are counted; what has more is counted as one request for everything between.
 const MOST_RANGES: usize = 1 << 20;
 
-/// What something takes.
+/// The cost of an operation.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Cost {
     /// Requests.
@@ -70,11 +70,11 @@ pub struct VariableCost {
     /// Its reads.
     #[serde(flatten)]
     pub reads: Reads,
-    /// Of the copy.
+    /// The reads of the copy.
     pub after: Option<After>,
 }
 
-/// What people read of a variable.
+/// The usual reads of a variable.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Reads {
     /// One index of all dimensions but the last two: a map. `None` with fewer than three dimensions.
@@ -85,7 +85,7 @@ pub struct Reads {
     pub all: Cost,
 }
 
-/// The same reads of a variable of the copy.
+/// The usual reads of a variable of the copy.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct After {
     /// Its chunks' shape, if it has chunks.
@@ -95,7 +95,7 @@ pub struct After {
     pub reads: Reads,
 }
 
-/// What a file takes.
+/// The cost of a file.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Requests {
     /// The file.
@@ -116,7 +116,7 @@ pub struct Requests {
 #[derive(Debug)]
 struct Counted {
     inner: Arc<dyn ReadStore>,
-    /// What requests have brought: the first one, the beginning.
+    /// Bytes that requests have brought: the first one, the beginning.
     brought: Mutex<Vec<Range<u64>>>,
     requests: AtomicU64,
     rounds: AtomicU64,
@@ -132,7 +132,7 @@ impl Counted {
         Counted { inner, brought, requests, rounds, bytes }
     }
 
-    /// Counts requests for these ranges. What the first one brought is there.
+    /// Counts requests for these ranges. Bytes that the first one brought are present.
     fn count(&self, ranges: &[Range<u64>]) {
         let mut brought = self.brought.lock().unwrap_or_else(PoisonError::into_inner);
         let front = brought[0].end;
@@ -142,7 +142,7 @@ impl Counted {
         brought.extend(absent);
     }
 
-    /// What need not be requested: what requests have brought, and what lies behind the end. In the order of the file.
+    /// Bytes that need not be requested: those that requests have brought, and those behind the end. In the order of the file.
     fn there(&self) -> Vec<Range<u64>> {
         let mut there = self.brought.lock().unwrap_or_else(PoisonError::into_inner).clone();
         there.push(self.inner.len()..u64::MAX);
@@ -162,7 +162,7 @@ impl Counted {
         self.bytes.fetch_add(bytes, Ordering::Relaxed);
     }
 
-    /// What was counted since the last call.
+    /// The counts since the last call.
     fn take(&self) -> Cost {
         Cost {
             requests: self.requests.swap(0, Ordering::Relaxed),
@@ -215,7 +215,7 @@ pub fn requests(path: &Path) -> Result<Requests> {
     }
     let there = counted.there();
     let mut copy = proposed::of(&dataset, |var| stored.get(&var).map(|(of_file, _)| of_file));
-    // What it took to plan the copy.
+    // The requests for the plan of the copy do not count.
     counted.take();
     let variables = vars.iter().take(LISTED).map(|&(_, var)| {
         let ((of_file, index), shape) = (&stored[&var], schema.shape(var));
@@ -282,7 +282,7 @@ impl Reads {
 /// Stored chunks: where each begins in the array, and its bytes in the file.
 type Chunks = Vec<(Vec<u64>, Range<u64>)>;
 
-/// Where a variable lies in a file.
+/// The place of a variable in a file.
 #[derive(Clone, Debug)]
 struct Stored {
     /// Bytes of an element.
@@ -290,7 +290,7 @@ struct Stored {
     /// The chunks' shape, if it has chunks, and the chunks.
     chunk: Option<Vec<u64>>,
     chunks: Chunks,
-    /// Where it begins otherwise, and the step of its first dimension if it has one of its own.
+    /// The beginning if it is another one, and the step of its first dimension if it has one of its own.
     begin: Option<(u64, Option<u64>)>,
 }
 
@@ -369,12 +369,12 @@ fn runs(
     out
 }
 
-/// So many bytes from an offset on.
+/// `len` bytes from an offset on.
 fn span(from: u64, len: u64) -> Range<u64> {
     from..from.saturating_add(len)
 }
 
-/// What reading these ranges takes, where some bytes are there.
+/// The cost of reading these ranges, where some bytes are present.
 fn cost_of(ranges: &[Range<u64>], there: &[Range<u64>]) -> Cost {
     let total = ranges.iter().fold(0, |n: u64, r| n.saturating_add(r.end - r.start));
     let joining = Joining::apart(&IoProfile::OBJECT, Engine::global().fetch_memory(), total);
@@ -384,7 +384,7 @@ fn cost_of(ranges: &[Range<u64>], there: &[Range<u64>]) -> Cost {
     cost_of_round(&requests, there, joining.most)
 }
 
-/// What a round of requests takes, each of at most so many bytes, where some bytes are there.
+/// The cost of a round of requests, each of at most `most` bytes, where some bytes are present.
 fn cost_of_round(requests: &[Range<u64>], there: &[Range<u64>], most: u64) -> Cost {
     let mut cost = Cost::default();
     let mut absent = |from: u64, to: u64| {
@@ -424,7 +424,7 @@ mod tests {
         let ranges = [0..10, 20..30, far..far + (40 << 20)];
         // Equal parts of 40 MiB for 32 requests.
         assert_eq!(cost_of(&ranges, &[]), Cost { requests: 33, rounds: 2, bytes: 30 + (40 << 20) });
-        // What is there is not requested, nor what lies behind the end.
+        // Bytes that are present, or behind the end, are not requested.
         let there = [0..25, far + (1 << 20)..far + (3 << 20), far + (39 << 20)..u64::MAX];
         assert_eq!(cost_of(&ranges, &there), Cost { requests: 31, rounds: 1, bytes: 5 + (37 << 20) });
         assert_eq!(cost_of(&[3..20, 21..24], &there), Cost::default());

@@ -1,8 +1,8 @@
 //! Choosing: how an array is cut into chunks, so that the reads that people do are fast, without their being asked.
 //!
-//! What goes in is what is known of the array ([`Axis`], element size, [`Coding`]), of the reads ([`Access`], or
-//! nothing) and of the machine ([`Machine`]); what comes out is a chunk shape and, for each kind of read, what it
-//! will cost and what the best shape for it alone would cost ([`Choice`]). No file is touched here.
+//! The input is the description of the array ([`Axis`], element size, [`Coding`]), of the reads ([`Access`], or nothing) and of the machine
+//! ([`Machine`]); the output is a chunk shape and, for each kind of read, its predicted cost and that of the best shape for it alone
+//! ([`Choice`]). No file is touched here.
 //!
 //! The way to the answer:
 //!

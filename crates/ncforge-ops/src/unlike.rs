@@ -22,7 +22,7 @@ pub(crate) struct Unlike {
     pub(crate) what: String,
     /// Its value in the first file; `None` where it has no such attribute.
     pub(crate) first: Option<String>,
-    /// In the other file.
+    /// The value in the other file.
     pub(crate) other: Option<String>,
 }
 
@@ -49,7 +49,7 @@ impl Unlike {
         Unlike::new(name, what, (first, first.var(v).attr(name)), other)
     }
 
-    /// What two files have.
+    /// The values of both files.
     pub(crate) fn values(&self, first: &str, other: &str) -> String {
         let said = |value: &Option<String>, file: &str| match value {
             Some(value) => format!("{value} in {file}"),

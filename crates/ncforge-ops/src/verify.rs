@@ -104,9 +104,9 @@ struct Reading<'a> {
 /// Damaged chunks of a variable.
 #[derive(Default)]
 struct Damage {
-    /// Where they begin; empty for the variable as a whole.
+    /// The beginnings of the chunks; empty for the variable as a whole.
     starts: BTreeSet<Vec<u64>>,
-    /// What is wrong with the first of them.
+    /// The fault of the first of them.
     first: Option<Error>,
 }
 
@@ -185,7 +185,7 @@ impl<'a> Reading<'a> {
         match unit.and_then(|unit| halves(slab, unit)) {
             Some(parts) => parts.iter().try_for_each(|part| self.piece(part, unit, buffer)),
             None => {
-                // What lies in one run is cut off behind its first missing byte.
+                // A run is cut off behind its first missing byte.
                 let Some(unit) = unit else { return Err(error) };
                 let begin: Vec<u64> = slab.start.iter().zip(unit).map(|(s, n)| s / n * n).collect();
                 self.values.note(&begin, error);
@@ -222,7 +222,7 @@ impl<'a> Reading<'a> {
         })
     }
 
-    /// What is wrong with the variable, if anything is.
+    /// The faults of the variable, if there are any.
     fn problems(self) -> impl Iterator<Item = Problem> {
         let schema = self.data.schema();
         let path = schema.var_path(self.var);

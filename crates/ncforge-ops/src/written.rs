@@ -12,7 +12,7 @@ use ncforge::model::{VarId, shape};
 use ncforge::raw::{ChunkGrid, Chunks, coordinates};
 use ncforge::{Hyperslab, Result};
 
-/// With fewer boxes than this it is not worth the list.
+/// The number of boxes below which the list is not worth it.
 const FEW: u64 = 4;
 
 /// The boxes of `walk` that any stored chunk of a variable touches. `None` where all of them have to be walked: they are
@@ -69,7 +69,7 @@ pub(super) fn is_inside(at: &[u64], counts: &[u64]) -> bool {
     at.len() == counts.len() && at.iter().zip(counts).all(|(a, n)| a < n)
 }
 
-/// A box is looked through for chunks that the source never stored only if it has at most so many.
+/// A box is looked through for chunks that the source never stored only if it has at most this many.
 const MOST_PROBES: u64 = 1 << 22;
 
 /// The source's chunks that a box touches, if it has any and they are not too many.

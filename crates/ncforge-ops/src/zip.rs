@@ -48,7 +48,7 @@ pub struct ZipOptions {
     pub overwrite: bool,
 }
 
-/// What zipping, unzipping or compacting did.
+/// The report of zipping, unzipping or compacting.
 #[derive(Clone, Debug, Serialize)]
 pub struct ZipReport {
     /// The source.

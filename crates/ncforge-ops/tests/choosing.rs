@@ -1,4 +1,4 @@
-//! What ncforge chooses, end to end: codecs that lose nothing and are the same in every run; shapes for arrays of any
+//! Choices of ncforge, end to end: codecs that lose nothing and are equal in every run; shapes for arrays of any
 //! kind, through `copy` and through `tune`.
 
 #[path = "choosing/codecs.rs"]

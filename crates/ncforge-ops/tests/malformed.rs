@@ -1,6 +1,6 @@
 //! Damaged files: cut short at every kibibyte, and with one byte changed, ten thousand times each.
 //!
-//! What must hold for every one of them: no panic; no more than five seconds; no more memory than the file's size
+//! Requirements for every one of them: no panic; no more than five seconds; no more memory than the file's size
 //! and 64 MB; and each is either an error or a result. Everything that `info` shows is asked for, and everything
 //! that fits is read; every 50th is also copied, and every 50th updated.
 //!
@@ -58,9 +58,9 @@ unsafe impl GlobalAlloc for Counting {
 static ALLOCATOR: Counting = Counting;
 
 const ALLOWED_MEMORY: usize = 64 << 20;
-// What hangs, takes longer than that on the busiest machine.
+// A hang takes longer than that on the busiest machine.
 const ALLOWED_TIME: Duration = Duration::from_secs(60);
-/// What the engine may use: part of what is allowed in all.
+/// The engine's memory: part of all that is allowed.
 const BUDGET: u64 = 16 << 20;
 /// A variable is read whole up to this size, else a corner of it.
 const READ_WHOLE: u64 = 2 << 20;
@@ -151,7 +151,7 @@ impl Shaker {
     }
 }
 
-/// What `info` and a reader do.
+/// The work of `info` and of a reader.
 fn visit(name: &str, bytes: Vec<u8>, engine: &Engine) -> Result<(), Error> {
     let dataset = Dataset::from_store(Arc::new(MemoryStore::new(name, bytes)), engine)?;
     let schema = dataset.schema();

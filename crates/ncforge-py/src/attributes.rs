@@ -82,7 +82,7 @@ fn scalar<T: Element>(py: Python<'_>, number: T) -> PyResult<Bound<'_, PyAny>> {
     let descr = T::get_dtype(py);
     let data = (&raw const number).cast_mut().cast();
     // SAFETY: `data` is a number of the type that `descr` describes, and NumPy copies it before it returns; it borrows
-    // both. What it gives is a new reference, or null with an exception set.
+    // both. It gives a new reference, or null with an exception set.
     unsafe {
         let made = PY_ARRAY_API.PyArray_Scalar(py, data, descr.as_dtype_ptr(), std::ptr::null_mut());
         Bound::from_owned_ptr_or_err(py, made)

@@ -22,7 +22,7 @@ pub(crate) fn of_library(error: ncforge_bench::Error) -> Error {
     }
 }
 
-/// What Python asks of `bench access`.
+/// Python's request for `bench access`.
 #[derive(FromPyObject)]
 #[pyo3(from_item_all)]
 pub(crate) struct AccessRequest {
@@ -61,7 +61,7 @@ fn driver(threads: Option<usize>, memory: Option<&str>) -> Result<NcforgeDriver>
     Ok(NcforgeDriver::new(threads, memory.map(parse_size).transpose()?))
 }
 
-/// What Python asks of `bench chunks`.
+/// Python's request for `bench chunks`.
 #[derive(FromPyObject)]
 #[pyo3(from_item_all)]
 pub(crate) struct SweepRequest {

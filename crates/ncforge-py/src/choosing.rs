@@ -1,4 +1,4 @@
-//! What chunk shapes are chosen for, as Python says it.
+//! The purpose of chunk shapes, in Python's words.
 
 use ncforge::model::{Atomic, Attribute, DimId, Dimension, Schema, Variable, shape};
 use ncforge::{NewFilter, Result};

@@ -107,7 +107,7 @@ impl StorageRequest {
         shuffle.into_iter().chain(codecs.into_iter().flatten()).chain(blosc).chain(checksum).collect()
     }
 
-    /// The same in the library's terms, of a variable of this name; `chunked`: whether it can have chunks at all.
+    /// The storage in the library's terms, for a variable of this name; `chunked`: whether it can have chunks at all.
     pub(crate) fn storage(self, name: &str, chunked: bool) -> Result<NewStorage> {
         let filters = self.filters();
         let layout = match self.chunks {

@@ -39,7 +39,7 @@ pub(crate) fn dims(schema: &Schema) -> Vec<(String, usize, bool)> {
     schema.dims.iter().map(|d| (d.name.clone(), d.group.0, d.unlimited)).collect()
 }
 
-/// The same of one dimension.
+/// The facts about one dimension.
 pub(crate) fn dim(schema: &Schema, dim: usize) -> Result<(String, usize, bool)> {
     checked(&schema.dims, dim, "dimension")?;
     let d = &schema.dims[dim];
@@ -99,7 +99,7 @@ pub(crate) fn user_type<'py>(py: Python<'py>, t: &UserType) -> PyResult<Bound<'p
     Ok(out)
 }
 
-/// What identifies a variable: name, group, type, dimensions.
+/// The identity of a variable: name, group, type, dimensions.
 pub(crate) struct VarFacts(String, usize, DType, Vec<usize>);
 
 impl VarFacts {

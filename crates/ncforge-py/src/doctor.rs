@@ -1,4 +1,4 @@
-//! What is slow in files. Reports go to Python as JSON text.
+//! Examination of files. Reports go to Python as JSON text.
 
 use std::path::PathBuf;
 

@@ -1,4 +1,4 @@
-//! What the process' engine has done.
+//! Counters of the process's engine.
 
 use ncforge::Engine;
 use pyo3::prelude::*;

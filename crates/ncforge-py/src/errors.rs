@@ -81,7 +81,7 @@ fn number(error: &std::io::Error) -> Option<i32> {
     })
 }
 
-/// What the caller can do about it, in the words of the Python package.
+/// The remedy for the caller, in the words of the Python package.
 fn hint(error: &Error) -> Option<Cow<'static, str>> {
     if let Error::NotFound { nearest: Some(name), .. } = error {
         return Some(format!("did you mean `{name}`?").into());

@@ -1,7 +1,7 @@
 //! The extension module `ncforge._core`: the Rust library as plain calls that exchange numbers, bytes and
-//! lists. What Python programs see (`Dataset`, `Variable`, NumPy types, indexing) is `python/ncforge/`.
+//! lists. The interface for Python programs (`Dataset`, `Variable`, NumPy types, indexing) is `python/ncforge/`.
 //!
-//! What is guaranteed: the interpreter is released around all input and output; every failure is one of
+//! Guarantees: the interpreter is released around all input and output; every failure is one of
 //! `ncforge.errors`; no panic crosses into Python (it becomes `ncforge.InternalError`).
 // Arguments come from Python by value: that is how they are converted.
 #![allow(clippy::needless_pass_by_value)]

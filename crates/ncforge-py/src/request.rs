@@ -1,5 +1,5 @@
-//! Requests from keyword arguments: one conversion for all of them. What options there are, what they take, and what goes
-//! together is in `ncforge_ops`; here Python's values become plain data, and refusals become exceptions.
+//! Requests from keyword arguments: one conversion for all of them. The options, their values, and the rules on what goes
+//! together are in `ncforge_ops`; here Python's values become plain data, and refusals become exceptions.
 
 use ncforge::Error;
 use ncforge_ops::request::{Front, RequestError, from_options};
@@ -78,7 +78,7 @@ fn plain(name: &str, value: &Bound<'_, PyAny>) -> PyResult<Value> {
     if value.is_instance_of::<PyString>() {
         return text(value);
     }
-    // What NumPy has, as Python has it.
+    // NumPy's values become Python's.
     if value.hasattr("tolist")? {
         return plain(name, &value.call_method0("tolist")?);
     }

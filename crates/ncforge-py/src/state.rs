@@ -15,7 +15,7 @@ use ncforge_ops::choosing::for_new_variable;
 
 use crate::unpacking::Unpacked;
 
-/// What a file is open for.
+/// The mode of an open file.
 enum Mode {
     /// Reading: clones of the handle read side by side.
     Read(Dataset),
@@ -89,7 +89,7 @@ impl State {
     ) -> Result<Self> {
         let own = |memory| Engine::new(EngineOptions { memory: Some(memory), ..EngineOptions::default() });
         let create = CreateOptions { engine: memory.map(own).transpose()?, ..options };
-        // What is wrong with the name is said now, not when the first values are written.
+        // A fault of the name is reported now, not when the first values are written.
         Ok(Self::defining(DatasetMut::begin(&path, format, create)?, path, None))
     }
 
@@ -165,7 +165,7 @@ impl State {
         }
     }
 
-    /// What only a file that is open for writing can do.
+    /// Changes the definition; only a file that is open for writing can.
     pub(crate) fn define<T>(&self, change: impl FnOnce(&mut Definer) -> Result<T>) -> Result<T> {
         match &mut *self.lock()? {
             Mode::Write(definer) => change(definer),

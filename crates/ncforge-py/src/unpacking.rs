@@ -1,4 +1,4 @@
-//! What stored numbers mean, as Python says it.
+//! The meaning of stored numbers, in Python's words.
 
 use ncforge::codec::unpack::{Missing, Scaling, Unpacking, Width};
 use ncforge::model::Atomic;
@@ -29,7 +29,7 @@ pub(crate) struct Rules {
 }
 
 impl Rules {
-    /// The same in the library's terms.
+    /// The rules in the library's terms.
     pub(crate) fn unpacking(&self) -> Result<Unpacking> {
         let stored = Atomic::ALL.into_iter().find(|&a| code(a) == self.stored);
         let width = match self.width.as_deref() {
@@ -56,7 +56,7 @@ impl Rules {
 /// Results, and with a byte for each which are missing; `None` if none is.
 pub(crate) type Unpacked = (Buffer, Option<Buffer>);
 
-/// The same as arrays of bytes.
+/// Unpacked values and their mask as arrays of bytes.
 pub(crate) type UnpackedArrays<'py> = (Bound<'py, PyArray1<u8>>, Option<Bound<'py, PyArray1<u8>>>);
 
 pub(crate) fn to_arrays(py: Python<'_>, (values, mask): Unpacked) -> PyResult<UnpackedArrays<'_>> {

@@ -36,7 +36,7 @@ fn class(what: Use, coloured: &[usize]) -> String {
     }
 }
 
-/// For each cell of equal bytes, what most of it is for. Metadata is never hidden by what is larger.
+/// The main use of each cell of equal bytes. Metadata is never hidden by what is larger.
 fn cells(file: &Anatomy, n: usize) -> Vec<Use> {
     let mut share: Vec<HashMap<Use, u64>> = vec![HashMap::new(); n];
     let edge = |i: usize| (u128::from(file.bytes) * i as u128 / n as u128) as u64;

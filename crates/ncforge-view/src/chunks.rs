@@ -20,7 +20,7 @@ fn planes(rank: usize) -> Vec<(Option<usize>, usize)> {
         0 => Vec::new(),
         1 => vec![(None, 0)],
         2 => vec![(Some(0), 1)],
-        // What grows against the fastest, and the two fastest: the map.
+        // The dimension that grows against the fastest, and the two fastest: the map.
         _ => vec![(Some(0), rank - 1), (Some(rank - 2), rank - 1)],
     }
 }
@@ -58,7 +58,7 @@ fn panel(
     (x, y): (f64, f64),
 ) {
     let size = (PANEL.0, if down.is_some() { PANEL.1 } else { 34.0 });
-    // Where elements from..to of an axis lie, in a length of so many units.
+    // Where elements from..to of an axis lie, in a length of `length` units.
     let span = |axis: usize, from: u64, to: u64, length: f64| {
         let all = v.axes[axis].1.max(1) as f64;
         (from as f64 / all * length, (to - from) as f64 / all * length)
@@ -97,7 +97,7 @@ fn panel(
     }
     svg.lines("cut", &lines);
     let ((left, top), (w, h)) = boxed(&wanted);
-    // What is thinner than a line must be seen all the same.
+    // A read thinner than a line must be visible all the same.
     let (w2, h2) = (w.max(4.0), h.max(4.0));
     svg.rect("wanted", ((left - (w2 - w) / 2.0).max(x), (top - (h2 - h) / 2.0).max(y)), (w2, h2));
     let axis_name = |axis: usize| format!("{} {}", short(&v.axes[axis].0, 18), count(v.axes[axis].1));

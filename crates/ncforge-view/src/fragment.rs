@@ -1,4 +1,4 @@
-//! The same as part of somebody else's page: what a notebook shows below a cell.
+//! Drawings as part of somebody else's page: a notebook shows them below a cell.
 //!
 //! Its style reaches nothing outside, and follows the notebook's light or dark theme rather than the system's. (Notebooks whose theme
 //! is unknown get the light one, on paper of its own.)
@@ -17,7 +17,7 @@ pub fn info_fragment(file: &Anatomy) -> String {
     fragment(&file_section(file, None, true))
 }
 
-/// What is slow in a file as [`doctor_page`](crate::doctor_page) draws it, as a part of a page.
+/// The findings on a file as [`doctor_page`](crate::doctor_page) draws them, as a part of a page.
 pub fn doctor_fragment(report: &Report, file: &Anatomy) -> String {
     fragment(&doctor::section(report, file, None, true))
 }

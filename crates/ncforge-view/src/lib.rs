@@ -1,7 +1,7 @@
 //! Pages and drawings of netCDF files: chunks with the reads on them, a map of the file's bytes, sizes of chunks, and what
 //! a copy would bring. A page is one text that needs no network and no script, for light and dark, screens and printers.
 //!
-//! What is drawn is [`ncforge_ops::doctor::Anatomy`]; nothing here opens a file.
+//! The drawn data are [`ncforge_ops::doctor::Anatomy`]; nothing here opens a file.
 //!
 //! ```
 //! use ncforge::Engine;

@@ -15,7 +15,7 @@ pub const STYLE: &str = concat!(
     "}\n}\n",
     include_str!("style.css")
 );
-/// What drawings of files need besides.
+/// The further style of drawings of files.
 pub(crate) const DRAWINGS: &str = include_str!("drawings.css");
 /// Variables that are drawn, the largest first; the others are named.
 const MOST_VARIABLES: usize = 12;
@@ -67,7 +67,7 @@ pub(crate) fn page(title: &str, body: &Markup) -> String {
     frame(&format!("{title} – ncforge"), DRAWINGS, &header, body, FOOTER)
 }
 
-/// What a file is, in a line.
+/// A file in one line.
 pub(crate) fn summary(file: &Anatomy) -> String {
     let values: u64 = file.variables.iter().map(|v| v.bytes).fold(0, u64::saturating_add);
     format!(
@@ -107,7 +107,7 @@ pub(crate) fn file_section(file: &Anatomy, number: Option<usize>, titled: bool) 
     }
 }
 
-/// Where a link finds a variable of a page.
+/// The target of links to a variable of a page.
 pub(crate) fn variable_id(file: Option<usize>, variable: usize) -> Option<String> {
     file.map(|n| format!("file-{n}-variable-{variable}"))
 }

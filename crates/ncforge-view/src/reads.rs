@@ -1,4 +1,4 @@
-//! What reads cost: as a table, and before and after as a chart.
+//! The cost of reads: as a table, and before and after as a chart.
 
 use maud::{Markup, html};
 use ncforge_ops::doctor::{Read, VariableAnatomy};

@@ -4,17 +4,17 @@ use std::fmt::{Display, Formatter, Write};
 
 use maud::{Markup, PreEscaped, html};
 
-/// Where something is: across and down.
+/// A place: across and down.
 pub type At = (f64, f64);
 
-/// What something is drawn with.
+/// The paint of a shape.
 #[derive(Clone, Copy, Debug)]
 pub enum Paint<'p> {
     /// A class of the style sheet.
     Class(&'p str),
     /// Its inside in a colour.
     Fill(&'p str),
-    /// Its outline in a colour, so many units wide.
+    /// Its outline in a colour, this many units wide.
     Stroke(&'p str, u32),
 }
 
@@ -52,11 +52,11 @@ pub struct Svg {
 /// On which side of its place a word stands.
 #[derive(Clone, Copy, Debug)]
 pub enum Side {
-    /// It begins there.
+    /// The text begins there.
     Left,
-    /// Its middle is there.
+    /// The text's middle is there.
     Middle,
-    /// It ends there.
+    /// The text ends there.
     Right,
 }
 

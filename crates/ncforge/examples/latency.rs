@@ -1,5 +1,5 @@
-//! What opening netCDF-4 files costs in a store with latency, and reading their chunk indexes: rounds of requests,
-//! requests, bytes. Everything is compared with what a local file gives. One line of JSON for each file.
+//! The cost of opening netCDF-4 files in a store with latency, and of reading their chunk indexes: rounds of requests, requests, bytes.
+//! Everything is compared with a local file. One line of JSON for each file.
 //!
 //! ```text
 //! cargo run --example latency -- FILE...
@@ -21,7 +21,7 @@ use serde_json::{Value as Json, json};
 
 use throttled::{Asked, Throttled};
 
-/// Values of variables up to so many elements are compared.
+/// Values of variables up to this many elements are compared.
 const COMPARED: u64 = 1 << 20;
 
 fn main() -> Result<()> {

@@ -1,11 +1,11 @@
-//! What it costs to open files and to look at everything that they say of themselves.
+//! The cost of opening files, and of looking at all of their metadata.
 //!
 //! ```text
 //! cargo run --release --example opening -- [--rounds N] [--threads N] FILE...
 //! cargo run --release --example opening -- [--map] --points VARIABLE FILE
 //! ```
 //! For each file: opening alone, and opening with every attribute of every variable looked at, in microseconds
-//! of processor time (median and least of all rounds). With `--threads`, all files are opened by so many threads
+//! of processor time (median and least of all rounds). With `--threads`, all files are opened by N threads
 //! at once, and the chunk indexes of each file's variables are read by as many; wall times of one thread and of all are
 //! printed. With `--points`, single values at random places of a variable are read, from a map of the file with `--map`.
 

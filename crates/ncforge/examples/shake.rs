@@ -1,6 +1,6 @@
 //! Opens damaged copies of a netCDF-4 file and reads all of them: `shake COUNT FILE…`
 //!
-//! Every copy has one byte changed (or, every eighth, is cut short). What must hold: no panic, no copy that
+//! Every copy has one byte changed (or, every eighth, is cut short). Requirements: no panic, no copy that
 //! takes more than five seconds, no more memory than the file's size and 64 MB. Prints what does not.
 
 use std::alloc::{GlobalAlloc, Layout, System};

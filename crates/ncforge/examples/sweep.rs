@@ -1,4 +1,4 @@
-//! What a loop of reads costs: processor time for a request, chunks decoded, bytes moved.
+//! The cost of a loop of reads: processor time for a request, chunks decoded, bytes moved.
 //!
 //! ```text
 //! cargo run --release --example sweep -- FILE VAR PATTERN [--threads N] [--memory SIZE] [--most N] [--check]

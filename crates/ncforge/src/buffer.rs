@@ -67,7 +67,7 @@ fn refused(len: usize) -> Error {
 enum Owner {
     /// The system.
     System { _memory: Memory },
-    /// This recycler while it exists, else the system.
+    /// The recycler while it exists, else the system.
     Recycler(Memory, Weak<Recycler>),
     /// A larger mapping, of which the buffer has this many bytes.
     Arena(Arc<Arena>, usize),
@@ -84,7 +84,7 @@ impl Buffer {
         Self::of(Memory::zeroed(len), len)
     }
 
-    /// The same, for lengths that a file decides.
+    /// As [`Self::zeroed`], for lengths that a file decides.
     ///
     /// # Errors
     /// [`Error::Memory`] if the system does not give so much.

@@ -79,7 +79,7 @@ use crate::store::{Part, ReadStore, WriteStore};
 
 pub use common::{CommonHeader, ValuePlace};
 
-/// How a file is created.
+/// Options of a new classic file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CreateOptions {
     /// Header padding: bytes left free between the header and the data, so that attributes, dimensions and variables can be

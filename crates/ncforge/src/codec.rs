@@ -2,7 +2,7 @@
 
 pub use ncforge_codec::*;
 
-/// What stands in an error where the path belongs, until [`locate`] replaces it.
+/// The placeholder for the path in an error, until [`locate`] replaces it.
 const CHUNK: &str = "chunk";
 
 impl From<Error> for crate::Error {

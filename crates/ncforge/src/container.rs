@@ -36,7 +36,7 @@ pub trait Container: Send + Sync + Debug {
     fn metadata_bytes(&self) -> Option<u64> {
         None
     }
-    /// The same with the chunk indexes that were read so far: once all are listed, all that is no value.
+    /// [`Container::metadata_bytes`] with the chunk indexes read so far: once all are listed, every byte that is not a value.
     fn metadata_and_indexes(&self) -> Option<u64> {
         self.metadata_bytes()
     }
@@ -53,8 +53,8 @@ pub trait ContainerMut: Container {
     /// Changes the schema: new dimensions, variables, groups, types at the ends of their
     /// arenas; any change of attributes; renamed dimensions and variables. Data are moved if necessary.
     fn redefine(&mut self, schema: Schema) -> Result<()>;
-    /// The same for a schema that continues the present one, and differs from it only in these parts, each of which the format can
-    /// hold ([`crate::check_new`]).
+    /// [`ContainerMut::redefine`] for a schema that differs from the present one only by these additions, each of which the format can hold
+    /// ([`crate::check_new`]).
     fn redefine_parts(&mut self, schema: &Schema, changes: &Changes) -> Result<()> {
         let _ = changes;
         self.redefine(schema.clone())
@@ -122,7 +122,7 @@ pub trait ContainerMut: Container {
     /// Makes everything durable: data first, then the metadata that refer to them. After a crash the file is in the state of
     /// the last sync, or of this one.
     fn sync(&mut self) -> Result<()>;
-    /// The same for the last time: the file is closed then.
+    /// The last [`ContainerMut::sync`], after which the file is closed.
     fn complete(&mut self) -> Result<()> {
         self.sync()
     }

@@ -5,7 +5,7 @@
 //!
 //! A [`Dataset`] has the description, and the number of records, that the file had when it was opened. Its values are those
 //! of the newest state that somebody has synced; a read never gives older ones than a read before it. A zipped file alone stays in
-//! the state of its opening, as a whole. What this process writes is seen at once, also in the same tick of the clock; single
+//! the state of its opening, as a whole. Writes of this process are seen at once, also in the same tick of the clock; single
 //! values of what is stored without filters show what other processes have written at most 10 milliseconds later. A variable that is no longer there as it was is
 //! an [`Error::Changed`](crate::Error::Changed).
 //!
@@ -80,7 +80,7 @@ struct Inner {
     engine: Engine,
     path: PathBuf,
     id: Option<FileId>,
-    /// Of a file whose states are followed.
+    /// The follower of a file's states, if they are followed.
     follower: Option<Follower>,
     /// Whether anything was read.
     was_read: AtomicBool,
@@ -105,13 +105,12 @@ pub fn check_new(schema: &Schema, format: Format, new: Definition) -> Result<()>
     check_changed(schema, format, new)
 }
 
-/// The same of what was there before under its name, such as an attribute that got other values: the name may be one that
-/// netCDF lets nobody choose.
+/// As [`check_new`], for a definition that kept its name, such as an attribute with new values: the name may be one that netCDF reserves.
 pub fn check_changed(schema: &Schema, format: Format, changed: Definition) -> Result<()> {
     formats::check_changed(schema, &Names::of(schema), format, changed)
 }
 
-/// How a file is opened.
+/// Options for opening a file.
 #[derive(Clone, Debug, Default)]
 pub struct OpenOptions {
     /// The engine to read with; the process' own when `None`.
@@ -123,14 +122,14 @@ pub struct OpenOptions {
     /// somebody writes. `None`: no lock; a file can be read while ncforge writes to it, and shows what was written at
     /// the writer's syncs.
     pub locking: Option<Locking>,
-    /// How a URL is accessed; the process' options ([`RemoteOptions::of_process`]) when `None`. A URL is neither mapped nor
+    /// Access to a URL; the process' options ([`RemoteOptions::of_process`]) when `None`. A URL is neither mapped nor
     /// locked.
     pub remote: Option<RemoteOptions>,
 }
 
 impl Drop for Inner {
     fn drop(&mut self) {
-        // What is kept of a closed file is of no use to anybody.
+        // Cached data of a closed file are of no use.
         if *self.was_read.get_mut() {
             self.engine.forget_store(self.container.store());
         }
@@ -171,7 +170,7 @@ impl Dataset {
                 |store| {
                     let id = FileId::of(path, store.file())?;
                     let container = formats::open(store.clone(), &engine)?;
-                    // What reads from another store, a zipped file, keeps the state of its opening.
+                    // A zipped file is read through another store, which keeps the state of its opening.
                     let is_file = FileStore::of(&**container.store()).is_some();
                     let follower = is_file.then(|| Follower::new(store.clone(), engine.clone()));
                     Ok((container, Some(id), follower))
@@ -204,7 +203,7 @@ impl Dataset {
         }
     }
 
-    /// What is in the file.
+    /// The dimensions, variables, groups, attributes and types of the file.
     pub fn schema(&self) -> &Schema {
         self.inner.container.schema()
     }
@@ -224,7 +223,7 @@ impl Dataset {
         &self.inner.path
     }
 
-    /// Which file or object this was when it was opened; `None` if it is neither.
+    /// The identity of the file or object when it was opened; `None` if it is neither.
     pub fn id(&self) -> Option<&FileId> {
         self.inner.id.as_ref()
     }

@@ -4,7 +4,7 @@
 //! same way for every format. An [`Engine`] is a pool of threads, a memory budget, and a cache of decoded
 //! chunks under that budget; it is cheap to clone, and one per process is enough ([`Engine::global`]).
 //!
-//! What is guaranteed:
+//! Guarantees:
 //! * a read touches the bytes that its selection needs, and decodes each chunk once;
 //! * a chunk that a read consumes whole is decoded straight into the caller's memory and not kept; a chunk of
 //!   which a part was read is kept under the budget ([`EngineStats`] counts);
@@ -104,7 +104,7 @@ struct Inner {
 }
 
 impl Engine {
-    /// An engine of its own. What the options leave open is taken from the environment and the machine, see
+    /// An engine of its own. Options that are left open are taken from the environment and the machine, see
     /// [`EngineOptions`].
     pub fn new(options: EngineOptions) -> Result<Self> {
         Ok(Self::from_resolved(&options.checked()?.resolve()?, true))
@@ -163,7 +163,7 @@ impl Engine {
         self.memory() / 8
     }
 
-    /// What the engine has done so far.
+    /// Counters of the engine's work so far.
     pub fn stats(&self) -> EngineStats {
         self.inner.counters.snapshot(self.inner.cache.bytes(), self.inner.budget.ahead())
     }

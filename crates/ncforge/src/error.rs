@@ -1,6 +1,6 @@
 //! The crate's one error type. Every variant carries the facts: which file, which object, which byte.
 //!
-//! Messages follow one grammar: what failed, where, why. What the user can do about it is said by the fronts, each in its own
+//! Messages follow one grammar: what failed, where, why. Remedies are named by the fronts, each in its own
 //! words: the command in options, Python in arguments. Where a front has to tell errors apart (netCDF-C's error numbers,
 //! Python's exceptions) they are variants of their own; [`Error::netcdf_code`] is the table of netCDF-C's.
 
@@ -13,7 +13,7 @@ use std::path::PathBuf;
 pub use kinds::{Late, Limit, TileOption};
 pub use nearest::nearest;
 
-/// What every fallible function of this crate returns.
+/// The result of every fallible function of this crate.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
 /// Everything that can go wrong, with the facts needed to correct it.
@@ -23,11 +23,11 @@ pub enum Error {
     /// The operating system refused a request.
     #[error("cannot {op} `{path}`: {}", said(source))]
     Io {
-        /// What was tried: "open", "read 4096 bytes at offset 128 of", …
+        /// The operation: "open", "read 4096 bytes at offset 128 of", …
         op: String,
         /// The file, or the name of the store.
         path: String,
-        /// What the system said.
+        /// The system's error.
         source: std::io::Error,
     },
     /// The bytes do not follow their format.
@@ -35,9 +35,9 @@ pub enum Error {
     Corrupt {
         /// The file, or the name of the store.
         path: String,
-        /// Where in the file, in bytes, when one place is to blame.
+        /// The place in the file, in bytes, when one place is to blame.
         offset: Option<u64>,
-        /// What was found, and what the format asks for.
+        /// The contents that were found, and those that the format asks for.
         what: String,
     },
     /// The file is none of the formats that ncforge reads.
@@ -45,7 +45,7 @@ pub enum Error {
     NotNetcdf {
         /// The file.
         path: String,
-        /// What its first bytes look like.
+        /// A description of the file's first bytes.
         what: String,
     },
     /// Legal, but not supported; names the feature.
@@ -82,11 +82,11 @@ pub enum Error {
     /// The name of a new or renamed object belongs to another one.
     #[error("{}", in_use(kind, name, holder, group))]
     NameInUse {
-        /// What was to get the name: "variable", "dimension", "group", "attribute", "type".
+        /// The kind of the new object: "variable", "dimension", "group", "attribute", "type".
         kind: &'static str,
         /// The name.
         name: String,
-        /// What has it.
+        /// The kind of the object that has the name.
         holder: &'static str,
         /// Path of the group, where different kinds of objects share their names.
         group: String,
@@ -94,7 +94,7 @@ pub enum Error {
     /// A name that netCDF does not allow.
     #[error("`{}` cannot be the name of the {kind}: it {why}", name.escape_debug())]
     BadName {
-        /// What was to get the name.
+        /// The kind of object that was to get the name.
         kind: String,
         /// The name.
         name: String,
@@ -106,7 +106,7 @@ pub enum Error {
     BadDimension {
         /// Its number.
         dim: usize,
-        /// What was asked, and why it cannot be.
+        /// The request, and the reason why it cannot be met.
         what: String,
     },
     /// A type that does not fit: of a fill value, of a user-defined type's members, of memory.
@@ -117,7 +117,7 @@ pub enum Error {
     BadChunks {
         /// Path of the variable.
         variable: String,
-        /// What is wrong with them.
+        /// The fault of the chunk lengths.
         why: String,
     },
     /// A storage that the variable cannot have: contiguous with filters, say.
@@ -125,30 +125,30 @@ pub enum Error {
     BadStorage {
         /// Path of the variable.
         variable: String,
-        /// What is wrong with it.
+        /// The fault of the filter.
         why: String,
     },
     /// A filter, or its parameters, that cannot be applied to these values.
     #[error("{0}")]
     BadFilter(String),
-    /// It is too late to define this of a variable: its values are in the file, or its place there is.
+    /// Too late to define this of a variable: its values are in the file, or its place there is.
     #[error("{}", too_late(variable, *.what))]
     TooLate {
         /// Path of the variable.
         variable: String,
-        /// What was to be defined.
+        /// The definition that came too late.
         what: Late,
     },
     /// Definitions were ended explicitly and not begun again.
     #[error("{what} needs define mode")]
     NotInDefineMode {
-        /// What was to be done.
+        /// The operation that was asked for.
         what: &'static str,
     },
     /// Definitions were not ended yet, or were begun already.
     #[error("{what} cannot be done in define mode")]
     InDefineMode {
-        /// What was to be done.
+        /// The operation that was asked for.
         what: &'static str,
     },
     /// A selection with more or fewer dimensions than its variable has.
@@ -158,7 +158,7 @@ pub enum Error {
         variable: String,
         /// Its number of dimensions.
         rank: usize,
-        /// That of the selection.
+        /// The number of dimensions of the selection.
         given: usize,
     },
     /// A selection that runs past the end of a dimension, or whose stride is 0.
@@ -228,7 +228,7 @@ pub enum Error {
     WrongKind {
         /// The variable, or the file.
         name: String,
-        /// What it is, or what it is not: "is not stored in chunks".
+        /// The property that is wrong or missing: "is not stored in chunks".
         what: &'static str,
     },
     /// A value that an option cannot have.
@@ -236,7 +236,7 @@ pub enum Error {
     BadOption {
         /// The option: "endian", "codec", "memory".
         option: &'static str,
-        /// What was given, and what may be.
+        /// The given value, and the possible ones.
         what: String,
     },
     /// More bytes or elements than can be addressed.
@@ -258,7 +258,7 @@ pub enum Error {
     Limit {
         /// The target format's name.
         format: &'static str,
-        /// Which limit.
+        /// The limit.
         limit: Limit,
         /// The object and why.
         what: String,
@@ -270,9 +270,9 @@ pub enum Error {
     /// Tiles that make one whole only if an option allows it. Names the files.
     #[error("{what}")]
     TilesUnless {
-        /// What does not go together.
+        /// The contradiction between the tiles.
         what: String,
-        /// What would allow it.
+        /// The option that would allow it.
         unless: TileOption,
     },
     /// The output exists and overwriting was not asked for.
@@ -284,9 +284,9 @@ pub enum Error {
         .path.display(), .partial.display()
     )]
     Appeared {
-        /// Where the output should be.
+        /// The path of the output.
         path: PathBuf,
-        /// Where it is.
+        /// The path of the new file.
         partial: PathBuf,
     },
     /// Another program, or another part of this one, has the file open, and excludes this use of it.
@@ -294,7 +294,7 @@ pub enum Error {
     Locked {
         /// The file.
         path: String,
-        /// Who has it, as far as is known.
+        /// The holder of the lock, as far as is known.
         what: String,
     },
     /// The file is open for writing in a process that this one was forked from.
@@ -308,7 +308,7 @@ pub enum Error {
     Lost {
         /// The file.
         path: String,
-        /// What is missing, and why.
+        /// The missing function, and the reason.
         what: String,
     },
     /// The file was replaced, or its contents were, since it was opened.
@@ -391,7 +391,7 @@ impl Error {
         Error::WrongKind { name: name.into(), what: "is not stored in chunks" }
     }
 
-    /// Whether it says that a request makes no sense: the caller has to ask for something else.
+    /// True for a request that makes no sense: the caller has to ask for something else.
     pub fn is_usage(&self) -> bool {
         match self {
             Error::Exists(_)
@@ -456,7 +456,7 @@ fn has_no_descriptor(e: &std::io::Error) -> bool {
     matches!(e.raw_os_error(), Some(libc::EMFILE | libc::ENFILE))
 }
 
-/// What the system says; of an error that was made here, the same words.
+/// The system's message; of an error that was made here, its own words.
 fn said(e: &std::io::Error) -> String {
     let is_bare = e.raw_os_error().is_none() && e.get_ref().is_none();
     match e.kind() {

@@ -39,7 +39,7 @@ impl VarLayout {
         self.native(self.absent.inside())
     }
 
-    /// The same of what lies beyond the extents.
+    /// As [`Self::unwritten`], beyond the extents.
     pub(crate) fn past_end(&self) -> Vec<u8> {
         self.native(self.absent.past_end())
     }
@@ -133,7 +133,7 @@ impl Place {
         self.chunks().map(|c| c.codecs)
     }
 
-    /// Why it cannot be read, if there is a reason.
+    /// The reason why it cannot be read, if there is one.
     pub fn unsupported(&self) -> Option<&str> {
         match self {
             Place::Unsupported(why) => Some(why),

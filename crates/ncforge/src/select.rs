@@ -180,7 +180,7 @@ pub fn unravel(i: u64, lens: &[u64]) -> Vec<u64> {
     at
 }
 
-/// The same, into existing memory.
+/// As [`unravel`], into existing memory.
 pub(crate) fn unravel_into(mut i: u64, lens: &[u64], at: &mut [u64]) {
     for (slot, &n) in at.iter_mut().zip(lens).rev() {
         let n = n.max(1);

@@ -53,7 +53,7 @@ pub trait ReadStore: Send + Sync + Debug {
     fn name(&self) -> &str;
     /// Fills `buf` from `offset`.
     fn read_at(&self, buf: &mut [u8], offset: u64) -> Result<()>;
-    /// What requests cost here.
+    /// The cost of requests to the store.
     fn io_profile(&self) -> IoProfile {
         IoProfile::LOCAL
     }
@@ -70,7 +70,7 @@ pub trait ReadStore: Send + Sync + Debug {
     /// more of them are wanted when `give` returns false. `give` must not read from the store. The default asks for as many at a time as the profile says.
     ///
     /// # Errors
-    /// That of a range that could not be read, with the range's number.
+    /// The error of a range that could not be read, with the range's number.
     fn read_each(
         &self,
         ranges: &[Range<u64>],
@@ -99,7 +99,7 @@ pub trait ReadStore: Send + Sync + Debug {
         Ok(())
     }
     /// As [`ReadStore::read_at`], for values that a program reads one by one: a store may fetch more than that, and answer
-    /// the next ones from memory. What this process writes is seen at once; what others write, at most 10 milliseconds
+    /// the next ones from memory. Writes of this process are seen at once; those of others, at most 10 milliseconds
     /// later.
     fn read_value(&self, buf: &mut [u8], offset: u64) -> Result<()> {
         self.read_at(buf, offset)
@@ -108,7 +108,7 @@ pub trait ReadStore: Send + Sync + Debug {
     fn as_slice(&self) -> Option<&[u8]> {
         None
     }
-    /// What the store offers beyond bytes at offsets, if it keeps compressed blocks.
+    /// The functions beyond bytes at offsets, of a store that keeps compressed blocks.
     fn blocks(&self) -> Option<&dyn BlockStore> {
         None
     }
@@ -136,7 +136,7 @@ pub trait ReadStore: Send + Sync + Debug {
 
 /// A store that is written.
 pub trait WriteStore: ReadStore {
-    /// Whether it can be changed now. Asked before values are taken that wait for others in memory.
+    /// Ok if the store can be changed now. Asked before values are taken that wait for others in memory.
     ///
     /// # Errors
     /// [`Error::Inherited`] in a forked child of the process that opened it, [`Error::Lost`] after a sync that failed.

@@ -19,7 +19,7 @@ fn slab(chunk: u64) -> Hyperslab {
     Hyperslab::new(&[chunk * LEN], &[LEN])
 }
 
-/// What the writer puts into a chunk.
+/// The values that the writer puts into a chunk.
 fn values(chunk: u64, generation: u64) -> Vec<u8> {
     (0..LEN).flat_map(|_| ((generation * CHUNKS + chunk) as f64).to_ne_bytes()).collect()
 }
@@ -48,7 +48,7 @@ fn generation(chunk: u64, bytes: &[u8]) -> u64 {
     first / CHUNKS
 }
 
-/// What a reader finds in a chunk; `None` if it says that the file has changed.
+/// The generation that a reader finds in a chunk; `None` if it says that the file has changed.
 fn read(data: &Dataset, chunk: u64) -> Option<u64> {
     match data.read(V, &slab(chunk)) {
         Ok(found) => Some(generation(chunk, found.bytes().unwrap())),

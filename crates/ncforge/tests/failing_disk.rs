@@ -96,7 +96,7 @@ fn schema(format: Format) -> Schema {
     s
 }
 
-/// What was written, element by element; `None`: by a write that failed.
+/// The written values, element by element; `None`: by a write that failed.
 struct Model {
     shapes: Vec<Vec<u64>>,
     values: Vec<Vec<Option<i32>>>,

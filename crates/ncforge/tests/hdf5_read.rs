@@ -1,6 +1,6 @@
 //! Reading HDF5: real files, files after a user block, files cut short, files with a changed byte.
 //!
-//! What other libraries read of the same files is compared in `tests/test_read_hdf5.py`.
+//! `tests/test_read_hdf5.py` compares with other libraries' reads of these files.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;

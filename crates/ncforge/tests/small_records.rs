@@ -75,7 +75,7 @@ fn files_do_not_depend_on_the_calls_that_wrote_them() {
             new.write_bytes(VarId(var), &slab(var, r, 1), &values(var, r..r + 1)).unwrap();
             n += 1;
             if n % 97 == 0 {
-                // What was just written is read back, whether it is in the file yet or not.
+                // The values just written are read back, whether they are in the file yet or not.
                 let mut back = vec![0; values(var, r..r + 1).len()];
                 new.read_bytes(VarId(var), &slab(var, r, 1), &mut back).unwrap();
                 assert_eq!(back, values(var, r..r + 1), "{name}");

@@ -125,7 +125,7 @@ fn a_writer_that_is_killed_leaves_a_commit() {
         std::thread::sleep(Duration::from_micros(random % 25_000));
         child.kill().unwrap();
         child.wait().unwrap();
-        // What it said before it died.
+        // The child's output before it died.
         for line in lines.map_while(Result::ok) {
             reported = number(line).or(reported);
         }

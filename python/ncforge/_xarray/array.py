@@ -52,7 +52,7 @@ class NcforgeArray(BackendArray):
         return [self._handle]
 
     def in_file(self, handle: Handle, shape: tuple[int, ...]) -> NcforgeArray:
-        """The same variable in another file of the same kind."""
+        """This variable in another file of the same kind."""
         return _rebuilt(handle, self._var, self._name, self._kind, shape, self.dtype)
 
     def __reduce__(self) -> Any:
@@ -71,7 +71,7 @@ class NcforgeArray(BackendArray):
         return indexing.explicit_indexing_adapter(key, self.shape, indexing.IndexingSupport.OUTER, self._outer)
 
     async def async_getitem(self, key: Any) -> Any:
-        """The same without blocking the event loop: the GIL is released during input."""
+        """As ``[]``, without blocking the event loop: the GIL is released during input."""
         return await asyncio.to_thread(self.__getitem__, key)
 
     def _kinds(self) -> Types:
@@ -170,7 +170,7 @@ class ComplexArray(NcforgeArray):
         return _complex, (self._handle, self._var, self._name, self._kind, self.shape, self.dtype, self._along)
 
     def in_file(self, handle: Handle, shape: tuple[int, ...]) -> NcforgeArray:
-        """The same variable in another file of the same kind."""
+        """This variable in another file of the same kind."""
         return _complex(handle, self._var, self._name, self._kind, shape, self.dtype, self._along)
 
     def _slab(self, core: File, start: list[int], count: list[int], stride: list[int]) -> npt.NDArray[Any]:

@@ -30,7 +30,7 @@ def reads_from(source: Any, path: str) -> bool:
 
 
 def _literals(part: Any) -> Iterable[Any]:
-    """What a layer of a graph contains, without the tasks that it would be cut into."""
+    """The literals of a layer of a graph, without the tasks that it would be cut into."""
     indices = getattr(part, "indices", None)
     return dict(part).values() if indices is None else [value for value, index in indices if index is None]
 

@@ -115,7 +115,7 @@ class Joined:
     def _dimension(self, run: list[Seen], dim: str | None, combining: dict[str, Any]) -> str:
         """The dimension along which the files are joined; the coordinates of all others are the same."""
         varying = {self._by_id[var] for one in run if one.like is not None for var in one.coordinates}
-        # The same numbers in other units are different coordinates.
+        # Equal numbers in other units are different coordinates.
         varying |= {
             self._by_id[var]
             for one in run
@@ -264,7 +264,7 @@ class Joined:
                 raise Unlike
 
     def _is_axis(self, name: str) -> bool:
-        """Whether it is a coordinate that was compared when the files were opened."""
+        """True for a coordinate that was compared when the files were opened."""
         _, kind, dims = self._vars[name]
         return (
             len(dims) == 1

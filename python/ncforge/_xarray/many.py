@@ -59,7 +59,7 @@ class ManyArray(BackendArray):
         self._files = files
         self._axis = axis
         self._of = of
-        """The same variable of one of the files."""
+        """The variable in one of the files."""
         self._plan = plan
         self._parts = parts
         """The decoded arrays of each file, if files store the variable differently."""
@@ -93,7 +93,7 @@ class ManyArray(BackendArray):
         return indexing.explicit_indexing_adapter(key, self.shape, indexing.IndexingSupport.OUTER, self._outer)
 
     async def async_getitem(self, key: Any) -> Any:
-        """The same without blocking the event loop."""
+        """As ``[]``, without blocking the event loop."""
         import asyncio
 
         return await asyncio.to_thread(self.__getitem__, key)

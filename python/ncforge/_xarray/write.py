@@ -75,7 +75,7 @@ def to_netcdf(
     nodes = [node.dataset for node in data.subtree] if isinstance(data, xr.DataTree) else [data]
     _check_chunks(chunks, nodes)
     if not in_memory and mode != "w" and os.path.exists(target):
-        # What is appended, or written to a region, has its dimensions; other variables are only compared.
+        # Variables that are appended, or written to a region, have its dimensions; others are only compared.
         grows = {append_dim} if append_dim is not None else set(region) if isinstance(region, Mapping) else None
         _check_sources(nodes, target, grows)
     writes = Writes(progress)

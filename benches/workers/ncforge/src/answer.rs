@@ -1,11 +1,11 @@
-//! What a task took and did: both clocks, and the checksum of the protocol.
+//! The result of a task: both clocks, and the checksum of the protocol.
 
 use std::time::Instant;
 
 use ncforge_bench::Error;
 use serde::Serialize;
 
-/// What a task took and did.
+/// The result of a task.
 #[derive(Clone, Debug, Default, Serialize)]
 pub(crate) struct Answer {
     /// Seconds of wall time.
@@ -35,7 +35,7 @@ impl Clock {
         Self { wall: Instant::now(), cpu: processor_seconds() }
     }
 
-    /// What has passed.
+    /// The time that has passed.
     pub(crate) fn stop(&self) -> Answer {
         let wall = self.wall.elapsed().as_secs_f64();
         Answer { wall, cpu: processor_seconds() - self.cpu, reads: 1, ..Answer::default() }

@@ -9,7 +9,7 @@
 //!   were moved, and with `check=1` a checksum of the values;
 //! * `{"error": "…"}`.
 //!
-//! What comes before the clock starts (loading the values to be written, touching memory that shall be warm) and
+//! Work before the clock starts (loading the values to be written, touching memory that shall be warm) and
 //! after it stops (checksums, releasing results) is not timed. A request with `check=1` is for its checksum; its
 //! times may contain the work of it.
 //!

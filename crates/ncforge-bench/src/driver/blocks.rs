@@ -15,7 +15,7 @@ pub const MARK: &str = "ncforge_bench";
 pub struct FileSpec {
     /// Its format.
     pub format: Format,
-    /// It is a Zarr store, a folder, with what [`FileSpec::format`] can express. Plain bytes are written as ever.
+    /// True for a Zarr store, a folder, with what [`FileSpec::format`] can express. Plain bytes are written as ever.
     pub zarr: bool,
     /// The variable's dimensions, slowest first. An unlimited one has the length that it will have at the end.
     pub dims: Vec<DimSpec>,
@@ -32,7 +32,7 @@ pub struct DimSpec {
     pub name: String,
     /// Its length, or final length.
     pub len: u64,
-    /// Whether it can grow.
+    /// True if the dimension can grow.
     pub unlimited: bool,
 }
 
@@ -133,7 +133,7 @@ impl FileSpec {
         }
     }
 
-    /// What the format cannot hold of this: classic files, and the classic model of netCDF-4, know less.
+    /// The part of the specification that the format cannot hold: classic files, and the classic model of netCDF-4, know less.
     pub fn representable(&self) -> Option<String> {
         let kind = self.format.kind();
         if self.zarr && self.dims.iter().any(|d| d.unlimited) {
@@ -171,7 +171,7 @@ impl FileSpec {
     }
 }
 
-/// Who else has the file open.
+/// The other users of the open file.
 pub enum Access<'a> {
     /// Nobody: one process, one file.
     Alone,
@@ -181,7 +181,7 @@ pub enum Access<'a> {
         team: &'a dyn Team,
         /// All of them make every call together.
         collective: bool,
-        /// What a rank writes in one call: blocks lie on a grid of this shape.
+        /// The shape of the block that a rank writes in one call: blocks lie on a grid of this shape.
         block: &'a [u64],
     },
 }
@@ -223,7 +223,7 @@ pub(super) struct Kind {
 }
 
 impl Kind {
-    /// Of a file's variable.
+    /// The kind of a file's variable.
     pub(super) fn of(spec: &FileSpec) -> Self {
         Kind { rank: spec.dims.len(), size: spec.var.dtype.size() }
     }

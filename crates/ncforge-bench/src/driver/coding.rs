@@ -9,7 +9,7 @@ use ncforge::model::Filter;
 use ncforge_ops::request::did_you_mean;
 use serde::{Serialize, Serializer};
 
-/// What values pass through on their way into a chunk.
+/// The filters of values on their way into a chunk.
 ///
 /// ```
 /// use ncforge_bench::driver::{Coding, Shuffle};
@@ -20,7 +20,7 @@ use serde::{Serialize, Serializer};
 pub struct Coding {
     /// The compressor.
     pub codec: Codec,
-    /// What goes before it.
+    /// The shuffle before the codec.
     pub shuffle: Shuffle,
     /// Bits that are lost on purpose.
     pub rounding: Option<Rounding>,
@@ -55,7 +55,7 @@ pub enum Shuffle {
     /// Not at all.
     #[default]
     Off,
-    /// By their place in a value.
+    /// Bytes by their place in a value.
     Bytes,
     /// Bits by their place in a value.
     Bits,
@@ -80,7 +80,7 @@ impl Coding {
         self.codec != Codec::None || self.shuffle != Shuffle::Off
     }
 
-    /// The filters for values and chunks of so many bytes, in the order of writing.
+    /// The filters for values and chunks of these bytes, in the order of writing.
     pub fn filters(&self, size: usize, chunk: usize) -> Vec<Filter> {
         let bits = |compressor, level| filters::bitshuffle(size, compressor, level);
         let sorted = match self.shuffle {
@@ -123,7 +123,7 @@ pub(super) fn plugin_parameters(filter: &Filter) -> &[u32] {
 }
 
 impl fmt::Display for Coding {
-    /// In words: "shuffle + deflate 4, bitround 9".
+    /// The coding in words: "shuffle + deflate 4, bitround 9".
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut parts = Vec::new();
         match self.shuffle {

@@ -21,7 +21,7 @@ use super::{Access, Driver, FileSpec, Opened, Session, VarInfo};
 use crate::c_string::c_string;
 use crate::error::{Error, Result};
 
-/// Where Linux distributions and conda put the library, by the name that the loader looks up.
+/// The library in Linux distributions and conda, by the name that the loader looks up.
 const USUAL: [&str; 8] = [
     "libhdf5_serial.so.103",
     "libhdf5_serial.so.310",
@@ -32,7 +32,7 @@ const USUAL: [&str; 8] = [
     "libhdf5_serial.so",
     "libhdf5.so",
 ];
-/// Where Linux distributions put builds with Open MPI, and with MPICH.
+/// Builds with Open MPI, and with MPICH, in Linux distributions.
 pub(crate) const PARALLEL: [&str; 6] = [
     "libhdf5_openmpi.so.103",
     "libhdf5_openmpi.so.310",
@@ -224,7 +224,7 @@ impl Hdf5Session {
         Ok((Some(chunks), filters))
     }
 
-    /// The dataset with a cache of so many bytes.
+    /// The dataset with a cache of `cache` bytes.
     fn cached(&self, name: &std::ffi::CStr, cache: u64, chunk: u64) -> Result<Handle> {
         let calls = &self.calls;
         let plist = with_cache(calls, cache, chunk)?;
@@ -234,7 +234,7 @@ impl Hdf5Session {
     }
 }
 
-/// Properties of a dataset with a cache of so many bytes, and a table with a hundred slots a chunk, as HDF5 advises.
+/// Properties of a dataset with a cache of `cache` bytes, and a table with a hundred slots a chunk, as HDF5 advises.
 fn with_cache(calls: &Rc<Calls>, cache: u64, chunk: u64) -> Result<Handle> {
     let class = calls.number("H5P_CLS_DATASET_ACCESS_ID_g")?;
     // SAFETY: a class of properties.

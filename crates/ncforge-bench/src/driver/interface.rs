@@ -1,4 +1,4 @@
-//! What a library under the benchmark must do.
+//! The interface of a library under the benchmark.
 
 use std::path::Path;
 
@@ -21,7 +21,7 @@ pub trait Driver {
     fn open(&self, path: &Path) -> Result<Box<dyn Session>> {
         self.open_cached(path, None)
     }
-    /// Opens a file for reading, with so many bytes for decoded chunks (of each variable, where the library counts
+    /// Opens a file for reading, with `cache` bytes for decoded chunks (of each variable, where the library counts
     /// so). `None`: what the library does by itself.
     fn open_cached(&self, path: &Path, cache: Option<u64>) -> Result<Box<dyn Session>>;
 
@@ -32,7 +32,7 @@ pub trait Driver {
     fn create<'a>(&self, path: &Path, spec: &FileSpec, access: &Access<'a>) -> Opened<'a>;
     /// Opens such a file to read blocks of its variables. Every rank of [`Access::Shared`] calls it.
     fn open_blocks<'a>(&self, path: &Path, spec: &FileSpec, access: &Access<'a>) -> Opened<'a>;
-    /// What lies below it, with versions: "HDF5 1.14.6".
+    /// The libraries below, with versions: "HDF5 1.14.6".
     fn stands_on(&self) -> Vec<String> {
         Vec::new()
     }
@@ -53,7 +53,7 @@ pub trait Session {
     fn read(&mut self, var: &str, slab: &Hyperslab, out: &mut [u8]) -> Result<()>;
 }
 
-/// What a workload needs to know about a variable.
+/// The facts about a variable that a workload needs.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct VarInfo {
     /// Path of the variable.

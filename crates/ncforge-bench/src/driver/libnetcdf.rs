@@ -19,7 +19,7 @@ use super::{Access, Driver, FileSpec, Opened, Session, VarInfo};
 use crate::c_string::c_string;
 use crate::error::{Error, Result};
 
-/// Where Linux distributions and conda put the library, by the name that the loader looks up.
+/// The library in Linux distributions and conda, by the name that the loader looks up.
 const USUAL: [&str; 3] = ["libnetcdf.so.19", "libnetcdf.so.22", "libnetcdf.so"];
 /// Longest name of an object (`NC_MAX_NAME`), with the zero behind it.
 const NAME: usize = 257;
@@ -219,7 +219,7 @@ impl LibnetcdfSession {
         Ok(Some(Found { group, id, info, chunk_bytes }))
     }
 
-    /// Gives every chunked variable a cache of so many bytes, with a table large enough that chunks do not push
+    /// Gives every chunked variable a cache of `bytes` bytes, with a table large enough that chunks do not push
     /// one another out of their slots (HDF5's advice: a hundred slots a chunk, a prime number).
     fn set_cache(&self, bytes: u64) -> Result<()> {
         for v in self.vars.iter().filter(|v| v.chunk_bytes > 0) {
@@ -298,7 +298,7 @@ fn text(name: &[c_char; NAME]) -> String {
 /// Chunks that were read to their end go first, more or less: HDF5's own default.
 const PREEMPTION: f32 = 0.75;
 
-/// Slots of a cache of so many bytes: a hundred for each chunk in it, and a prime number, as HDF5 advises.
+/// Slots of a cache of `bytes` bytes: a hundred for each chunk in it, and a prime number, as HDF5 advises.
 fn cache_slots(bytes: u64, chunk: u64) -> u64 {
     let held = (bytes / chunk.max(1)).max(1);
     next_prime((held.saturating_mul(100)).clamp(1009, 2_000_003))

@@ -7,7 +7,7 @@ use crate::error::{Error, Result};
 
 /// Names of the system's netCDF-C; the first is that of its results, the others were its names before.
 const SYSTEMS_NETCDF: [&str; 3] = ["netcdf-c", "libnetcdf", "find"];
-/// The same of the system's HDF5.
+/// The names of the system's HDF5.
 const SYSTEMS_HDF5: [&str; 2] = ["hdf5", "h5"];
 
 /// The system's library that this name means, by the name that it has in results: `netcdf-c` or `hdf5`.

@@ -29,7 +29,7 @@ pub(super) struct Run {
 }
 
 impl Plain {
-    /// Of a file that is described.
+    /// The layout of a file that is described.
     pub(super) fn of(spec: &FileSpec) -> Self {
         let shape = spec.shape();
         let chunk = match &spec.var.chunks {
@@ -86,29 +86,29 @@ impl Plain {
 /// The mark of a file, and who writes it.
 pub(super) struct Mark {
     path: PathBuf,
-    /// Where it goes; `None`: another rank writes it.
+    /// The offset of the mark; `None`: another rank writes it.
     at: Option<u64>,
 }
 
 impl Mark {
-    /// Of a file of this layout that all of `access` have open for writing.
+    /// The mark of a file of this layout that all of `access` have open for writing.
     pub(super) fn of(path: &Path, layout: &Plain, access: &Access<'_>) -> Self {
         let first = access.several().is_none_or(|t| t.rank() == 0);
         Mark { path: path.to_owned(), at: first.then_some(layout.end()) }
     }
 
-    /// Of a file that is read.
+    /// The mark of a file that is read.
     pub(super) fn none(path: &Path) -> Self {
         Mark { path: path.to_owned(), at: None }
     }
 
-    /// Writes it.
+    /// Writes the mark.
     pub(super) fn put(&self, file: &File) -> Result<()> {
         let Some(end) = self.at else { return Ok(()) };
         file.write_all_at(MARK.as_bytes(), end).map_err(|e| Error::io("write", &self.path, e))
     }
 
-    /// The same, where the file is not open as such.
+    /// Writes the mark to a file that is not open as such.
     pub(super) fn put_anew(&self) -> Result<()> {
         if self.at.is_none() {
             return Ok(());

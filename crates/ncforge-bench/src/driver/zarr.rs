@@ -44,7 +44,7 @@ pub(super) fn url(path: &Path) -> Result<String> {
     }
 }
 
-/// What `.zarray` says about a variable.
+/// The description of a variable in `.zarray`.
 pub(crate) struct Stored {
     /// Chunk lengths.
     pub(crate) chunks: Vec<u64>,

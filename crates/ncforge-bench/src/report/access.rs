@@ -93,7 +93,7 @@ fn row(report: &AccessReport, r: &AccessRow) -> Row {
     row.engine.clone_from(&file.driver);
     row.version.clone_from(&file.driver_version);
     row.stored = Some(file.bytes);
-    // What was found before the reads; nobody counted what came from storage.
+    // The state before the reads; nobody counted the bytes that came from storage.
     let cache = r.resident_before.map(|share| CacheState {
         label: if report.options.cold { "cold-unverified" } else { "as-is" }.to_owned(),
         percent: Some(if report.options.cold { 1.0 - share } else { share } * 100.0),

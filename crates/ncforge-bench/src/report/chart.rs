@@ -24,9 +24,9 @@ pub(crate) use scaling::scaling;
 /// A picture with what it shows, in words for those who do not see it.
 #[derive(Debug)]
 pub(crate) struct Chart {
-    /// What it shows, as a heading.
+    /// The heading.
     pub(crate) title: String,
-    /// What can be seen in it.
+    /// A description of the chart.
     pub(crate) words: String,
     /// The picture.
     pub(crate) svg: ncforge_view::Svg,

@@ -7,7 +7,7 @@ use super::table::Table;
 use crate::result::{Results, Row};
 use crate::stats::{chance, chance_text, least_chance, ratio_of_medians};
 
-/// What came out for all rows that both have.
+/// The result for all rows that both have.
 #[derive(Clone, Debug, Default, Serialize)]
 pub struct Comparison {
     /// The rows.
@@ -16,9 +16,9 @@ pub struct Comparison {
     pub only_before: Vec<String>,
     /// Names of rows that only the second has.
     pub only_after: Vec<String>,
-    /// What is different about the machines.
+    /// The differences between the machines.
     pub machines: Vec<String>,
-    /// What the runs themselves say against their numbers.
+    /// Doubts of the runs about their own numbers.
     pub doubts: Vec<String>,
 }
 
@@ -45,7 +45,7 @@ pub struct Change {
     pub too_few: bool,
 }
 
-/// From this *p* on a difference is called chance.
+/// The *p* from which on a difference is called chance.
 const CHANCE: f64 = 0.05;
 
 impl Change {
@@ -55,7 +55,7 @@ impl Change {
             && self.p.is_some_and(|p| p <= CHANCE)
     }
 
-    /// What is to be said of it. With a limit: whether it is beyond that.
+    /// The verdict in words. With a limit: whether it is exceeded.
     fn verdict(&self, limit: Option<f64>) -> &'static str {
         match limit {
             Some(l) if self.is_slower_by(l) => "SLOWER",
@@ -66,7 +66,7 @@ impl Change {
         }
     }
 
-    /// In words: "1.43× faster [1.31, 1.55]".
+    /// The ratio in words: "1.43× faster [1.31, 1.55]".
     pub fn times(&self) -> String {
         let slower = self.ratio >= 1.0;
         let turned = |r: f64| if slower { r } else { 1.0 / r };
@@ -77,8 +77,8 @@ impl Change {
         format!("{:.2}× {}{interval}", turned(self.ratio), if slower { "slower" } else { "faster" })
     }
 
-    /// Whether it takes more time by more than this share (0.1: 10 %), and that is more than chance. Of too few repetitions
-    /// (three on either side) the medians decide, and the interval where there is one.
+    /// True if the time grew by more than this share (0.1: 10 %), and that is more than chance. Of too few repetitions (three on either
+    /// side) the medians decide, and the interval where there is one.
     pub fn is_slower_by(&self, share: f64) -> bool {
         let beyond_chance = match self.too_few {
             true => self.interval.is_none_or(|(low, _)| low > 1.0),
@@ -125,7 +125,7 @@ pub fn compare(before: &Results, after: &Results) -> Comparison {
     out
 }
 
-/// What a run says against its own numbers.
+/// Doubts of a run about its own numbers.
 fn doubts(which: &'static str, results: &Results) -> impl Iterator<Item = String> {
     results.doubts().into_iter().map(move |doubt| format!("the {which}: {doubt}"))
 }
@@ -141,7 +141,7 @@ impl Comparison {
         self.rows(limit).text() + &self.lines().join("\n")
     }
 
-    /// The same as Markdown, for the summary page of a build.
+    /// The comparison as Markdown, for the summary page of a build.
     pub fn markdown(&self, limit: Option<f64>) -> String {
         self.rows(limit).markdown().replace("| SLOWER |", "| **slower** |")
             + "\n"
@@ -180,7 +180,7 @@ impl Comparison {
         Table::of(&HEAD, &self.changes.iter().map(|c| cells(c).to_vec()).collect::<Vec<_>>())
     }
 
-    /// What a reader should know besides, a sentence each, and an empty one at the end.
+    /// Notes for the reader, a sentence each, and an empty one at the end.
     fn lines(&self) -> Vec<String> {
         let lists = [
             ("only in the first", &self.only_before),

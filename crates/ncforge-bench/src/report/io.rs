@@ -13,9 +13,9 @@ use crate::workload::io::{
 
 pub use self::compat::netcdf_bench_table;
 
-/// At most so many times of calls are saved for a row, evenly chosen.
+/// Times of calls that are saved for a row at most, evenly chosen.
 const CALLS_SAVED: usize = 400;
-/// At most so many stretches of calls are saved for a rank.
+/// Stretches of calls that are saved for a rank at most.
 const SPANS_SAVED: usize = 60;
 /// Fewer calls say nothing about their distribution.
 const CALLS_LEAST: usize = 20;
@@ -58,7 +58,7 @@ fn described(case: &CaseResult) -> String {
     format!("{}: {} {}, {}{storage}", case.name, case.driver, case.version, case.ask.access.name())
 }
 
-/// What is varied decides what is drawn.
+/// The varied parameter decides which charts are drawn.
 fn views(section: &Section) -> Vec<View> {
     let mut views = Vec::new();
     for label in section.labels() {
@@ -163,7 +163,7 @@ pub(crate) fn thinned<T: Copy>(sorted: &[T]) -> Vec<T> {
     (0..most).map(|i| sorted[(i * last).checked_div(most.max(2) - 1).unwrap_or(0)]).collect()
 }
 
-/// What the ranks did in one repetition.
+/// The work of the ranks in one repetition.
 fn lanes(p: &PhaseResult) -> Vec<Lane> {
     let zero = p.ranks.iter().map(|r| r.open.begin).fold(f64::INFINITY, f64::min);
     let span = |what: &str, s: &Span| (what.to_owned(), s.begin - zero, s.end - zero);
@@ -200,7 +200,7 @@ fn tail(report: &IoReport, counted: &[&PhaseResult]) -> Option<String> {
     ))
 }
 
-/// What the processes used in one repetition.
+/// The resources that the processes used in one repetition.
 fn used(m: &Measurement) -> String {
     let u: Used = m.used.unwrap_or_default();
     let split = m.split.iter().map(|(name, s)| format!("{} {}", name.replace('_', " "), seconds(*s)));
@@ -242,7 +242,7 @@ pub(crate) fn compared(section: &mut Section) {
     section.words = layers(section).into_iter().chain(comparisons(section)).collect();
 }
 
-/// What every layer leaves of the rate of plain system calls, from the lowest to the highest, where layers were asked for.
+/// The part of the rate of plain system calls that every layer leaves, from the lowest to the highest, where layers were asked for.
 fn layers(section: &Section) -> Vec<String> {
     if section.detail["options"]["layers"] != true {
         return Vec::new();

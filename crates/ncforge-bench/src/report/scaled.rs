@@ -18,7 +18,7 @@ fn joined(sections: impl IntoIterator<Item = Section>) -> Option<Section> {
         all
     })?;
     for row in &mut all.rows {
-        // What was said of one repetition does not hold for all.
+        // Words on one repetition do not hold for all.
         row.words.clear();
         row.calls.sort_by(f32::total_cmp);
         row.calls = thinned(&row.calls);
@@ -48,7 +48,7 @@ pub fn over_ranks(runs: Vec<(usize, Vec<Results>)>) -> Option<Results> {
             (run, Section::new(&section.workload, title))
         });
         joined.rows.extend(section.rows);
-        // What a run found between its cases holds for its ranks.
+        // Comparisons between the cases of a run hold for its ranks.
         joined.words.extend(section.words.into_iter().map(|text| format!("{number}: {text}")));
         joined.notes.extend(section.notes.into_iter().map(|text| format!("{number}: {text}")));
     }

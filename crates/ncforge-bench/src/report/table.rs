@@ -15,7 +15,7 @@ pub(crate) struct Table {
 }
 
 impl Table {
-    /// Without the columns that are empty in every row.
+    /// A table without the columns that are empty in every row.
     pub(crate) fn of(head: &[&'static str], rows: &[Vec<String>]) -> Self {
         let used: Vec<usize> = (0..head.len()).filter(|&c| rows.iter().any(|r| !r[c].is_empty())).collect();
         Table {
@@ -28,7 +28,7 @@ impl Table {
         self.head.iter().map(|h| h.trim_start_matches('#').to_owned()).collect()
     }
 
-    /// For a terminal: columns of equal width, numbers to the right.
+    /// The table for a terminal: columns of equal width, numbers to the right.
     pub(crate) fn text(&self) -> String {
         let rows: Vec<Vec<String>> = std::iter::once(self.names()).chain(self.rows.iter().cloned()).collect();
         let width = |c: usize| rows.iter().map(|r| r[c].chars().count()).max().unwrap_or(0);
@@ -106,7 +106,7 @@ pub(crate) fn phase(section: &Section, label: &str) -> Table {
     Table::of(&head, &rows)
 }
 
-/// The same in a few columns.
+/// The table in a few columns.
 pub(crate) fn brief(section: &Section, label: &str) -> Table {
     let rows: Vec<Vec<String>> = (section.labelled(label).into_iter())
         .filter_map(|row| {
@@ -234,12 +234,12 @@ pub(crate) fn machine(results: &Results) -> Vec<(&'static str, String)> {
     card
 }
 
-/// From the words of each of several sections, so many stand in the summary …
+/// The number of sentences in the summary from each of several sections …
 const FROM_EACH: usize = 3;
 /// … and from those of an only one.
 pub(crate) const ONLY: usize = 8;
 
-/// What stands above everything: whether values were wrong, numbers are to be doubted, and what each section found first.
+/// The summary above everything: whether values were wrong, numbers are to be doubted, and what each section found first.
 pub(crate) fn summary(results: &Results) -> Vec<String> {
     let mut out = results.doubts();
     let several = results.sections.len() > 1;

@@ -39,7 +39,7 @@ pub fn results_brief(results: &Results) -> String {
     out
 }
 
-/// The same without the tables of single rows.
+/// The results without the tables of single rows.
 pub fn results_words(results: &Results) -> String {
     text(results, false)
 }

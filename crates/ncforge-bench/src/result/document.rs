@@ -9,7 +9,7 @@ use crate::environment::Environment;
 use crate::error::{Error, Result};
 
 impl Results {
-    /// What it says against its own numbers: an unoptimised program, wrong values, a machine that others used.
+    /// Doubts about the numbers: an unoptimised program, wrong values, a machine that others used.
     pub fn doubts(&self) -> Vec<String> {
         let mut out = Vec::new();
         if !self.environment.optimised {
@@ -48,7 +48,7 @@ impl Results {
         serde_json::to_string_pretty(self).unwrap_or_default() + "\n"
     }
 
-    /// From text.
+    /// Reads the document from text.
     ///
     /// # Errors
     /// [`Error::Unreadable`] when it is no such document, or one of another version.
@@ -80,7 +80,7 @@ impl Results {
         serde_json::from_value(value).map_err(|e| Error::Unreadable(format!("a damaged result: {e}")))
     }
 
-    /// From a file.
+    /// Reads the document from a file.
     ///
     /// # Errors
     /// As for [`Results::parse`], with the file's name; [`Error::Unreadable`] when there is none.
@@ -106,7 +106,7 @@ impl Results {
         })
     }
 
-    /// Without what shows whose machine it is.
+    /// The document without what shows whose machine it is.
     #[must_use]
     pub fn redacted(mut self) -> Self {
         self.environment = self.environment.redacted();

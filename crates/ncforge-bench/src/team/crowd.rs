@@ -1,6 +1,6 @@
 //! Whether the ranks of a node have a processor each.
 //!
-//! Launchers bind ranks: under Open MPI's `mpirun` each of a few ranks may use one core only. What one rank may use says
+//! Launchers bind ranks: under Open MPI's `mpirun` each of a few ranks may use one core only. The processors of one rank say
 //! nothing about all of them then; together they have the processors that any of them may use.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -20,7 +20,7 @@ pub struct Crowd {
     pub processors: usize,
 }
 
-/// What a rank says of itself.
+/// A rank's description of itself.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 struct Own {
     node: String,
@@ -37,7 +37,7 @@ impl Crowd {
     /// As for [`Team::barrier`].
     pub fn of(team: &dyn Team) -> Result<Crowd> {
         let own = Own {
-            // The same for all containers of a machine, which count its processors alike.
+            // All containers of a machine share this identity, and count its processors alike.
             node: std::fs::read_to_string("/proc/sys/kernel/random/boot_id").unwrap_or_default(),
             allowed: allowed_processors().into_iter().collect(),
             at_a_time: processors(),

@@ -9,7 +9,7 @@ use super::SharedTeam;
 use super::shared::VARIABLE;
 use crate::error::{Error, Result};
 
-/// What ranks that know of a failure get to clean up before they are ended.
+/// The time for ranks that know of a failure to clean up before they are ended.
 const GRACE: Duration = Duration::from_secs(10);
 
 /// How a team ended.
@@ -17,7 +17,7 @@ const GRACE: Duration = Duration::from_secs(10);
 pub struct Launched {
     /// The exit code: 0 when all ranks gave 0, else that of the first one that failed.
     pub code: u8,
-    /// What no rank reports: a rank that was killed.
+    /// The failure that no rank reports: a rank that was killed.
     pub message: Option<String>,
 }
 

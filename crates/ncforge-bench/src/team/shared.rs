@@ -47,7 +47,7 @@ pub struct SharedTeam {
 }
 
 impl SharedTeam {
-    /// Bytes of the file for so many ranks.
+    /// Bytes of the file for `size` ranks.
     pub(super) fn file_len(size: usize) -> u64 {
         (SLOTS + size * SLOT) as u64
     }

@@ -27,7 +27,7 @@ use crate::stats::{Positions, Summary, checksum};
 
 pub use pattern::Pattern;
 
-/// What to measure.
+/// Options of the measurement.
 #[derive(Clone, Debug, Serialize)]
 pub struct AccessOptions {
     /// The variable; the largest numeric one of the first file by default.
@@ -38,7 +38,7 @@ pub struct AccessOptions {
     pub repetitions: usize,
     /// Evict the file from the page cache before every read.
     pub cold: bool,
-    /// Where the sequence of positions starts.
+    /// The seed of the positions.
     pub seed: u64,
 }
 
@@ -53,7 +53,7 @@ impl Default for AccessOptions {
 pub struct AccessReport {
     /// The machine.
     pub environment: Environment,
-    /// What was asked.
+    /// The request.
     pub options: AccessOptions,
     /// The files, in the order given, each once a driver.
     pub files: Vec<FileFacts>,
@@ -72,7 +72,7 @@ pub struct FileFacts {
     pub format: String,
     /// The library that reads it.
     pub driver: String,
-    /// That library's version.
+    /// The version of the library.
     pub driver_version: String,
     /// The variable read.
     pub variable: String,
@@ -125,7 +125,7 @@ pub fn run(drivers: &[&dyn Driver], files: &[PathBuf], options: &AccessOptions) 
     for repetition in 0..options.repetitions {
         for (p, pattern) in options.patterns.iter().enumerate() {
             for (s, subject) in subjects.iter().enumerate() {
-                // The same positions for every subject, so that all do the same work.
+                // Positions are equal for all subjects, so that all do the same work.
                 let mut positions = Positions::new(options.seed.wrapping_add(repetition as u64 * 1009));
                 let slab = pattern.slab(&subject.var.shape, &mut positions);
                 cells[p * subjects.len() + s].measure(subject, &slab, options.cold)?;
@@ -225,7 +225,7 @@ fn subjects<'a>(
     Ok(subjects)
 }
 
-/// Whether it is a URL, of which the page cache has nothing.
+/// True for a URL, of which the page cache has nothing.
 fn is_url(path: &Path) -> bool {
     ncforge::store::remote::url_of(path).is_some()
 }
@@ -262,7 +262,7 @@ pub fn largest(path: &Path, wanted: Option<&str>) -> Result<VarInfo> {
     choose(&*session, path, wanted)
 }
 
-/// What one pattern on one subject gave so far.
+/// The results of one pattern on one subject so far.
 #[derive(Default)]
 struct Cell {
     seconds: Vec<f64>,

@@ -1,7 +1,7 @@
 //! The workload `combine`: the tiles of a model put together, by every library and tool, to every kind of file.
 //!
 //! One four-dimensional float variable of an ocean-like field with land, cut into tiles, twice: as classic files, and as
-//! deflated netCDF-4 ones with a chunk for every level of a tile. What is done with them stands in [`Phase`]. All do the
+//! deflated netCDF-4 ones with a chunk for every level of a tile. [`Phase`] names the work on them. All do the
 //! same work in a phase: the same tiles, the same output format, chunks and compression; the program `cat`, which only moves
 //! the tiles' bytes, is the measure. Every output's values are compared with the field.
 //!

@@ -10,7 +10,7 @@
 //! * `vectorised`: whole blocks converted at once, then system calls;
 //! * by ncforge and by netCDF-C, into classic files (big-endian) and netCDF-4 files (in the machine's own order).
 //!
-//! What each of them takes longer than `raw` is the *penalty of portability*. Every file is read back and compared.
+//! The time beyond that of `raw` is the *penalty of portability*. Every file is read back and compared.
 //!
 //! ```
 //! use ncforge_bench::rounds::Rounds;
@@ -41,20 +41,20 @@ use crate::result::{Measurement, Row, Section};
 use crate::rounds::Rounds;
 use crate::stats::ratio_of_medians;
 
-/// What is measured.
+/// Options of the measurement.
 #[derive(Clone, Debug, Serialize)]
 pub struct ConvertOptions {
     /// How many floats are written; each number is a part of its own.
     pub floats: Vec<u64>,
     /// Floats that are converted and written in one call.
     pub block: usize,
-    /// Where the floats start.
+    /// The seed of the floats.
     pub seed: u64,
     /// How often.
     pub rounds: Rounds,
     /// Threads of ncforge.
     pub threads: Option<usize>,
-    /// Where the file is made; a temporary folder by default.
+    /// The folder of the file; a temporary one by default.
     pub folder: Option<PathBuf>,
 }
 

@@ -135,7 +135,7 @@ fn told(checked: &Checked, printer: &Printer) {
     }
 }
 
-/// What the document has of a line; an error is told here.
+/// The document's entry for a line; an error is reported here.
 fn entry(checked: Checked, printer: &Printer) -> Value {
     let is_same = checked.is_same();
     match checked.found {

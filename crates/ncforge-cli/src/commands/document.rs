@@ -40,7 +40,7 @@ pub(super) fn put(
     Ok(!written.takes_stdout())
 }
 
-/// What stands in a list of files for one that could not be looked at.
+/// The entry in a list of files for one that could not be examined.
 pub(super) fn failed(file: &Path, failure: &Failure) -> Value {
     json!({
         "file": file.display().to_string(),

@@ -8,7 +8,7 @@ use super::info::dataset_name;
 use crate::args::DumpArgs;
 use crate::exit::{Exit, Result};
 
-/// Prints the file. What comes before an error stays printed.
+/// Prints the file. Text before an error stays printed.
 pub(crate) fn run(args: &DumpArgs, cx: &Context<'_>) -> Result {
     let dataset = Dataset::open_with(&args.file, &cx.engine()?)?;
     if args.kind {

@@ -86,7 +86,7 @@ fn draw(args: &InfoArgs, cx: &Context<'_>) -> Result {
     Ok(worst)
 }
 
-/// What is printed of a file: bytes, since text of old files need not be UTF-8.
+/// The printed description of a file: bytes, since text of old files need not be UTF-8.
 fn text(args: &InfoArgs, path: &Path, dataset: &Dataset) -> Vec<u8> {
     let container = dataset.container();
     if args.kind {

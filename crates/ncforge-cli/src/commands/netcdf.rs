@@ -15,7 +15,7 @@ use crate::exit::{Exit, Failure, Result};
 use crate::printer::Printer;
 
 const PRELOAD: &str = "LD_PRELOAD";
-/// What the library is asked to do.
+/// The variable with the library's task.
 const WISH: &str = "NCFORGE_NETCDF";
 
 /// Replaces this process by the program. The library has ncforge's options from the environment.

@@ -1,6 +1,6 @@
 //! `ncforge nocscombine`, `rebuild_nemo`, `mppnccombine`: the flags of other tools, translated into a combination.
 //!
-//! What those tools get right comes out the same; where no tile is, the missing value stands, or zero, as they write it, unless
+//! Results that those tools get right come out the same; where no tile is, the missing value stands, or zero, as they write it, unless
 //! that is what memory happened to hold (`nocscombine`): then the variable's own fill value. Flags that steer their use of memory bound ours; flags that have no
 //! meaning here are refused, never swallowed.
 
@@ -35,7 +35,7 @@ struct Translated {
     exact: bool,
     output: PathBuf,
     request: CombineRequest,
-    /// What it says to do about a failure.
+    /// The hints on failures.
     hints: &'static Hints,
     /// Bytes of memory that its flags allow, and threads.
     memory: Option<u64>,
@@ -111,12 +111,12 @@ fn record_bytes(tile: &Schema, v: VarId) -> Option<u64> {
     is_record.then(|| shape::product(fixed).saturating_mul(size))
 }
 
-/// The budget with which so many bytes are in hand at a time: a box takes half of it.
+/// The budget with which `bytes` bytes are in hand at a time: a box takes half of it.
 fn budget_for(bytes: u64) -> u64 {
     bytes.saturating_mul(2)
 }
 
-/// What becomes of an existing output, of the tools that ask nobody.
+/// The sentence on existing outputs, for the tools that ask nobody.
 const OVERWRITES: &str = "An existing output is overwritten, as that tool does.";
 
 /// The words of a command line, one after the other.
@@ -135,7 +135,7 @@ impl<'a> Words<'a> {
         self.rest.next().map(String::as_str)
     }
 
-    /// What `--help` prints; `existing` says what becomes of an output that exists.
+    /// The text of `--help`; `existing` is the sentence on an output that exists.
     fn help(&self, example: &str, existing: &str) -> String {
         format!(
             "usage: {}\n\nExample:\n  ncforge {example}\n\nThe flags are those of {}; docs/combine.md says what they do here, \

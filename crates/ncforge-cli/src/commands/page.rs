@@ -8,7 +8,7 @@ use ncforge::store::OutputFile;
 use crate::exit::{Failure, Result};
 use crate::printer::Printer;
 
-/// Refuses to replace a page that exists, and folders that do not, before any work is done. What is no regular file (a
+/// Refuses to replace a page that exists, and folders that do not, before any work is done. A path that is no regular file (a
 /// terminal, a pipe) is written into.
 pub(super) fn check(out: &Path, overwrite: bool) -> Result<(), Failure> {
     if out == Path::new("-") {

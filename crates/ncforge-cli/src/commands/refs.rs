@@ -38,7 +38,7 @@ pub(crate) fn run(args: &RefsArgs, cx: &Context<'_>) -> Result {
             print(&args.output, &report, cx.printer);
         }
     }
-    // Who reads the references gets other values, or less, than from the files.
+    // Readers of the references get other values than from the files, or fewer.
     Ok(if report.left_out.is_empty() { Exit::Ok } else { Exit::Differences })
 }
 

@@ -61,14 +61,14 @@ impl Folder {
     }
 }
 
-/// What a command did.
+/// The result of a command.
 pub(crate) struct Ran {
     line: String,
     /// Its exit code; `None` when a signal ended it.
     pub(crate) code: Option<i32>,
-    /// What it printed as data.
+    /// The data that it printed.
     pub(crate) out: String,
-    /// What it printed as messages.
+    /// The messages that it printed.
     pub(crate) err: String,
 }
 

@@ -38,10 +38,10 @@ pub(super) use record::Marks;
 pub enum Segments {
     /// None.
     None,
-    /// Those of the shortest segments that hardly make the chunk larger, if it is long enough to be worth it.
+    /// The shortest segments that hardly make the chunk larger, if it is long enough to be worth it.
     #[default]
     Auto,
-    /// One at every so many bytes of the chunk's values.
+    /// One at every this many bytes of the chunk's values.
     Bytes(usize),
 }
 

@@ -14,7 +14,7 @@ pub(super) struct Bits<'a> {
     held: u32,
     /// The bytes written so far.
     pub(super) work: Work,
-    /// Where segments begin.
+    /// The beginnings of segments.
     pub(super) marks: Marks,
 }
 

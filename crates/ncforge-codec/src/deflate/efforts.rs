@@ -11,8 +11,8 @@ struct Level {
     own: Depth,
     /// zlib's search, in chains of three bytes, with the depth that gives the same size.
     zlib: Depth,
-    /// For planes that are nearly all repeats: they take little of the time, and a search that stops early
-    /// would miss the long repeats.
+    /// The depth for planes that are nearly all repeats: they take little of the time, and a search that stops early would miss the long
+    /// repeats.
     patient: Depth,
     /// How much larger than with the level's own effort a chunk may become.
     tolerance: f64,

@@ -4,8 +4,8 @@
 //! other, so the processor decodes symbols of one while those of the other wait ([`kernel`]). Everything that happens once for a block,
 //! and the last bytes of input and output, is plain Rust ([`stream`]).
 //!
-//! What is unusual (damage, a dictionary, reserved symbols, a processor without BMI2) is left to libdeflate, which inflates
-//! it again: it alone decides what an error is.
+//! Unusual input (damage, a dictionary, reserved symbols) and processors without BMI2 are left to libdeflate, which inflates the stream
+//! again: it alone decides what an error is.
 
 #[cfg(target_arch = "x86_64")]
 mod kernel;
@@ -25,7 +25,7 @@ pub(super) use stream::{Input, Point};
 use stream::Stream;
 use tables::Tables;
 
-/// Bytes behind the wanted ones of a segment: the fast loop ends so many before its buffer does.
+/// Bytes behind the wanted ones of a segment: the fast loop ends this many before its buffer does.
 const SLACK: usize = kernel::OUTPUT;
 
 /// Tables for two streams, and buffers for two segments.

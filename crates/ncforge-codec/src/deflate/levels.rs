@@ -30,7 +30,7 @@ fn words() -> Vec<u8> {
 /// A name, how its bytes are made, and zlib's sizes of them.
 type Expected = (&'static str, fn() -> Vec<u8>, [usize; 10]);
 
-/// What Python's `zlib.compress(data, level)` (zlib 1.2.13) gives for the same bytes, levels 0 to 9.
+/// Lengths from Python's `zlib.compress(data, level)` (zlib 1.2.13) for the same bytes, levels 0 to 9.
 const ZLIB: [Expected; 5] = [
     ("zeros", || vec![0; N as usize], [65552, 307, 307, 307, 84, 84, 84, 84, 84, 84]),
     ("planes", planes, [65552, 7921, 7667, 7531, 6990, 6613, 6607, 6607, 6604, 6604]),

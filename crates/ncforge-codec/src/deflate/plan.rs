@@ -87,7 +87,7 @@ impl Parse {
 /// The treatment of each plane.
 pub(super) struct Plan {
     treatments: Vec<Treatment>,
-    /// For short planes, the result of the treatment of each plane. Empty where samples were used.
+    /// The result of the treatment of each plane, for short planes. Empty where samples were used.
     parses: Vec<Option<Parse>>,
     /// Whether the deflated chunk is large enough for runs that are coded for fast decoding.
     stretch: bool,
@@ -293,7 +293,7 @@ impl Plan {
     }
 }
 
-/// For a plane that repeats the one before: deep enough to reach back that far.
+/// The effort for a plane that repeats the one before: deep enough to reach back that far.
 const ECHO: Effort = Effort::Chains { least: 4, depth: 64, nice: 258, lazy: true };
 
 /// Whether one plane repeats another nearly everywhere, as the sign planes of integers do. Where both are runs, such as
@@ -553,7 +553,7 @@ fn repeats_of_three(plane: &[u8]) -> f64 {
     repeats_within(plane, if plane.len() <= SMALL { SEARCHED } else { 4096 })
 }
 
-/// The same within a sample of at most `most` bytes, up to 4096.
+/// As [`repeats_of_three`], within a sample of at most `most` bytes, up to 4096.
 fn repeats_within(plane: &[u8], most: usize) -> f64 {
     let mut places = [0u16; 1 << 12];
     let len = plane.len().min(most);

@@ -85,7 +85,7 @@ impl PlaneEncoder {
         self.encode_cut(bytes, plan, segment, out)
     }
 
-    /// The same with access points; `None` if there shall be none.
+    /// As [`Self::encode`], with access points; `None` if there shall be none.
     pub(super) fn encode_segments(
         &mut self,
         bytes: &[u8],

@@ -6,7 +6,7 @@ pub(crate) struct Field {
     pub(crate) name: &'static str,
     /// Bytes of one element.
     pub(crate) size: usize,
-    /// Makes the little-endian bytes of so many elements.
+    /// Makes the little-endian bytes of this many elements.
     pub(crate) make: fn(usize) -> Vec<u8>,
 }
 
@@ -96,7 +96,7 @@ fn land(i: usize) -> bool {
     waves(i * 2) + 0.3 * waves(i * 5) > 0.35
 }
 
-/// Keeps so many of the 23 bits of each mantissa (bit grooming: cleared).
+/// Keeps `keep` of the 23 bits of each mantissa (bit grooming: cleared).
 fn groom(value: f64, keep: u32) -> f64 {
     f64::from(f32::from_bits((value as f32).to_bits() & (u32::MAX << (23 - keep))))
 }

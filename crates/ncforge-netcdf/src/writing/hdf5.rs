@@ -144,7 +144,7 @@ impl Hdf5 {
         unsafe { (self.same_type)(one, other) > 0 }
     }
 
-    /// What a dataset was created with.
+    /// The creation properties of a dataset.
     pub(super) fn creation_of(&self, dataset: Id) -> Option<Owned> {
         // SAFETY: see above.
         owned(unsafe { (self.creation)(dataset) }, self.close_list)

@@ -144,7 +144,7 @@ impl Threads {
         }
     }
 
-    /// Waits until a job is done, doing what others wait for. What is returned belongs to the job if it is done.
+    /// Waits until a job is done, doing what others wait for. The result belongs to the job if it is done.
     pub(super) fn wait_for(&self, job: &Job) {
         if job.fork != self.fork || !self.are_here() || self.helpers.is_empty() {
             if job.result().is_none() {

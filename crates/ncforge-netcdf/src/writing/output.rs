@@ -1,4 +1,4 @@
-//! What is held for the open files of one netCDF-C: chunks being gathered, chunks being encoded.
+//! Data held for the open files of one netCDF-C: chunks being gathered, chunks being encoded.
 //!
 //! Rules: chunks reach HDF5 in the order in which they became whole. Before HDF5 reads, flushes or closes a dataset, or writes
 //! to it by itself, it has all of the dataset's chunks. Memory is bounded: chunks that were not written to for longest are
@@ -301,7 +301,7 @@ impl Output {
         let inside = target.inside(number, &lens);
         let covered = chunk.seen.count() == inside.iter().product::<u64>();
         if !covered && target.queued > 0 {
-            // What is on its way to the file comes first.
+            // Chunks on their way to the file come first.
             self.drain()?;
         }
         let bytes = self.bytes_of(dataset);
@@ -359,7 +359,7 @@ impl Output {
         self.flush(|_, target| file.is_none_or(|file| file == target.file))
     }
 
-    /// The same for the files that this process has opened, at its end.
+    /// Gives HDF5 everything of the files that this process has opened, at its end.
     pub(super) fn flush_own(&mut self) -> Result {
         let own: Vec<i32> =
             self.files.iter().filter(|(_, f)| f.fork == engine::forks()).map(|(nc, _)| *nc).collect();

@@ -22,7 +22,7 @@ pub(super) struct Part {
 }
 
 impl Slab {
-    /// From HDF5's start, stride, count and block; `None` where blocks have gaps between them, or nothing is selected.
+    /// The slab of HDF5's start, stride, count and block; `None` where blocks have gaps between them, or nothing is selected.
     pub(super) fn new(rank: usize, pattern: [[u64; MAX_RANK]; 4]) -> Option<Self> {
         let [start, mut stride, mut count, block] = pattern;
         for d in 0..rank {

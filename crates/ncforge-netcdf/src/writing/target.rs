@@ -14,7 +14,7 @@ use crate::{heap, policy};
 /// A chunk that is being gathered, or was, and may get more.
 pub(super) struct Chunk {
     pub(super) data: Arc<Vec<u8>>,
-    /// What was written of it.
+    /// The part that was written.
     pub(super) seen: Seen,
     /// Whether the elements that were not written are as they will be in the file.
     pub(super) known: bool,
@@ -55,7 +55,7 @@ pub(super) struct Target {
 const FILTERS: [u16; 4] = [filters::DEFLATE, filters::SHUFFLE, filters::FLETCHER32, filters::ZSTD];
 
 impl Target {
-    /// What is known of a dataset; an error says why it is left to HDF5.
+    /// The facts about a dataset; an error says why it is left to HDF5.
     pub(super) fn inquire(hdf5: &Hdf5, dataset: Id, nc: i32, budget: u64) -> Result<Self, &'static str> {
         const NO_ANSWER: &str = "HDF5 does not describe it";
         let creation = hdf5.creation_of(dataset).ok_or(NO_ANSWER)?;
@@ -142,7 +142,7 @@ impl Target {
     pub(super) fn empty_chunk(&self, number: &[u64], mut data: Vec<u8>) -> Chunk {
         let known = self.is_absent(number);
         if known || self.whole(number) != self.chunk {
-            // What lies outside of the dataset for ever is never anything else.
+            // Elements beyond the dataset's final lengths keep the fill value.
             self.fill(&mut data);
         }
         let seen = Seen::none(self.bytes / self.size);

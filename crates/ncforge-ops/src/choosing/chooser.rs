@@ -15,20 +15,20 @@ use ncforge::model::{DType, Filter, Schema, Storage, VarId, Variable, shape};
 use ncforge::raw::{ChunkRecord, Chunks, Runs};
 use ncforge::{Dataset, Result};
 
-/// Of what may be encoded of a variable, one sample of parts with the proportions of the array may read so large a part, …
+/// Of what may be encoded of a variable, one sample of parts with the proportions of the array may read one part in this many, …
 const OF_WHOLE: u64 = 16;
-/// … but so many bytes need not be too many; …
+/// … but at least this many bytes; …
 const LEAST_OF_WHOLE: u64 = 128 << 10;
-/// … and a rough and a close sample of a shape may encode so large a part, …
+/// … and a rough and a close sample of a shape may encode one part in this many, …
 const ENCODED: (u64, u64) = (40, 12);
-/// … and read, of what may be read, so large a part for that: what lies between short rows is read, too, and chunks are decoded
+/// … and read, of what may be read, one part in this many for that: what lies between short rows is read, too, and chunks are decoded
 /// whole.
 const READ: (u64, u64) = (40, 10);
-/// Reading and decoding a byte takes a part of what encoding one does: so many times more of them may be read.
+/// Reading and decoding a byte takes a part of what encoding one does: this many times more of them may be read.
 const CHEAPER: u64 = 2;
-/// Samples of all variables of a file together read and decode so much at most.
+/// Samples of all variables of a file together read and decode at most this many bytes.
 pub(crate) const OF_FILE: u64 = 64 << 20;
-/// For a shape, values are sampled only in variables of at least so many bytes.
+/// The least bytes of a variable whose values are sampled for a shape.
 const SAMPLED: u64 = 1 << 20;
 
 /// Chunk lengths (`None`: one run) and coding of a variable as it is.
@@ -43,7 +43,7 @@ struct Kind {
     values: Option<Values>,
 }
 
-/// What tells which values a variable may have, and how they lie in the source.
+/// The facts that tell which values a variable may have, and how they lie in the source.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 struct Values {
     dtype: DType,
@@ -78,11 +78,11 @@ pub(crate) struct Wanted<'a> {
     pub(crate) filters: &'a [Filter],
 }
 
-/// What was chosen.
+/// The chosen chunks.
 #[derive(Clone, Debug)]
 pub(crate) struct Found {
     pub(crate) choice: Arc<Choice>,
-    /// What a sample says of values that are encoded with the filters that were asked for, with rates that are the same in every run.
+    /// The encoding of a sample with the filters that were asked for, with rates that are the same in every run.
     pub(crate) coding: Option<Coding>,
 }
 
@@ -90,7 +90,7 @@ pub(crate) struct Found {
 pub(crate) struct Chooser<'a> {
     source: &'a dyn Source,
     choosing: &'a Choosing,
-    /// What samples may read and decode, and the claims of all kinds of variables to that.
+    /// Bytes that samples may read and decode, and the claims of all kinds of variables to that.
     most: u64,
     claims: f64,
     /// Whether predicted times use rates that were timed just now.
@@ -99,7 +99,7 @@ pub(crate) struct Chooser<'a> {
 }
 
 impl<'a> Chooser<'a> {
-    /// For the variables of `source`. Samples of all of them together read and decode `most` bytes at most.
+    /// A chooser for the variables of `source`. Samples of all of them together read and decode `most` bytes at most.
     pub(crate) fn new(source: &'a dyn Source, choosing: &'a Choosing, most: u64) -> Self {
         let schema = source.schema();
         // Alike variables are sampled once.
@@ -113,14 +113,14 @@ impl<'a> Chooser<'a> {
         Chooser { source, choosing, most, claims, timed: true, known: HashMap::new() }
     }
 
-    /// The same with times that are the same in every run: for who judges by them.
+    /// The chooser with times that are the same in every run, for decisions that depend on them.
     pub(crate) fn untimed(self) -> Self {
         Chooser { timed: false, ..self }
     }
 
-    /// What samples of a variable of so many bytes may read and decode. Each claims as much as the root of its bytes says: where
-    /// the error of a choice falls as one over the bytes that were sampled, and costs time as the variable is large, the
-    /// sum of all costs is least with such shares. What one leaves over is for nobody: the order of questions must not matter.
+    /// The bytes that samples of a variable may read and decode. Each variable claims the root of its bytes: where the error of a choice
+    /// falls as one over the bytes that were sampled, and costs time as the variable is large, the sum of all costs is least with such
+    /// shares. No other variable gets unused bytes: the order of questions must not matter.
     fn share(&self, bytes: u64) -> u64 {
         let claim = claim(bytes);
         (self.most as f64 * (claim / self.claims.max(claim)).min(1.0)) as u64
@@ -284,7 +284,7 @@ impl<'a> ValueSampler<'a> {
         ValueSampler { source, var, chain, encoded: effort.sample.min(share), limit, left: limit }
     }
 
-    /// What a sample says. `None` where there is nothing to learn, or nothing may be read any more.
+    /// A sample. `None` where there is nothing to learn, or nothing may be read any more.
     ///
     /// # Errors
     /// As reading.
@@ -309,7 +309,7 @@ impl<'a> ValueSampler<'a> {
                     Depth::Rough => (ENCODED.0, READ.0),
                     Depth::Close => (ENCODED.1, READ.1),
                 };
-                // What is left may be good for a few parts only, and those are what they are by chance.
+                // The remaining bytes may be enough for a few parts only, and those would show chance.
                 if self.left < self.limit / read / 2 {
                     return Ok(None);
                 }
@@ -418,7 +418,7 @@ mod tests {
         assert!(all.iter().step_by(2).all(|c| c.chunks == all[0].chunks));
     }
 
-    /// What one variable gets does not depend on who asked before, nor on what else was asked.
+    /// The choice for one variable does not depend on earlier choices for others.
     #[test]
     fn the_order_of_questions_does_not_matter() {
         let choosing = Choosing { machine: Machine::default(), sample: true, ..Choosing::default() };

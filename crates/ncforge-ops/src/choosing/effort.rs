@@ -1,4 +1,4 @@
-//! What choosing may cost: a small part of what copying the variable does.
+//! The cost limit of choosing: a small part of the cost of copying the variable.
 //!
 //! Both are reckoned from bytes and fixed rates, not timed, and depend on the variable alone: the same question gets the same
 //! effort, and so the same answer, whatever else a file holds and whoever asks.
@@ -12,12 +12,12 @@ const PART: f64 = 1.0 / 14.0;
 const SHAPES: usize = 64;
 /// Samples may encode this part of the bytes that the copy encodes; …
 const SAMPLED: u64 = 16;
-/// … nothing is sampled of variables where that would be less than so many bytes, …
+/// … nothing is sampled of variables where that would be less than this many bytes, …
 const LEAST: u64 = 64 << 10;
-/// … and single shapes are not in those where it is less than so many: there would be too few parts of each.
+/// … and single shapes are not in those where it is less than this: there would be too few parts of each.
 const SAMPLED_SHAPES_BYTES: u64 = 1 << 20;
 
-/// What choosing for one variable may cost.
+/// The cost limit of choosing for one variable.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Effort {
     /// Shapes that may be priced.
@@ -27,7 +27,7 @@ pub(super) struct Effort {
 }
 
 impl Effort {
-    /// For a variable of so many bytes that gets these filters.
+    /// The effort for a variable of `bytes` bytes that gets these filters.
     pub(super) fn of(bytes: u64, filters: &[Filter]) -> Self {
         let rates = of_filters(filters);
         let copying = bytes as f64

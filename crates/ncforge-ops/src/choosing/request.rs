@@ -1,4 +1,4 @@
-//! What chunk shapes are chosen for, as a user says it.
+//! The purpose of chunk shapes, in a user's words.
 
 use std::fmt;
 use std::path::Path;
@@ -62,13 +62,13 @@ impl fmt::Display for Expected {
 
 text_of!(Expected);
 
-/// What will read a file.
+/// The software that will read a file.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Reader {
     /// All of them: chunks are large enough for Dask and archives, and of a shape whose parts ncforge reads quickly.
     #[default]
     Any,
-    /// This one alone.
+    /// ncforge alone.
     Ncforge,
     /// netCDF-C alone.
     NetcdfC,
@@ -94,7 +94,7 @@ pub struct ChoosingRequest {
     pub expect: Option<Expected>,
     /// The storage that the file will be read from. Default: this machine's, as calibrated.
     pub storage: Option<StorageKind>,
-    /// What will read the file. Default: `any`.
+    /// The software that will read the file. Default: `any`.
     pub reader: Reader,
     /// Memory of a program that will append to the file, one record at a time: the chunks that a record touches fit in
     /// there. Default: 1G.
@@ -142,14 +142,14 @@ impl ChoosingRequest {
     }
 }
 
-/// What is asked of a choice of chunk shapes that nothing is written for.
+/// A request for a choice of chunk shapes without a copy.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct TuneRequest {
     /// Only these variables, by path. Default: those larger than a chunk.
     #[serde(deserialize_with = "list_or_none")]
     pub vars: Option<Vec<String>>,
-    /// What for.
+    /// The purpose of the chunks.
     #[serde(flatten)]
     pub choosing: ChoosingRequest,
     /// Whether values are looked at; else compression is taken to be usual. Default: yes.

@@ -2,8 +2,8 @@
 //!
 //! An open file holds its whole description, attributes and all, and what it has read of its metadata. Of a thousand
 //! tiles that is too much, and opening them again for every variable takes longer than moving their bytes. Where the
-//! values lie is all that is needed once the headers have been looked at. What tiles have in common (names, types,
-//! filters, shapes: most of it) is stored once for all of them, and a tile's own part is a number a variable and 16 bytes
+//! values lie is all that is needed once the headers have been looked at. Common parts of tiles (names, types,
+//! filters, shapes: most of all) are stored once for all of them, and a tile's own part is a number a variable and 16 bytes
 //! a chunk.
 
 use std::fmt::Debug;
@@ -17,9 +17,9 @@ use ncforge::{Dataset, Engine, Result};
 
 /// A variable of a tile that may have more chunks than this has its own index, which is read when it is asked.
 const MOST_LISTED: u64 = 1 << 16;
-/// So does one of which only one chunk in so many was written: memory is in proportion to what the file holds.
+/// So does one of which only one chunk in this many was written: memory is in proportion to what the file holds.
 const MOST_PER_WRITTEN: u64 = 16;
-/// Grids of so many chunks are listed however few of them were written.
+/// Grids of this many chunks are listed however few of them were written.
 const ALWAYS_LISTED: u64 = 64;
 /// Descriptions that later tiles are compared with, at most. Tiles of a lattice have at most 36 different ones: the
 /// lengths differ by one, and halos are cut at edges.
@@ -38,18 +38,18 @@ pub(super) struct CompactLayout {
     bytes: u64,
 }
 
-/// What many tiles have in common.
+/// The parts of a layout that many tiles have in common.
 #[derive(Debug)]
 struct SharedLayout {
-    /// Without attributes.
+    /// The schema without attributes.
     schema: Schema,
-    /// With the places of the first tile that has it.
+    /// The layouts with the places of the first tile that has them.
     layouts: Vec<Arc<VarLayout>>,
     /// Chunks along each dimension.
     counts: Vec<Arc<[u64]>>,
 }
 
-/// What is one tile's own.
+/// The parts of a layout that one tile has for itself.
 #[derive(Debug)]
 struct Own {
     positions: Box<[ValuePosition]>,
@@ -79,7 +79,7 @@ struct CompactRecord {
     mask: u32,
 }
 
-/// Of a chunk that was never written.
+/// The record of a chunk that was never written.
 const UNWRITTEN: CompactRecord = CompactRecord { offset: u64::MAX, len: 0, mask: 0 };
 
 /// The descriptions that tiles share.
@@ -87,7 +87,7 @@ const UNWRITTEN: CompactRecord = CompactRecord { offset: u64::MAX, len: 0, mask:
 pub(super) struct SharedLayouts(Mutex<Vec<Arc<SharedLayout>>>);
 
 impl CompactLayout {
-    /// Of an open tile.
+    /// The layout of an open tile.
     pub(super) fn of(tile: &Dataset, shared_layouts: &SharedLayouts) -> Result<CompactLayout> {
         let container = tile.container();
         let full = container.schema();
@@ -124,7 +124,7 @@ impl CompactLayout {
         })
     }
 
-    /// Of a tile whose values lie in the same places of another file.
+    /// The layout of a tile whose values lie in the same places of another file.
     pub(super) fn elsewhere(&self, store: Arc<dyn ReadStore>) -> CompactLayout {
         CompactLayout {
             common: Arc::clone(&self.common),

@@ -13,7 +13,7 @@ use ncforge::{Error, Result};
 
 /// Descriptors that are open at a time, at most.
 const MOST_DESCRIPTORS: u64 = 2048;
-/// From so many on the descriptor table is enlarged beforehand.
+/// The number of files from which on the descriptor table is enlarged beforehand.
 const MANY: usize = 48;
 
 /// Half of what the process may open, for the sake of other users.
@@ -30,19 +30,19 @@ fn descriptor_limit() -> usize {
 /// is needed to read these.
 #[derive(Debug)]
 pub(super) struct Descriptors {
-    /// So many more may stay open.
+    /// The number of further files that may stay open.
     stay: AtomicUsize,
-    /// So many take turns.
+    /// The number of files that take turns.
     turns: usize,
     next: AtomicUsize,
-    /// By number; the first was opened first.
+    /// Files that take turns, by number; the first was opened first.
     turning: Mutex<VecDeque<(usize, Arc<File>)>>,
-    /// So many are going to be open.
+    /// The number of files that are going to be open.
     expected: usize,
 }
 
 impl Descriptors {
-    /// For so many files.
+    /// Descriptors for `files` files.
     pub(super) fn of(files: usize) -> Self {
         Self::new(descriptor_limit(), files)
     }
@@ -102,7 +102,7 @@ pub(super) struct PooledFile {
     path: PathBuf,
     name: String,
     identity: Identity,
-    /// Where it stays open.
+    /// The open file, if it stays open.
     stays: OnceLock<File>,
     descriptors: Arc<Descriptors>,
 }

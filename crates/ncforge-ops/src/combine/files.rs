@@ -96,7 +96,7 @@ fn folder_of(path: &Path) -> PathBuf {
     path.parent().filter(|p| !p.as_os_str().is_empty()).map_or_else(|| PathBuf::from("."), Path::to_path_buf)
 }
 
-/// By the number in the name, then by the name.
+/// Sorts files by the number in the name, then by the name.
 fn sorted(mut files: Vec<PathBuf>) -> Vec<PathBuf> {
     files.sort_by_cached_key(|p| {
         let name = name_of(p);

@@ -14,7 +14,7 @@ use ncforge::{Dataset, Result};
 /// Headers that later ones are compared with, at most. Tiles of a lattice have at most 36 different ones: the
 /// lengths differ by one, and halos are cut at edges.
 const MOST_HEADERS: usize = 64;
-/// Longer ones are parsed for every tile: so much is read of each.
+/// Longer ones are parsed for every tile: this many bytes are read of each.
 const LONGEST: u64 = 256 << 10;
 /// Bytes of memory for a byte of a header: itself, and its description, of which there is one for every thread.
 const MEMORY: u64 = 16;
@@ -34,7 +34,7 @@ pub(super) struct KnownHeader {
     spare: Mutex<Vec<Schema>>,
 }
 
-/// What a tile says otherwise than the first one with its header.
+/// The differences of a tile from the first one with its header.
 #[derive(Debug)]
 pub(super) struct Differing(Vec<(classic::ValuePlace, Values)>);
 

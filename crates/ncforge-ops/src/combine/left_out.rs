@@ -1,4 +1,4 @@
-//! What of which tile is not in the whole: such a tile is not removed, whatever was asked for.
+//! Parts of tiles that are not in the whole: such a tile is not removed, whatever was asked for.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -13,11 +13,11 @@ use ncforge::{Error, Result};
 pub struct KeptTile {
     /// The file.
     pub path: PathBuf,
-    /// What of it the output does not have.
+    /// The part of the tile that the output does not have.
     pub left_out: String,
 }
 
-/// By tile: the first thing that is left out of it.
+/// The first thing that is left out of each tile.
 #[derive(Clone, Debug, Default)]
 pub(super) struct LeftOut(BTreeMap<usize, String>);
 
@@ -27,7 +27,7 @@ impl LeftOut {
         self.0.entry(tile).or_insert_with(|| what.into());
     }
 
-    /// The same for all of another list.
+    /// Adds all entries of another list.
     pub(super) fn extend(&mut self, other: LeftOut) {
         other.0.into_iter().for_each(|(tile, what)| self.add(tile, what));
     }
@@ -50,7 +50,7 @@ impl LeftOut {
     }
 }
 
-/// What was not asked of any tile.
+/// The part of all tiles that was not asked for.
 fn part_of_all(options: &CombineOptions) -> Option<&'static str> {
     match (&options.records, &options.copy.only) {
         (Some(_), _) => Some("other records"),

@@ -1,7 +1,7 @@
 //! The tiles of a set, put together: one description, and for every variable which part comes from which tile.
 //!
 //! Building a mosaic reads headers only and checks that the tiles make one whole: the same variables, types and
-//! lengths; no place claimed twice; no tile missing; attributes that agree. What is not distributed is compared by
+//! lengths; no place claimed twice; no tile missing; attributes that agree. Variables that are not distributed are compared by
 //! [`agree`]. Then the mosaic is a [`Source`](crate::source::Source) like a file.
 
 mod agree;

@@ -1,11 +1,11 @@
-//! What a combination is asked to do.
+//! Options of a combination.
 
 use std::path::PathBuf;
 
 use super::scheme::SchemeChoice;
 use crate::copy::{ChunkSpec, CopyOptions};
 
-/// What stands where no tile is.
+/// The values where no tile is.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Holes {
     /// `_FillValue`, else `missing_value`, else the fill value of the type.
@@ -19,10 +19,10 @@ pub enum Holes {
     Error,
 }
 
-/// What to do when a variable that is not distributed differs between tiles.
+/// The treatment of a variable that is not distributed and differs between tiles.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Differing {
-    /// That is an error: the tiles are of different runs or dates.
+    /// An error: the tiles are of different runs or dates.
     #[default]
     Error,
     /// The first tile's is taken.
@@ -32,25 +32,25 @@ pub enum Differing {
 /// Chunk shapes of the output.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub enum TileChunks {
-    /// Those of the tiles where their shape serves readers and they can be moved as they are; else chosen.
+    /// The tiles' chunks where their shape serves readers and they can be moved as they are; else chosen.
     #[default]
     Auto,
     /// The largest that no edge between tiles cuts.
     Tiles,
-    /// Those of the tiles.
+    /// The tiles' chunks.
     Keep,
     /// As the user says; the rest as with [`TileChunks::Auto`].
     Spec(ChunkSpec),
 }
 
-/// What a combination is asked to do.
+/// Options of a combination.
 #[derive(Clone, Debug, Default)]
 pub struct CombineOptions {
     /// How tiles tell their place.
     pub scheme: SchemeChoice,
     /// Whether the files named are all: one alone does not stand for others of its name, and no name is a pattern.
     pub exact: bool,
-    /// What stands where no tile is.
+    /// The values where no tile is.
     pub holes: Holes,
     /// Whether tiles that should exist may be missing.
     pub allow_missing: bool,

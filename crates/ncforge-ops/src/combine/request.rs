@@ -1,4 +1,4 @@
-//! What a user asks of a combination.
+//! A user's request for a combination.
 
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -53,19 +53,19 @@ text_of!(TileChunks);
 /// How to write placements.
 const PLACE: &str = "x=attr:ibegin,base:1 or y=tile:j, with names such as out_{j}.nc";
 
-/// What is asked of a combination.
+/// A request for a combination.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct CombineRequest {
     /// How the place of a tile is found. Default: `auto`.
     pub scheme: SchemeName,
-    /// For `generic`, one for each split dimension: `DIM=attr:NAME[I]`, `DIM=attr:VAR@NAME[I]`, `DIM=name:K` or `DIM=tile:K`,
+    /// The places for `generic`, one for each split dimension: `DIM=attr:NAME[I]`, `DIM=attr:VAR@NAME[I]`, `DIM=name:K` or `DIM=tile:K`,
     /// then perhaps `,base:B`, `,halo:LOW:HIGH`, `,whole:LENGTH`.
     #[serde(deserialize_with = "list")]
     pub place: Vec<String>,
-    /// For `generic`: file names, with `{K}` where the numbers of `name:K` and `tile:K` stand.
+    /// The file names for `generic`, with `{K}` where the numbers of `name:K` and `tile:K` stand.
     pub names: Option<String>,
-    /// What stands where no tile is. Default: `fill`.
+    /// The values where no tile is. Default: `fill`.
     pub holes: Holes,
     /// Whether tiles that should exist may be missing; their places are holes. Default: no.
     pub allow_missing: bool,

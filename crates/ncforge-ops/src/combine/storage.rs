@@ -8,10 +8,10 @@ use crate::tune::{Choice, Coding, Machine, Request, axes_of, choose};
 use ncforge::Result;
 use ncforge::model::{Fill, Filter, Format, Schema, Storage, VarId, shape};
 
-/// The tiles' chunks are kept when every usual read of them costs at most so many times what it would with chunks of
+/// The tiles' chunks are kept when every usual read of them costs at most this many times what it would with chunks of
 /// our choice, …
 const GOOD_ENOUGH: f64 = 2.0;
-/// … or so few seconds.
+/// … or this many seconds.
 const NOT_NOTICED: f64 = 0.1;
 /// Chunks snapped to the tiles are not larger than this.
 const MOST_BYTES: u64 = 16 << 20;
@@ -183,7 +183,7 @@ fn snapped(mosaic: &Mosaic, v: VarId, own: Option<&[u64]>, size: u64) -> Vec<u64
             None => own.map_or(n, |c| c[axis].clamp(1, n)),
         });
     }
-    // What is still too large becomes shorter on the dimensions that are not split, the slowest first; then on those
+    // A chunk that is still too large becomes shorter on the dimensions that are not split, the slowest first; then on those
     // that are, by divisors.
     for axis in 0..out.len() {
         let bytes = shape::bytes(&out, size);

@@ -10,12 +10,12 @@ use crate::split::{SplitOptions, TileScheme, split};
 use ncforge::model::{Atomic, Attribute, DimId, Dimension, Format, Schema, Storage, Values, Variable};
 use ncforge::{Dataset, DatasetMut, EngineOptions, Hyperslab};
 
-/// What to cut, and how.
+/// The array to cut, and the cuts.
 #[derive(Clone, Debug)]
 struct Case {
     /// Lengths of time, depth, y and x.
     shape: [u64; 4],
-    /// Dimensions of the variables: so many of the fastest.
+    /// Dimensions of the variables: this many of the fastest.
     ranks: Vec<usize>,
     kind: Atomic,
     classic: bool,

@@ -18,14 +18,14 @@ use ncforge::store::remote::url_of;
 use ncforge::store::{self, ReadStore};
 use ncforge::{Dataset, Engine, Result};
 
-/// Of fewer tiles than this nothing is learned about headers: it takes about as long as opening a tile.
+/// The least number of tiles from which headers are learned: that takes about as long as opening a tile.
 const WORTH_LEARNING: usize = 32;
 
-/// What is seen of a tile by its header.
+/// The header of a tile.
 pub(crate) enum Seen<'a> {
     /// All of it.
     Whole(&'a Dataset),
-    /// It is described as an earlier tile is, but for values of attributes, and its values lie in the same places.
+    /// The tile is described as an earlier one, but for values of attributes, and its values lie in the same places.
     Like(&'a Schema, Like),
 }
 
@@ -52,7 +52,7 @@ pub(crate) struct Tiles {
 }
 
 impl Tiles {
-    /// Of these paths; `memory` bytes for descriptions.
+    /// The tiles of these paths; `memory` bytes for descriptions.
     pub(crate) fn new(paths: Vec<PathBuf>, engine: &Engine, memory: u64) -> Tiles {
         Tiles {
             retained: paths.iter().map(|_| OnceLock::new()).collect(),

@@ -1,4 +1,4 @@
-//! What a comparison finds: differences, by kind, and how far apart numbers are.
+//! The results of a comparison: differences, by kind, and how far apart numbers are.
 
 use serde::Serialize;
 
@@ -25,15 +25,15 @@ pub enum Kind {
 /// One difference.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Difference {
-    /// What kind it is.
+    /// The kind of difference.
     pub kind: Kind,
     /// The object: `name`, `/group/name`, `name:attribute`, `:attribute`.
     pub path: String,
-    /// What differs, in words.
+    /// The difference in words.
     pub what: String,
-    /// What the first file has, as text; `None` if it has nothing there.
+    /// The first file's text; `None` if it has nothing there.
     pub left: Option<String>,
-    /// What the second file has.
+    /// The second file's text.
     pub right: Option<String>,
     /// Index of the first differing element of a variable's values.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -41,13 +41,13 @@ pub struct Difference {
     /// How many elements of a variable differ.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub differing: Option<u64>,
-    /// Of how many.
+    /// The number of values that were compared.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub of: Option<u64>,
-    /// Of the numbers of a variable that differ, those that are farthest apart; where both are finite.
+    /// The numbers of a variable that are farthest apart; where both are finite.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub largest_absolute: Option<Largest>,
-    /// Those that are farthest apart as a share of the larger one.
+    /// The values that are farthest apart as a share of the larger one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub largest_relative: Option<Largest>,
 }
@@ -133,14 +133,14 @@ impl std::fmt::Display for Largest {
     }
 }
 
-/// What a comparison found.
+/// The result of a comparison.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Comparison {
     /// All differences, metadata first, then values in the order of the variables.
     pub differences: Vec<Difference>,
-    /// What was seen and is not a difference.
+    /// Observations that are no differences.
     pub notes: Vec<String>,
-    /// What could not be compared, and why.
+    /// Objects that could not be compared, and why.
     pub not_compared: Vec<String>,
     /// Variables whose values were compared.
     pub variables: u64,

@@ -1,11 +1,11 @@
-//! What a user asks of a comparison.
+//! A user's request for a comparison.
 
 use serde::{Deserialize, Serialize};
 
 use super::CompareOptions;
 use crate::request::{EngineRequest, RequestError, list_or_none};
 
-/// What is asked of a comparison.
+/// A request for a comparison.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct CompareRequest {

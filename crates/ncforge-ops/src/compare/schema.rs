@@ -165,7 +165,7 @@ fn compare_variable(a: &Schema, v: VarId, b: &Schema, w: VarId, out: &mut Compar
             .iter()
             .map(|&d| {
                 let dim = s.dim(d);
-                // The same name can be another group's dimension.
+                // Another group may have a dimension of this name.
                 match s.group_path(dim.group).as_str() {
                     "/" => dim.name.clone(),
                     group => format!("{group}/{}", dim.name),

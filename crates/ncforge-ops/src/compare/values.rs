@@ -19,9 +19,9 @@ use ncforge::{Buffer, Engine, Hyperslab, Result};
 
 /// Elements that one thread compares at a time.
 const GRAIN: usize = 1 << 16;
-/// The same for heap types.
+/// [`GRAIN`] for heap types.
 const HEAP_GRAIN: usize = 1 << 10;
-/// Boxes are given up for sums when they would take so many times longer.
+/// Boxes are given up for sums when they would take this many times longer.
 const WORTH_SUMS: f64 = 1.5;
 
 /// How values are compared.
@@ -31,7 +31,7 @@ pub(crate) struct How<'a> {
     pub(crate) tolerance: Option<f64>,
     /// Memory for a box of one file; two are held.
     pub(crate) box_bytes: u64,
-    /// Who hears of progress.
+    /// The receiver of progress.
     pub(crate) progress: &'a dyn Progress,
 }
 
@@ -279,7 +279,7 @@ fn index_in(slab: &Hyperslab, at: u64) -> Vec<u64> {
     unravel(at, &slab.count).iter().zip(&slab.start).map(|(i, s)| i + s).collect()
 }
 
-/// What was seen of a box, by positions in it.
+/// The differences within a box, by positions in it.
 #[derive(Clone, Copy, Debug, Default)]
 struct Seen {
     count: u64,
@@ -287,7 +287,7 @@ struct Seen {
     first: Option<usize>,
     /// How far apart numbers are at most, and where first.
     absolute: Option<(f64, usize)>,
-    /// The same as a share of the larger one.
+    /// The largest difference as a share of the larger value.
     relative: Option<(f64, usize)>,
 }
 
@@ -302,7 +302,7 @@ impl Seen {
         }
     }
 
-    /// What another thread has seen of other elements.
+    /// Adds the differences that another thread has seen in other elements.
     fn join(&mut self, other: Seen) {
         self.count += other.count;
         self.first = self.first.into_iter().chain(other.first).min();

@@ -1,4 +1,4 @@
-//! What the classic model has no type for, in types that it has: strings as text, integers as those that hold their values.
+//! Values of types that the classic model lacks, in types that it has: strings as text, integers as those that hold their values.
 //!
 //! A [`Conversion`] says what changes. A [`Converted`] source passes for one that has these types from the beginning, so that everything
 //! that a copy does, it does with them. Nothing is lost: a value that does not fit is an error that names it; `strict` refuses such files
@@ -18,7 +18,7 @@ use ncforge::raw::{Absent, Element, VarLayout};
 use ncforge::store::ReadStore;
 use ncforge::{Buffer, Engine, Error, FileId, Hyperslab, Result};
 
-/// What of a source changes, so that the output's format has its types, as far as that is possible without a loss.
+/// The changes of types that let the output's format hold a source, as far as that is possible without a loss.
 pub(super) struct Conversion {
     schema: Schema,
     format: Format,
@@ -43,7 +43,7 @@ struct Change {
 }
 
 impl Conversion {
-    /// What changes of a source for an output with these options; `None`: nothing.
+    /// The changes for an output with these options; `None`: nothing changes.
     pub(super) fn of(own: &Schema, options: &CopyOptions) -> Option<Self> {
         let format = match options.format {
             Some(format) => format,
@@ -118,7 +118,7 @@ fn change_of(schema: &Schema, v: VarId, format: Format) -> Option<Change> {
             schema.exact_elements(own, to)?;
             None
         }
-        // What nobody wrote reads as the type's default.
+        // Unwritten elements read as the type's default.
         None => {
             let (old, new) = (from.default_fill(), to.default_fill());
             let fits = Number::read(from, &old)?.exactly(to).is_some();
@@ -229,7 +229,7 @@ impl Source for Converted<'_> {
     fn layout(&self, var: VarId) -> Result<Arc<VarLayout>> {
         let own = self.source.layout(var)?;
         let Some(change) = self.change(var) else { return Ok(own) };
-        // What was never written is read like the rest.
+        // Unwritten elements are read like the rest.
         let element = Element::atomic(change.to, Endian::Native);
         Ok(Arc::new(VarLayout { element, absent: Absent::Several, ..VarLayout::clone(&own) }))
     }

@@ -18,15 +18,15 @@ pub(super) struct Coders<'a> {
     recorded: &'a BTreeMap<String, Method>,
     /// Variables of the output whose values lose bits before they are encoded.
     rounded: &'a [VarId],
-    /// Bytes that samples may still read and decode, for so many variables.
+    /// Bytes that samples may still read and decode, for `vars_left` variables.
     budget: Budget,
     vars_left: u64,
-    /// What was chosen, by path.
+    /// The chosen codecs, by path.
     pub(super) found: BTreeMap<String, CodecChoice>,
 }
 
 impl<'a> Coders<'a> {
-    /// For the output that `schema` describes.
+    /// The coders for the output that `schema` describes.
     pub(super) fn new(
         source: &'a dyn Source,
         schema: &Schema,
@@ -109,7 +109,7 @@ impl<'a> Coders<'a> {
     }
 }
 
-/// What is larger by this factor with the quickest level, with shuffle or without, is not tried with others.
+/// Codecs that are larger by this factor at the quickest level, with shuffle or without, are not tried at others.
 const BEATEN: f64 = 1.15;
 
 /// Whether the same with shuffle where this has none (or the other way round) was so much better that this need not be tried.

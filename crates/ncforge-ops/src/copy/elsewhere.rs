@@ -6,7 +6,7 @@
 //! makes the same plan from the [ticket](Elsewhere::begin), and reads and encodes one group at a time. A group is a pure
 //! function of the source and the ticket: it may be encoded twice, or by another one when the first was lost.
 //!
-//! What is guaranteed: the output is the one that [`copy`](super::copy) makes, to the byte.
+//! The output is guaranteed to be the one that [`copy`](super::copy) makes, to the byte.
 //!
 //! Only variables whose values must be decoded and encoded in boxes go elsewhere. Chunks that are moved as they are,
 //! variables that pass through a temporary file, strings and ragged rows are moved by the writing process.
@@ -32,7 +32,7 @@ use ncforge::raw::{ChunkGrid, Chunks, Writer, coordinates};
 use ncforge::store::MemoryStore;
 use ncforge::{Buffer, Dataset, Engine, EngineOptions, Error, Hyperslab, Result};
 
-/// What cutting a box into groups may cost: chunks of the source that several groups decode, over those of the box.
+/// The limit on the cost of cutting a box into groups: chunks of the source that several groups decode, over those of the box.
 const MOST_AGAIN: f64 = 1.25;
 
 /// The encoded chunks of a group in row-major order: bytes and filter mask. `None`: the chunk is not stored.
@@ -49,7 +49,7 @@ pub struct GroupId {
     pub group: u64,
 }
 
-/// Who encodes groups.
+/// An encoder of groups.
 pub trait Elsewhere: Sync {
     /// Bytes of values that a group holds at most, unless a chunk is larger or cutting a box costs too much.
     fn group_bytes(&self) -> u64;
@@ -60,7 +60,7 @@ pub trait Elsewhere: Sync {
     fn group(&self, id: GroupId) -> Result<EncodedChunks>;
 }
 
-/// What makes two plans the same.
+/// The input of a plan: equal tickets give equal plans.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 struct Ticket {
     memory: u64,
@@ -165,7 +165,7 @@ fn cut(grid: &ChunkGrid, slab: &Hyperslab, most: u64) -> Vec<Hyperslab> {
 /// Reads and encodes groups of a copy that another process writes.
 pub struct Encoder {
     source: Box<dyn Source + Send>,
-    /// What changes of it for the output.
+    /// The changes of types for the output.
     conversion: Option<Conversion>,
     plan: Plan,
     engine: Engine,
@@ -179,7 +179,7 @@ impl std::fmt::Debug for Encoder {
 }
 
 impl Encoder {
-    /// For the copy of a file with these options, as its writer described it in `ticket`. Threads and memory are those of
+    /// The encoder for the copy of a file with these options, as its writer described it in `ticket`. Threads and memory are those of
     /// `engine`.
     ///
     /// # Errors
@@ -189,7 +189,7 @@ impl Encoder {
         Self::of(Box::new(source), options, ticket, engine)
     }
 
-    /// For a source that is open already.
+    /// The encoder for a source that is open already.
     pub(crate) fn of(
         source: Box<dyn Source + Send>,
         options: &CopyOptions,
@@ -204,7 +204,7 @@ impl Encoder {
                 "`{name}` is not the file that is being copied: it was changed, or this machine sees another one"
             )));
         }
-        // The same budget gives the same boxes.
+        // Equal budgets give equal boxes.
         let planning =
             Engine::new(EngineOptions { threads: Some(ticket.threads), memory: Some(ticket.memory) })?;
         let conversion = Conversion::of(source.schema(), options);

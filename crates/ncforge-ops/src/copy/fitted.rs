@@ -1,4 +1,4 @@
-//! What readers with netCDF-C and HDF5 need of an output's description: fill values of their variable's type, and no enum in the byte
+//! Requirements of readers with netCDF-C and HDF5 on an output's description: fill values of their variable's type, and no enum in the byte
 //! order of other machines.
 
 use ncforge::model::{DType, Endian, Schema, UserKind};

@@ -1,11 +1,11 @@
-//! What tells one state of a source from another.
+//! The identity of a state of a source.
 
 use std::hash::{DefaultHasher, Hasher};
 use std::path::Path;
 
 use ncforge::{FileId, Result};
 
-/// What tells one state of the files of a source from another.
+/// The identity of a state of the files of a source.
 #[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub(crate) struct Identity {
     /// A hash of all that is known of the files here, …
@@ -20,7 +20,7 @@ impl Identity {
         Ok(Self::of_all(&[FileId::at(path)?]))
     }
 
-    /// Of several files: what tells one state of all of them from another.
+    /// The identity of a state of several files.
     pub(crate) fn of_all(files: &[FileId]) -> Identity {
         let (mut here, mut anywhere, mut len) = (String::new(), String::new(), 0u64);
         for one in files {

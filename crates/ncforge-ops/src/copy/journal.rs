@@ -1,4 +1,4 @@
-//! What is done of a copy, so that it can be taken up again after an interruption or a crash.
+//! The finished steps of a copy, so that it can be taken up again after an interruption or a crash.
 //!
 //! A text file in the output's folder, one JSON value a line. The first says what the copy is: the state of the source,
 //! the plan's identity, the line of history. Each further line is one finished step, in order, with the places of
@@ -15,7 +15,7 @@ use super::storage::Chosen;
 use ncforge::raw::ChunkRecord;
 use ncforge::{Error, Result};
 
-/// What the journal's copy is.
+/// The identity of the journal's copy.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Header {
     /// Version of this format.

@@ -1,4 +1,4 @@
-//! What a copy is asked to do.
+//! Options of a copy.
 
 use std::path::Path;
 use std::time::Duration;
@@ -38,10 +38,9 @@ pub enum Codec {
     Deflate,
     /// Zstandard.
     Zstd,
-    /// For each variable the best of a few lossless ones on a sample of its values, by [`crate::tune::codec`];
-    /// without a level.
+    /// The best of a few lossless codecs for each variable on a sample of its values, by [`crate::tune::codec`]; without a level.
     Auto {
-        /// What for.
+        /// The goal of the choice.
         goal: Goal,
         /// Whether zstd may be chosen, which other readers need a plugin for.
         zstd: bool,
@@ -76,7 +75,7 @@ pub struct Switches {
     pub skip_fill: bool,
     /// Whether unlimited dimensions become fixed ones of their length.
     pub fix_unlimited: bool,
-    /// Where only some variables are copied: whether groups, dimensions and types that nothing uses come along.
+    /// Whether groups, dimensions and types that nothing uses come along where only some variables are copied.
     pub all_dimensions: bool,
     /// Whether a classic output takes no string, and no integer of a type that it has not, even where text or another integer
     /// holds the same.
@@ -85,7 +84,7 @@ pub struct Switches {
     pub digest: bool,
 }
 
-/// What a copy is asked to do. The default is a copy that changes nothing.
+/// Options of a copy. The default is a copy that changes nothing.
 #[derive(Clone, Debug)]
 pub struct CopyOptions {
     /// Format of the output; `None`: the source's.
@@ -106,7 +105,7 @@ pub struct CopyOptions {
     pub shuffle: Option<bool>,
     /// The access points of deflate chunks that are encoded. `None`: where chunks are worth them.
     pub access_points: Option<Segments>,
-    /// What is only on or off.
+    /// Options that are only on or off.
     pub switches: Switches,
     /// Filters of single variables; they win over the codec.
     pub filters: Vec<FilterSpec>,
@@ -143,7 +142,7 @@ pub struct CopyOptions {
 }
 
 impl CopyOptions {
-    /// The same for an output of this name, as [`copy`](super::copy) takes them: what ends in `.ncz` becomes a zipped file.
+    /// The options for an output of this name, as [`copy`](super::copy) takes them: `.ncz` makes a zipped file.
     ///
     /// ```
     /// use std::path::Path;

@@ -44,7 +44,7 @@ pub struct CodingRequest {
     pub format: FormatChoice,
     /// Compression. Default: `keep`.
     pub codec: CodecName,
-    /// What the codec `auto` is for. Default: `balanced`.
+    /// The goal of the codec `auto`. Default: `balanced`.
     pub goal: Option<Goal>,
     /// Whether the codec `auto` may choose zstd, which other readers need a plugin for. Default: no.
     pub allow_zstd: bool,
@@ -91,7 +91,7 @@ impl CodingRequest {
     }
 }
 
-/// What of the input goes into the output, and how a long run goes, and goes on.
+/// The part of the input that goes into the output, and how a long run goes, and goes on.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct RunRequest {

@@ -125,7 +125,7 @@ pub(crate) fn plan_with(
     })
 }
 
-/// What is to be known where other access points were asked for than moved chunks may have.
+/// The note where other access points were asked for than moved chunks may have.
 fn kept_points(schema: &Schema, work: &[VarWork], options: &CopyOptions) -> Option<String> {
     let (Segments::None | Segments::Bytes(_)) = options.access_points? else { return None };
     let is_kept = |w: &&VarWork| {
@@ -160,7 +160,7 @@ fn keep_zeros(schema: &mut Schema, source: &dyn Source, vars: &[Moved]) -> Resul
     Ok(())
 }
 
-/// What is to be known of the source, but for variables that are not copied.
+/// Notes on the source, but for variables that are not copied.
 fn said_of(source: &dyn Source, vars: &[Moved]) -> Vec<String> {
     let schema = source.schema();
     let copied: HashSet<VarId> = vars.iter().map(|m| m.from).collect();
@@ -264,7 +264,7 @@ impl Planner<'_> {
         let var = self.schema.var(self.moved.to);
         let stays = matches!(var.storage, Storage::Chunked { .. });
         let fill = match var.attr("_FillValue").filter(|a| a.dtype == var.dtype) {
-            // What nobody fills reads as zeros in a new file.
+            // Unfilled values read as zeros in a new file.
             _ if var.fill == Fill::None => self.schema.fixed_size(var.dtype).map(|n| vec![0; n]),
             Some(a) => a.values.bytes().map(<[u8]>::to_vec),
             None => self.schema.default_fill(var.dtype),
@@ -302,8 +302,8 @@ impl Planner<'_> {
         Route::Boxes
     }
 
-    /// With what the variable is moved, where the source has its values next to those of others. Chunks of the output
-    /// come variable by variable: their order in the file is that in which they are written.
+    /// The variables with which this one is moved, where the source has its values next to those of others. Chunks of the output come
+    /// variable by variable: their order in the file is that in which they are written.
     fn var_group(&self) -> Option<&VarGroup> {
         let stays = self.schema.var(self.moved.to).storage == Storage::Contiguous;
         self.source.var_group(self.moved.from).filter(|_| stays)
@@ -317,8 +317,8 @@ impl Planner<'_> {
             return modest;
         }
         let large = choose(shape, element, sides, align, budget);
-        // What a walk saves is compared with the moving of the values, which is the same for both: fresh memory of a
-        // large box costs more than a few boxes more.
+        // The saving of a walk is compared with the moving of the values, which is the same for both: fresh memory of a large box costs
+        // more than a few boxes more.
         let values = shape::bytes(shape, element) as f64;
         let moving = 2.0 * values / rates::MEMORY_BYTES_PER_SECOND;
         if large.seconds + moving < WORTH * (modest.seconds + moving) { large } else { modest }

@@ -1,4 +1,4 @@
-//! What a plan of a copy says: the work on each variable, and the report of it.
+//! The plan of a copy: the work on each variable, and the report of it.
 
 use serde::Serialize;
 
@@ -13,7 +13,7 @@ use crate::tune::codec::CodecChoice;
 use ncforge::codec::quantize::Quantize;
 use ncforge::model::{Schema, shape};
 
-/// What an element of a heap type counts for in sizes.
+/// The size of an element of a heap type in sums.
 pub(super) const HEAP_ELEMENT: u64 = 16;
 
 /// The memory of a copy, by use.
@@ -42,7 +42,7 @@ pub(crate) enum Route {
     Fill,
     /// Encoded chunks as they are.
     Raw,
-    /// The same, but for chunks that get access points.
+    /// Encoded chunks, which get access points.
     Points,
     /// Box by box.
     Boxes,
@@ -72,7 +72,7 @@ pub(crate) struct VarWork {
 pub(crate) struct Rounding {
     pub(crate) how: Quantize,
     pub(crate) fill: Vec<u8>,
-    /// Those of `missing_value`, in native order.
+    /// The values of `missing_value`, in native order.
     pub(crate) missing: Vec<Vec<u8>>,
 }
 
@@ -129,7 +129,7 @@ pub struct VarPlan {
     pub memory: u64,
     /// Why the output has these chunks, where they were chosen.
     pub choice: Option<Choice>,
-    /// What these do to the usual reads.
+    /// The effect of the chunks on the usual reads.
     pub reads: Option<ChosenChunks>,
     /// Why it has this codec, where that was chosen.
     pub codec: Option<CodecChoice>,
@@ -163,7 +163,7 @@ impl Totals {
         add(&mut self.decoded, v.decoded);
         add(&mut self.encoded, v.encoded);
         self.spilled = self.spilled.max(v.spilled);
-        // What compresses in the source does so again. Checksums alone make chunks longer.
+        // Data that compress in the source do so again. Checksums alone make chunks longer.
         let before = v.read as f64 / v.decoded.max(1) as f64;
         let stored = match v.encoded {
             0 => 1.0,
@@ -199,7 +199,7 @@ pub struct Plan {
     pub variables: Vec<VarPlan>,
     /// Sums.
     pub totals: Totals,
-    /// What is left out, and why.
+    /// Objects that are left out, and why.
     pub notes: Vec<String>,
     #[serde(skip)]
     pub(crate) schema: Schema,

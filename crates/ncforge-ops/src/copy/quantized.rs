@@ -158,7 +158,7 @@ pub(super) fn verify(
     Ok(())
 }
 
-/// A box in parts of at most so many elements, cut along its first axis that can be cut.
+/// A box in parts of at most `most` elements, cut along its first axis that can be cut.
 fn pieces(slab: Hyperslab, most: u64) -> Vec<Hyperslab> {
     let Some(d) = (0..slab.rank()).find(|&d| slab.count[d] > 1).filter(|_| slab.len() > most.max(1)) else {
         return vec![slab];

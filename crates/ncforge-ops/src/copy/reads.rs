@@ -1,4 +1,4 @@
-//! What a copy's chunks do to the usual reads.
+//! The effect of a copy's chunks on the usual reads.
 
 use serde::Serialize;
 
@@ -9,7 +9,7 @@ use ncforge::Result;
 use ncforge::model::{Filter, VarId};
 use ncforge::raw::{Chunks, Runs};
 
-/// Reads that take so many times as long are named.
+/// Reads that take this many times as long are named.
 const REPORTED: f64 = 1.5;
 /// A read that takes less than this afterwards is quick enough.
 const QUICK: f64 = 10e-3;
@@ -35,7 +35,7 @@ impl ChosenChunks {
         }
     }
 
-    /// Of a variable of the source whose copy has these chunks and filters.
+    /// The effect on a variable of the source whose copy has these chunks and filters.
     pub(super) fn of(
         variable: &str,
         choice: &Choice,

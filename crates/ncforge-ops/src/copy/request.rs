@@ -1,4 +1,4 @@
-//! What a user asks of a copy.
+//! A user's request for a copy.
 
 use std::fmt;
 use std::str::FromStr;
@@ -68,20 +68,20 @@ impl FromStr for FilterSpec {
 
 text_of!(FilterSpec);
 
-/// What is asked of a copy; nothing: a copy that changes nothing.
+/// A request for a copy. The default is a copy that changes nothing.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct CopyRequest {
     /// Chunk shapes: `keep`, `auto`, `auto:READS`, or a specification such as `time/365,lat/40` or `sst:365,40,40`. Default:
     /// `keep`; `auto` where it is said how the values will be read, from where, or by what.
     pub chunks: Option<ChunkChoice>,
-    /// What `auto` is for.
+    /// The purpose of `auto`.
     #[serde(flatten)]
     pub choosing: ChoosingRequest,
     /// Format and compression.
     #[serde(flatten)]
     pub coding: CodingRequest,
-    /// What is only on or off.
+    /// Options that are only on or off.
     #[serde(flatten)]
     pub switches: Switches,
     /// Filters of single variables, as `nccopy -F` takes them: `tas|pr,shuffle|deflate,1`, `v,none`. They win over the codec.
@@ -90,7 +90,7 @@ pub struct CopyRequest {
     /// Significant decimal digits, 1 to 15, to which floats and doubles are rounded, so that they compress better;
     /// coordinates are not rounded. Default: no value changes.
     pub keep_digits: Option<u32>,
-    /// The same, as bits of the mantissa, 1 to 52.
+    /// Bits of the mantissa, 1 to 52, to which floats and doubles are rounded.
     pub keep_bits: Option<u32>,
     /// Byte order of numbers in netCDF-4 output. Default: `keep`.
     pub endian: EndianChoice,

@@ -45,7 +45,7 @@ pub(crate) struct Task<'a> {
     pub(crate) header_room: Option<u64>,
     /// Whether the output is a zipped file, and how.
     pub(crate) zipped: Option<zipped::Options>,
-    /// Who encodes chunks, if it is not this process.
+    /// The encoder of chunks, if it is not this process.
     pub(crate) elsewhere: Option<&'a dyn Elsewhere>,
 }
 
@@ -253,7 +253,7 @@ impl Run<'_> {
         self.writer.flush()
     }
 
-    /// Does a part of the work, of so many bytes of values, unless somebody wants it to end, then or meanwhile. Progress hears of
+    /// Does a part of the work, of `bytes` bytes of values, unless somebody wants it to end, then or meanwhile. Progress hears of
     /// each chunk that is encoded; chunks may come from an earlier part, so that no more than this one's bytes are counted.
     fn unless_stopped(&mut self, bytes: u64, part: impl FnOnce(&mut Self) -> Result<()>) -> Result<()> {
         let progress = self.task.progress;

@@ -16,9 +16,9 @@ use ncforge::{Error, Result};
 /// A variable's way from source to output.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Moved {
-    /// In the source.
+    /// The variable of the source.
     pub(crate) from: VarId,
-    /// In the output.
+    /// The variable of the output.
     pub(crate) to: VarId,
     /// Whether its values are copied (otherwise it is defined only).
     pub(crate) values: bool,
@@ -29,7 +29,7 @@ pub(crate) struct Moved {
 pub(crate) struct Translation {
     pub(crate) schema: Schema,
     pub(crate) vars: Vec<Moved>,
-    /// What a person should know: objects left out.
+    /// Notes for the user: objects left out.
     pub(crate) notes: Vec<String>,
 }
 
@@ -102,7 +102,7 @@ fn format_of(source: &Schema, kept: &Schema, options: &CopyOptions) -> Result<Fo
             Err(Error::Invalid("a zipped file holds a classic file, of no other format".into()))
         }
         Some(format) => Ok(format),
-        // What no version can hold is named later.
+        // Objects that no version can hold are named later.
         None if options.zipped.is_some() && !source.format.is_classic() => {
             Ok(classic::version_needed(kept).unwrap_or(Format::Cdf5))
         }

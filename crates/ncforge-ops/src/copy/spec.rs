@@ -6,7 +6,7 @@ use ncforge::codec::{self, FilterChain};
 use ncforge::model::Filter;
 use ncforge::{Error, Result};
 
-/// What is asked for one variable.
+/// The chunks that are asked for one variable.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum VarChunks {
     /// Not chunked.
@@ -73,13 +73,13 @@ impl ChunkSpec {
         Ok(())
     }
 
-    /// What is asked for the variable of this path.
+    /// The request for the variable of this path.
     pub(crate) fn var(&self, path: &str) -> Option<&VarChunks> {
         let path = path.trim_start_matches('/');
         self.vars.iter().rev().find(|(p, _)| p.trim_start_matches('/') == path).map(|(_, c)| c)
     }
 
-    /// What is asked for a dimension, by its path or its bare name.
+    /// The request for a dimension, by its path or its bare name.
     pub(crate) fn dim(&self, path: &str, name: &str) -> Option<Option<u64>> {
         self.dims.iter().rev().find(|(d, _)| d == name || d == path).map(|(_, len)| *len)
     }
@@ -149,7 +149,7 @@ impl FilterSpec {
         Ok(FilterSpec { vars, filters: chain.into() })
     }
 
-    /// Whether it is about the variable of this path.
+    /// True if the request is for the variable of this path.
     pub(crate) fn names(&self, path: &str) -> bool {
         let path = path.trim_start_matches('/');
         self.vars.as_ref().is_none_or(|list| list.iter().any(|n| n.trim_start_matches('/') == path))

@@ -28,10 +28,10 @@ const MAX_COMPACT: u64 = 32 << 10;
 /// A chunk made of whole dimensions, where a specification leaves them open, may have this size.
 const OPEN_LENGTHS: u64 = 16 << 20;
 
-/// What was decided.
+/// The decisions on storage.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Decided {
-    /// What a person should know.
+    /// Notes for the user.
     pub(crate) notes: Vec<String>,
     /// The choices that were made, by path.
     pub(crate) choices: BTreeMap<String, Choice>,
@@ -39,7 +39,7 @@ pub(crate) struct Decided {
     pub(crate) codecs: BTreeMap<String, CodecChoice>,
 }
 
-/// What was chosen, by path: what a journal keeps.
+/// The choices, by path: the part that a journal keeps.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Chosen {
     /// Chunk shapes.
@@ -50,7 +50,7 @@ pub(crate) struct Chosen {
 }
 
 /// Sets the storage of every variable of the output's schema, which still holds the source's. Values of the variables
-/// `rounded` lose bits before they are encoded. What is in `recorded` was chosen by an earlier run, and is not chosen
+/// `rounded` lose bits before they are encoded. Choices in `recorded` are those of an earlier run, and not made
 /// anew.
 pub(crate) fn decide(
     schema: &mut Schema,
@@ -98,7 +98,7 @@ pub(crate) fn decide(
     Ok(Decided { notes, choices: decider.choices, codecs: decider.coders.found })
 }
 
-/// What readers with netCDF-C need for filters that the source does not have; HDF5 has those with small numbers itself.
+/// The plugins that readers with netCDF-C need for filters that the source does not have; HDF5 has those with small numbers itself.
 fn needs_plugins(schema: &Schema, source: &dyn Source, from: &HashMap<VarId, VarId>) -> Option<String> {
     const OF_HDF5: u16 = 255;
     let mut names: Vec<&str> = Vec::new();
@@ -226,7 +226,7 @@ impl Decider<'_> {
             deflate_all_bits(&mut filters, self.source, from)?;
         }
         let chunks = self.lengths(&array, &Trial { filters: &filters, last: true })?;
-        // What can never hold a value needs no chunks, except that whatever has an unlimited dimension must have them.
+        // A variable that can never hold a value needs no chunks, except that an unlimited dimension requires them.
         let empty = axes.iter().any(|a| a.len == 0 && !a.unlimited);
         let chunks = match chunks {
             Some(chunks) if !empty || unlimited => chunks,
@@ -333,19 +333,19 @@ impl Decider<'_> {
 struct Array<'a> {
     schema: &'a Schema,
     v: VarId,
-    /// Where its values are.
+    /// The source variable that has its values.
     from: Option<VarId>,
     element: u64,
     axes: &'a [Axis],
     /// The chunk lengths that it has in the source.
     old: Option<Vec<u64>>,
-    /// Whether it can grow: then it must have chunks.
+    /// True if the variable can grow: then it must have chunks.
     unlimited: bool,
-    /// Whether it is too small for chunks that it need not have.
+    /// True if the variable is too small for chunks that it need not have.
     small: bool,
 }
 
-/// What it would be encoded with.
+/// The filters of a trial.
 struct Trial<'a> {
     filters: &'a [Filter],
     /// Whether this is what it will have, not just an attempt: only that is sampled and reported.
@@ -404,8 +404,7 @@ fn filters_of(schema: &Schema, v: VarId, options: &CopyOptions, method: Method) 
     let var = schema.var(v);
     let path = schema.var_path(v);
     let source = var.storage.filters();
-    // What a chunk of strings or ragged rows holds are references: compressing those gains nothing, and
-    // netCDF-C refuses to.
+    // Chunks of strings or ragged rows hold references: compressing those gains nothing, and netCDF-C refuses to.
     if schema.is_heap(var.dtype) {
         return Ok(if options.codec == Codec::Keep { source.to_vec() } else { Vec::new() });
     }

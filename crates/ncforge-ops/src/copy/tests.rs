@@ -271,7 +271,7 @@ fn an_interrupted_copy_resumes_to_the_same_bytes() {
     }
 }
 
-/// Asks to stop when it was asked so many times: in the midst of boxes too.
+/// Asks to stop when it was asked this many times: in the midst of boxes too.
 struct StopAfter(std::sync::atomic::AtomicUsize);
 
 impl Progress for StopAfter {

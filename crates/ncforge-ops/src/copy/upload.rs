@@ -37,7 +37,7 @@ pub(super) fn copy_to(
     let local = folder.path().join(name);
     let stopped = || Error::Interrupted(format!("nothing was uploaded to `{}`", remote::shown(url)));
     let mut report = copy(input, &local, options, engine, progress).map_err(|e| match e {
-        // What the temporary file holds goes with it.
+        // The contents of the temporary file go with it.
         Error::Interrupted(_) => stopped(),
         e => e,
     })?;

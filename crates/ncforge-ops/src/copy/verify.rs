@@ -33,7 +33,7 @@ pub(crate) fn verify(
     }
 }
 
-/// What differs between the source and an output that was made by the plan; `strict`: a `history` that has grown does, too.
+/// The differences between the source and an output that was made by the plan; `strict`: a `history` that has grown is one, too.
 ///
 /// # Errors
 /// [`Error::Verify`] where rounded values differ; as reading.

@@ -22,7 +22,7 @@ pub(super) struct CFormat {
 }
 
 impl CFormat {
-    /// That of a variable, if it has one that can be obeyed for its type.
+    /// The format of a variable, if it has one that can be obeyed for its type.
     pub(super) fn of(var: &Variable) -> Option<CFormat> {
         let attr = var.attr("C_format").filter(|a| a.dtype == DType::Atomic(Atomic::Char))?;
         let format = CFormat::parse(attr.as_text().filter(|t| t.len() < MOST)?)?;

@@ -41,7 +41,7 @@ const CALENDARS: [(&str, Calendar); 11] = [
     ("julian", Calendar::Julian),
 ];
 
-/// A unit: so many hours, or so many months.
+/// A unit: a number of hours, or of months.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Unit {
     Hours { per: f64, many: f64 },
@@ -57,7 +57,7 @@ struct Moment {
     hour: f64,
 }
 
-/// What the numbers of a variable of times mean.
+/// The meaning of the numbers of a variable of times.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct TimeUnits {
     calendar: Calendar,
@@ -240,7 +240,7 @@ impl Calendar {
         (self.days(at.year) + before + at.day - 1) as f64 * 24.0 + at.hour
     }
 
-    /// The moment so many hours after the beginning of 1970.
+    /// The moment `hours` hours after the beginning of 1970.
     fn moment(self, hours: f64) -> Option<Moment> {
         let mut day = (hours / 24.0).floor();
         let mut hour = hours - day * 24.0;
@@ -279,7 +279,7 @@ impl Calendar {
     }
 }
 
-/// A moment so many hours after another in the mixed calendar. Hours are those of the same operations as cdtime's, so that they
+/// A moment `hours` hours after another in the mixed calendar. Hours are those of the same operations as cdtime's, so that they
 /// are rounded alike.
 fn add_mixed(at: Moment, hours: f64) -> Option<Moment> {
     let (julian, gregorian) = (Calendar::Julian, Calendar::Gregorian);

@@ -28,12 +28,12 @@ pub use self::chosen::DumpedValues;
 
 /// `ncdump` breaks lines at this length, less two, unless another one is asked for.
 const LINE_LENGTH: usize = 80;
-/// What stands before a continued line.
+/// The indent of a continued line.
 const CONTINUED: &[u8] = b"    ";
 /// Names that the CDL parser takes for its own when an attribute follows them.
 const KEYWORDS: [&str; 5] = ["variables", "dimensions", "data", "group", "types"];
 
-/// What to print.
+/// Options of the printed header.
 #[derive(Clone, Debug, Default)]
 pub struct CdlOptions {
     /// The name after `netcdf`; `ncdump` takes the file's name without its last extension.
@@ -42,12 +42,12 @@ pub struct CdlOptions {
     pub special: bool,
 }
 
-/// What [`dump`] prints.
+/// Options of [`dump`].
 #[derive(Clone, Debug, Default)]
 pub struct DumpOptions {
     /// The header.
     pub cdl: CdlOptions,
-    /// Of which variables values are printed.
+    /// The variables of which values are printed.
     pub values: DumpedValues,
     /// Times as text, as `ncdump -t` (a blank) or `-i` (`T`), with this between date and time.
     pub times: Option<char>,
@@ -55,7 +55,7 @@ pub struct DumpOptions {
     pub line_length: Option<usize>,
     /// Significant digits of floats and doubles, as `ncdump -p`. They go before the attribute `C_format`.
     pub digits: Digits,
-    /// Of which groups values are printed, as `ncdump -g`: a name, wherever it is; or a path. Of all, if none is named.
+    /// The groups of which values are printed, as `ncdump -g`: a name, wherever it is; or a path. All, if none is named.
     pub groups: Vec<String>,
 }
 
@@ -172,16 +172,16 @@ struct Writer<'a> {
     special: bool,
     /// Spaces before a line.
     indent: usize,
-    /// Where in the line the last text of [`Writer::put`] ended.
+    /// The position in the line at which the last text of [`Writer::put`] ended.
     line: usize,
-    /// Where lines are broken.
+    /// The length at which lines are broken.
     length: usize,
     tree: Tree,
     /// How times are shown as text, if they are.
     times: Option<Times>,
     /// How many digits were asked for.
     digits: Digits,
-    /// Where values come from, and text goes to; `None`: the header alone is wanted.
+    /// The source of values and the receiver of text; `None`: the header alone is wanted.
     sink: Option<Sink<'a>>,
 }
 

@@ -12,9 +12,9 @@ const DOUBLE_DIGITS: usize = 15;
 /// How many significant digits of numbers were asked for, as by `ncdump -p`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Digits {
-    /// Of a float; 7 by default.
+    /// Digits of a float; 7 by default.
     pub float: Option<usize>,
-    /// Of a double; 15 by default.
+    /// Digits of a double; 15 by default.
     pub double: Option<usize>,
 }
 
@@ -30,7 +30,7 @@ pub(super) fn general(x: f64, digits: usize) -> String {
     format!("{x:.decimals$}{point}")
 }
 
-/// Rust's exponent format gives the rounded significand, with so many decimals, and the exponent that C's rules need.
+/// Rust's exponent format gives the rounded significand, with `decimals` decimals, and the exponent that C's rules need.
 fn parts(x: f64, decimals: usize) -> (String, i32) {
     let text = format!("{x:.decimals$e}");
     let (significand, exponent) = text.split_once('e').expect("`{:e}` of a finite number has an exponent");

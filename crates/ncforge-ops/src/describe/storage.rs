@@ -14,7 +14,7 @@ pub struct VarStorage {
     pub var: VarId,
     /// "contiguous", "compact", "chunked", "records", "nothing stored", or "unsupported".
     pub place: &'static str,
-    /// Where the first byte lies, for places that have one.
+    /// The first byte, for places that have one.
     pub offset: Option<u64>,
     /// Bytes of the values in memory, as the current shape says (saturating). For strings and rows these are
     /// the bytes of the references, as their lengths are known only after reading them.
@@ -58,9 +58,9 @@ pub struct FileStorage {
     pub metadata_bytes: Option<u64>,
     /// The variables, in the order of the schema.
     pub vars: Vec<VarStorage>,
-    /// What a person should know about the file.
+    /// Notes for the user on the file.
     pub notes: Vec<String>,
-    /// Of a zipped file: what its blocks are like.
+    /// The blocks of a zipped file.
     pub zipped: Option<ZippedStorage>,
 }
 

@@ -13,7 +13,7 @@ pub(super) enum Shown {
     Pieces(Vec<Vec<u8>>),
 }
 
-/// What decides how values are shown: the types, and the digits of numbers.
+/// The style of values: the types, and the digits of numbers.
 #[derive(Clone, Copy)]
 pub(super) struct Look<'a> {
     pub(super) schema: &'a Schema,

@@ -37,7 +37,7 @@ pub struct ZippedStorage {
 }
 
 impl ZippedStorage {
-    /// The same as sentences.
+    /// The storage in sentences.
     pub(super) fn notes(&self) -> Vec<String> {
         let mut notes = vec![format!(
             "zipped: {} blocks of {} and {} of one value each, {}; unzipped {}, ratio {:.2}",

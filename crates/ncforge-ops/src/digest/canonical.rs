@@ -4,7 +4,7 @@ use ncforge::model::{DType, Schema, UserKind, Value, Values};
 
 /// How elements of a type become canonical bytes.
 pub(super) enum Canonical {
-    /// Of a fixed size in memory.
+    /// A type of a fixed size in memory.
     Fixed { size: usize, pieces: Vec<Piece> },
     /// A string.
     String,
@@ -24,7 +24,7 @@ pub(super) struct Piece {
 }
 
 impl Canonical {
-    /// That of a type.
+    /// The canonical form of a type.
     pub(super) fn of(schema: &Schema, dtype: DType) -> Canonical {
         if let Some(size) = schema.fixed_size(dtype) {
             let mut pieces = Vec::new();

@@ -7,14 +7,14 @@ use crate::progress::Progress;
 use ncforge::store::remote::url_of;
 use ncforge::{Engine, Error, Result};
 
-/// What became of a line.
+/// The result for a line.
 #[derive(Debug)]
 pub struct Checked {
     /// The name of the file, or of file and variable, as it is in the list.
     pub name: String,
     /// The digest of the list.
     pub listed: String,
-    /// That of the file now; `None` if it has no such variable.
+    /// The digest of the file now; `None` if it has no such variable.
     pub found: Result<Option<String>>,
 }
 

@@ -29,7 +29,7 @@ pub fn line(digest: &str, name: &str) -> String {
 }
 
 impl Line {
-    /// What a line says; `None` if it is no such line.
+    /// The contents of a line; `None` if it is not a line of digests.
     pub fn parse(line: &str) -> Option<Line> {
         let (line, is_escaped) = match line.strip_prefix('\\') {
             Some(rest) => (rest, true),

@@ -1,4 +1,4 @@
-//! What a variable and a file say besides values, as JSON without spaces, whose bytes are hashed: lists alone, sorted by name where
+//! The metadata of a variable and of a file as JSON without spaces, whose bytes are hashed: lists alone, sorted by name where
 //! the order of definition has no meaning.
 
 use blake3::Hash;
@@ -8,7 +8,7 @@ use super::canonical::Canonical;
 use ncforge::model::{Atomic, Attribute, DType, DimId, GroupId, Schema, UserKind, Value, Values, VarId};
 use ncforge::raw::netcdf4::is_hidden;
 
-/// What the record of a file begins with.
+/// The first entry of the record of a file.
 const VERSION: &str = "ncforge-digest-1";
 /// Attributes that tell how a file is stored, as ncdump and ncgen have them.
 const STORAGE: [&str; 8] = [
@@ -75,7 +75,7 @@ fn dim_path(schema: &Schema, d: DimId) -> String {
     format!("{}/{}", schema.group_path(dim.group).trim_end_matches('/'), dim.name)
 }
 
-/// What a type is, whatever it is called, and where its fields lie.
+/// The structure of a type, whatever its name, and wherever its fields lie.
 fn structure(schema: &Schema, dtype: DType) -> Json {
     let DType::User(t) = dtype else { return json!(schema.type_name(dtype)) };
     match &schema.user_type(t).kind {

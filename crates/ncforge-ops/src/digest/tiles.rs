@@ -19,7 +19,7 @@ use ncforge::model::{Value, Values, VarId};
 use ncforge::raw::{ChunkGrid, VarLayout, coordinates};
 use ncforge::{Buffer, Error, Hyperslab, Result};
 
-/// Elements of a tile, where the array has so many.
+/// Elements of a tile, where the array has as many.
 const ELEMENTS: u64 = 1 << 13;
 /// The length of a tile along the first of several dimensions, unless only that has more: records are often larger than budgets.
 const RECORDS: u64 = 8;
@@ -89,7 +89,7 @@ struct Hashing<'a> {
 
 /// Elements of a box that was read.
 enum Elements<'a> {
-    /// Of this many bytes each.
+    /// Elements of this many bytes each.
     Fixed(&'a [u8], usize),
     Heap(Vec<Value>),
 }

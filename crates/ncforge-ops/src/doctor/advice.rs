@@ -1,4 +1,4 @@
-//! What reads of each variable cost, and would with better chunks and the filters that are advised.
+//! The cost of reads of each variable now, and with better chunks and the filters that are advised.
 
 use super::DoctorOptions;
 use super::facts::Facts;
@@ -10,7 +10,7 @@ const SMALL: u64 = 64 << 10;
 /// Kinds of variables for which the best chunks are worked out, the largest first.
 const KINDS: usize = 250;
 
-/// What reads cost, and would with better chunks and the filters that are advised, after samples were taken.
+/// Adds the cost of reads now, and with better chunks and the filters that are advised, after samples were taken.
 pub(super) fn choose(facts: &mut Facts, options: &DoctorOptions) {
     let choosing = Choosing {
         accesses: options.accesses.clone(),

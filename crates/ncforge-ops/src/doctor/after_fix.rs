@@ -1,4 +1,4 @@
-//! What a file is after its fix: one command for all that is wrong with a variable, what that costs, and whether any of
+//! The file after its fix: one command for all that is wrong with a variable, the cost of that, and whether any of
 //! it is worth a warning.
 //!
 //! A variable's chunks and its filters are fixed together: chunks that are good without compression may be bad with it.
@@ -11,11 +11,11 @@ use super::rule::Severity;
 use crate::tune::{Coding, Grid, Pattern, Slower};
 use ncforge::model::{Filter, shape};
 
-/// Where every usual read takes less than so many seconds, nothing is worth a warning.
+/// Seconds below which no read is worth a warning.
 const MOMENT: f64 = 20e-3;
-/// With other filters chunks stay as they are unless they make a read so many times slower.
+/// The factor by which other filters may make a read slower before chunks change.
 const TOLERATED_SLOWDOWN: f64 = 1.25;
-/// A read that takes so many times as long is reported.
+/// A read that takes this many times as long is reported.
 const REPORTED_SLOWDOWN: f64 = 1.05;
 
 /// Gives the findings of a variable one fix, says what it makes slower, and makes remarks of warnings about what takes a moment.
@@ -74,7 +74,7 @@ fn worst(slower: &[Slower]) -> f64 {
 /// The usual reads that take longer once a variable is cut and encoded like this.
 fn slowed(v: &VarFacts, chunks: &[u64], filters: &[Filter], options: &DoctorOptions) -> Vec<Slower> {
     let lens: Vec<u64> = v.axes.iter().map(|a| a.len.max(1)).collect();
-    // What the sample says holds for the filters for which it was taken.
+    // The sample holds for the filters for which it was taken.
     let sampled = |list: &[Filter]| if *list == *v.target { v.coding } else { None };
     let coding = sampled(filters).unwrap_or_else(|| Coding::written(filters));
     let then = Grid { lens: &lens, chunk: Some(chunks), element: v.element, coding };

@@ -15,7 +15,7 @@ use std::path::Path;
 /// Runs of bytes that are listed one by one; more of them (records of many variables) are listed together.
 const MOST_RUNS: usize = 400_000;
 
-/// What bytes of a file are for.
+/// The use of bytes of a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Use {
     /// Headers, indexes, descriptions.
@@ -35,7 +35,7 @@ pub struct Run {
     pub from: u64,
     /// How many.
     pub len: u64,
-    /// What for.
+    /// The use of the bytes.
     pub what: Use,
 }
 
@@ -53,7 +53,7 @@ pub struct StoredChunk {
 /// A read in the middle of a variable, and what it takes.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Read {
-    /// What people call it, and how many elements of each axis it takes.
+    /// The name of the read, and how many elements of each axis it takes.
     pub pattern: Pattern,
     /// The first element on each axis.
     pub start: Vec<u64>,
@@ -67,7 +67,7 @@ pub struct Read {
     pub decoded: u64,
     /// Its predicted cost, as stored, at a random place.
     pub before: Cost,
-    /// The same with [`VariableAnatomy::better`] chunks.
+    /// The cost with [`VariableAnatomy::better`] chunks.
     pub after: Option<Cost>,
 }
 
@@ -109,7 +109,7 @@ pub struct VariableAnatomy {
 }
 
 impl VariableAnatomy {
-    /// After so many reads of this kind a copy has paid for itself; `None` where it never does.
+    /// The number of reads of this kind after which a copy has paid for itself; `None` where it never does.
     pub fn breaks_even(&self, read: &Read) -> Option<u64> {
         let saved = read.before.seconds - read.after?.seconds;
         let reads = self.copying? / saved;
@@ -267,7 +267,7 @@ fn variable(v: &VarFacts, options: &DoctorOptions) -> Result<VariableAnatomy> {
     })
 }
 
-/// What every byte is for.
+/// The use of every byte.
 fn runs(facts: &Facts, variables: &[VariableAnatomy], bytes: u64) -> Vec<Run> {
     let mut known: Vec<Run> = Vec::new();
     let mut add = |from: u64, len: u64, what: Use| {
@@ -292,7 +292,7 @@ fn runs(facts: &Facts, variables: &[VariableAnatomy], bytes: u64) -> Vec<Run> {
     if let Some((from, to)) = records {
         add(from, to - from, Use::Records);
     }
-    // What was read as structures of metadata; a classic file has one, at its beginning.
+    // Bytes that were read as structures of metadata; a classic file has one, at its beginning.
     let first_data = known.iter().map(|r| r.from).min().unwrap_or(bytes);
     if facts.metadata.is_empty() {
         let header = facts.dataset.container().metadata_bytes().unwrap_or(0);

@@ -45,7 +45,7 @@ fn fill_value(schema: &Schema, var: &Variable, path: &str) -> Option<Finding> {
     }
 }
 
-/// What is missing among claims of quantization.
+/// The first omission among claims of quantization.
 fn quantization(claims: QuantizationClaims) -> Option<String> {
     let cf = claims.cf.is_some() || claims.names_container;
     Some(match (claims.netcdf, claims.cf) {

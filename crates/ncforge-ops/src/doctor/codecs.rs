@@ -23,7 +23,7 @@ pub(super) const RULES: &[Rule] = rules!(Always:
         "Numbers are stored in the byte order of other machines, so that every read turns them round."),
 );
 
-/// With shuffle, values must become smaller by this part.
+/// The part by which shuffle must make values smaller.
 const SHUFFLE_GAIN: f64 = 0.05;
 /// Levels above 1 that gain less than this are for nothing, …
 const LEVEL_GAIN: f64 = 0.03;
@@ -31,7 +31,7 @@ const LEVEL_GAIN: f64 = 0.03;
 const HIGH: u32 = 5;
 /// Values that compress to this part are worth it …
 const HALF: f64 = 0.5;
-/// … where so many bytes are saved: a smaller file is read in one request, and in a moment, whatever its size.
+/// … where this many bytes are saved: a smaller file is read in one request, and in a moment, whatever its size.
 const WORTH_SAVING: u64 = 1 << 20;
 /// Fill values are worth a copy where they take this part of the bytes that are stored, …
 const FILL_PART: f64 = 0.01;

@@ -1,4 +1,4 @@
-//! What is kept of a file that was looked at, to be held against others: it is closed by then.
+//! The description of an examined file, to be compared with others: the file is closed by then.
 
 use std::sync::Arc;
 
@@ -31,7 +31,7 @@ pub(super) struct DescribedVar {
     pub(super) element: u64,
     pub(super) chunk: Option<Vec<u64>>,
     pub(super) filters: Vec<Filter>,
-    /// What must agree, in words.
+    /// The properties that must agree, in words.
     pub(super) dtype: String,
     pub(super) dims: String,
     pub(super) packing: String,

@@ -1,4 +1,4 @@
-//! What the rules look at: how every variable is stored, what reads of it cost, where the metadata lie.
+//! The input of the rules: how every variable is stored, what reads of it cost, where the metadata lie.
 
 use std::sync::Arc;
 
@@ -23,12 +23,12 @@ const PICKS: usize = 6;
 pub(super) struct Facts {
     pub(super) dataset: Dataset,
     pub(super) watched: Arc<RecordedStore>,
-    /// Whether it is a zipped file: its bytes are compressed, and lie otherwise than the format says.
+    /// True for a zipped file: its bytes are compressed, and lie otherwise than the format says.
     pub(super) zipped: bool,
     pub(super) vars: Vec<VarFacts>,
     /// Structures that opening the file reads.
     pub(super) metadata: Vec<(u64, u64)>,
-    /// What a person should know about the examination.
+    /// Notes for the user on the examination.
     pub(super) notes: Vec<String>,
 }
 
@@ -47,7 +47,7 @@ pub(super) struct VarFacts {
     /// Chunk lengths.
     pub(super) chunk: Option<Vec<u64>>,
     pub(super) index: Option<Index>,
-    /// What the usual (or the asked-for) reads cost now, and with better chunks.
+    /// The cost of the usual (or the asked-for) reads now, and with better chunks.
     pub(super) choice: Option<Arc<Choice>>,
     /// The chunks of that, also where reads cost little.
     pub(super) best_chunks: Option<Vec<u64>>,
@@ -58,18 +58,18 @@ pub(super) struct VarFacts {
     pub(super) sample: Option<Sample>,
 }
 
-/// What parts of a variable show.
+/// The results of encoding and decoding parts of a variable.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct Sample {
     /// Bytes looked at.
     pub(super) raw: u64,
     /// Their size with the variable's own filters, as encoded here.
     pub(super) now: u64,
-    /// With shuffle and deflate 1.
+    /// Their size with shuffle and deflate 1.
     pub(super) shuffled: u64,
-    /// With shuffle before the variable's own filters, where it has none.
+    /// Their size with shuffle before the variable's own filters, where it has none.
     pub(super) with_shuffle: Option<u64>,
-    /// With deflate at level 1, where the variable's level is higher; and how many times faster that is.
+    /// Their size with deflate at level 1, where the variable's level is higher; and how many times faster that is.
     pub(super) level_one: Option<(u64, f64)>,
     /// Bytes of the values in a segment of a chunk that has no access points, encoded anew; all of the chunk if it would get none.
     pub(super) segment: Option<u64>,
@@ -90,7 +90,7 @@ pub(super) struct Index {
     pub(super) masked: u64,
     /// How many of them have access points, where they may.
     pub(super) points: Option<Points>,
-    /// Where the first chunk lies.
+    /// The place of the first chunk.
     pub(super) first: Option<u64>,
     /// Stored bytes of the smallest chunks, their number, and some of them.
     pub(super) smallest: (u64, u64, Vec<(Vec<u64>, ChunkRecord)>),
@@ -102,7 +102,7 @@ impl VarFacts {
         self.bytes_of(self.chunk.as_deref().unwrap_or_default())
     }
 
-    /// The same of chunks of these lengths.
+    /// Bytes of the values of a chunk of these lengths.
     pub(super) fn bytes_of(&self, chunk: &[u64]) -> u64 {
         shape::bytes(chunk, self.element)
     }
@@ -117,7 +117,7 @@ impl VarFacts {
         self.chunk.as_ref().map_or(0, |chunk| self.chunks_of(chunk))
     }
 
-    /// The same of chunks of these lengths.
+    /// Chunks of these lengths that the shape has.
     pub(super) fn chunks_of(&self, chunk: &[u64]) -> u64 {
         shape::product(self.axes.iter().zip(chunk).map(|(a, &c)| a.len.div_ceil(c.max(1))))
     }
@@ -144,7 +144,7 @@ impl VarFacts {
         Row::of(&prediction.pattern.counts, &self.lens(), chunk, self.element)
     }
 
-    /// The same as it is.
+    /// The chunks that reads of this kind share now.
     pub(super) fn row_now(&self, prediction: &Prediction) -> Row {
         self.row(prediction, self.chunk.as_deref().unwrap_or_default())
     }

@@ -1,4 +1,4 @@
-//! What was found: one finding a variable, and findings that are alike put together.
+//! Findings: one a variable, and those that are alike put together.
 
 use std::cmp::Reverse;
 
@@ -13,7 +13,7 @@ pub struct Finding {
     pub rule: &'static Rule,
     /// The variable's (or the dimension's) path; `None`: the file.
     pub var: Option<String>,
-    /// What is so, with figures.
+    /// The finding in words, with figures.
     pub message: String,
     /// How bad it is among other findings of its rule: the worst of several is shown.
     pub weight: f64,
@@ -21,11 +21,11 @@ pub struct Finding {
     pub severity: Severity,
     /// Seconds that the read which gains most takes longer than it must.
     pub cost: f64,
-    /// What fixes it; `None` where no copy can.
+    /// The fix; `None` where no copy can help.
     pub fix: Option<Fix>,
     /// Reads that take longer after that.
     pub slower: Vec<Slower>,
-    /// What users of netCDF-C can set instead.
+    /// The cache that users of netCDF-C can set instead.
     pub cache: Option<CacheAdvice>,
     /// The files that differ, where several were looked at together.
     pub files: Vec<String>,
@@ -72,7 +72,7 @@ pub struct Group {
 /// A finding of one or several variables.
 #[derive(Clone, Debug)]
 pub struct Folded {
-    /// That with the most weight; its fix is for all of them.
+    /// The finding with the most weight; its fix is for all of them.
     pub worst: Finding,
     /// Whether the others' figures differ.
     pub differ: bool,

@@ -1,4 +1,4 @@
-//! What fixes a finding: options of `ncforge copy`, put together to one command line.
+//! Fixes of findings: options of `ncforge copy`, put together to one command line.
 
 use std::borrow::Cow;
 use std::path::{Path, PathBuf};
@@ -10,7 +10,7 @@ use ncforge::codec::FilterChain;
 use ncforge::model::Filter;
 use ncforge::store::zipped::is_named_zipped;
 
-/// Chunk lengths are written for so many variables, at most; for more, `auto` says it shorter.
+/// The number of variables for which chunk lengths are written, at most; for more, `auto` is shorter.
 const MOST_SPEC: usize = 12;
 
 /// Options that store all variables anew.
@@ -58,7 +58,7 @@ impl Fix {
         Fix { filters: vec![(var.to_owned(), FilterChain::from(chain).to_string())], ..Fix::default() }
     }
 
-    /// The same, in netCDF-4.
+    /// The fix with netCDF-4 output, if needed.
     pub(super) fn in_netcdf4(mut self, needed: bool) -> Self {
         if needed {
             self.options.insert(0, "--format netcdf4".into());
@@ -66,7 +66,7 @@ impl Fix {
         self
     }
 
-    /// Whether it changes how a variable's values are stored.
+    /// True if the fix changes how a variable's values are stored.
     pub(super) fn stores_anew(&self) -> bool {
         !self.chunks.is_empty() || !self.filters.is_empty() || STORING.iter().any(|o| self.has(o))
     }
@@ -76,7 +76,7 @@ impl Fix {
         self.options.iter().any(|o| o == option)
     }
 
-    /// Both at once. What was there first stays where both say something of the same variable.
+    /// Adds another fix. Where both concern the same variable, the first one stays.
     pub fn and(&mut self, other: &Fix) {
         // In one order, whichever of several findings came first.
         fn join<T: Clone + Ord>(own: &mut Vec<(String, T)>, others: &[(String, T)]) {
@@ -153,7 +153,7 @@ impl Fix {
         options || self.stores_anew()
     }
 
-    /// What follows the names of the files in the command, with a space before it.
+    /// The options behind the names of the files in the command, with a space before them.
     pub(super) fn options_text(&self) -> String {
         let mut out = String::new();
         for option in &self.options {

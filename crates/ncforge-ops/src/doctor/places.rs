@@ -27,7 +27,7 @@ const RECORDS: u64 = 64;
 const RECORD_BYTES: u64 = 1 << 20;
 /// Structures closer than this come in one request.
 const NEAR: u64 = 64 << 10;
-/// So many places are scattered.
+/// The least number of places that count as scattered.
 const PLACES: usize = 8;
 /// Nodes of an index that are many.
 const NODES: u64 = 512;

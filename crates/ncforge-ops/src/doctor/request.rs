@@ -1,4 +1,4 @@
-//! What a user asks of an examination.
+//! A user's request for an examination.
 
 use std::fmt;
 use std::path::PathBuf;
@@ -30,7 +30,7 @@ impl<'de> Deserialize<'de> for Codes {
     }
 }
 
-/// What is asked of an examination.
+/// A request for an examination.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct DoctorRequest {

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Severity {
-    /// It could be better.
+    /// The storage could be better.
     Info,
     /// A usual read or write takes many times as long as it must.
     Warning,
@@ -50,9 +50,9 @@ pub struct Rule {
     pub severity: Severity,
     /// When it is looked at.
     pub when: When,
-    /// What it means, in one sentence.
+    /// The meaning, in one sentence.
     pub about: &'static str,
-    /// What fixes it.
+    /// The fix.
     pub fixed_by: &'static str,
 }
 

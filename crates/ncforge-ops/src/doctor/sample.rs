@@ -52,7 +52,7 @@ pub(super) fn sample(facts: &mut Facts) -> Result<()> {
     Ok(())
 }
 
-/// What at most `read` bytes of the file, and `decoded` of values, show of a variable.
+/// A sample of a variable from at most `read` bytes of the file, and `decoded` of values.
 fn of_variable(facts: &Facts, v: &VarFacts, mut read: u64, decoded: &mut u64) -> Result<Option<Sample>> {
     if v.layout.element.heap || v.element == 0 {
         return Ok(None);
@@ -118,7 +118,7 @@ fn is_fill(values: &[u8], fill: &[u8]) -> bool {
     !fill.is_empty() && !values.is_empty() && values.chunks(fill.len()).all(|e| e == fill)
 }
 
-/// The same filters, with deflate at level 1.
+/// The filters, with deflate at level 1.
 fn at_level_one(own: &[Filter]) -> Vec<Filter> {
     let one = |f: &Filter| if f.id == DEFLATE { filters::deflate(1) } else { f.clone() };
     own.iter().map(one).collect()

@@ -33,17 +33,17 @@ pub(super) const RULES: &[Rule] = rules!(Always:
         "Large deflate chunks have no access points, so that reads of little of them decode all."),
 );
 
-/// A finding about a read: it decodes so many times what it delivers …
+/// A finding about a read: it decodes this many times what it delivers …
 const AMPLIFIED: f64 = 16.0;
-/// … and takes so many times as long as it would.
+/// … and takes this many times as long as it would.
 const SLOWER: f64 = 4.0;
-/// The same for time chunked by 1, where series are the reads that suffer.
+/// [`SLOWER`] for time chunked by 1, where series are the reads that suffer.
 const SERIES_SLOWER: f64 = 2.0;
 /// Chunks below this are small, …
 const SMALL_CHUNK: u64 = 4 << 10;
 /// … and tiny if the variable has records.
 const TINY_CHUNK: u64 = 1 << 10;
-/// So many chunks are many.
+/// The least number of chunks that counts as many.
 const MANY: u64 = 256;
 /// Records in tiny chunks that are worth a word.
 const RECORDS: u64 = 32;
@@ -51,7 +51,7 @@ const RECORDS: u64 = 32;
 const LARGE_CHUNK: u64 = 64 << 20;
 /// Gain of other chunks over default ones, all reads together.
 const DEFAULT_GAIN: f64 = 1.5;
-/// Other chunks must make the tasks of Dask so many times fewer.
+/// Other chunks must make the tasks of Dask this many times fewer.
 const FEWER_TASKS: u64 = 4;
 
 pub(super) fn check(x: &Examined<'_>, out: &mut Vec<Finding>) {
@@ -79,7 +79,7 @@ fn named(v: &VarFacts) -> String {
     v.axes.iter().zip(chunk).map(|(a, c)| format!("{}={c}", a.name)).collect::<Vec<_>>().join(", ")
 }
 
-/// What a read decodes or, of plain chunks, fetches.
+/// The bytes that a read decodes or, of plain chunks, fetches.
 fn touched(prediction: &Prediction) -> f64 {
     prediction.before.map_or(0.0, |c| c.decoded.max(c.fetched))
 }
@@ -412,7 +412,7 @@ mod tests {
         assert_eq!(of(&[(8760, false), (721, false), (1440, false)], 2), [797, 66, 131]);
         assert_eq!(of(&[(1_000_000, false), (30, false)], 8), [250_000, 6]);
         assert_eq!(of(&[(0, true), (0, true)], 4), [2048, 2048]);
-        // What only a damaged file says.
+        // A length that only a damaged file has.
         assert!(of(&[(u64::MAX - 1, false), (2, false)], 4)[0] > 0);
     }
 }

@@ -9,7 +9,7 @@ use crate::tune::Slower;
 use crate::words::{bytes, count, many};
 
 const WIDTH: usize = 80;
-/// Where messages begin: behind indent, code and severity.
+/// The column of messages: behind indent, code and severity.
 const INDENT: usize = 18;
 /// Names of variables and files that are listed, at most.
 const NAMES: usize = 12;
@@ -53,7 +53,7 @@ pub fn text(reports: &[Report], style: &dyn Style) -> String {
     out.finish()
 }
 
-/// What concerns several files.
+/// Findings across several files.
 pub fn text_across(findings: &[Finding], files: usize, style: &dyn Style) -> String {
     let mut out = Text { lines: Vec::new(), style };
     out.line(format!(
@@ -102,7 +102,7 @@ fn groups(reports: &[Report]) -> Vec<Vec<&Report>> {
     out.into_iter().map(|g| g.1).collect()
 }
 
-/// What files must have in common to be reported together: all but figures.
+/// The key of files that are reported together: all but figures.
 fn key(r: &Report) -> String {
     let found: Vec<_> = r.findings.iter().map(|f| (f.rule.code, f.severity, &f.var)).collect();
     let notes: Vec<String> = r.notes.iter().map(|n| n.replace(&r.file, "")).collect();

@@ -49,7 +49,7 @@ pub(super) fn check(x: &Examined<'_>, out: &mut Vec<Finding>) {
     }
 }
 
-/// What Zarr does not have of a type.
+/// The feature of a type that Zarr does not have.
 fn type_of(facts: &Facts, v: &VarFacts) -> Option<String> {
     let schema = facts.schema();
     match facts.var(v).dtype {

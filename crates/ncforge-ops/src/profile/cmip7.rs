@@ -1,7 +1,7 @@
 //! The file layout that CMIP7 asks for, brought about: the time coordinate and its bounds in one chunk, chunks of the
-//! data variable of 4 MiB or more, by more steps along the first axis. What is cut anew gets shuffle, deflate 4 and a
+//! data variable of 4 MiB or more, by more steps along the first axis. Variables in new chunks get shuffle, deflate 4 and a
 //! checksum, as `cmip7repack` does it (Hassell and Cimadevilla, 2026). Metadata stand in front in every file that
-//! ncforge makes. What meets the rules already is left alone.
+//! ncforge makes. Variables that meet the rules already are left alone.
 
 use ncforge::codec::filters;
 use ncforge::model::{Filter, Schema, Storage, VarId, shape};

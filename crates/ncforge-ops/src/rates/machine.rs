@@ -30,11 +30,11 @@ pub struct Machine {
     pub index: f64,
     /// Time of a touched chunk besides its bytes: look-up, task, start of the decoder.
     pub chunk: f64,
-    /// What calling other threads takes: half of it the caller's time, and all of it until they help.
+    /// The time of calling other threads: half of it the caller's, and all of it until they help.
     pub wake: f64,
     /// Threads that decode.
     pub threads: f64,
-    /// What each thread more adds, as a part of what one alone does: less than 1 where threads share a core, or its clock.
+    /// The speed that each further thread adds, as a part of one thread's: less than 1 where threads share a core, or its clock.
     pub gain: f64,
     /// Rate of handing values to the caller, in long rows, where the result is in memory. (In the processor's last cache this, the next and
     /// [`Machine::bandwidth`] are six times as fast.)
@@ -42,7 +42,7 @@ pub struct Machine {
     /// Time of a row of neighbouring elements besides its bytes.
     pub row: f64,
     /// Time of a line of memory (64 bytes) that a row begins: it is fetched when it is written to, and in a sixth of the time from the
-    /// processor's last cache. What comes later in a row is fetched ahead.
+    /// processor's last cache. Later lines of a row are fetched ahead.
     pub line: f64,
     /// Rate of caching decoded chunks of which only a part was wanted, in memory.
     pub keep: f64,
@@ -53,7 +53,7 @@ pub struct Machine {
     /// and inflated by zlib.
     #[serde(default)]
     pub hdf5: bool,
-    /// Decoders are so many times as fast as those of the default machine.
+    /// Decoders are this many times as fast as those of the default machine.
     pub decoder: f64,
     /// Rates of decoders that were timed on this machine are multiplied by this: an engine that decodes chunk after chunk differs a little
     /// from a loop that does nothing else.
@@ -102,7 +102,7 @@ words!(StorageKind:
 );
 
 impl Machine {
-    /// The same machine, read from by netCDF-C with HDF5 and zlib, and a chunk cache that is large enough: one thread, chunk by
+    /// The machine read from by netCDF-C with HDF5 and zlib, and a chunk cache that is large enough: one thread, chunk by
     /// chunk, an index that is looked up; what decoding takes follows from [`Coding::zlib`](crate::tune::Coding::zlib). Fitted to 1,416 reads of the
     /// arrays `swath`, `ensemble` and `stations` of `ncforge bench chunks --proof`, and of a field with land, by netCDF-C 4.9.0 with HDF5
     /// 1.10.8 and zlib 1.2.13 on the machine of the default.
@@ -129,7 +129,7 @@ impl Machine {
         }
     }
 
-    /// The same processor with storage of this kind.
+    /// The processor with storage of this kind.
     ///
     /// ```
     /// use ncforge_ops::tune::{Machine, StorageKind};
@@ -148,7 +148,7 @@ impl Machine {
     }
 }
 
-/// What `ncforge tune calibrate` measured.
+/// The rates that `ncforge tune calibrate` measured.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Calibration {
     /// Version of this description; others are not read.
@@ -208,7 +208,7 @@ impl Calibration {
 }
 
 impl Machine {
-    /// What the user measured on this machine, else the default.
+    /// The machine that the user calibrated, else the default.
     pub fn of_user() -> Machine {
         Calibration::load().map_or_else(Machine::default, |c| c.machine)
     }

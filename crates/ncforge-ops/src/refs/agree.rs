@@ -1,4 +1,4 @@
-//! What must be the same in files that are joined.
+//! Properties that must be equal in files that are joined.
 
 use std::cmp::Ordering;
 
@@ -105,7 +105,7 @@ pub(super) fn find<'a>(file: &'a FileArrays, path: &str, at: usize) -> Option<&'
     same.or_else(|| file.vars.iter().find(|v| v.path == path))
 }
 
-/// What differs, in `b` and in `a`.
+/// The first difference, in `b` and in `a`.
 fn difference(a: &FileVar, b: &FileVar, along: &str) -> Option<(String, String, String)> {
     let found = |what: &str, is: String, was: String| Some((what.to_owned(), is, was));
     let name = |v: &FileVar| v.kind.as_ref().map_or_else(Clone::clone, |k| k.numpy());

@@ -16,7 +16,7 @@ use ncforge::raw::{ChunkGrid, coordinates};
 use ncforge::{Error, Result};
 use serde_json::Value;
 
-/// References to so many chunks take some 100 MB of JSON, and readers seconds to load them.
+/// References to this many chunks take some 100 MB of JSON, and readers seconds to load them.
 const MANY_CHUNKS: u64 = 1_000_000;
 
 /// The files, and how references to them are made.
@@ -81,7 +81,7 @@ pub(super) fn all(
     })
 }
 
-/// What a user should know of references to so many chunks.
+/// The note on references to too many chunks.
 fn too_many(chunks: u64) -> Option<String> {
     (chunks >= MANY_CHUNKS).then(|| {
         format!(
@@ -92,7 +92,7 @@ fn too_many(chunks: u64) -> Option<String> {
     })
 }
 
-/// What the files lack in the references: of the first one, and of others what that one has.
+/// Notes on objects that the references lack: all of the first file's, and the further ones of others.
 fn notes(names: &[String], files: &[FileArrays]) -> Vec<String> {
     let mut notes = files[0].notes.clone();
     for (name, file) in names.iter().zip(files).skip(1) {
@@ -157,7 +157,7 @@ impl Builder<'_> {
         }
     }
 
-    /// What arrays have in common.
+    /// An array with the fields that all kinds of arrays share.
     fn described(&self, parts: &Parts<'_>, kind: Kind) -> Array {
         let first = parts.vars[0];
         let mut attrs = first.attrs.clone();

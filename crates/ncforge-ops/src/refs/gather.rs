@@ -24,7 +24,7 @@ pub(super) struct Inputs<'a> {
     pub(super) open: &'a (dyn Fn(usize) -> Result<Dataset> + Sync),
 }
 
-/// What of a file is wanted.
+/// The wanted parts of a file.
 pub(super) struct Wanted<'a> {
     /// The dimension along which files are joined.
     pub(super) along: Option<&'a str>,
@@ -61,7 +61,7 @@ pub(super) struct FileVar {
     pub(super) attrs: Vec<(String, String)>,
     /// `_FillValue` in the type of the variable: one element in native order.
     pub(super) own_fill: Option<Vec<u8>>,
-    /// The same as JSON text.
+    /// The own fill value as JSON text.
     pub(super) own_fill_text: Option<String>,
     /// Why `_FillValue` cannot be in that type.
     pub(super) unmasked: Option<String>,
@@ -76,18 +76,18 @@ pub(super) struct FileVar {
     pub(super) ends: Option<(f64, f64)>,
 }
 
-/// Where a variable's bytes lie.
+/// The place of a variable's bytes.
 #[derive(Debug)]
 pub(super) enum Stored {
     /// Nothing was written.
     Nothing,
-    /// In one piece.
+    /// One run.
     Run { offset: u64 },
     /// One record in each step of the first dimension.
     Records { begin: u64, stride: u64 },
-    /// In chunks.
+    /// Chunks.
     Chunks { chunk: Vec<u64>, filters: Vec<Filter>, list: Vec<(Vec<u64>, ChunkRecord)> },
-    /// Where ranges of bytes cannot say it; the reason.
+    /// A form that ranges of bytes cannot express; the reason.
     Values(String),
 }
 
@@ -162,7 +162,7 @@ fn unlike(first: &Schema, schema: &Schema, options: &RefsOptions) -> Vec<Unlike>
     found
 }
 
-/// What the numbers of an enum mean; `None` for other types.
+/// The meanings of the numbers of an enum; `None` for other types.
 fn members(schema: &Schema, dtype: DType) -> Option<String> {
     let DType::User(id) = dtype else { return None };
     match &schema.user_type(id).kind {

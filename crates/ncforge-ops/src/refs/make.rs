@@ -73,7 +73,7 @@ fn joined(
     Ok(References { seconds: begun.elapsed().as_secs_f64(), ..made })
 }
 
-/// Where readers find a file: an absolute path, or a URL.
+/// The location of a file for readers: an absolute path, or a URL.
 pub(super) fn location(path: &Path, base: Option<&str>) -> Result<String> {
     let text = |path: &Path| {
         let text = path.to_str().map(str::to_owned);

@@ -63,7 +63,7 @@ pub struct LeftOut {
 /// The references of one file, or of several that are joined.
 #[derive(Clone, Debug)]
 pub struct References {
-    /// Where readers find the files.
+    /// The locations of the files for readers.
     pub files: Vec<String>,
     /// Groups, parents first.
     pub groups: Vec<RefGroup>,
@@ -71,15 +71,15 @@ pub struct References {
     pub arrays: Vec<Array>,
     /// The dimension along which files were joined.
     pub along: Option<String>,
-    /// What references cannot express.
+    /// Variables that references cannot express.
     pub left_out: Vec<LeftOut>,
-    /// What a user should know.
+    /// Notes for the user.
     pub notes: Vec<String>,
     /// Seconds that it took.
     pub seconds: f64,
 }
 
-/// What was done, for reports.
+/// The report of the references that were made.
 #[derive(Clone, Debug, Serialize)]
 pub struct RefsReport {
     /// Files that are referred to.
@@ -92,16 +92,16 @@ pub struct RefsReport {
     pub inlined: u64,
     /// The dimension along which files were joined.
     pub along: Option<String>,
-    /// What references cannot express.
+    /// Variables that references cannot express.
     pub left_out: Vec<LeftOut>,
-    /// What a user should know.
+    /// Notes for the user.
     pub notes: Vec<String>,
     /// Seconds that it took.
     pub seconds: f64,
 }
 
 impl References {
-    /// What was done.
+    /// The report of the references that were made.
     pub fn report(&self) -> RefsReport {
         let all = || self.arrays.iter().flat_map(|a| &a.stored);
         let inlined = all().filter(|(_, c)| matches!(c, Chunk::Inline(_))).count() as u64;

@@ -16,7 +16,7 @@ pub struct RefsOptions {
     pub base: Option<String>,
     /// Only these variables, by path. `None`: all.
     pub vars: Option<Vec<String>>,
-    /// What the fill value of an array means to its readers.
+    /// The meaning of the fill value of an array to its readers.
     pub fills: Fills,
 }
 
@@ -33,11 +33,11 @@ impl Default for RefsOptions {
     }
 }
 
-/// What the fill value of an array means to its readers.
+/// The meaning of the fill value of an array to its readers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fills {
-    /// It is `_FillValue`, and masked, as xarray reads arrays of Zarr version 2.
+    /// The fill value is `_FillValue`, and masked, as xarray reads arrays of Zarr version 2.
     Masked,
-    /// It is the value of chunks that were never written, and `_FillValue` is an attribute (Zarr version 3).
+    /// The fill value is that of chunks that were never written, and `_FillValue` is an attribute (Zarr version 3).
     Stored,
 }

@@ -1,11 +1,11 @@
-//! What a user asks of references.
+//! A user's request for references.
 
 use serde::{Deserialize, Serialize};
 
 use super::options::{Fills, RefsOptions};
 use crate::request::{EngineRequest, RequestError, Size, list_or_none};
 
-/// What is asked of references.
+/// A request for references.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct RefsRequest {

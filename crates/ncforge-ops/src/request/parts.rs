@@ -1,4 +1,4 @@
-//! What every request has: threads and memory.
+//! The parts that every request has: threads and memory.
 
 use ncforge::{Engine, EngineOptions, Result as NcResult};
 use serde::{Deserialize, Serialize};

@@ -70,7 +70,7 @@ where
     texts.iter().map(|text| text.parse().map_err(D::Error::custom)).collect()
 }
 
-/// The same, or nothing.
+/// As [`list`], or nothing.
 pub(crate) fn list_or_none<'de, D: Deserializer<'de>>(from: D) -> Result<Option<Vec<String>>, D::Error> {
     let given: Option<serde_json::Value> = Option::deserialize(from)?;
     given.map(|value| value.deserialize_any(Texts)).transpose().map_err(D::Error::custom)

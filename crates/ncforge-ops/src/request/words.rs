@@ -9,13 +9,13 @@ use super::{BadValue, did_you_mean};
 /// A word that an option takes.
 #[derive(Clone, Copy, Debug)]
 pub struct Word<T: 'static> {
-    /// What it stands for.
+    /// The value of the word.
     pub value: T,
     /// The word.
     pub name: &'static str,
-    /// Other names of the same.
+    /// Other names of the value.
     pub aliases: &'static [&'static str],
-    /// What it means, in a line of help.
+    /// The meaning, in a line of help.
     pub about: &'static str,
 }
 

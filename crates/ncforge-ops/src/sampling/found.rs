@@ -1,4 +1,4 @@
-//! What encoding parts of a variable, and decoding them, came to.
+//! The sizes and times of encoding and decoding parts of a variable.
 
 use std::time::Instant;
 
@@ -11,17 +11,17 @@ use ncforge::codec::deflate::{Segments, Work, take_work};
 /// Rounds of decoding all parts, of which the fastest counts. One part again and again would be faster than any reader is: the
 /// processor learns by heart which branches it takes.
 const TIMES: usize = 3;
-/// So many segments tell what one costs.
+/// The number of segments that are enough to measure one.
 const ENOUGH: usize = 64;
 
-/// What encoding some parts came to.
+/// The result of encoding some parts.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Encoded {
     /// Bytes of all streams.
     pub(crate) bytes: u64,
     /// Seconds of encoding, timed just now.
     pub(crate) seconds: f64,
-    /// What decoding the streams takes, where that is known.
+    /// The work of decoding the streams, where it is known.
     pub(crate) work: Option<Work>,
 }
 
@@ -50,10 +50,10 @@ pub(crate) fn encode(chain: &CodecChain, parts: &[Vec<u8>]) -> Result<Encoded> {
     Ok(all)
 }
 
-/// Elements of a segment when its cost is measured: about as many as in most chunks, or a quarter of the part, but not fewer than so many.
+/// Elements of a segment when its cost is measured: a quarter of the part, at least the first, at most the second, as in most chunks.
 const SEGMENT: (usize, usize) = (512, 2048);
 
-/// What access points cost in some parts.
+/// The cost of access points in some parts.
 #[derive(Clone, Copy, Default)]
 pub(super) struct Cuts {
     segments: usize,
@@ -95,9 +95,9 @@ pub(super) struct Found {
     pub(super) stored: u64,
     /// Seconds of decoding.
     pub(super) decode: f64,
-    /// What each thread more added, where that was asked.
+    /// The gain of each further thread, where it was asked for.
     pub(super) gain: Option<f64>,
-    /// What is still to be decoded, to see how long that takes.
+    /// Parts that are still to be decoded, to measure the time.
     waiting: Vec<Part>,
 }
 

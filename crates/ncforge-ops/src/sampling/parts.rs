@@ -7,7 +7,7 @@ use crate::tune::coding::SIZES;
 use ncforge::model::{Values, VarId, shape};
 use ncforge::{Hyperslab, Result};
 
-/// Parts of values that are compared with several chains of filters: at least so many (in many small ones, repeats that lie farther
+/// Parts of values that are compared with several chains of filters: at least this many (in many small ones, repeats that lie farther
 /// apart are not seen).
 const FEWEST: u64 = 2;
 
@@ -18,17 +18,17 @@ pub(crate) struct Budget {
 }
 
 impl Budget {
-    /// So much.
+    /// A budget of `left` bytes.
     pub(crate) fn of(left: u64) -> Self {
         Budget { left }
     }
 
-    /// For one of `n` variables that come yet, alike for each.
+    /// The budget for one of `n` variables that come yet, alike for each.
     pub(crate) fn share(self, n: u64) -> u64 {
         self.left / n.max(1)
     }
 
-    /// So many were read.
+    /// Subtracts bytes that were read.
     pub(crate) fn spend(&mut self, bytes: u64) {
         self.left = self.left.saturating_sub(bytes);
     }
@@ -41,7 +41,7 @@ pub(crate) struct PartLimits {
     pub(crate) values: (u64, u64),
     /// Bytes that are read and decoded for them, about.
     pub(crate) read: u64,
-    /// The same for each part.
+    /// Bytes that are read and decoded for each part.
     pub(crate) each: u64,
 }
 

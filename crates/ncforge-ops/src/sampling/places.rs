@@ -10,12 +10,12 @@ use ncforge::{Buffer, Hyperslab, Result};
 /// The sizes whose stored bytes are sampled; nothing smaller is read.
 pub(super) const SMALL: usize = 1;
 pub(super) const LARGE: usize = 3;
-/// What a chunk counts for at least, however few bytes it has: finding it takes the time of so many.
+/// The least cost of a chunk, in bytes: finding it takes the time of as many.
 const OF_CHUNK: f64 = 512.0;
-/// Neighbouring chunks are read together if that takes so many times what one of them takes.
+/// Neighbouring chunks are read together if that takes this many times as long as one of them.
 const TOGETHER_COST: f64 = 1.25;
 
-/// What looking at chunks of one shape may cost.
+/// The cost limit of looking at chunks of one shape.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Limit {
     /// Bytes that may be encoded, but for one part.
@@ -129,7 +129,7 @@ pub(super) fn group(
     (Hyperslab::new(&start, &count), starts)
 }
 
-/// What chunk number `i` holds of an array of `lens`.
+/// The selection of chunk number `i` in an array of `lens`.
 pub(super) fn nth(i: u64, lens: &[u64], chunk: &[u64]) -> Hyperslab {
     let chunks: Vec<u64> = lens.iter().zip(chunk).map(|(n, c)| n.div_ceil(*c)).collect();
     let start: Vec<u64> = unravel(i, &chunks).iter().zip(chunk).map(|(k, c)| k * c).collect();
@@ -147,7 +147,7 @@ pub(super) fn part_shape(shape: &[u64], element: u64, bytes: u64) -> Vec<u64> {
     for (p, &n) in part.iter_mut().zip(shape) {
         *p = ((n as f64 * scale).round() as u64).clamp(1, n);
     }
-    // What rounding took away goes to the fastest axes.
+    // Lengths lost by rounding go to the fastest axes.
     for d in (0..part.len()).rev() {
         let volume = shape::elements(&part);
         if volume < wanted {

@@ -1,4 +1,4 @@
-//! What several threads are worth where they decode at the same time.
+//! The gain of several threads that decode at the same time.
 
 use std::thread;
 use std::time::Instant;
@@ -8,14 +8,14 @@ use ncforge::{Error, Result};
 
 /// Rounds by one thread and by all, in turn, of which the fastest counts.
 const ROUNDS: usize = 3;
-/// Parts are decoded again and again for so long in a round: starting a thread takes some hundredths of that.
+/// Parts are decoded again and again for this long in a round: starting a thread takes some hundredths of that.
 const LEAST: f64 = 3e-3;
 
 /// An encoded part: its bytes, the mask of filters that were left out, its decoded bytes.
 pub(super) type Part = (Vec<u8>, u32, usize);
 
-/// What each of `threads` adds to decoding these parts, as a part of what one does alone: 1 where each has a core for itself, less
-/// where they share one, and the less so the better one thread alone keeps it busy. `seconds`: what one thread takes for all parts.
+/// The speed that each of `threads` adds to decoding these parts, as a part of one thread's: 1 where each has a core for itself, less where
+/// they share one, and the less so the better one thread alone keeps it busy. `seconds`: the time of one thread for all parts.
 ///
 /// # Errors
 /// As decoding, and where the system has no more threads.

@@ -1,4 +1,4 @@
-//! What the header of a tile says.
+//! The header of a tile.
 
 use std::path::Path;
 
@@ -154,7 +154,7 @@ fn fms(schema: &mut Schema, ranges: &[Range], one: One, file: &str) -> Result<()
         put_attribute(&mut var.attrs, ints("domain_decomposition", &[1, r.whole, r.from + 1, r.to]));
     }
     put(schema, "NumFilesInSet", &[one.total]);
-    // What the whole calls itself stays; only tiles have the name of a file that it had not.
+    // The whole keeps its own name; only tiles have a file name that the whole did not have.
     if let Some(a) = schema.groups[0].attrs.iter_mut().find(|a| a.name == "filename") {
         *a = Attribute::text("filename", file.rsplit_once('.').map_or(file, |x| x.0));
     }

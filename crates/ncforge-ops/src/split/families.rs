@@ -15,7 +15,7 @@ pub(super) struct Member {
 /// How a dimension's points lie relative to those of the main one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Edge {
-    /// They are the same.
+    /// The points coincide.
     Centre,
     /// One more: the first tile has it (FMS: symmetric memory).
     FirstHasMore,
@@ -36,14 +36,14 @@ impl Family {
         self.members[0].dim
     }
 
-    /// Where tile `at` of `tiles` lies on the main dimension of length `n`: from, to.
+    /// The range of tile `at` of `tiles` on the main dimension of length `n`: from, to.
     #[allow(clippy::unused_self, reason = "a family is cut in one way")]
     pub(super) fn cut(&self, n: u64, at: u64, tiles: u64) -> (u64, u64) {
         let edge = |i: u64| (u128::from(n) * u128::from(i) / u128::from(tiles)) as u64;
         (edge(at), edge(at + 1))
     }
 
-    /// Where a tile lies on a member, given where on the main dimension.
+    /// The range of a tile on a member, given that on the main dimension.
     pub(super) fn cut_of(edge: Edge, main: (u64, u64), last: bool) -> (u64, u64) {
         let (from, to) = main;
         match edge {

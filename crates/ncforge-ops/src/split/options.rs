@@ -38,7 +38,7 @@ impl TileScheme {
     }
 }
 
-/// What a splitting is asked to do.
+/// Options of a splitting.
 #[derive(Clone, Debug, Default)]
 pub struct SplitOptions {
     /// Tiles along the fastest of the split dimensions, and along the other.

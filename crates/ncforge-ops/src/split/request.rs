@@ -1,4 +1,4 @@
-//! What a user asks of a splitting.
+//! A user's request for a splitting.
 
 use serde::{Deserialize, Serialize};
 
@@ -13,7 +13,7 @@ words!(TileScheme:
     (TileScheme::Wrf, "wrf", [], "WRF: *_PATCH_*; OUT_0000"),
 );
 
-/// What is asked of a splitting.
+/// A request for a splitting.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct SplitRequest {

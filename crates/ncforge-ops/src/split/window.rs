@@ -14,7 +14,7 @@ use ncforge::{Dataset, Engine, Error, FileId, Hyperslab, Result};
 pub(super) struct Window<'a> {
     whole: &'a Dataset,
     schema: Schema,
-    /// By dimension.
+    /// The first index in the whole, for each dimension.
     starts: Vec<u64>,
 }
 
@@ -27,7 +27,7 @@ impl<'a> Window<'a> {
         self.schema.var(v).dims.iter().map(|d| self.starts[d.0])
     }
 
-    /// The same selection in the whole.
+    /// The selection in the whole.
     fn shifted(&self, v: VarId, slab: &Hyperslab) -> Result<Hyperslab> {
         slab.check(&self.schema.shape(v), &self.schema.var_path(v))?;
         let start: Vec<u64> = slab.start.iter().zip(self.start(v)).map(|(a, b)| a + b).collect();

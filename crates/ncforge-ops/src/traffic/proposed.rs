@@ -20,9 +20,9 @@ const MOST_CHUNKS: u64 = 1 << 20;
 
 /// A copy that was not made.
 pub(super) struct Planned {
-    /// What the first request brings.
+    /// The bytes that the first request brings.
     pub(super) front: Range<u64>,
-    /// By variables of the file: shape, and where it would lie.
+    /// The shape and the place of each variable of the file in the copy.
     pub(super) variables: HashMap<VarId, (Vec<u64>, Stored)>,
 }
 

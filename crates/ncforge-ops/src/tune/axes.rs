@@ -1,4 +1,4 @@
-//! What the dimensions of a variable mean: time, vertical, y, x.
+//! Meanings of the dimensions of a variable: time, vertical, y, x.
 //!
 //! Sources, in this order: the coordinate variable's `axis`, `standard_name`, `units` and `positive` attributes
 //! (CF conventions 1.11, §4: a coordinate's axis is known by its units; `axis` and `standard_name` may say it);
@@ -9,7 +9,7 @@ use std::collections::{HashMap, HashSet};
 
 use ncforge::model::{DimId, GroupId, Schema, VarId, Variable};
 
-/// What a dimension is.
+/// The meaning of a dimension.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Role {
     /// Time (CF axis T).
@@ -34,9 +34,9 @@ pub struct Axis {
     /// Number of elements that reads will meet: the current length, or the predicted final one of a dimension that
     /// grows.
     pub len: u64,
-    /// Whether it can grow. Chunks may then be longer than [`Axis::len`].
+    /// True if the dimension can grow. Chunks may then be longer than [`Axis::len`].
     pub unlimited: bool,
-    /// What it means.
+    /// The meaning.
     pub role: Role,
     /// The chunk length on this axis, where somebody fixed it.
     pub given: Option<u64>,
@@ -48,7 +48,7 @@ impl Axis {
         Axis { name: name.to_owned(), len, unlimited: false, role, given: None }
     }
 
-    /// The same dimension, able to grow.
+    /// The dimension, able to grow.
     pub fn unlimited(self) -> Self {
         Axis { unlimited: true, ..self }
     }
@@ -59,15 +59,15 @@ pub fn axes_of(schema: &Schema, var: VarId) -> Vec<Axis> {
     Roles::of(schema).axes_of(schema, var)
 }
 
-/// The same for a variable along these dimensions that is about to be defined.
+/// As [`axes_of`], for a variable along these dimensions that is about to be defined.
 pub fn axes_along(schema: &Schema, dims: &[DimId]) -> Vec<Axis> {
     Roles::of(schema).along(schema, dims, false)
 }
 
-/// What the dimensions of a dataset mean, looked up once for all variables.
+/// The meanings of the dimensions of a dataset, looked up once for all variables.
 #[derive(Clone, Debug)]
 pub struct Roles {
-    /// Of every dimension, as far as its coordinate variable or its name tells.
+    /// The role of every dimension, as far as its coordinate variable or its name tells.
     dims: Vec<Option<Role>>,
     /// Variables that a `bounds` attribute names.
     bounds: HashSet<VarId>,
@@ -77,7 +77,7 @@ pub struct Roles {
 const MOST_CORNERS: u64 = 16;
 
 impl Roles {
-    /// Of the dimensions that `schema` has.
+    /// The roles of the dimensions of `schema`.
     pub fn of(schema: &Schema) -> Self {
         let mut coordinates: HashMap<DimId, &Variable> = HashMap::new();
         let mut named: HashMap<(GroupId, &str), VarId> = HashMap::new();

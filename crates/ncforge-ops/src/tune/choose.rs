@@ -24,10 +24,10 @@ const BOX_WEIGHT: f64 = 0.03;
 
 /// Shapes all over the array that are priced, at most.
 const THOROUGH: usize = 8192;
-/// A search that may price so many goes down from the best of them, too, which prices some hundreds.
+/// A search that may price this many shapes goes down from the best of them, too, which prices some hundreds.
 const DESCENT: usize = 1024;
 
-/// What one kind of read will cost.
+/// The predicted cost of one kind of read.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Prediction {
     /// The read.
@@ -49,7 +49,7 @@ pub struct Choice {
     pub chunks: Vec<u64>,
     /// Bytes of a chunk.
     pub bytes: u64,
-    /// What every read will cost.
+    /// The predicted cost of every read.
     #[serde(rename = "told")]
     pub predictions: Vec<Prediction>,
     /// Weighted mean of the reads' costs, each divided by its own best.
@@ -74,13 +74,13 @@ pub fn choose(request: &Request<'_>) -> Result<Choice> {
     Ok(search.tell(request, &shapes, shapes.len() - 1))
 }
 
-/// What the search found.
+/// The result of the search.
 struct Search<'a> {
     problem: Problem<'a>,
     /// The reads that were asked for, then those that decide between equals.
     patterns: Vec<Pattern>,
     asked: usize,
-    /// For each read the best lengths for it alone, and their price.
+    /// The best lengths for each read alone, and their price.
     alone: Vec<(Vec<u64>, f64)>,
     /// The best lengths for all together.
     chunks: Vec<u64>,

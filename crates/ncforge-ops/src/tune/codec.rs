@@ -8,7 +8,7 @@ use crate::request::{Words, words};
 use ncforge::codec::filters;
 use ncforge::model::Filter;
 
-/// What a choice of codec is for.
+/// The goal of a choice of codec.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Goal {
     /// The least time of writing once and reading ten times, from storage of at most 250 MB/s.
@@ -57,8 +57,8 @@ pub enum Method {
 }
 
 impl Method {
-    /// What is tried on elements of so many bytes: the values as they are, and levels of deflate and, if
-    /// allowed, zstd. `shuffle` says with, without, or (`None`) both.
+    /// The methods that are tried on elements of `element` bytes: the values as they are, and levels of deflate and, if allowed, zstd.
+    /// `shuffle` says with, without, or (`None`) both.
     pub fn candidates(element: usize, shuffle: Option<bool>, zstd: bool) -> Vec<Method> {
         let mut all = vec![Method::None];
         for s in [true, false] {
@@ -78,12 +78,12 @@ impl Method {
         matches!(self, Method::Deflate { shuffle: true, .. } | Method::Zstd { shuffle: true, .. })
     }
 
-    /// Whether it is the lowest level of its kind.
+    /// True for the lowest level of its kind.
     pub fn is_quickest(self) -> bool {
         !matches!(self, Method::Deflate { level: 2.., .. } | Method::Zstd { level: 2.., .. })
     }
 
-    /// Its filters, for elements of so many bytes.
+    /// Its filters, for elements of `element` bytes.
     pub fn filters(self, element: usize) -> Vec<Filter> {
         let (shuffle, coder) = match self {
             Method::None => return Vec::new(),
@@ -149,7 +149,7 @@ pub struct Tried {
 pub struct CodecChoice {
     /// The method.
     pub method: Method,
-    /// What it was chosen for.
+    /// The goal of the choice.
     pub goal: Goal,
     /// Bytes of values that were sampled.
     pub sampled: u64,

@@ -30,7 +30,7 @@ pub struct Coding {
     /// How many times as long a chunk takes that the end of an axis cuts off as one that it does not: what sticks out is fill, which lies
     /// between the values and may be decoded a code at a time where values are copied.
     pub edge: f64,
-    /// What each thread more adds while chunks are decoded. `None`: [`Machine::gain`](super::Machine), as of everything else.
+    /// The speed that each further thread adds while chunks are decoded. `None`: [`Machine::gain`](super::Machine), as of everything else.
     pub gain: Option<f64>,
     /// Stored bytes that each segment costs, where chunks may have access points: a reader that knows them decodes the segments that it
     /// needs.
@@ -87,7 +87,7 @@ impl Coding {
         Coding { per_chunk: 100.0, decode, zlib: 1.0, ..Coding::deflate(1) }
     }
 
-    /// What is usual for a chain of filters.
+    /// The usual values for a chain of filters.
     pub fn of_chain(chain: &[Filter]) -> Self {
         let has = |id: u16| chain.iter().any(|f| f.id == id);
         match () {
@@ -97,7 +97,7 @@ impl Coding {
         }
     }
 
-    /// The same of chunks that ncforge writes.
+    /// As [`Self::of_chain`], for chunks that ncforge writes.
     pub fn written(chain: &[Filter]) -> Self {
         let is_known = |f: &Filter| [filters::SHUFFLE, filters::DEFLATE, filters::FLETCHER32].contains(&f.id);
         let shuffles = chain.first().is_some_and(|f| f.id == filters::SHUFFLE);
@@ -111,7 +111,7 @@ impl Coding {
         *self == Coding { points: self.points, ..Coding::of_chain(chain) }
     }
 
-    /// Bytes of a segment in a chunk of so many bytes; `None` where chunks are decoded whole.
+    /// Bytes of a segment in a chunk of `bytes` bytes; `None` where chunks are decoded whole.
     pub fn segment(&self, bytes: f64, element: f64) -> Option<f64> {
         let elements = bytes / element;
         let segments = (elements / (2.0 * elements.sqrt()).max(SHORTEST_SEGMENT))
@@ -119,12 +119,12 @@ impl Coding {
         (segments >= FEWEST_SEGMENTS.max(elements / LONGEST_SEGMENT)).then_some(bytes / segments)
     }
 
-    /// Stored bytes of a chunk of so many decoded ones.
+    /// Stored bytes of a chunk of `bytes` decoded ones.
     pub fn stored(&self, bytes: f64) -> f64 {
         if self.filtered { (self.fraction * bytes + self.per_chunk).min(bytes + 64.0) } else { bytes }
     }
 
-    /// Seconds that decoding one chunk of so many bytes takes one thread.
+    /// Seconds that decoding one chunk of `bytes` bytes takes one thread.
     ///
     /// ```
     /// use ncforge_ops::tune::Coding;

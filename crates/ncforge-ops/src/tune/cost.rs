@@ -1,4 +1,4 @@
-//! What a read costs: chunks, requests and bytes counted from the chunk grid, and priced with a machine's rates.
+//! The cost of a read: chunks, requests and bytes counted from the chunk grid, and priced with a machine's rates.
 //!
 //! A box of `A` elements at a uniformly random place of an axis of `d` meets `1 + (A-1)/c` chunks of length `c` on
 //! average where edges do not matter (Otoo, Rotem and Seshadri, "Optimal chunking of large multidimensional arrays
@@ -73,14 +73,14 @@ struct Decoding {
     chance: f64,
 }
 
-/// What a read decodes of each chunk that it meets, where it decodes segments: ranges of them, and bytes in all.
+/// The part of each chunk that a read decodes by segments: ranges, and bytes in all.
 #[derive(Clone, Copy)]
 struct Parts {
     ranges: f64,
     decoded: f64,
 }
 
-/// What a read needs, on average over all places where its box may lie.
+/// The average cost of a read over all places where its box may lie.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub struct Cost {
     /// Chunks touched.
@@ -162,7 +162,8 @@ impl Grid<'_> {
         (0..self.lens.len()).map(|d| self.lens[d].div_ceil(self.chunk_len(d)).max(1) as f64).product()
     }
 
-    /// What decoding the chunks that a read meets takes one thread. `each`: seconds for one chunk, the mean of all that the array has.
+    /// The time that one thread takes to decode the chunks that a read meets. `each`: seconds for one chunk, the mean of all that the array
+    /// has.
     fn decoding(&self, met: &[Met], each: f64) -> Decoding {
         let chunks: f64 = met.iter().map(|m| m.chunks).product();
         // How many of some chunks are cut off along one axis or another.
@@ -191,7 +192,7 @@ impl Grid<'_> {
         }
     }
 
-    /// What a read decodes of each chunk that it meets, if it decodes segments.
+    /// The part of each chunk that a read decodes, if it decodes segments.
     fn parts(&self, counts: &[u64], met: &[Met]) -> Option<Parts> {
         let element = self.element.max(1) as f64;
         let bytes: f64 = (0..met.len()).map(|d| self.chunk_len(d) as f64).product::<f64>() * element;
@@ -213,7 +214,7 @@ impl Grid<'_> {
         let delivered = elements * element;
 
         let mut cost = Cost { chunks, delivered, ..Cost::default() };
-        // What one thread would need, how much of it for decoding, and how many parts it comes in.
+        // The time of one thread, the part of it for decoding, and the number of tasks.
         let (cpu, tasks, alone);
         let mut decoding = Decoding::default();
         let mut rounds = 0.0;
@@ -275,7 +276,7 @@ impl Grid<'_> {
         }
         let waiting =
             machine.request * (cost.requests / machine.in_flight.min(cost.requests).max(1.0)).max(rounds);
-        // What comes from the page cache is copied by the threads themselves; a small file is in the processor's cache.
+        // Bytes in the page cache are copied by the threads themselves; a small file is in the processor's cache.
         let (cpu, fetch) = if machine.request < PAGE_CACHE_SECONDS {
             let file =
                 self.all_chunks() * if self.coding.filtered { self.coding.stored(bytes) } else { bytes };
@@ -296,14 +297,14 @@ impl Grid<'_> {
         cost
     }
 
-    /// What one thread does to move decoded values to the caller's memory. `whole`: no chunk is wanted in part.
+    /// The time that one thread takes to move decoded values to the caller's memory. `whole`: no chunk is wanted in part.
     fn scatter(&self, counts: &[u64], touched: &[f64], whole: bool, machine: &Machine) -> f64 {
         let element = self.element.max(1) as f64;
         let elements: f64 = counts.iter().map(|&n| n as f64).product();
         let chunks: f64 = touched.iter().product();
         let delivered = elements * element;
         let row = self.row(counts, touched);
-        // What is written side by side.
+        // Elements that are written side by side.
         let unit = if row.to == 1.0 { row.elements } else { 1.0 };
         let (units, bytes) = (elements / unit, unit * element);
         // A line is fetched when it is first written to. Those of a chunk are met again when the next
@@ -370,7 +371,7 @@ impl Grid<'_> {
     }
 }
 
-/// A rate of memory, for so many bytes in all that are in the processor's cache up to `cache`.
+/// A rate of memory, for `bytes` bytes in all that are in the processor's cache up to `cache`.
 fn near(rate: f64, bytes: f64, cache: f64) -> f64 {
     if bytes <= cache { rate * LAST_CACHE_SPEEDUP } else { rate }
 }
@@ -457,7 +458,7 @@ mod tests {
         assert!(long > 40.0 * short, "{long} {short}");
     }
 
-    /// What was timed here is not scaled by what is known of the machine.
+    /// Rates that were timed on this machine are not scaled by its properties.
     #[test]
     fn timed_rates_are_those_of_the_machine() {
         let slow = Machine { decoder: 0.5 * Machine::default().decoder, ..Machine::default() };
@@ -483,7 +484,7 @@ mod tests {
             (seconds(1.0, 1.0), seconds(2.0, 1.0), seconds(2.0, 0.3), seconds(2.0, 0.0));
         assert!(two < 0.6 * one && shared > 0.7 * one && shared < 0.9 * one, "{one} {two} {shared}");
         assert!(none >= one && none < 1.2 * one, "{one} {none}");
-        // What is known of the data goes before what is known of the machine.
+        // The gain that was measured on the data goes before that of the machine.
         let known = Grid { coding: Coding { gain: Some(0.3), ..grid.coding }, ..grid };
         let machine = Machine { threads: 2.0, gain: 1.0, ..Machine::default() };
         let known = known.read(&pattern(&[64, 4096]), &machine).seconds;

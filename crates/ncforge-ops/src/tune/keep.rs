@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 
 use super::pattern::Pattern;
 
-/// What users of netCDF-C can set to read without decoding chunks twice:
+/// The chunk cache that users of netCDF-C can set to read without decoding chunks twice:
 /// `nc_set_var_chunk_cache(ncid, varid, size, slots, preemption)`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct CacheAdvice {
@@ -25,7 +25,7 @@ pub struct CacheAdvice {
 }
 
 impl CacheAdvice {
-    /// For reads that meet `row`.
+    /// Advice for reads that meet `row`.
     ///
     /// Slots: one chunk a slot, and two chunks that fall into one slot throw each other out, so there are a hundred
     /// times as many as chunks (a prime, as HDF5's manual advises), at most a million, but twice the chunks.
@@ -39,7 +39,7 @@ impl CacheAdvice {
         }
     }
 
-    /// For all of several reads of an array of `lens` in chunks of lengths `chunk`, one kind after the other: space for
+    /// Advice for several reads of an array of `lens` in chunks of lengths `chunk`, one kind after the other: space for
     /// the largest row. A read of everything comes back to nothing. `None` where no other is among them.
     ///
     /// ```

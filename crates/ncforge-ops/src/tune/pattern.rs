@@ -12,9 +12,9 @@ use ncforge::{Error, Result};
 pub enum Extent {
     /// All of it.
     All,
-    /// So many neighbouring elements (or all, where there are fewer).
+    /// Neighbouring elements (all, where there are fewer).
     Count(u64),
-    /// One part of so many equal parts, rounded up.
+    /// One of this many equal parts, rounded up.
     Part(u64),
 }
 
@@ -33,7 +33,7 @@ pub enum Kind {
     Box,
     /// The whole array.
     Full,
-    /// So much of each named dimension; one element of the others.
+    /// An extent of each named dimension; one element of the others.
     Lengths(Vec<(String, Extent)>),
 }
 
@@ -59,7 +59,7 @@ const NAMED: [(&str, Kind); 6] = [
 const BOX_PARTS: u64 = 8;
 
 impl Access {
-    /// What is assumed where nobody says how an array will be read: series, maps and the whole, equally.
+    /// The default reads of an array: series, maps and the whole, equally.
     pub fn usual() -> Vec<Access> {
         [Kind::Series, Kind::Map, Kind::Full].into_iter().map(|kind| Access { kind, weight: 1.0 }).collect()
     }
@@ -149,10 +149,10 @@ fn length(item: &str, dims: &[&str]) -> Result<(String, Extent)> {
     }
 }
 
-/// A read of one array: a box of so many elements on each axis, at any place.
+/// A read of one array: a box of a number of elements on each axis, at any place.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Pattern {
-    /// What people call it.
+    /// The usual name.
     pub name: String,
     /// Elements on each axis, at least 1 and at most the axis' length (1 for an empty one).
     pub counts: Vec<u64>,

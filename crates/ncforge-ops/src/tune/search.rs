@@ -37,7 +37,7 @@ pub fn nearest(list: &[u64], c: f64) -> usize {
     }
 }
 
-/// By what factor one shape must be stretched and squeezed to be the other, as a logarithm.
+/// The factor by which one shape must be stretched and squeezed to be the other, as a logarithm.
 pub(super) fn unlike(a: &[u64], b: &[u64]) -> f64 {
     a.iter().zip(b).map(|(&a, &b)| (a as f64 / b as f64).ln().abs()).sum()
 }

@@ -1,22 +1,22 @@
 //! Readers that make a task of every chunk: xarray with Dask. A task costs a fraction of a millisecond whatever it does, so
 //! an array of many small chunks is read slowly, however fast each is decoded.
 //!
-//! What follows from that is said here once: the blocks of whole stored chunks that ncforge's engine proposes to Dask, and what
+//! The consequences are in this module: the blocks of whole stored chunks that ncforge's engine proposes to Dask, and what
 //! `doctor` says of a file. The least size of new chunks ([`Limits`](super::Limits)) leaves few tasks.
 
 use ncforge::model::shape;
 
 /// Stored chunks below this many bytes are joined to blocks.
 const SMALL: u64 = 1 << 20;
-/// A block has about so many bytes.
+/// A block has about this many bytes.
 const BLOCK: u64 = 64 << 20;
-/// Arrays of so few chunks, and of so few bytes, whose chunks need no decoding, keep them: xarray's own tests demand that of an array
+/// Arrays of at most this many chunks and bytes, whose chunks need no decoding, keep them: xarray's own tests demand that of an array
 /// of 2 MB.
 const FEW: (u64, u64) = (128, 2 << 20);
 
 /// A task of fewer bytes than this does little.
 const LITTLE: u64 = 256 << 10;
-/// A program notices so many tasks: they take about a second.
+/// A program notices this many tasks: they take about a second.
 const MANY: u64 = 1000;
 
 /// An array, as Dask sees it.

@@ -9,11 +9,11 @@ use ncforge::raw::ChunkRecord;
 use ncforge::store::ReadStore;
 use ncforge::{Buffer, Engine, Error, Result};
 
-/// What is wrong with a chunk.
+/// The fault of a chunk.
 pub(super) enum Fault {
-    /// It cannot be decoded as a whole.
+    /// The chunk cannot be decoded as a whole.
     Values(Error),
-    /// It can, but its access points say something else.
+    /// The chunk can be decoded, but its access points disagree.
     Points(Error),
 }
 
@@ -49,7 +49,7 @@ impl Chunks<'_> {
         engine.ordered(marked.len(), 2 * engine.threads(), fault, |i, fault| see(marked[i], fault))
     }
 
-    /// What is wrong with one of them.
+    /// The fault of one chunk.
     fn fault(&self, record: ChunkRecord) -> Result<Option<Fault>> {
         let Some(own) = self.codecs.segmented(record.mask) else { return Ok(None) };
         let (file, codecs) = (self.store.name(), self.codecs);

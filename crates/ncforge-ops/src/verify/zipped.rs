@@ -40,7 +40,7 @@ pub(super) fn verify(path: &Path, engine: &Engine, progress: &dyn Progress) -> R
     Ok(VerifyReport { file, commit: Some(commit), blocks: Some(blocks), variables, bytes, problems })
 }
 
-/// What has bytes in a range of the image.
+/// The objects that have bytes in a range of the image.
 fn touched(container: &dyn Container, reach: Reach) -> Vec<String> {
     let mut out = Vec::new();
     if container.metadata_bytes().is_some_and(|header| reach.from < header) {

@@ -1,4 +1,4 @@
-//! What a user asks of zipping and unzipping.
+//! A user's request for zipping and unzipping.
 
 use serde::{Deserialize, Serialize};
 
@@ -24,7 +24,7 @@ words!(ZipCodec:
     (ZipCodec::Lz4, "lz4", [], "Fastest to decode, less small"),
 );
 
-/// What is asked of zipping.
+/// A request for zipping.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct ZipRequest {
@@ -88,7 +88,7 @@ impl ZipRequest {
     }
 }
 
-/// What is asked of unzipping.
+/// A request for unzipping.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct UnzipRequest {

@@ -51,7 +51,7 @@ fn mix(weights: &[(Kind, f64)]) -> Vec<Access> {
     weights.iter().map(|(kind, weight)| Access { kind: kind.clone(), weight: *weight }).collect()
 }
 
-/// What a choice pays for bytes that are stored beyond those of the array, and for chunks below the least size.
+/// The factor of a choice for bytes that are stored beyond those of the array, and for chunks below the least size.
 fn in_vain(choice: &Choice, axes: &[Axis], request: &Request<'_>) -> f64 {
     let lens = axes.iter().map(|a| a.len.max(1));
     let count: f64 = lens.clone().zip(&choice.chunks).map(|(l, c)| l.div_ceil(*c) as f64).product();
@@ -136,8 +136,8 @@ proptest! {
         // With a box among them: where nobody asks for one, a small one is looked at all the same, unseen here.
         let kinds = [Kind::Series, Kind::Map, Kind::Full, Kind::Box];
         let mut chosen: Vec<(f64, f64, f64)> = Vec::new();
-        // What is stored in vain makes every read dearer by the same share. So it is the read's time with that share
-        // that becomes no more: the time alone may, a little, where space is gained.
+        // Bytes stored in vain make every read dearer by the same share. So it is the read's time with that share that becomes no more: the
+        // time alone may, a little, where space is gained.
         for weight in [0.1, 1.0, 4.0, 20.0, 100.0] {
             let mut other = others.iter().map(|&w| f64::from(w));
             let weights: Vec<(Kind, f64)> = (kinds.iter().enumerate())

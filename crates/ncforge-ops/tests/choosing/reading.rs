@@ -1,4 +1,4 @@
-//! What choosing reads: little of any file, however large it is.
+//! The reads of choosing: little of any file, however large it is.
 
 use std::io::Read;
 use std::sync::Arc;
@@ -15,7 +15,7 @@ use ncforge_ops::tune::codec::Goal;
 
 use super::{array, chosen, engine};
 
-/// What may be read and decoded to choose for one file.
+/// Bytes that may be read and decoded to choose for one file.
 const MOST: u64 = 64 << 20;
 
 /// The header of a classic file, and behind it numbers without end that compress a little.

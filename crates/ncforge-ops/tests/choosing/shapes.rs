@@ -33,7 +33,7 @@ fn through_copy(schema: &Schema, bytes: &[u8]) -> Option<Vec<u64>> {
         let found = compare(&old, &new, &CompareOptions::default(), &Silent).unwrap();
         assert!(found.is_same(), "{:?}", found.differences);
     }
-    // What `tune chunks` would say is no worse formed.
+    // The choice of `tune chunks` is no worse formed.
     let chosen = chunks_for(&old, VarId(0), None, &choosing()).unwrap();
     let made = match &new.schema().var(VarId(0)).storage {
         Storage::Chunked { chunks, .. } => Some(chunks.clone()),
@@ -76,7 +76,7 @@ fn lengths_of_zero_and_one() {
         let grows = dims.iter().any(|d| d.1);
         assert_eq!(chunks.is_some(), grows, "{dims:?}");
     }
-    // What grows has chunks, of many records, though it has none yet.
+    // A variable that grows has chunks, of many records, though it has none yet.
     let chunks = through_copy(&array(Format::Netcdf4, &[(0, true)], Atomic::Double), &[]).unwrap();
     assert!(chunks[0] >= 64, "{chunks:?}");
     let chunks =

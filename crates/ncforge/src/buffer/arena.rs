@@ -114,7 +114,7 @@ impl fmt::Debug for Arena {
 struct Ranges {
     /// Lengths by first byte.
     by_place: BTreeMap<usize, usize>,
-    /// The same, shortest first.
+    /// The ranges, shortest first.
     by_len: BTreeSet<(usize, usize)>,
     /// The total length.
     bytes: usize,

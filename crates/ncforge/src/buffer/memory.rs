@@ -40,7 +40,7 @@ impl Memory {
         Self::try_zeroed(len).unwrap_or_else(|| handle_alloc_error(layout(len)))
     }
 
-    /// The same; `None` if the system does not give them.
+    /// As [`Self::zeroed`]; `None` if the system does not give the bytes.
     pub(super) fn try_zeroed(len: usize) -> Option<Self> {
         if len == 0 {
             return Some(Self::default());
@@ -79,7 +79,7 @@ impl Memory {
         self.len
     }
 
-    /// Whether it is a mapping of its own.
+    /// True if the block is a mapping of its own.
     fn is_mapped(&self) -> bool {
         pages::MAPS && self.len >= HUGE_FROM
     }

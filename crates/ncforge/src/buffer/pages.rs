@@ -20,7 +20,7 @@ mod system {
         anonymous(len, 0)
     }
 
-    /// The same for addresses of which only a few may be used: `None` if the system refuses.
+    /// Addresses for `len` bytes of which only a few may be used; `None` if the system refuses.
     pub(in super::super) fn reserve(len: usize) -> Option<NonNull<u8>> {
         anonymous(len, libc::MAP_NORESERVE)
     }

@@ -113,7 +113,7 @@ impl ValuePlace {
         }
     }
 
-    /// The same, mutable.
+    /// As [`Self::of`], mutable.
     pub fn of_mut<'a>(&self, schema: &'a mut Schema) -> &'a mut Attribute {
         let attrs = match self.var {
             Some(v) => &mut schema.vars[v.0].attrs,

@@ -67,7 +67,7 @@ pub(super) fn parse(store: &dyn ReadStore) -> Result<Header> {
     parse_noting(store, &mut |_| ())
 }
 
-/// The same; calls `values` with the byte range of the values of each attribute, those of the file before those of the
+/// As [`parse`]; calls `values` with the byte range of the values of each attribute, those of the file before those of the
 /// variables.
 pub(super) fn parse_noting(store: &dyn ReadStore, values: &mut dyn FnMut(Range<u64>)) -> Result<Header> {
     let mut cursor = Cursor::new(store);

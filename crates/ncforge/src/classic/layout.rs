@@ -34,7 +34,7 @@ pub(super) struct Layout {
     pub(super) header: u64,
     /// One for every variable.
     pub(super) vars: Vec<Extent>,
-    /// Where the records begin; the end of the fixed variables when there are none.
+    /// The first byte of the records; the end of the fixed variables when there are none.
     pub(super) records_begin: u64,
     /// Bytes from one record to the next; 0 when there are no record variables.
     pub(super) record_size: u64,

@@ -187,7 +187,7 @@ pub(super) fn place(
     place_behind(schema, version, extents, padding, 0)
 }
 
-/// The same, with no data before byte `floor`: up to there the file contains the header of its last sync.
+/// As [`place`], with no data before byte `floor`: up to there the file contains the header of its last sync.
 pub(super) fn place_behind(
     schema: &Schema,
     version: Version,

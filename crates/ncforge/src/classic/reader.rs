@@ -39,7 +39,7 @@ impl ClassicFile {
         let header = parse(&*store)?;
         let corrupt = |what: String| Error::corrupt(store.name(), None, what);
         let Header { version, records, len, file_len, .. } = header;
-        // What is larger than any file may never have been written: that is no damage.
+        // A length beyond any file may never have been written: not damage.
         let too_large = |what| Error::Unsupported { path: store.name().to_owned(), what };
         let sizes = extents(&header.schema).map_err(too_large)?;
         let layout = Layout::of_file(sizes, &header.begins, len)

@@ -55,7 +55,7 @@ pub(super) fn redefine(w: &mut ClassicWriter, schema: Schema) -> Result<()> {
                 w.skip_unfilled();
             }
             Some(schema) => {
-                // A new file, which has no old header. What was defined after there were data will be again: with as much room as the
+                // A new file, which has no old header. A file that was redefined once will be again: with as much room as the
                 // header takes, data move seldom however often.
                 let room = w.options.header_room.unwrap_or(header.max(SPARE));
                 let layout = limits::place(&schema, version, &sizes, Some(room))?;

@@ -1,7 +1,7 @@
 //! Unit tests of the classic format: worked examples, malformed headers, round trips. All of them run twice: on
 //! bytes in memory, and on a zipped file with these bytes as its image.
 
-// The same files are included in two modules on purpose.
+// Two modules include these files on purpose.
 #![allow(clippy::duplicate_mod)]
 
 mod image;

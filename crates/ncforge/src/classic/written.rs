@@ -70,7 +70,7 @@ pub(super) struct Written {
     ranges: Ranges,
     /// Records (or 1 for a fixed variable) whose padding is complete.
     pub(super) padded: u64,
-    /// Whether it has values, and not only fill values.
+    /// True if the variable has values, and not only fill values.
     pub(super) has_values: bool,
 }
 
@@ -80,7 +80,7 @@ impl Written {
         Written { settled: bytes, ranges: Ranges::default(), padded: slots, has_values: true }
     }
 
-    /// The same, with fill values only.
+    /// As [`Self::present`], with fill values only.
     pub(super) fn filled(bytes: u64, slots: u64) -> Self {
         Written { has_values: false, ..Self::present(bytes, slots) }
     }
@@ -129,7 +129,7 @@ impl Written {
     }
 }
 
-/// How many runs of [`runs`] a selection has (saturating).
+/// The number of runs of [`runs`] of a selection (saturating).
 pub(super) fn run_count(shape: &[u64], slab: &Hyperslab) -> u64 {
     let whole = dense_tail(shape, slab);
     shape::elements(&slab.count[..whole])

@@ -23,13 +23,13 @@ use crate::model::{Atomic, DType, Format, Schema, VarId};
 
 pub use mapped::Imap;
 
-/// What a conversion gave.
+/// The result of a conversion.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[must_use = "values outside the range of their new type are reported here, and nowhere else"]
 pub struct Converted<T> {
     /// The values, where they are returned.
     pub value: T,
-    /// How many were outside the range of the type that they were converted to.
+    /// The number of values outside the range of the type that they were converted to.
     pub out_of_range: u64,
     to: Atomic,
     variable: String,

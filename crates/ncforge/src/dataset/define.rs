@@ -2,7 +2,7 @@
 //! being updated.
 //!
 //! A [`Definer`] checks each definition when it is made, by the rules of netCDF and the limits of the file's format, and
-//! undoes what is refused: what was defined before stays. What was defined is carried out together before the next access to
+//! undoes what is refused: what was defined before stays. Definitions are carried out together before the next access to
 //! data ([`Definer::dataset`]): a new file is created only then, with everything in it, and a file that is there is changed
 //! once, however many definitions there were.
 //!
@@ -52,13 +52,13 @@ pub use chunks::{ChunkChooser, default_chunks};
 pub use objects::NewVariable;
 pub use storage::{NewFilter, NewLayout, NewStorage};
 
-/// When definitions may be made.
+/// The time at which definitions may be made.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub enum DefineMode {
-    /// At any time; data may be read and written at any time, too. What netCDF-C does with netCDF-4 files.
+    /// At any time; data may be read and written at any time, too. As netCDF-C with netCDF-4 files.
     #[default]
     Implicit,
-    /// Between [`Definer::redef`] and [`Definer::enddef`] only, where data are out of reach. What netCDF-C does with files of
+    /// Between [`Definer::redef`] and [`Definer::enddef`] only, where data are out of reach. As netCDF-C with files of
     /// the classic model. In data mode, attributes may get values that take no more bytes, and names that are no longer.
     Explicit,
 }
@@ -68,11 +68,11 @@ pub enum DefineMode {
 pub struct Definer {
     /// The description with all definitions; `None` until something is defined in a file that is there.
     described: Option<Description>,
-    /// What the file does not have yet.
+    /// Definitions that the file does not have yet.
     changes: Changes,
     /// The file; `None` until a new one is created.
     file: Option<DatasetMut>,
-    /// Where and how a new file is created.
+    /// The place and the options of a new file.
     new: NewFile,
     /// Whether the new file is a zipped one: asked with every definition.
     is_zipped: bool,
@@ -84,14 +84,14 @@ pub struct Definer {
     choose: ChunkChooser,
 }
 
-/// What is defined, beside the file.
+/// Definitions that are not in the file yet.
 #[derive(Debug)]
 struct Description {
     schema: Schema,
     names: Names,
     /// Its unlimited dimensions, which grow as data are written.
     unlimited: Vec<DimId>,
-    /// Which state of the file's description it continues.
+    /// The revision of the file's description that it continues.
     revision: u64,
 }
 
@@ -177,7 +177,7 @@ impl Definer {
         self
     }
 
-    /// Who chooses the chunk lengths of variables that need chunks and for which none are given.
+    /// Sets the function that chooses chunk lengths of variables that need chunks and for which none are given.
     #[must_use]
     pub fn with_chunks_by(mut self, choose: ChunkChooser) -> Self {
         self.choose = choose;
@@ -193,7 +193,7 @@ impl Definer {
         }
     }
 
-    /// The same with its names: for questions by name that come again and again.
+    /// [`Self::schema`] and its names, for repeated look-ups by name.
     pub fn named(&mut self) -> (&Schema, &Names) {
         let described = self.describe();
         (&described.schema, &described.names)
@@ -272,7 +272,7 @@ impl Definer {
         self.finish()
     }
 
-    /// The same; after an error it is still open, see [`DatasetMut::finish`].
+    /// As [`Self::close`]; after an error the file is still open, see [`DatasetMut::finish`].
     pub fn finish(&mut self) -> Result<()> {
         if self.is_inherited() {
             return Ok(());
@@ -409,7 +409,7 @@ impl Draft<'_> {
         Ok(())
     }
 
-    /// The same for what got another name.
+    /// Accepts a new name, or restores the old one.
     fn accept_name(&mut self, of: Definition, old: String) -> Result<()> {
         if let Err(error) = self.check_named(of) {
             *of.name_mut(self.schema) = old;
@@ -420,7 +420,7 @@ impl Draft<'_> {
         Ok(())
     }
 
-    /// The same for what was changed, and had its name before: that may be one that netCDF lets nobody choose.
+    /// Accepts a change of a definition that keeps its name, which may be one that netCDF reserves; or undoes it.
     fn accept_change(&mut self, changed: Definition, undo: impl FnOnce(&mut Schema)) -> Result<()> {
         self.check(changed).inspect_err(|_| undo(self.schema))?;
         self.changes.insert(changed);

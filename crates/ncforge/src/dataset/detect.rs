@@ -68,7 +68,7 @@ fn has_hdf5_signature(store: &dyn ReadStore) -> Result<bool> {
     Ok(false)
 }
 
-/// What a person would call a file that starts like this.
+/// The everyday name of a file that starts with these bytes.
 fn looks_like(first: &[u8]) -> String {
     const KNOWN: [(&[u8], &str); 13] = [
         (b"\x1f\x8b", "it is compressed with gzip; decompress it first"),

@@ -1,4 +1,4 @@
-//! What an open reader sees while others write to its file: the newest synced state.
+//! Open readers follow writers of their file: a read returns the newest synced state.
 //!
 //! A reader has the description and the lengths that the file had when it was opened. Each read is of one *state* of the
 //! file: a container, opened once more when the file has changed, with its own store. All that is kept of a file is kept by
@@ -9,10 +9,9 @@
 //! After a read the file is asked whether it is still in the state that was read
 //! ([`FileStore::is_as_opened`](crate::store::FileStore): one request to the system, which says no when in doubt). If it
 //! is not, the newest state is opened, and read instead. A writer that never stops is not waited for: what was
-//! read is accepted when all of it was read after the read began, and the newest state has it in the same place; its values
-//! may then be older and newer ones, as those of any read that meets a write. What lies in a plain run of bytes is
-//! read from the file itself each time, and asks once a tick of the clock.
-//!
+//! is not, the newest state is opened, and read instead. A writer that never stops is not waited for: values are accepted when all of them
+//! were read after the read began, and the newest state has them in the same place; they may then be older and newer ones, as those of any
+//! read that meets a write. A plain run of bytes is read from the file itself each time, and the file is asked once a tick of the clock.
 //! A variable that is no longer there, or of another type or shape, is an [`Error::Changed`].
 
 use std::sync::{Arc, Mutex, OnceLock, PoisonError, RwLock};
@@ -27,9 +26,9 @@ use crate::model::{Schema, VarId, shape};
 use crate::select::Hyperslab;
 use crate::store::FileStore;
 
-/// Another program may sync again while what it wrote before is read: so often the next state is read.
+/// Another program may sync again while what it wrote before is read: the next state is read this many times.
 const ATTEMPTS: u32 = 8;
-/// Before a read of so many bytes the file is asked, too.
+/// Before a read of this many bytes the file is asked, too.
 const LONG: u64 = 1 << 20;
 
 /// The newest state of a file that is open for reading.
@@ -132,7 +131,7 @@ impl Follower {
             let wanted = layout.as_deref().zip(slab);
             let is_run = wanted.is_some_and(|(layout, slab)| engine::is_run(layout, slab));
             let is_long = wanted.is_some_and(|(layout, slab)| is_long(layout, slab));
-            // What would be read again is not read before.
+            // Avoids a read whose values would have to be read again.
             let is_old = !is_new && !is_run && (is_long || !file.shows_changes()) && !file.is_as_opened();
             let mut found = None;
             if !is_old {

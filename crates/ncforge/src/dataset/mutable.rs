@@ -40,7 +40,7 @@ pub struct DatasetMut {
     file: Option<Arc<FileStore>>,
     /// How values lose bits as they are written, by variable.
     quantized: HashMap<VarId, Quantize>,
-    /// Others write to the file at the same time.
+    /// True if others write to the file at the same time.
     shared: bool,
 }
 
@@ -49,7 +49,7 @@ pub struct DatasetMut {
 struct NewFile {
     output: OutputFile,
     durability: Durability,
-    /// Whether it keeps its temporary name until it is closed.
+    /// True if the file keeps its temporary name until it is closed.
     is_resumable: bool,
 }
 
@@ -109,7 +109,7 @@ impl DatasetMut {
     fn of_new(output: OutputFile, writer: Writer, options: &CreateOptions) -> Self {
         let durability = Durability::asked(options.durable);
         let is_zipped = writer.container().store().blocks().is_some();
-        // What an interrupted run left is gone on with, be it the machine that failed.
+        // The file of an interrupted run can be continued, even after a failure of the machine.
         output.store().promise(match is_zipped || options.keep_partial {
             true => Durability::Machine,
             false => durability,
@@ -175,8 +175,8 @@ impl DatasetMut {
     /// Opens a file into which several write at the same time, threads or processes or machines, each of them by a
     /// `DatasetMut` of its own from this function. Every value has its place before ([`DatasetMut::reserve`]), nothing of
     /// the description changes, and each value is written by one of them. Contiguous variables, records, and chunks without
-    /// filters can be written so; with chunks it does not matter who else writes into the same one. What is
-    /// written can be read once its writer has closed; it is durable after [`DatasetMut::sync`]. They share a lock, which
+    /// filters can be written so; with chunks it does not matter who else writes into the same one. Values
+    /// can be read once their writer has closed; they are durable after [`DatasetMut::sync`]. The writers share a lock, which
     /// keeps away those who would update the file in place.
     ///
     /// ```
@@ -304,7 +304,7 @@ impl DatasetMut {
         Ok(())
     }
 
-    /// The same for variables whose attributes say so already.
+    /// Quantizes variables whose attributes already say so.
     pub(super) fn quantize_from_now(&mut self, vars: impl IntoIterator<Item = (VarId, Quantize)>) {
         self.quantized.extend(vars);
     }
@@ -335,7 +335,7 @@ impl DatasetMut {
         self.writer.redefine_parts(schema, changes)
     }
 
-    /// Another number after each change of the description as a whole.
+    /// A number that changes with each change of the description as a whole.
     pub(super) fn revision(&self) -> u64 {
         self.writer.revision()
     }
@@ -356,7 +356,7 @@ impl DatasetMut {
     ///
     /// # Errors
     /// [`Error::Appeared`] if another program made a file of this name meanwhile, and none may be replaced; [`Error::Lost`] if
-    /// values of a write that failed are missing. What waits in memory goes on waiting after an error, and is written with the
+    /// values of a write that failed are missing. Values that wait in memory go on waiting after an error, and are written with the
     /// next sync.
     pub fn sync(&mut self) -> Result<()> {
         if self.is_inherited() {

@@ -1,10 +1,10 @@
-//! What is chosen when a file is created.
+//! Options of new files.
 
 use crate::engine::Engine;
 use crate::netcdf4::Alignment;
 use crate::store::{Locking, zipped};
 
-/// How a file is created.
+/// Options of a new file.
 #[derive(Clone, Debug)]
 pub struct CreateOptions {
     /// Replace a file that has this name.
@@ -34,7 +34,7 @@ pub struct CreateOptions {
     ///
     /// [`DatasetMut::create`]: super::DatasetMut::create
     pub zipped: Option<zipped::Options>,
-    /// Where data of variables of a netCDF-4 file begin; other formats have no such choice.
+    /// The alignment of data of variables in a netCDF-4 file; other formats have no such choice.
     pub alignment: Option<Alignment>,
     /// Whether the file is locked against other writers.
     pub locking: Locking,
@@ -56,7 +56,7 @@ impl Default for CreateOptions {
     }
 }
 
-/// How a file is opened for updates in place.
+/// Options for opening a file for updates in place.
 #[derive(Clone, Debug, Default)]
 pub struct UpdateOptions {
     /// The engine to write with; the process' own when `None`.

@@ -46,19 +46,19 @@ use window::{Grid, Limit, Plan, Purpose, plan};
 const MISSES: u32 = 8;
 /// Requests that followed a pattern before chunks are decoded that nobody asked for.
 const SURE: u32 = 2;
-/// Of chunks with access points nothing is read ahead until requests have cost a part of what the chunks cost: one in so many.
+/// The part of the chunks' cost that requests must have cost before chunks with access points are read ahead: one in this many.
 const PATIENCE: u64 = 32;
 /// While the cache holds a pattern's chunks, windows hold this many times the requests that followed it so far.
 const GROWTH: u64 = 8;
 
-/// What looking ahead did for a request.
+/// The effect of read-ahead on a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Ahead {
-    /// It is served.
+    /// The request is served.
     Delivered,
-    /// It is to be read; afterwards [`Request::look_further`] may see to the next ones.
+    /// The request is to be read; afterwards [`Request::look_further`] may see to the next ones.
     Watched,
-    /// It is to be read; requests of this kind are not watched.
+    /// The request is to be read; requests of this kind are not watched.
     Passed,
 }
 
@@ -86,7 +86,7 @@ impl Request<'_> {
             inner.ahead.sweep(self.number);
         }
         if self.store.io_profile().has_latency() && inner.points.segment(self.store, self.var.0).is_none() {
-            // What takes requests is not asked under a lock.
+            // Slow stores are not asked under a lock.
             self.cheapness();
         }
         let Some((ready, at, further)) = self.window() else { return Ahead::Watched };
@@ -133,7 +133,7 @@ impl Request<'_> {
         else {
             return;
         };
-        // What a later request comes back to is decoded when it can be kept.
+        // Chunks that a later request comes back to are decoded when they can be kept.
         if plan.returns {
             return;
         }

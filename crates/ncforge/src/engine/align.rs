@@ -42,8 +42,8 @@ impl<'a> Aligned<'a> {
         Self::at(scratch, len, offset)
     }
 
-    /// For a detour between the file at `offset` and memory that is slow for it: half a page away from the one, and so
-    /// from the other, too.
+    /// A block for a detour between the file at `offset` and memory that is slow for it: half a page away from the one, and so from the
+    /// other, too.
     pub(super) fn detour(scratch: &'a Scratch, len: usize, offset: u64) -> Result<Self> {
         Self::at(scratch, len, offset.wrapping_add(PAGE / 2))
     }

@@ -11,10 +11,10 @@ use crate::codec::kernels;
 use crate::error::{Error, Result};
 use crate::layout::{Element, Order};
 
-/// Rows up to so many bytes, which go to places far from each other, are announced to the processor before they are
+/// Rows up to this many bytes, which go to places far from each other, are announced to the processor before they are
 /// written: …
 const SHORT_ROW: u64 = 256;
-/// … so many of them at a time. It waits for one place after the other otherwise, which takes longer than all else.
+/// … this many of them at a time. It waits for one place after the other otherwise, which takes longer than all else.
 const ANNOUNCED: usize = 16;
 
 /// One axis of a box: how many elements, and the distance between neighbours in bytes, where they come from
@@ -27,7 +27,7 @@ pub(super) struct Axis {
 }
 
 impl Axis {
-    /// The same axis for the way back.
+    /// The axis with source and destination exchanged.
     pub(super) fn reversed(self) -> Self {
         Self { count: self.count, from: self.to, to: self.from }
     }

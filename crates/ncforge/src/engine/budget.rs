@@ -6,8 +6,7 @@ use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use crate::buffer::Buffer;
 use crate::store::zipped::BlockCache;
 
-/// What an engine may keep, and what it keeps of coming requests. Decoded chunks and spare buffers make room for
-/// those.
+/// The memory that an engine may keep, and the part of it for coming requests, for which decoded chunks and spare buffers make room.
 #[derive(Debug)]
 pub(super) struct Budget {
     memory: u64,
@@ -40,7 +39,7 @@ impl Budget {
         all.saturating_sub(self.blocks.bytes())
     }
 
-    /// Where decoded blocks of zipped files are kept: a quarter of the memory at most.
+    /// The cache of decoded blocks of zipped files: a quarter of the memory at most.
     pub(super) fn blocks(&self) -> &Arc<BlockCache> {
         &self.blocks
     }
@@ -60,7 +59,7 @@ impl Budget {
         self.ahead.load(Ordering::Relaxed)
     }
 
-    /// In how many windows.
+    /// The number of windows.
     pub(super) fn windows(&self) -> u64 {
         self.windows.load(Ordering::Relaxed)
     }

@@ -30,7 +30,7 @@ const GHOSTS: usize = 4096;
 const RETURNING_FROM: i64 = 4;
 const RETURNING_MAX: i64 = 64;
 
-/// Which decoded chunk.
+/// The key of a decoded chunk.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) struct Key {
     store: usize,
@@ -69,18 +69,18 @@ pub(super) struct Cache {
     random: AtomicU64,
     /// Returning misses less new ones, bounded.
     returning: AtomicI64,
-    /// For how many reads returning chunks were away, lately.
+    /// The number of reads for which returning chunks were away, lately.
     away: AtomicU64,
 }
 
-/// Why room is needed, and what may go for it.
+/// The entries that may go when room is needed.
 #[derive(Clone, Copy)]
 enum Mode {
     /// Anything that the current read has not touched, the oldest first.
     Free,
-    /// Only what is older than this many reads.
+    /// Only entries older than this many reads.
     StaleOnly(u64),
-    /// What is older than this many reads, else anything.
+    /// Entries older than this many reads, else any.
     Any(u64),
 }
 

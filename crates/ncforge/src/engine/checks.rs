@@ -1,4 +1,4 @@
-//! What is checked before a read begins: the variable, the selection, the destination and its size.
+//! Checks before a read begins: the variable, the selection, the destination and its size.
 
 use std::sync::Arc;
 
@@ -57,7 +57,7 @@ pub(super) fn check_plain(layout: &VarLayout) -> Result<()> {
     Ok(())
 }
 
-/// What no machine could hold is refused here instead of by the allocator, which would end the process.
+/// Refuses sizes that no machine could hold; the allocator would end the process.
 pub(super) fn check_memory(layout: &VarLayout, needed: u64) -> Result<()> {
     let budget = machine::memory();
     if needed > budget {

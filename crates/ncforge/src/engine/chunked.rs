@@ -50,7 +50,7 @@ struct Stored {
     record: ChunkRecord,
 }
 
-/// What one thread does at a time.
+/// The unit of work of a thread.
 enum Task {
     Fill(u64),
     Kept(u64, Arc<Block>),
@@ -289,7 +289,7 @@ impl ChunkedRead<'_> {
         unsafe { part.read(self.engine, out, false) }.map_err(explain)
     }
 
-    /// What a piece takes of a chunk without filters, if that has its length.
+    /// The part of an unfiltered chunk that a piece takes, if the chunk has its full length.
     fn checked_plain(&self, piece: &Piece, record: ChunkRecord) -> Result<LinearBox<'_>> {
         let want = self.chunk_bytes()?;
         if record.len != want {
@@ -457,7 +457,7 @@ pub(super) fn explain(error: Error, store: &str, var: &str, at: &[u64], offset: 
         Error::Invalid(what) => Error::Invalid(format!("`{store}`, {place}: {what}")),
         Error::BadFilter(what) => Error::BadFilter(format!("`{store}`, {place}: {what}")),
         Error::Internal(what) => Error::Internal(format!("`{store}`, {place}: {what}")),
-        // What writes says itself what it was.
+        // Writers name their operation themselves.
         Error::Io { op, path, source } if !op.starts_with("write") => {
             let byte = offset.map(|o| format!(" at byte {o}")).unwrap_or_default();
             Error::Io { op: format!("read {place}{byte}: {op}"), path, source }

@@ -117,7 +117,7 @@ pub fn stream(
     })
 }
 
-/// Who waits for a store finds out in this time that the work shall stop.
+/// A thread that waits for a store notices within this time that the work shall stop.
 const STOP: Duration = Duration::from_millis(100);
 
 /// A request's number, and its bytes or why there are none.

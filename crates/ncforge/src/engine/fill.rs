@@ -1,4 +1,4 @@
-//! What was never written: fill values in the destination.
+//! Fill values for elements that were never written.
 
 use super::Engine;
 use super::axes::memory_axes;

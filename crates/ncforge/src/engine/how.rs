@@ -1,6 +1,6 @@
 //! How a box is read: what all readers of a selection are given.
 
-/// How a box is read.
+/// The way in which a box is read.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct How {
     /// The number of the read, for the cache.
@@ -10,11 +10,11 @@ pub(super) struct How {
     pub(super) keep: Keep,
 }
 
-/// What becomes of decoded chunks.
+/// The fate of decoded chunks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Keep {
-    /// Those that are read in part are cached.
+    /// Chunks that are read in part are cached.
     Parts,
-    /// None is cached, and those that were found are dropped: nobody will come back to them.
+    /// No chunk is cached, and those that were found are dropped: nobody will come back to them.
     Nothing,
 }

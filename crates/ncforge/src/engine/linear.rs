@@ -20,12 +20,12 @@ use crate::layout::Element;
 use crate::model::shape;
 use crate::store::{ReadStore, past_end};
 
-/// What happens when a box runs past the end of the store.
+/// The treatment of a box that runs past the end of the store.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum PastEnd {
     /// The missing bytes are zero: classic files may be shorter than their header says.
     Zero,
-    /// That is an error.
+    /// An error.
     Error,
 }
 
@@ -44,7 +44,7 @@ pub(super) struct LinearBox<'a> {
     pub(super) past_end: PastEnd,
 }
 
-/// What reading costs in all, in bytes: of one run no more than the run has. (Counting its last request whole made runs of three
+/// The cost of the whole read, in bytes: of one run no more than the run has. (Counting its last request whole made runs of three
 /// quarters of the least that is shared look large enough, and helpers cost more than they brought.)
 fn total_cost(run: Option<u64>, strips: &Strips) -> u64 {
     match run {

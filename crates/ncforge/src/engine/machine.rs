@@ -1,4 +1,4 @@
-//! What this process may use: CPUs and memory of the machine, within the limits of its control group. The standard
+//! The resources of this process: CPUs and memory of the machine, within the limits of its control group. The standard
 //! library knows those of CPUs.
 //!
 //! Facts: the kernel's documentation of control groups, versions 1 and 2 (`memory.max`;
@@ -7,7 +7,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
-/// When neither the system nor a control group says.
+/// Bytes where neither the system nor a control group says.
 const UNKNOWN_MEMORY: u64 = 2 << 30;
 
 /// Bytes of memory that this process may use at most. Asked once per process.

@@ -3,9 +3,9 @@
 use super::machine;
 use crate::error::{Error, Result};
 
-/// How many threads and how much memory an engine may use.
+/// The threads and the memory that an engine may use.
 ///
-/// What is `None` is decided by the first of these that is there:
+/// `None` means the first of these that is there:
 ///
 /// * threads: `NCFORGE_THREADS`, `SLURM_CPUS_PER_TASK`, `OMP_NUM_THREADS` (its first number), else the CPUs
 ///   that this process may run on, within its control group's quota; of those that the processes of a job share on
@@ -96,7 +96,7 @@ fn share(own: usize, job: usize, env: impl Fn(&str) -> Option<String>) -> usize 
 }
 
 impl Resolved {
-    /// What the machine offers when nothing was asked for.
+    /// The resources of the machine, for options that were not given.
     pub(super) fn of_machine() -> Self {
         Self { threads: machine::cpus(), memory: (machine::memory() / 4).max(MIN_MEMORY) }
     }

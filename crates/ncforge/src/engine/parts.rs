@@ -44,13 +44,13 @@ pub struct Part<'a> {
 pub struct Rows<'a> {
     /// The elements, as the store has them.
     pub bytes: &'a [u8],
-    /// Where the first one begins.
+    /// The beginning of the first one.
     pub at: u64,
     /// Bytes from an element to the next along each dimension.
     pub steps: &'a [u64],
-    /// What they become in memory.
+    /// The type of the elements in memory.
     pub element: &'a Element,
-    /// Which rows of the region they are.
+    /// The rows of the region.
     pub rows: Range<u64>,
 }
 

@@ -124,7 +124,7 @@ struct Axis<'a> {
 
 /// A position.
 struct Entry {
-    /// Where its first number stands in the pick.
+    /// The position of its first number in the pick.
     at: usize,
     /// Its place on the axis, in bytes of the result.
     to: u64,

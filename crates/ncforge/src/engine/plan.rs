@@ -5,14 +5,14 @@ use crate::error::Result;
 use crate::model::shape;
 use crate::select::Hyperslab;
 
-/// Where a selection meets one row of chunks along one dimension.
+/// The overlap of a selection with one row of chunks along one dimension.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Span {
     /// Chunk coordinate.
     chunk: u64,
     /// Position in the selection of the first element that lies in the chunk.
     from: u64,
-    /// How many of the selection's elements do.
+    /// The number of the selection's elements that do.
     count: u64,
     /// Index of the first of them, from the chunk's own first.
     within: u64,

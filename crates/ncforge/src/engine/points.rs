@@ -1,4 +1,4 @@
-//! What an engine knows of access points: how long the segments of variables are, the tables of chunks, and how much was decoded of
+//! Access points that an engine remembers: how long the segments of variables are, the tables of chunks, and how much was decoded of
 //! single chunks.
 //!
 //! A variable's first partial read looks at the end of one chunk; from then on the answer is known, for all of them. A chunk of which parts were
@@ -20,12 +20,12 @@ use crate::store::ReadStore;
 /// Chunks and variables that are remembered in a generation.
 const REMEMBERED: u64 = 1 << 13;
 
-/// What was used lately, by two generations: when the younger one is full, the older one goes.
+/// Recently used entries in two generations: when the younger one is full, the older one goes.
 #[derive(Debug)]
 struct Recent<V> {
     young: FxHashMap<Key, V>,
     old: FxHashMap<Key, V>,
-    /// What the younger one weighs.
+    /// The weight of the younger generation.
     weight: u64,
 }
 
@@ -36,7 +36,7 @@ impl<V> Default for Recent<V> {
 }
 
 impl<V> Recent<V> {
-    /// What is known, which is young again; `weight` is its own.
+    /// An entry, which becomes young again; `weight` is that of the entry.
     fn get(&mut self, key: Key, most: u64, weight: impl Fn(&V) -> u64) -> Option<&mut V> {
         if let Some(found) = self.old.remove(&key) {
             let weight = weight(&found);
@@ -83,7 +83,7 @@ impl<V: Clone> Known<V> {
 /// The access points of a chunk of so many stored bytes, if it has some.
 type Table = (u64, Option<Arc<AccessPoints>>);
 
-/// What an engine knows of access points.
+/// Access points that an engine remembers.
 #[derive(Debug, Default)]
 pub(super) struct Points {
     /// Bytes of a segment of a variable's chunks, if they have access points.
@@ -137,7 +137,7 @@ impl Points {
         }
     }
 
-    /// How many bytes of a chunk were decoded in parts.
+    /// The bytes of a chunk that were decoded in parts.
     pub(super) fn in_parts(&self, chunk: Key) -> u64 {
         lock(&self.parts).get(chunk, REMEMBERED, |_| 1).map_or(0, |n| *n)
     }

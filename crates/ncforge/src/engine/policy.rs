@@ -47,17 +47,17 @@ pub const STAGED_ROW: u64 = pick(512, 12);
 
 /// Chunks with access points: below this many decoded bytes a chunk is decoded whole.
 pub const SEGMENTED_CHUNK: u64 = pick(32 << 10, 64);
-/// Chunks with access points: what it takes to find and enter segments counts like the decoding of so many bytes.
+/// Chunks with access points: what it takes to find and enter segments counts like the decoding of this many bytes.
 pub const PART_COST: u64 = pick(48 << 10, 1);
-/// Chunks with access points: from so many decoded bytes on, a chunk that is decoded whole is decoded in groups of segments, …
+/// Chunks with access points: from this many decoded bytes on, a chunk that is decoded whole is decoded in groups of segments, …
 pub(super) const GROUPED_CHUNK: u64 = pick((1 << 20) + 1, 100);
-/// … of about so many decoded bytes, which stay in the second-level cache.
+/// … of about this many decoded bytes, which stay in the second-level cache.
 pub(super) const GROUP: u64 = pick(256 << 10, 40);
 /// Chunks with access points: bytes of a chunk's end that are fetched at least. Where nothing is known of the variable, its chunks have
-/// most likely more than so many segments, …
+/// most likely more than this many segments, …
 pub(super) const TAIL_LEAST: u64 = pick(1 << 10, 64);
 pub(super) const GUESSED_SEGMENTS: u64 = pick(128, 10);
-/// … of which so many are asked at least, …
+/// … of which this many are asked at least, …
 pub(super) const ASKED: usize = 4;
 /// … and a table that is not longer than this part of the decoded chunk.
 pub(super) const GUESSED_TABLE: u64 = pick(256, 16);

@@ -18,7 +18,7 @@ use crate::store::Process;
 /// Helpers are started for work that is this many times what is shared with those that run: a thread is there after
 /// 75 to 170 µs (measured on two processors: chunks of 50 to 100 KB, shared by two).
 const START: u64 = 4;
-/// So many smaller requests are done alone before helpers are started for them, too.
+/// The number of smaller requests that are done alone before helpers are started for them, too.
 const ONCE: usize = 4;
 
 pub(super) struct Pool {
@@ -62,7 +62,7 @@ impl Pool {
         !self.owner.is_here()
     }
 
-    /// Whether work of so many bytes is shared, which it usually is from `least` on. Helpers that do not run yet have
+    /// Whether work of `bytes` bytes is shared, which it usually is from `least` on. Helpers that do not run yet have
     /// to be started first: a program that reads little, once, is done sooner without them.
     pub(super) fn shares(&self, bytes: u64, least: u64) -> bool {
         bytes >= least
@@ -250,7 +250,7 @@ impl Drop for Counted {
     }
 }
 
-/// The same for as long as a request lasts.
+/// Counts a request as active while it lasts.
 struct Busy<'a>(&'a AtomicUsize);
 
 impl<'a> Busy<'a> {

@@ -70,8 +70,8 @@ impl Engine {
         Ok(Values::Fixed(bytes))
     }
 
-    /// What reading a selection would fetch if it would read segments of chunks with access points; `None` if it would read whole ones, or
-    /// has no chunks. Tables of access points are fetched for that, if there are any, and where chunks lie; no values are.
+    /// The requests of a read that decodes segments of chunks with access points; `None` if whole chunks would be read, or there are none.
+    /// Tables of access points and places of chunks are fetched for that; no values are.
     pub fn partial_requests(
         &self,
         container: &dyn Container,
@@ -121,7 +121,7 @@ fn read_run(
     offset: u64,
     out: &mut [u8],
 ) -> bool {
-    // What to do about a run that is not there as a whole is not decided here.
+    // A run that is not there as a whole is handled elsewhere.
     if container.store().read_value(out, offset).is_err() {
         return false;
     }

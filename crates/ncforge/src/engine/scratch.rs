@@ -13,7 +13,7 @@ use crate::error::Result;
 
 /// Buffers kept at most, whatever their size.
 const MAX_KEPT: usize = 64;
-/// Chunks that are kept lie in memory of the arena's if they are at least as large as the first, and from so many bytes on, all together:
+/// Chunks that are kept lie in memory of the arena's if they are at least as large as the first, and from this many bytes on, all together:
 /// a small read must not pay for a huge page, which takes the system 100 µs.
 const IN_ARENA: (usize, u64) = (4097, 1 << 20);
 
@@ -52,7 +52,7 @@ impl Scratch {
         self.take_at_most(len, len.saturating_mul(4).max(1 << 16))
     }
 
-    /// The same for the cache, which holds `held` bytes already: it takes exactly [`Scratch::footprint`] bytes.
+    /// A block of exactly [`Scratch::footprint`] bytes for the cache, which holds `held` bytes already.
     pub(super) fn take_tight(&self, len: usize, held: u64) -> Result<Block> {
         let room = len.checked_next_multiple_of(round(len)).unwrap_or(usize::MAX);
         match self.in_arena(room, held) {

@@ -33,7 +33,7 @@ impl<'a> SharedOut<'a> {
         Self { ptr, len, life: PhantomData }
     }
 
-    /// The same destination without its first `at` bytes.
+    /// The destination without its first `at` bytes.
     ///
     /// # Panics
     /// When it has fewer.

@@ -12,7 +12,7 @@ thread_local! {
 }
 
 /// Runs `work`; whatever it makes an engine do on this thread's behalf ends with [`Error::Interrupted`] soon
-/// after `stop` says so. What was begun is then half done: results are incomplete, and of what a writer held,
+/// after `stop` says so. Begun work is then half done: results are incomplete, and of what a writer held,
 /// some is lost.
 pub fn with_stop<R>(stop: &dyn Fn() -> bool, work: impl FnOnce() -> R) -> R {
     struct Restore(Option<&'static dyn Fn() -> bool>);

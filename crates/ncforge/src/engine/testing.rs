@@ -25,7 +25,7 @@ pub(super) fn engine(threads: usize, memory: u64) -> Engine {
     Engine::from_resolved(&Resolved { threads, memory }, true)
 }
 
-/// Where the variable of a [`TestContainer`] lies.
+/// The place of the variable of a [`TestContainer`].
 #[derive(Clone, Debug)]
 pub(super) enum Kind {
     Inline,
@@ -50,7 +50,7 @@ impl ChunkIndex for MapIndex {
 
 /// Requests are joined and cut as in files a thousand times as large.
 pub(super) const TINY: IoProfile = IoProfile { read_gap: 16, largest_request: 200, ..IoProfile::LOCAL };
-/// The same of a store with latency (which does not take its time).
+/// [`TINY`] with latency (without its delays).
 pub(super) const DISTANT: IoProfile =
     IoProfile { latency: Duration::from_millis(20), bandwidth: 300_000, in_flight: 3, ..TINY };
 

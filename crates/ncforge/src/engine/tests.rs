@@ -331,7 +331,7 @@ fn chunks_move_without_decoding() {
     target.index.0.lock().unwrap().clear();
     let engine = engine(2, 1 << 20);
     let mut writer = Writer::new(engine.clone(), Box::new(target));
-    // What was gathered of a chunk gives way to the chunk itself.
+    // Gathered values of a chunk give way to the chunk itself.
     writer.write_bytes(VAR, &Hyperslab::new(&[0, 0], &[1, 1]), &[0; 4]).unwrap();
     for at in crate::select::coordinates(&[0..4, 0..3]) {
         let (bytes, mask) = engine.raw_chunk(&source, VAR, &at).unwrap().unwrap();

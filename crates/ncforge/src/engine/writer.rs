@@ -49,17 +49,17 @@ pub struct Writer {
     gather: Gather,
     /// Small writes of plain data on their way to the store.
     tail: Tail,
-    /// What could not be written.
+    /// Values that could not be written.
     lost: Lost,
     /// Unlimited dimensions that grew by writing past their end: their last chunks are likely to get more.
     growing: BTreeSet<DimId>,
     /// Whether chunks of nothing but fill values are left out.
     skip_fill: bool,
-    /// Others write to the same file at the same time: nothing but the values in question may be touched.
+    /// True if others write to the file at the same time: nothing but the values in question may be touched.
     shared: bool,
     /// Bytes of values of the chunks that were encoded and placed.
     placed: Arc<AtomicU64>,
-    /// How often the description was changed as a whole.
+    /// The number of changes of the description as a whole.
     revision: u64,
 }
 
@@ -129,8 +129,7 @@ impl Writer {
         &self.engine
     }
 
-    /// What is being written. Data that is still being gathered is not visible in it before
-    /// [`Writer::flush`].
+    /// The container that is being written. It does not show data that are still being gathered before [`Writer::flush`].
     pub fn container(&self) -> &dyn Container {
         self.container.as_container()
     }
@@ -283,7 +282,7 @@ impl Writer {
         self.container.redefine_parts(schema, changes)
     }
 
-    /// Another number after each [`Writer::redefine`].
+    /// A number that changes with each [`Writer::redefine`].
     pub fn revision(&self) -> u64 {
         self.revision
     }
@@ -318,7 +317,7 @@ impl Writer {
         self.lost.check(self.container.store().name(), self.schema())
     }
 
-    /// The same for the last time, see [`ContainerMut::complete`].
+    /// The last [`Writer::sync`], see [`ContainerMut::complete`].
     ///
     /// # Errors
     /// As [`Writer::sync`].

@@ -1,4 +1,4 @@
-//! What an engine lends to zipped files: its threads, and a share of its memory.
+//! Resources that an engine lends to zipped files: its threads, and a share of its memory.
 
 use std::sync::{Arc, Mutex};
 
@@ -38,7 +38,7 @@ impl Workers for Engine {
 }
 
 impl Engine {
-    /// What a zipped file that is read or written with this engine may use.
+    /// The resources of a zipped file that is read or written with this engine.
     pub fn zipped_resources(&self) -> Resources {
         Resources {
             cache: Arc::clone(self.inner.budget.blocks()),

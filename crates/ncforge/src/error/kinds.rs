@@ -1,4 +1,4 @@
-//! What errors say by a kind, not in words.
+//! Kinds that errors name by a value instead of by words.
 
 /// An option that makes a whole of tiles that make none without it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -8,13 +8,13 @@ pub enum TileOption {
     AllowMissing,
     /// Tiles may have different numbers of records: the missing ones are filled.
     AllowRagged,
-    /// What is not distributed may differ: the first tile's is taken.
+    /// Metadata that are not distributed may differ: the first tile's are taken.
     DifferingFirst,
     /// Places in no tile are filled.
     HolesFill,
 }
 
-/// What is defined of a variable before it has values.
+/// A part of a variable's definition that is fixed once the variable has values.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Late {

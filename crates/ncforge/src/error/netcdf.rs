@@ -136,7 +136,7 @@ impl Error {
             Error::Range { .. } => ERANGE,
             Error::ReadOnly { .. } => EPERM,
             Error::Closed => EBADID,
-            // What the classic container lacks altogether; what the classic model forbids in a container that has it.
+            // The classic container lacks some features altogether; the classic model forbids them in a container that has them.
             Error::NotRepresentable { format, .. } if format.starts_with("CDF") => ENOTNC4,
             Error::NotRepresentable { .. } => ESTRICTNC3,
             Error::Limit { limit, .. } => match limit {

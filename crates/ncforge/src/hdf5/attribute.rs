@@ -27,14 +27,14 @@ pub(crate) struct Attribute {
 }
 
 impl Attribute {
-    /// The same, holding on to no more of the file than it needs.
+    /// The attribute, holding on to no more of the file than it needs.
     #[must_use]
     pub(crate) fn detach(&self) -> Self {
         Attribute { name: self.name.detach(), data: self.data.detach(), ..self.clone() }
     }
 }
 
-/// Where an object stores its attributes when they are many.
+/// The place of an object's attributes when they are many.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct AttributeInfo {
     /// Whether the order of creation is tracked.

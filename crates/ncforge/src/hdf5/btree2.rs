@@ -29,7 +29,7 @@ impl Records {
         self.bytes.chunks_exact(self.record_size)
     }
 
-    /// How many there are.
+    /// The number of records.
     pub(crate) fn len(&self) -> usize {
         self.bytes.len() / self.record_size
     }
@@ -86,7 +86,7 @@ pub(crate) fn read(source: &Source, address: u64) -> Result<Records> {
     Ok(records(bytes))
 }
 
-/// What a node says of a child.
+/// A node's entry for a child.
 #[derive(Clone, Copy, Debug)]
 struct Child {
     address: u64,
@@ -97,7 +97,7 @@ struct Child {
 /// The nodes of one level, in order.
 #[derive(Debug, Default)]
 struct Level {
-    /// How many records each has.
+    /// The number of records of each.
     counts: Vec<u64>,
     /// The records of all.
     records: Vec<u8>,

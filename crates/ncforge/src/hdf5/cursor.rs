@@ -2,7 +2,7 @@
 
 use crate::error::{Error, Result};
 
-/// How many bytes the file uses for addresses and for lengths (superblock: "size of offsets", "size of
+/// The bytes of an address and of a length in the file (superblock: "size of offsets", "size of
 /// lengths"); each 2, 4 or 8 here.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Sizes {
@@ -59,7 +59,7 @@ impl<'a> Cursor<'a> {
         self.data.len() - self.pos
     }
 
-    /// What is left.
+    /// The bytes that are left.
     pub(crate) fn rest(&self) -> &'a [u8] {
         &self.data[self.pos..]
     }

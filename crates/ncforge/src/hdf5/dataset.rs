@@ -19,11 +19,11 @@ pub(crate) struct Dataset {
     pub committed: Option<u64>,
     /// Its shape.
     pub space: Dataspace,
-    /// Where its bytes are.
+    /// The place of its bytes.
     pub layout: Layout,
     /// The filters of its chunks.
     pub filters: Vec<Filter>,
-    /// What unwritten elements read as.
+    /// The value of unwritten elements.
     pub fill: FillValue,
     /// Whether its bytes are in other files.
     pub external: bool,

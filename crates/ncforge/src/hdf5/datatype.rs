@@ -9,7 +9,7 @@ mod parse;
 pub(crate) struct Datatype {
     /// Bytes of one stored element.
     pub size: u32,
-    /// What the bytes mean.
+    /// The meaning of the bytes.
     pub class: Class,
 }
 
@@ -44,7 +44,7 @@ pub(crate) enum Charset {
     Utf8,
 }
 
-/// Where a float has its parts, in bits from the least significant.
+/// The parts of a float, in bits from the least significant.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct FloatLayout {
     /// Byte order.
@@ -63,7 +63,7 @@ pub(crate) struct FloatLayout {
     pub mantissa_location: u8,
     /// Bits of the mantissa.
     pub mantissa_size: u8,
-    /// What is subtracted from the exponent.
+    /// The bias of the exponent.
     pub exponent_bias: u32,
     /// 0 not normalised, 1 most significant bit always set, 2 that bit implied.
     pub normalisation: u8,
@@ -92,7 +92,7 @@ pub(crate) struct EnumMember {
     pub value: Vec<u8>,
 }
 
-/// What a reference points to.
+/// The target of a reference.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum ReferenceKind {
     /// An object: the address of its header.
@@ -128,7 +128,7 @@ pub(crate) enum Class {
     },
     /// Text of fixed length.
     String {
-        /// How it ends.
+        /// The kind of its end.
         padding: StringPadding,
         /// Its encoding.
         charset: Charset,
@@ -168,7 +168,7 @@ pub(crate) enum Class {
     },
     /// Text of any length, in the global heap.
     VlenString {
-        /// How it ends.
+        /// The kind of its end.
         padding: StringPadding,
         /// Its encoding.
         charset: Charset,
@@ -188,7 +188,7 @@ pub(crate) enum Class {
 }
 
 impl Datatype {
-    /// How many types it holds one inside the other; at most [`MAX_DEPTH`] are read.
+    /// The number of types that it holds one inside the other; at most [`MAX_DEPTH`] are read.
     pub(crate) fn depth(&self) -> u32 {
         match &self.class {
             Class::Compound { members } => {
@@ -225,7 +225,7 @@ impl Datatype {
         Datatype { size, class }
     }
 
-    /// What it is called in messages: "a reference", "a 2-byte float", …
+    /// The name in messages: "a reference", "a 2-byte float", …
     pub(crate) fn describe(&self) -> String {
         let size = self.size;
         match &self.class {
@@ -248,8 +248,8 @@ impl Datatype {
         }
     }
 
-    /// The same type with all byte orders little and text conventions plain: two types with equal normal forms
-    /// hold the same values in the same places.
+    /// The normal form: byte orders little, text conventions plain. Two types with equal normal forms hold the same values in the same
+    /// places.
     pub(crate) fn normal(&self) -> Datatype {
         let le = ByteOrder::Little;
         let class = match &self.class {

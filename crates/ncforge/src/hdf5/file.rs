@@ -18,7 +18,7 @@ use crate::store::ReadStore;
 pub(crate) struct File {
     /// Its bytes.
     pub source: Source,
-    /// What the superblock says.
+    /// The fields of the superblock.
     pub superblock: Superblock,
     /// Strings and ragged rows.
     pub heap: Arc<GlobalHeap>,
@@ -46,7 +46,7 @@ pub(crate) struct Body {
     pub owner: Option<u64>,
 }
 
-/// What kind of object a header describes.
+/// The kind of object that a header describes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum ObjectKind {
     /// A group.
@@ -73,7 +73,7 @@ impl File {
         Ok(file)
     }
 
-    /// The same file for parsers that may meet absent bytes (see `Source::deferred`).
+    /// The file for parsers that may meet absent bytes (see `Source::deferred`).
     pub(super) fn deferred(&self) -> Self {
         File {
             source: self.source.deferred(),
@@ -98,7 +98,7 @@ impl File {
         ObjectHeader::read(&self.source, address)
     }
 
-    /// What a header describes.
+    /// The kind of object that a header describes.
     pub(crate) fn kind(header: &ObjectHeader) -> ObjectKind {
         if header.has(kind::DATATYPE) && header.has(kind::DATASPACE) {
             ObjectKind::Dataset

@@ -3,12 +3,12 @@
 use super::cursor::Cursor;
 use crate::error::Result;
 
-/// What a dataset says about values that were never written.
+/// The fill value message of a dataset.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct FillValue {
-    /// When storage is allocated: 1 early, 2 late, 3 incrementally (0: not said).
+    /// The time at which storage is allocated: 1 early, 2 late, 3 incrementally (0: not said).
     pub alloc_time: u8,
-    /// When the fill value is written: 0 on allocation, 1 never, 2 if it was set by the user.
+    /// The time at which the fill value is written: 0 on allocation, 1 never, 2 if it was set by the user.
     pub write_time: u8,
     /// The value.
     pub value: FillKind,

@@ -141,7 +141,7 @@ impl GlobalHeap {
             addresses.iter().copied().filter(|a| !cached.collections.contains_key(a)).collect()
         };
         source.want(absent.iter().map(|&a| source.guess(a)))?;
-        // What is damaged is reported by who reads it.
+        // Damage is reported by the reader of the heap.
         source.want(absent.iter().filter_map(|&a| Some((a, Collection::size_at(source, a).ok()?))))
     }
 }

@@ -5,21 +5,21 @@ use super::dataspace::MAX_RANK;
 use crate::error::Result;
 use crate::model::shape;
 
-/// Where a dataset's bytes are. Addresses are relative to the file's base address.
+/// The place of a dataset's bytes. Addresses are relative to the file's base address.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Layout {
-    /// In the message itself.
+    /// The message itself.
     Compact(Vec<u8>),
-    /// In one run.
+    /// One run.
     Contiguous {
-        /// Where; `None` if nothing was written.
+        /// The address; `None` if nothing was written.
         address: Option<u64>,
         /// Bytes; versions 1 and 2 do not say.
         size: Option<u64>,
     },
-    /// In chunks.
+    /// Chunks.
     Chunked(Chunked),
-    /// In other datasets.
+    /// Other datasets.
     Virtual,
 }
 
@@ -34,7 +34,7 @@ pub(crate) struct Chunked {
     pub edge_unfiltered: bool,
     /// The kind of index.
     pub index: IndexKind,
-    /// Where the index (or the single chunk, or the array of chunks) lies; `None` if nothing was written.
+    /// The address of the index (or the single chunk, or the array of chunks); `None` if nothing was written.
     pub address: Option<u64>,
 }
 

@@ -10,11 +10,10 @@ pub(crate) struct Link {
     pub name: Vec<u8>,
     /// Its number in the order of creation, where the group tracks it.
     pub order: Option<i64>,
-    /// What it points to.
     pub target: Target,
 }
 
-/// What a link points to.
+/// The target of a link.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Target {
     /// The object whose header is at this address.
@@ -66,7 +65,7 @@ impl Link {
     }
 }
 
-/// Where a newer group stores its links when they are many.
+/// The place of a newer group's links when they are many.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct LinkInfo {
     /// Whether the order of creation is tracked.

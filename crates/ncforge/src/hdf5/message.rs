@@ -90,7 +90,7 @@ impl ObjectHeader {
         self.messages.iter().find(|m| m.kind == kind)
     }
 
-    /// Whether it has a message of a kind.
+    /// True if the header has a message of a kind.
     pub(crate) fn has(&self, kind: u16) -> bool {
         self.find(kind).is_some()
     }
@@ -199,7 +199,7 @@ fn read_v2(source: &Source, address: u64, head: &[u8]) -> Result<ObjectHeader> {
         }
         first = false;
         let head = if flags & 4 != 0 { 6 } else { 4 };
-        // What is too short for a message is a gap.
+        // A rest that is too short for a message is a gap.
         while c.remaining() >= head {
             let kind = u16::from(c.u8()?);
             let size = usize::from(c.u16()?);

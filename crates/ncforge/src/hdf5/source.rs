@@ -44,11 +44,11 @@ const CACHE: u64 = 256 << 20;
 const ROUND: u64 = 64 << 20;
 /// Bytes of one request while reads go forward, at most.
 const FORWARD: u64 = 4 << 20;
-/// A file of so many bytes is read whole.
+/// A file of at most this many bytes is read whole.
 const SMALL: u64 = 4 << 20;
-/// What is fetched where a structure of unknown length begins: most end within that.
+/// Bytes that are fetched where a structure of unknown length begins: most end within that.
 const GUESS: u64 = 8 << 10;
-/// What is fetched where an object begins: its header, and what was written with it (its continuation, the heap of its
+/// Bytes that are fetched where an object begins: its header, and what was written with it (its continuation, the heap of its
 /// attributes), which would take a round each.
 const AROUND: u64 = 32 << 10;
 /// Structures of unknown length that one call of `Source::want` brings at most: two pages for each make a round.
@@ -61,11 +61,11 @@ pub(crate) struct Source {
     base: u64,
     len: u64,
     sizes: Sizes,
-    /// What requests cost, if that has to be planned for.
+    /// The cost of requests, if it has to be planned for.
     latency: Option<IoProfile>,
     pages: Arc<Pages>,
     metadata: AtomicU64,
-    /// Of a deferred source: what was asked for and is absent.
+    /// Bytes that were asked for and are absent, of a deferred source.
     absent: Option<Absent>,
 }
 
@@ -78,7 +78,7 @@ impl Source {
         Source { store, base, len, sizes, latency, pages, metadata, absent: None }
     }
 
-    /// The same with another byte for address 0 and other sizes.
+    /// The source with another byte for address 0 and other sizes.
     #[must_use]
     pub(crate) fn based(self, base: u64, sizes: Sizes) -> Self {
         Source { base, sizes, ..self }
@@ -316,7 +316,7 @@ impl Source {
     }
 
     /// Announces structures (address, bytes) that are read next: of a store with latency, those that are absent are
-    /// fetched in one round. Where the length is unknown, `Source::guess` is a good one. What reaches past the end of
+    /// fetched in one round. Where the length is unknown, `Source::guess` is a good one. A structure past the end of
     /// the file is left to the read itself, which reports it.
     ///
     /// # Errors
@@ -373,18 +373,17 @@ impl Source {
         Ok(())
     }
 
-    /// What a parser gets for absent bytes. It never leaves the module: the parser's result is void.
+    /// The error that a parser gets for absent bytes. It never leaves the module: the parser's result is void.
     fn absent_error(&self) -> Error {
         Error::io("read absent bytes of", self.name(), std::io::ErrorKind::WouldBlock.into())
     }
 
-    /// Of a deferred source: what became of the parser that ran since the last call.
+    /// The outcome of the parser that ran since the last call on a deferred source.
     pub(super) fn outcome(&self) -> Outcome {
         self.absent.as_ref().map(Absent::take_outcome).unwrap_or_default()
     }
 
-    /// Of a deferred source: fetches in one round what parsers asked for, as far as memory allows. Whether there was
-    /// anything.
+    /// Fetches in one round the bytes that parsers of a deferred source asked for, as far as memory allows. False if there were none.
     pub(super) fn fetch_absent(&self) -> Result<bool> {
         let (Some(profile), Some(absent)) = (self.latency, &self.absent) else { return Ok(false) };
         let mut free = CACHE.saturating_sub(self.pages.bytes()).min(ROUND) / PAGE;

@@ -27,7 +27,7 @@ impl Span {
         Span { piece: self.piece.clone(), from: self.from.saturating_add(range.start).min(to), to }
     }
 
-    /// The same bytes in a piece of their own.
+    /// A copy of the bytes in a piece of their own.
     #[must_use]
     pub(crate) fn detach(&self) -> Self {
         Span::from(self.to_vec())

@@ -12,7 +12,7 @@ use crate::store::ReadStore;
 /// The eight bytes that begin an HDF5 file.
 pub(crate) const SIGNATURE: [u8; 8] = *b"\x89HDF\r\n\x1a\n";
 
-/// What the superblock says.
+/// The fields of the superblock.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Superblock {
     /// Its version.
@@ -34,7 +34,7 @@ pub(crate) struct Superblock {
 /// The longest superblock: version 1 with 8-byte addresses and its root entry.
 const LONGEST: u64 = 132;
 
-/// Where the signature is, if the store holds an HDF5 file.
+/// The place of the signature, if the store holds an HDF5 file.
 pub(crate) fn find(store: &dyn ReadStore) -> Result<Option<u64>> {
     Bytes { name: store.name(), len: store.len(), read: &|at, len| store.read_vec(at, len) }.signature()
 }

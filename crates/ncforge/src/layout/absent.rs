@@ -22,7 +22,7 @@ pub enum Absent {
 }
 
 impl Absent {
-    /// The same for a layout of these extents, whose variable has this shape: where nothing lies beyond, one value is left.
+    /// Absent values of a layout of these extents, whose variable has this shape: where nothing lies beyond, one value is left.
     pub(crate) fn within(self, extents: &[u64], shape: &[u64]) -> Self {
         match self {
             Absent::Split { inside, beyond } if extents == shape || inside == beyond => Absent::As(inside),
@@ -46,7 +46,7 @@ impl Absent {
         }
     }
 
-    /// The same beyond the extents.
+    /// The value beyond the extents, in stored form; `None` where there are several.
     pub(super) fn past_end(&self) -> Option<&[u8]> {
         match self {
             Absent::Split { beyond, .. } => Some(beyond),

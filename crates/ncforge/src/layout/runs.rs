@@ -9,7 +9,7 @@ pub struct Runs {
     pub begin: u64,
     /// Bytes from one record to the next; `None` where all values lie in one run.
     pub stride: Option<u64>,
-    /// How many there are.
+    /// The number of runs.
     pub number: u64,
     /// Bytes of each.
     pub each: u64,

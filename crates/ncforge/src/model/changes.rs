@@ -1,4 +1,4 @@
-//! What was changed in a description since another one was made from it.
+//! Changes of a description since another one was made from it.
 
 use std::collections::BTreeSet;
 

@@ -49,7 +49,7 @@ impl Definition {
         }
     }
 
-    /// The same, to be changed.
+    /// The name, to be changed.
     pub(crate) fn name_mut(self, schema: &mut Schema) -> &mut String {
         match self {
             Definition::Group(g) => &mut schema.groups[g.0].name,

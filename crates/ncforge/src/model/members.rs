@@ -18,7 +18,7 @@ struct OfGroup {
 }
 
 impl Members {
-    /// Those of a schema.
+    /// The members of a schema's groups.
     pub fn of(schema: &Schema) -> Self {
         let mut members = Members(vec![OfGroup::default(); schema.groups.len()]);
         let groups = (1..schema.groups.len()).map(|g| Definition::Group(GroupId(g)));

@@ -1,6 +1,6 @@
 //! The objects of a schema by their groups and names.
 //!
-//! A [`Schema`] is a list of each kind of object, and asking it for one by its name goes through the list. Who asks again and
+//! A [`Schema`] is a list of each kind of object, and asking it for one by its name goes through the list. A caller that asks again and
 //! again (a program that defines one thing after the other) has an index beside it, and tells the index what it changes.
 
 use std::collections::{BTreeSet, HashSet};
@@ -12,7 +12,7 @@ use super::members::Members;
 use super::schema::{Attribute, Schema};
 use crate::error::{Error, Result};
 
-/// Where names are unique: the objects of one kind in one group, or the attributes of one object.
+/// The scope in which names are unique: the objects of one kind in one group, or the attributes of one object.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Scope {
     /// The groups below a group.
@@ -53,7 +53,7 @@ impl Scope {
 }
 
 impl Definition {
-    /// Where its name is unique, and its position. The root group has no name.
+    /// The scope of its name, and its position. The root group has no name.
     pub fn scope(self, schema: &Schema) -> Option<(Scope, usize)> {
         Some(match self {
             Definition::Group(g) => (Scope::Groups(schema.group(g).parent?), g.0),
@@ -96,7 +96,7 @@ pub struct Names {
     members: Members,
 }
 
-/// As many attributes are looked through faster than they are looked up.
+/// A linear search is faster than a look-up among up to this many attributes.
 const FEW: usize = 16;
 
 impl Names {

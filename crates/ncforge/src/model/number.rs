@@ -10,7 +10,7 @@ const LARGEST_WHOLE: f64 = 9e15;
 /// The value of one element of an atomic type.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Number {
-    /// Of an integer type, or the code of a `char`.
+    /// A number of an integer type, or the code of a `char`.
     Integer(i128),
     /// `NC_FLOAT`.
     Float(f32),
@@ -47,7 +47,7 @@ impl Number {
         })
     }
 
-    /// The same as a double; NaN where the bytes are none of the type's.
+    /// The number as a double; NaN where the bytes are none of the type's.
     pub fn read_f64(kind: Atomic, bytes: &[u8]) -> f64 {
         Number::read(kind, bytes).map_or(f64::NAN, Number::to_f64)
     }

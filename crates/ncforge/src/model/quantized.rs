@@ -1,4 +1,4 @@
-//! What attributes say of values that were quantized: those of netCDF-C, those of the CF conventions, those of NCO.
+//! Attributes of quantized values: those of netCDF-C, those of the CF conventions, those of NCO.
 //!
 //! netCDF-C has one attribute, whose name tells the algorithm. The CF conventions (1.12, section 8.4) have a *container variable*, whose
 //! attributes `algorithm` and `implementation` say how and by whom, and on each quantized variable `quantization`, the name of
@@ -13,7 +13,7 @@ use super::{Atomic, Attribute, GroupId, Number, Schema, Values, VarId, Variable}
 const CF_CONTAINER: &str = "quantization";
 /// The container variable's usual name, that of CF's examples.
 const CONTAINER_NAME: &str = "quantization_info";
-/// Who quantizes, in CF's words (1.12, section 8.4.1).
+/// The quantizing software, in CF's words (1.12, section 8.4.1).
 const IMPLEMENTATION: &str = concat!("ncforge version ", env!("CARGO_PKG_VERSION"));
 
 /// The attribute with which netCDF-C says so: an `int` with the number of digits or bits.
@@ -29,7 +29,7 @@ fn kept(name: &str, quantize: Quantize) -> Attribute {
     }
 }
 
-/// How a variable's values were quantized, as netCDF-C's attributes say: what is written to it is quantized so, too.
+/// The quantization of a variable, as netCDF-C's attributes say: values that are written to it are quantized so, too.
 pub fn quantization_of(var: &Variable) -> Option<Quantize> {
     let kinds = [Quantize::GranularBitRound, Quantize::BitRound, Quantize::BitGroom];
     kinds.into_iter().find_map(|kind| {
@@ -50,7 +50,7 @@ fn cf_words(quantize: Quantize) -> (&'static str, &'static str) {
     }
 }
 
-/// What the attributes of a variable claim.
+/// Claims about quantization in the attributes of a variable.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct QuantizationClaims {
     /// netCDF-C does; the digits or bits.
@@ -72,7 +72,7 @@ impl QuantizationClaims {
     }
 }
 
-/// What a description lacks to say that a variable is quantized.
+/// The attributes and the container that a description lacks to say that a variable is quantized.
 pub(crate) struct NewClaim {
     /// Attributes of the variable.
     pub(crate) attrs: [Attribute; 3],
@@ -81,7 +81,7 @@ pub(crate) struct NewClaim {
 }
 
 impl Schema {
-    /// What a variable's attributes claim about quantization.
+    /// Claims about quantization in the attributes of a variable.
     pub fn quantization_claims(&self, var: &Variable) -> QuantizationClaims {
         let number = |attr: &Attribute| {
             let kind = self.number_of(attr.dtype)?;
@@ -161,7 +161,7 @@ impl Schema {
         attrs.extend(new.attrs);
     }
 
-    /// What [`Schema::claim_quantization`] adds.
+    /// The attributes and the container that [`Schema::claim_quantization`] adds.
     pub(crate) fn new_claim(&self, var: VarId, quantize: Quantize) -> NewClaim {
         let (algorithm, kept_name) = cf_words(quantize);
         let says = |v: VarId| {

@@ -50,7 +50,7 @@ pub struct Dimension {
     pub group: GroupId,
     /// Current length.
     pub len: u64,
-    /// Whether it can grow.
+    /// True if the dimension can grow.
     pub unlimited: bool,
 }
 
@@ -89,7 +89,7 @@ pub struct Variable {
     pub dims: Vec<DimId>,
     /// Its attributes, in the order of the file (including `_FillValue`).
     pub attrs: Vec<Attribute>,
-    /// How it is stored, or will be.
+    /// Its present or future storage.
     pub storage: Storage,
     /// Byte order in the file (netCDF-4; classic is always big).
     pub endian: Endian,
@@ -100,14 +100,14 @@ pub struct Variable {
     pub access_points: Segments,
 }
 
-/// How a variable's bytes are stored.
+/// The storage of a variable's bytes.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Storage {
     /// One run of bytes (in classic files: also records).
     Contiguous,
     /// Inside the metadata (netCDF-4, at most 64 KiB).
     Compact,
-    /// In chunks (netCDF-4).
+    /// Chunks (netCDF-4).
     Chunked {
         /// Chunk lengths, one for each dimension, slowest first.
         chunks: Vec<u64>,
@@ -163,9 +163,9 @@ pub struct Skipped {
 /// The kind of reason for which an object is left out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Cause {
-    /// It is intact, but netCDF has no equivalent, or ncforge does not support it.
+    /// The object is intact, but netCDF has no equivalent, or ncforge does not support it.
     Foreign,
-    /// Its metadata are damaged. The rest of the file can be read.
+    /// The object's metadata are damaged. The rest of the file can be read.
     Damaged {
         /// The offset of the damage in the file, if it is known.
         at: Option<u64>,
@@ -182,7 +182,7 @@ impl Skipped {
         }
     }
 
-    /// Whether it is damaged.
+    /// True if the object is damaged.
     pub fn is_damaged(&self) -> bool {
         matches!(self.cause, Cause::Damaged { .. })
     }

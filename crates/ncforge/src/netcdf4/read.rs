@@ -37,7 +37,7 @@ use objects::Objects;
 use scan::Found;
 use types::{Types, endian};
 
-/// How the dataset of a variable is called that has the name of a dimension without being its coordinate.
+/// The prefix of the dataset of a variable that has the name of a dimension without being its coordinate.
 const NON_COORDINATE: &str = "_nc4_non_coord_";
 
 /// Opens a store.

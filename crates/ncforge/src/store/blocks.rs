@@ -1,4 +1,4 @@
-//! What zipped files offer beyond bytes at offsets: columns of records, insertion, and the description of what lies
+//! Functions of zipped files beyond bytes at offsets: columns of records, insertion, and the description of what lies
 //! where. All that is written to such a store between two syncs takes effect together or not at all.
 
 use crate::error::{Error, Result};
@@ -33,7 +33,7 @@ pub struct RecordInsertion {
     pub at: u64,
     /// Bytes.
     pub len: u64,
-    /// What they hold: these bytes, over and over through the insertions of all records.
+    /// The contents: these bytes, over and over through the insertions of all records.
     pub fill: [u8; 8],
     /// Bytes of an element that will stand there.
     pub element: u16,
@@ -42,10 +42,10 @@ pub struct RecordInsertion {
 /// A store of compressed blocks. Every operation has a fallback in terms of bytes at offsets, which the defaults ask
 /// the caller to take.
 ///
-/// It is transactional: all that is written between two syncs takes effect together or not at all. What is written is
+/// It is transactional: all that is written between two syncs takes effect together or not at all. Data are
 /// best written by one thread, in order; the store does its own work in parallel.
 pub trait BlockStore: Send + Sync {
-    /// Inserts zeros in front of bytes, which all later bytes move behind: for each pair, in rising order, so many
+    /// Inserts zeros in front of bytes, which all later bytes move behind: for each pair, in rising order, a number of
     /// bytes in front of the byte that was at that offset before. False, and nothing has changed, if the store cannot
     /// do that more cheaply than its caller.
     fn insert(&self, rooms: &[(u64, u64)]) -> Result<bool> {
@@ -58,7 +58,7 @@ pub trait BlockStore: Send + Sync {
         let _ = (rooms, wider);
         Ok(false)
     }
-    /// How many of the `len` bytes from `offset` on are as cheap to read as the first of them: fewer than all where
+    /// The number of the `len` bytes from `offset` on that are as cheap to read as the first of them: fewer than all where
     /// others lie elsewhere. At least 1 if there is one.
     fn together(&self, offset: u64, len: u64) -> u64 {
         let _ = offset;

@@ -1,6 +1,6 @@
-//! What the changes of a file outlive.
+//! Failures that the changes of a file survive.
 
-/// What a change of a file outlives once `sync` or `close` has returned.
+/// The failures that a change of a file survives once `sync` or `close` has returned.
 ///
 /// Each of them is with the system then: nothing that happens to a process takes it away. A failure of the machine does,
 /// unless the disk was waited for. That takes 1 to 20 milliseconds each time, and neither netCDF-C nor HDF5 does it.
@@ -17,7 +17,7 @@ impl Durability {
     /// The environment variable that asks for [`Durability::Machine`] by `1`, whatever a program asks for.
     pub const VARIABLE: &str = "NCFORGE_DURABLE";
 
-    /// What holds where a program asks for the one or the other.
+    /// The durability of a program that asks for [`Durability::Machine`] or not; the environment may ask for it, too.
     #[must_use]
     pub fn asked(is_durable: bool) -> Self {
         let by_environment =

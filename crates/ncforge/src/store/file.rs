@@ -24,7 +24,7 @@ use crate::error::{Error, Result};
 
 use promise::Promise;
 
-/// A state of a file that is read while another program writes may be half of one and half of the next: so often it is
+/// A state of a file that is read while another program writes may be half of one and half of the next: this many times it is
 /// read again, after 2, 4, 8 and then always 16 milliseconds.
 const ATTEMPTS: u32 = 10;
 
@@ -42,15 +42,15 @@ pub struct FileStore {
     renamed: OnceLock<PathBuf>,
     name: String,
     map: Option<Mmap>,
-    /// What its changes outlive.
+    /// The failures that changes survive.
     promise: Promise,
     /// Its length when it was opened, if it is open for reading only: asking the system at every read would cost
     /// as much as a small read. A file that is cut short meanwhile still gives an error, not less.
     len: Option<u64>,
-    /// Of a file that is open for reading only: blocks for small reads in a row.
+    /// Blocks for small reads in a row, of a file that is open for reading only.
     near: Option<Near>,
     writes: Writes,
-    /// What it was when it was opened, if it is open for reading only.
+    /// The file's state when it was opened, if it is open for reading only.
     opened: Option<Opened>,
     /// Requests for bytes that have come.
     requests: AtomicU64,
@@ -62,7 +62,7 @@ struct Opened {
     identity: Identity,
     /// Whether each change since then shows.
     shows_changes: bool,
-    /// When it was last found to be in this state.
+    /// The moment at which it was last found to be in this state.
     confirmed: Moment,
 }
 
@@ -179,12 +179,12 @@ impl FileStore {
         }
     }
 
-    /// What it was when it was opened, if it is open for reading only.
+    /// The file's state when it was opened, if it is open for reading only.
     pub(crate) fn opened(&self) -> Option<Identity> {
         self.opened.as_ref().map(|opened| opened.identity)
     }
 
-    /// What it is now; `None` if the system does not say.
+    /// The file's present state; `None` if the system does not say.
     fn now(&self) -> Option<Identity> {
         Identity::of_file(&self.file)
     }
@@ -199,10 +199,10 @@ impl FileStore {
         self.opened.as_ref().is_none_or(|opened| opened.shows_changes)
     }
 
-    /// Whether it is certainly in the state that was opened. This asks the system.
+    /// True if the file is certainly in the state that was opened. This asks the system.
     pub(crate) fn is_as_opened(&self) -> bool {
         let Some(opened) = &self.opened else { return true };
-        // What this process writes from here on is later than the answer.
+        // Writes of this process from here on are later than the answer.
         let moment = Moment::now(&self.writes);
         let same = opened.shows_changes && self.now() == Some(opened.identity);
         if same {
@@ -211,13 +211,13 @@ impl FileStore {
         same
     }
 
-    /// The same, asked once a tick of the system's clock unless this process has written to the file.
+    /// As [`Self::is_as_opened`], asked once a tick of the system's clock unless this process has written to the file.
     pub(crate) fn was_as_opened(&self) -> bool {
         let Some(opened) = &self.opened else { return true };
         opened.confirmed.is(Moment::now(&self.writes)) || self.is_as_opened()
     }
 
-    /// How many requests for its bytes have come so far. None that is not counted yet has brought anything to its caller.
+    /// The number of requests for its bytes so far. None that is not counted yet has brought anything to its caller.
     pub(crate) fn requests(&self) -> u64 {
         self.requests.load(Ordering::Acquire) + self.near.as_ref().map_or(0, Near::requests)
     }
@@ -271,7 +271,7 @@ impl FileStore {
         self.renamed.get().unwrap_or(&self.path)
     }
 
-    /// It has another name now; this happens once at most.
+    /// Records the new name of the file; this happens once at most.
     pub(super) fn renamed(&self, path: &Path) {
         let _ = self.renamed.set(path.to_owned());
     }
@@ -295,18 +295,17 @@ impl FileStore {
         &self.held
     }
 
-    /// Whether it is still the file of its path, not one that was replaced.
+    /// True if the path still names this file, and not one that replaced it.
     pub fn is_current(&self) -> bool {
         is_file_at(&self.file, self.path())
     }
 
-    /// What its changes outlive from now on; until something is chosen, a failure of the machine.
+    /// Sets the failures that changes survive from now on; until then, a failure of the machine.
     pub fn promise(&self, durability: Durability) {
         self.promise.choose(durability);
     }
 
-    /// Whether it belongs to a process that this one was forked from: then it is not changed here, and its lock and its name
-    /// are left alone.
+    /// True in a forked child of the process that opened the file: the child does not change it, and leaves its lock and its name alone.
     pub(crate) fn is_inherited(&self) -> bool {
         self.promise.is_inherited()
     }
@@ -348,7 +347,7 @@ impl ReadStore for FileStore {
     fn read_at(&self, buf: &mut [u8], offset: u64) -> Result<()> {
         let read = self.file.read_exact_at(buf, offset);
         if let Some(near) = &self.near {
-            // What is newer than a block is not followed by the block.
+            // A block older than this read must not answer for these bytes.
             near.forget(offset, buf.len() as u64);
         }
         self.requests.fetch_add(1, Ordering::Release);

@@ -34,14 +34,14 @@ pub struct Identity {
 
 /// The longest tick of the clock that times of files are taken from (100 Hz, the slowest that Linux can be built with).
 const TICK: Duration = Duration::from_millis(10);
-/// The same where times are whole seconds.
+/// [`TICK`] where times are whole seconds.
 const WHOLE_SECONDS: Duration = Duration::from_secs(2);
 /// Clocks of file servers that are ahead of ours are by less.
 const AHEAD: Duration = Duration::from_secs(60);
 const SECOND: i128 = 1_000_000_000;
 
 impl Identity {
-    /// That these facts are of.
+    /// The identity that these metadata give.
     pub fn of(meta: &Metadata) -> Self {
         let time = |seconds: i64, nanoseconds: i64| i128::from(seconds) * SECOND + i128::from(nanoseconds);
         Self {
@@ -54,13 +54,13 @@ impl Identity {
         }
     }
 
-    /// Of what a path means; `None` if it is no regular file.
+    /// The identity of the file at a path; `None` if it is no regular file.
     pub fn at(path: &Path) -> Option<Self> {
         let meta = std::fs::metadata(path).ok()?;
         meta.is_file().then(|| Self::of(&meta))
     }
 
-    /// Of an open file; `None` if the system does not say.
+    /// The identity of an open file; `None` if the system does not say.
     pub fn of_file(file: &File) -> Option<Self> {
         file.metadata().ok().map(|meta| Self::of(&meta))
     }
@@ -75,7 +75,7 @@ impl Identity {
         self.size
     }
 
-    /// When its contents were changed last, in nanoseconds since 1970.
+    /// The time of the last change of its contents, in nanoseconds since 1970.
     pub fn modified_ns(&self) -> i128 {
         self.modified
     }

@@ -27,7 +27,7 @@ use crate::error::{Error, Result};
 pub enum Locking {
     /// No locks (`FALSE`).
     Never,
-    /// Where the file system has locks; elsewhere without, with one warning for each process (`BEST_EFFORT`).
+    /// Locks where the file system has them; elsewhere none, with one warning for each process (`BEST_EFFORT`).
     #[default]
     BestEffort,
     /// Always: an error where the file system has no locks (`TRUE`).
@@ -38,7 +38,7 @@ impl Locking {
     /// The environment variable that says whether files are locked. HDF5 reads it, too.
     pub const VARIABLE: &str = "HDF5_USE_FILE_LOCKING";
 
-    /// What holds: the environment's word if it has one, as in HDF5, else this.
+    /// The choice of the environment if it makes one, as in HDF5, else this one.
     #[must_use]
     pub fn or_environment(self) -> Self {
         std::env::var(Self::VARIABLE).ok().and_then(|word| Self::of_word(&word)).unwrap_or(self)
@@ -55,7 +55,7 @@ impl Locking {
     }
 }
 
-/// What a lock lets others do.
+/// The access that a lock leaves to others.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Kind {
     /// Others may hold shared locks, too.
@@ -102,7 +102,7 @@ impl Held {
         self.current().take()
     }
 
-    /// What is held.
+    /// The kind of lock that is held.
     pub(crate) fn kind(&self) -> Option<Kind> {
         self.current().map(|(kind, _)| kind)
     }
@@ -141,7 +141,7 @@ impl Guard {
         Ok(Some(Guard { file }))
     }
 
-    /// Whether it is of the file that has this name now.
+    /// True if the lock is on the file that has this name now.
     pub(crate) fn is_of(&self, path: &Path) -> bool {
         is_file_at(&self.file, path)
     }
@@ -168,7 +168,7 @@ fn lock_file(file: RawFd, kind: Kind, how: Locking, name: &str) -> Result<bool> 
     without(&e, how, name).map(|()| false)
 }
 
-/// That somebody else writes to a file.
+/// The error that another program writes to the file.
 pub(crate) fn busy(name: &str) -> Error {
     let what = "it is open for writing in another program, or elsewhere in this one";
     Error::Locked { path: name.to_owned(), what: what.to_owned() }

@@ -30,15 +30,15 @@ const STEP: u64 = 2 << 10;
 const FIRST: u64 = 8 << 10;
 const NEXT: u64 = 32 << 10;
 const PAGE: u64 = 4 << 10;
-/// The block before must have answered so many reads for the next one to be a long one.
+/// The block before must have answered this many reads for the next one to be a long one.
 const WORTH: u32 = 3;
-/// So many reads in a row before a block is fetched.
+/// The number of reads in a row before a block is fetched.
 const RUN: u32 = 2;
 /// Rows that are followed at the same time: variables that lie far apart, read in turn.
 const ROWS: usize = 4;
-/// So many new rows, one after the other, went on, before the next one is believed to; …
+/// The number of new rows, one after the other, that went on before the next one is believed to; …
 const BELIEVED: u32 = 3;
-/// … and so many that did not are forgiven at most, however many went on before them.
+/// … and this many that did not are forgiven at most, however many went on before them.
 const MOST_BELIEF: u32 = 12;
 /// Blocks of all files of the process, 16 MiB; whoever comes later reads without.
 const MOST: usize = 512;
@@ -63,21 +63,21 @@ struct Rows {
     reads: u64,
     /// Whether a read went on with a row since the latest new one.
     went_on: bool,
-    /// How many new rows went on lately.
+    /// The number of new rows that went on lately.
     belief: u32,
 }
 
 /// Reads that follow each other.
 #[derive(Debug, Default)]
 struct Row {
-    /// Where the latest read began and ended.
+    /// The begin and the end of the latest read.
     from: u64,
     to: u64,
     /// Reads in a row so far.
     run: u32,
-    /// When it began, by [`Rows::reads`]; 0: never.
+    /// Its beginning, by [`Rows::reads`]; 0: never.
     since: u64,
-    /// What is in the block: its place in the file, how many reads it answered, when it was fetched.
+    /// The block: its place in the file, how many reads it answered, when it was fetched.
     start: u64,
     len: usize,
     answers: u32,
@@ -186,7 +186,7 @@ impl Row {
         let page = offset / PAGE * PAGE;
         self.start = if backwards { end.next_multiple_of(PAGE).saturating_sub(len).min(page) } else { page };
         (self.len, self.answers) = (0, 0);
-        // What is written or happens after this is newer than the block.
+        // Later writes and events are newer than the block.
         self.moment = Moment::now(writes);
         // One request: what a block lacks at the end of a file, or by a signal, is asked for in the ordinary way.
         self.len = file.read_at(&mut block.bytes[..len as usize], self.start).unwrap_or(0);

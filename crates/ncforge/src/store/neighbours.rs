@@ -5,7 +5,7 @@
 //! store's [`IoProfile`]: at first as many as cost less than another request ([`IoProfile::read_gap`]), and twice as many with
 //! each further read of the run, up to [`IoProfile::read_ahead`].
 //!
-//! What is guaranteed:
+//! Guarantees:
 //! * A read that continues no other fetches what it asks for and nothing else (of a store that is read by pages: their rest).
 //! * Bytes that nobody has asked for are at most as many as those that were asked for, and a megabyte.
 //! * Bytes that are held, or on their way for another thread, are not requested again. How many are held of one file is bounded,
@@ -33,7 +33,7 @@ pub(crate) const ROOM: u64 = 64 << 20;
 /// … and with little memory.
 const LEAST_ROOM: u64 = 4 << 20;
 
-/// What a range that could not be read gives: its number, and why.
+/// A range that could not be read: its number, and why.
 type Failed = (usize, Error);
 
 /// The store, and its bytes that are held.
@@ -41,7 +41,7 @@ type Failed = (usize, Error);
 pub(crate) struct NeighbourStore {
     inner: Arc<dyn ReadStore>,
     profile: IoProfile,
-    /// Requests are rounded to pages of so many bytes: for formats whose reader asks for one small structure after the other.
+    /// Requests are rounded to pages of this many bytes: for formats whose reader asks for one small structure after the other.
     page: u64,
     pieces: Arc<Pieces>,
 }
@@ -81,7 +81,7 @@ impl NeighbourStore {
             });
             asked = match fetched {
                 Ok(()) => break,
-                // What was asked for is asked for again, without its neighbours.
+                // The ranges that were asked for are requested again, without their neighbours.
                 Err(_) if plan.strip() => (0..plan.len()).filter(|&n| arriving.is_absent(n)).collect(),
                 Err((i, e)) => return Err((asked.get(i).map_or(0, |&n| plan.first_of(n)), e)),
             };

@@ -34,7 +34,7 @@ use crate::error::{Error, Result};
 
 pub use names::free_space;
 
-/// Who finds a temporary file that is gone each time it looks gives up after so many.
+/// The number of tries after which a writer gives up that finds each temporary file gone.
 const MOST_TRIES: u32 = 100;
 
 /// The temporary name of a new file until it is complete: `.NAME.ncforge-partial` in the same folder.
@@ -56,7 +56,7 @@ pub fn companion_path(path: &Path, kind: &str) -> PathBuf {
     path.with_file_name(name)
 }
 
-/// How a new file is made.
+/// Options for making a new file.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct OutputOptions {
     /// Replace a file that has this name.
@@ -81,12 +81,12 @@ pub struct OutputFile {
     store: Arc<FileStore>,
     /// Locks the file that will be replaced.
     guard: Option<Guard>,
-    /// Whether it holds what an interrupted program wrote.
+    /// True if the file holds data of an interrupted program.
     was_there: bool,
-    /// Whether it stays when this is dropped.
+    /// True if the file stays when this value is dropped.
     keep: bool,
     published: bool,
-    /// What is done of it, for those who note it.
+    /// The log of finished work, for callers that keep one.
     journal: Option<File>,
 }
 
@@ -136,7 +136,7 @@ impl OutputFile {
                     journal: None,
                 };
                 if !was_there {
-                    // Of a program that ended between two steps.
+                    // The journal of a program that ended between two steps.
                     let _ = std::fs::remove_file(companion_path(&this.fixed.destination, "journal"));
                 }
                 return Ok(this);
@@ -150,17 +150,17 @@ impl OutputFile {
         &self.store
     }
 
-    /// Where the file will be in the end.
+    /// The final path of the file.
     pub fn destination(&self) -> &Path {
         &self.destination
     }
 
-    /// Where the file is until then.
+    /// The path of the file until then.
     pub fn partial(&self) -> &Path {
         &self.partial
     }
 
-    /// Whether it holds what an interrupted program wrote.
+    /// True if the file holds data of an interrupted program.
     pub fn was_there(&self) -> bool {
         self.was_there
     }
@@ -172,7 +172,7 @@ impl OutputFile {
         Ok(())
     }
 
-    /// Whether it stays under its temporary name when this is dropped, to be gone on with later.
+    /// Lets the file stay under its temporary name when this value is dropped, or not.
     pub fn keep(&mut self, keep: bool) {
         self.keep = keep;
     }

@@ -1,4 +1,4 @@
-//! What requests to a store cost, so that plans fit it: a local disk wants each read as it comes, an object store few
+//! The cost of requests to a store, so that plans fit it: a local disk wants each read as it comes, an object store few
 //! large ones, many at a time.
 
 use std::time::Duration;

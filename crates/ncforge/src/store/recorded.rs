@@ -10,7 +10,7 @@ use bytes::Bytes;
 use super::{IoProfile, ReadStore};
 use crate::error::{Error, Result};
 
-/// Another store, with a count of the bytes that are read and a list of the structures of metadata among them.
+/// A wrapped store, with a count of the bytes that are read and a list of the structures of metadata among them.
 #[derive(Debug)]
 pub struct RecordedStore {
     inner: Arc<dyn ReadStore>,

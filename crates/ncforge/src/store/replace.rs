@@ -1,7 +1,7 @@
 //! Replacing a file's contents in one step: a new file in the same folder, synced, renamed over it.
 //!
 //! The [`FileStore`] keeps its descriptor number, which from then on means the new file: whoever shares the
-//! store goes on reading and writing without noticing. Who has the old file open keeps it; readers of this library find the
+//! store goes on reading and writing without noticing. Readers that have the old file open keep it; readers of this library find the
 //! new one by what it continues ([`super::identity`]).
 
 use std::fs::File;
@@ -13,7 +13,7 @@ use super::output::{OutputFile, OutputOptions};
 use super::{FileStore, ReadStore, WriteStore};
 use crate::error::{Error, Result};
 
-/// What [`WriteStore::replace`] does for files. Symbolic links are followed: the file they name is replaced.
+/// [`WriteStore::replace`] for files. Symbolic links are followed: the file they name is replaced.
 /// Permissions are kept, owner and group where the system allows it, and the lock.
 pub(super) fn replace_file(
     store: &FileStore,

@@ -27,7 +27,7 @@ impl Joining {
         Joining { gap: profile.read_gap, most: profile.largest_request }
     }
 
-    /// As a store's profile says, for reading `total` bytes of it with so much memory: as many requests as shall be under way
+    /// As a store's profile says, for reading `total` bytes of it with `memory` bytes: as many requests as shall be under way
     /// fit there, and have equal parts of the bytes, unless that makes them small.
     pub fn apart(profile: &IoProfile, memory: u64, total: u64) -> Self {
         let in_flight = profile.in_flight.max(1) as u64;
@@ -35,7 +35,7 @@ impl Joining {
         Joining::of(profile).at_most(fits.min((total / in_flight).max(EVEN)))
     }
 
-    /// With requests of at most `most` bytes.
+    /// The requests, of at most `most` bytes each.
     #[must_use]
     pub fn at_most(self, most: u64) -> Self {
         Joining { most: self.most.min(most), ..self }
@@ -52,7 +52,7 @@ pub struct Request {
 }
 
 impl Request {
-    /// Where a range that it serves lies in the bytes that it brings.
+    /// The place of a served range in the bytes that the request brings.
     pub fn within(&self, range: &Range<u64>) -> Range<usize> {
         (range.start - self.bytes.start) as usize..(range.end - self.bytes.start) as usize
     }
@@ -62,7 +62,7 @@ impl Request {
         self.bytes.end - self.bytes.start
     }
 
-    /// Whether it fetches nothing.
+    /// True if nothing is fetched.
     pub fn is_empty(&self) -> bool {
         self.bytes.is_empty()
     }

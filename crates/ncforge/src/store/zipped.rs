@@ -101,7 +101,7 @@ pub struct ZippedStore {
     /// A writer's lock or a reader's pin. Declared before the file that it locks, and therefore dropped before it.
     _lock: Option<Lock>,
     backing: Arc<dyn ReadStore>,
-    /// The same, of a store that is open for writing.
+    /// The store, if it is open for writing.
     sink: Option<Arc<dyn WriteStore>>,
     core: RwLock<Core>,
     /// Bytes of the image, readable without the lock.

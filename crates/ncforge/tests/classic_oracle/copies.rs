@@ -117,7 +117,7 @@ fn files_by_ncgen_read_and_their_copies_dump_equal() {
             copy(&*file, &ours, format);
             assert_eq!(dump(&ours, false), dump(&theirs, false), "{shape}");
             validate(&ours);
-            // The same layout without header room is the same file, byte for byte.
+            // This layout without header room is the original file, byte for byte.
             let mut exact =
                 create(&ours, file.schema().clone(), &CreateOptions { header_room: Some(0), fill: true });
             for var in file.schema().var_ids() {

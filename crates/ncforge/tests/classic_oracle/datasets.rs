@@ -89,7 +89,7 @@ fn variables_of_gigabytes_are_found_by_netcdf_c() {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("large.nc");
     let large = (5u64 << 30) / 8;
-    // What is written, and the version that it needs.
+    // The version that the variables need, and the variables.
     let cases = [
         (Format::Cdf1, vec![("small", vec![2]), ("last", vec![1])]),
         (Format::Cdf2, vec![("half", vec![3]), ("other", vec![3]), ("last", vec![1])]),

@@ -1,4 +1,4 @@
-//! What is defined, filled, and changed afterwards, by us and by netCDF-C in turn.
+//! Definitions, fill values and later changes, by us and by netCDF-C in turn.
 
 use std::process::Command;
 use std::sync::Arc;

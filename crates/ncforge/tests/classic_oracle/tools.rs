@@ -33,7 +33,7 @@ pub(crate) fn python() -> Option<PathBuf> {
     found
 }
 
-/// What ncdump prints of a file, but for its first line, which has the file's name.
+/// ncdump's output for a file, but for its first line, which has the file's name.
 pub(crate) fn dump(path: &Path, header_only: bool) -> String {
     let text = run(Command::new("ncdump").arg(if header_only { "-h" } else { "-p9,17" }).arg(path));
     text.split_once('\n').unwrap_or_default().1.to_owned()

@@ -1,5 +1,5 @@
 //! Opening netCDF-4 files in a store with latency: how many requests that takes, and that damage is met as it is in a
-//! local file. What other libraries write is in `tests/test_latency_open.py`.
+//! local file. Files of other libraries are tested in `tests/test_latency_open.py`.
 
 use std::path::Path;
 use std::sync::Arc;

@@ -9,7 +9,7 @@ use bytes::Bytes;
 use ncforge::store::{IoProfile, ReadStore};
 use ncforge::{Error, Result};
 
-/// What a request comes to.
+/// The outcome of a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Fault {
     /// The first byte of the request that fails, always.
@@ -42,7 +42,7 @@ pub(crate) struct Throttled {
     largest_call: AtomicU64,
 }
 
-/// What was counted.
+/// The counts of requests.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Counts {
     pub(crate) requests: usize,
@@ -102,7 +102,7 @@ impl Throttled {
         }
     }
 
-    /// The same, as far as readers know, without the waiting: for tests that count nothing.
+    /// The store without its waiting: for tests that count nothing.
     pub(crate) fn hurried(self) -> Self {
         Throttled { pause: Duration::ZERO, ..self }
     }

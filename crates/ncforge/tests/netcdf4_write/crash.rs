@@ -172,7 +172,7 @@ fn many_small_sessions_leave_no_holes() {
     assert!(len < 60_000, "{len} bytes");
 }
 
-/// So many variables along `t`, and one without a fill value, which must never be shorter than `t`.
+/// A schema of `count` variables along `t`, and one without a fill value, which must never be shorter than `t`.
 fn many(count: usize) -> Schema {
     let mut s = Schema::new(Format::Netcdf4);
     s.dims = vec![dim("t", 0, true), dim("x", 4, false)];
@@ -238,7 +238,7 @@ fn a_crash_between_small_syncs_leaves_the_last_one() {
     run(&store, Writer::new(engine(), container), &steps, None, Vec::new());
 }
 
-/// What was written in many syncs is, once closed, the file that one would have made.
+/// A file written in many syncs is, once closed, the file that one sync would have made.
 #[test]
 fn a_closed_file_has_its_metadata_once() {
     let dir = tempfile::tempdir().unwrap();

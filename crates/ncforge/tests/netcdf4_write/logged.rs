@@ -35,7 +35,7 @@ impl LoggedStore {
         Self { inner: MemoryStore::new("logged.nc", bytes), log: Mutex::default() }
     }
 
-    /// What happened since the last call.
+    /// The events since the last call.
     pub(crate) fn take_log(&self) -> Vec<Event> {
         std::mem::take(&mut self.log.lock().unwrap())
     }
@@ -76,7 +76,7 @@ impl WriteStore for LoggedStore {
     }
 }
 
-/// What a disk may hold after a crash: everything up to some sync, and of what came after it and before the
+/// The states of a disk after a crash: everything up to some sync, and of what came after it and before the
 /// next one any part, in any order, each write whole or cut. `choose(n)` picks a number below `n`.
 pub(crate) fn crashes(start: &[u8], log: &[Event], mut choose: impl FnMut(usize) -> usize) -> Vec<Vec<u8>> {
     let mut out = Vec::new();

@@ -294,7 +294,7 @@ pub(crate) fn many(path: &Path, vars: usize) {
     f.sync().unwrap();
 }
 
-/// So many chunks that the index has three levels.
+/// `n` chunks, of which the index has three levels.
 pub(crate) fn chunks(path: &Path, n: u64) {
     let mut s = Schema::new(Format::Netcdf4);
     s.dims = vec![dim("t", n, true), dim("x", 2, false)];
@@ -323,7 +323,7 @@ pub(crate) fn empty(path: &Path) {
     create(path, s).sync().unwrap();
 }
 
-/// So many uses of one dimension that the list of its users is larger than a header message.
+/// Uses of one dimension that make the list of its users larger than a header message.
 pub(crate) fn shared(path: &Path) {
     let mut s = Schema::new(Format::Netcdf4);
     s.dims = vec![dim("x", 1, false)];

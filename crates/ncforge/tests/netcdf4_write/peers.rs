@@ -49,7 +49,7 @@ pub(crate) fn check(name: &str, file: &Path) -> bool {
     true
 }
 
-/// What every tool must be able to do with every file.
+/// Checks that every tool can read a file.
 ///
 /// `h5diff` of HDF5 1.10 fails on strings in files of any origin ("infinite loop closing library").
 pub(crate) fn tools_accept(file: &Path, strings: bool) {

@@ -115,7 +115,7 @@ fn change(w: &mut Writer, r: &mut Random, is_first: bool) {
     }
 }
 
-/// What a reader finds; `None` if it is no file.
+/// The state that a reader finds; `None` if it is no file.
 #[derive(Clone, Debug, PartialEq)]
 struct State {
     all_but_numbers: String,

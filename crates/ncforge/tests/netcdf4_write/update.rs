@@ -13,7 +13,7 @@ fn doubles(values: &[f64]) -> Vec<u8> {
     values.iter().flat_map(|v| v.to_ne_bytes()).collect()
 }
 
-/// The same changes to every file: it has `a(t, x)` and `c(x)` of doubles, `t` unlimited, 3 long.
+/// Makes the changes of all tests to a file: it has `a(t, x)` and `c(x)` of doubles, `t` unlimited, 3 long.
 fn change(path: &Path) {
     let mut d = DatasetMut::open(path).unwrap();
     let mut s = d.schema().clone();

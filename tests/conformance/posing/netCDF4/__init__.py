@@ -87,7 +87,7 @@ def set_chunk_cache(size: int | None = None, nelems: int | None = None, preempti
 
 
 def get_chunk_cache() -> tuple[int, int, float]:
-    """What was noted."""
+    """The recorded settings."""
     return _chunk_cache
 
 

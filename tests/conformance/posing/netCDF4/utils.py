@@ -1,4 +1,4 @@
-"""What netCDF4-python's tests import of its ``utils``."""
+"""The part of netCDF4-python's ``utils`` that its tests import."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 //! HDF5 files that several ranks of an MPI job have open: the driver `mpio` of HDF5, with independent or collective transfers.
 //!
-//! What changes a file's description is done by all ranks together, as parallel HDF5 wants it: datasets are as long as they will be from the
+//! Changes of a file's description are made by all ranks together, as parallel HDF5 wants it: datasets are as long as they will be from the
 //! beginning, so that no rank enlarges one while others write. Values of chunks with filters are written together, too.
 
 use std::ffi::c_int;
@@ -46,7 +46,7 @@ pub(super) fn refuses(calls: &Calls, spec: &FileSpec, access: &Access<'_>) -> Op
 }
 
 impl Shared {
-    /// For a file that is shared; `None` where it is not.
+    /// The properties of a shared file; `None` for others.
     pub(super) fn of(calls: &Rc<Calls>, access: &Access<'_>) -> Result<Option<Self>> {
         let Some(team) = access.several() else { return Ok(None) };
         let (Some(mpi), Some((set_file, set_transfer))) = (team.mpi(), calls.parallel) else {

@@ -108,7 +108,7 @@ fn is_stub(calls: &Calls, parallel: ParallelCalls, [comm, info]: [usize; 2]) -> 
     }
 }
 
-/// What this build cannot do with values.
+/// The missing feature for values of this specification, if there is one.
 fn lacks(c: &Calls, name: &str, spec: &FileSpec) -> Option<String> {
     if spec.var.coding.rounding.is_some() && c.optional.def_var_quantize.is_none() {
         return Some(format!("{name} does not quantize values: netCDF-C can since 4.9.0"));
@@ -257,7 +257,7 @@ pub(super) fn open<'a>(calls: &Rc<Calls>, path: &Path, spec: &FileSpec, access: 
     Ok(Box::new(file))
 }
 
-/// What a parallel call needs.
+/// The functions of parallel access.
 struct Parallel {
     calls: ParallelCalls,
     comm: usize,

@@ -17,13 +17,13 @@ macro_rules! calls {
     (serial { $($field:ident: $symbol:literal = fn($($arg:ty),*) -> $out:ty;)* }
      optional { $($opt:ident: $opt_symbol:literal = $opt_type:ty;)* }
      parallel { $($par:ident: $par_symbol:literal = fn($($par_arg:ty),*) -> $par_out:ty;)* }) => {
-        /// What a build for parallel access has besides.
+        /// The further functions of a build for parallel access.
         #[derive(Clone, Copy, Debug)]
         pub(super) struct ParallelCalls {
             $(pub(super) $par: unsafe extern "C" fn($($par_arg),*) -> $par_out,)*
         }
 
-        /// What newer versions have besides.
+        /// The further functions of newer versions.
         #[derive(Clone, Copy, Debug)]
         pub(super) struct OptionalCalls {
             $(pub(super) $opt: Option<$opt_type>,)*

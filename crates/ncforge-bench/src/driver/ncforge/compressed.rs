@@ -18,7 +18,7 @@ use crate::driver::{BlockFile, FileSpec, Opened};
 use crate::error::{Error, Result};
 use crate::team::{Team, agree, exchange};
 
-/// What is known about a variable's chunks without the file.
+/// The facts about a variable's chunks that need no file.
 struct Chunks {
     grid: ChunkGrid,
     codecs: ncforge::codec::CodecChain,
@@ -65,7 +65,7 @@ pub(super) fn create<'a>(
 /// A chunk: grid coordinates, encoded bytes, mask of skipped filters.
 type Encoded = (Vec<u64>, Vec<u8>, u32);
 
-/// What is asked for a chunk: grid coordinates, encoded length, mask of skipped filters.
+/// The request for a chunk's space: grid coordinates, encoded length, mask of skipped filters.
 type Request = (Vec<u64>, u64, u32);
 
 impl BlockFile for Compressed<&dyn Team> {

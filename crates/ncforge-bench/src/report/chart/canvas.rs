@@ -14,7 +14,7 @@ pub(super) const MUTED: Colour = "#606061";
 pub(super) const GRID: Colour = "#DDDDDE";
 /// The colour of the paper.
 pub(super) const PAPER: Colour = "#FEFEFE";
-/// What is to be seen first: the ceiling, the choice.
+/// The colour of highlights: the ceiling, the choice.
 pub(super) const MARK: Colour = "#D55E01";
 /// Series, in this order: blue, orange, green, pink, sky, grey (Okabe and Ito, without those that are pale on paper).
 pub(super) const SERIES: [Colour; 6] = ["#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#808081"];

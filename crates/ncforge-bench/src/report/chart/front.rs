@@ -10,7 +10,7 @@ use crate::result::Row;
 pub(crate) struct Point {
     /// The case.
     pub(crate) case: String,
-    /// What it is called here: its chunks, where it has any.
+    /// The name in the chart: the chunks, where there are any.
     pub(crate) name: String,
     /// Seconds of the phase across.
     pub(crate) across: f64,
@@ -30,7 +30,7 @@ pub(crate) fn points(across: &[&Row], up: &[&Row]) -> Vec<Point> {
         .collect()
 }
 
-/// Those that no other point beats in one phase without losing in the other, from the left to the right (Pareto's front).
+/// Points that no other point beats in one phase without losing in the other, from the left to the right (Pareto's front).
 pub(crate) fn unbeaten(points: &[Point]) -> Vec<&Point> {
     let mut order: Vec<&Point> = points.iter().collect();
     order

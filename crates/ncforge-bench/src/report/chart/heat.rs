@@ -5,7 +5,7 @@ use super::canvas::{Colour, INK, LETTER, MARK, MUTED, Side, WIDTH, picture, shor
 use crate::report::seconds;
 use crate::result::Row;
 
-/// From fast to slow, equal steps to the eye, also for those who see colours differently (cividis).
+/// Colours from fast to slow, equal steps to the eye, also for those who see colours differently (cividis).
 const RAMP: [Colour; 9] =
     ["#FEE838", "#E1CC55", "#C3B369", "#A59C74", "#8A8678", "#707173", "#575D6D", "#3B496C", "#123570"];
 /// Up to here dark words are read better, from here light ones.
@@ -109,7 +109,7 @@ pub(crate) fn heat(
     Some(Chart { title: title.to_owned(), words, svg })
 }
 
-/// What a fact is called where people read it.
+/// The name of a fact for readers.
 fn named(fact: &str) -> String {
     match fact {
         "chunk_first" => "length of chunks along the first dimension".to_owned(),

@@ -1,4 +1,4 @@
-//! What every rank did when.
+//! The work of every rank over time.
 
 use super::Chart;
 use super::canvas::{INK, SERIES, Side, WIDTH, picture};

@@ -2,7 +2,7 @@
 
 use crate::report::{bytes, seconds};
 
-/// What numbers are.
+/// The unit of numbers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Unit {
     /// Seconds.
@@ -49,7 +49,7 @@ pub(super) struct Scale {
 }
 
 impl Scale {
-    /// From nothing to the largest number.
+    /// The scale from nothing to the largest number.
     pub(super) fn linear(unit: Unit, largest: f64, pixels: (i32, i32)) -> Self {
         let to = if largest > 0.0 { largest * 1.04 } else { 1.0 };
         Scale { unit, log: false, from: 0.0, to, pixels }
@@ -63,7 +63,7 @@ impl Scale {
         Scale { unit, log: true, from: low / 1.25, to: high * 1.25, pixels }
     }
 
-    /// Where a number stands, within the axis.
+    /// The place of a number, within the axis.
     pub(super) fn at(&self, value: f64) -> i32 {
         let share = if self.log {
             (value.max(f64::MIN_POSITIVE) / self.from).ln() / (self.to / self.from).ln()

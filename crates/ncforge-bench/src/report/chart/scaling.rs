@@ -1,4 +1,4 @@
-//! What becomes of a number when there is more of something: ranks, bytes.
+//! Scaling: a number against the count of ranks or bytes.
 
 use super::Chart;
 use super::canvas::{INK, SERIES, Side, WIDTH, picture, short};

@@ -1,15 +1,15 @@
-//! What pages are made of: lists, tables, and how much of them a page can take.
+//! Parts of pages: lists, tables, and how much of them a page can take.
 
 use maud::{Markup, html};
 
 use crate::report::table::Table;
 
-/// Pictures of a page have at most so many bytes together; what does not fit is named.
+/// Pictures of a page have at most this many bytes together; what does not fit is named.
 const PICTURES: usize = 2 << 20;
-/// Tables of a page have at most so many rows together.
+/// Tables of a page have at most this many rows together.
 const ROWS: usize = 2500;
 
-/// What a page can still take.
+/// The space that a page still has.
 pub(super) struct Space {
     /// Bytes of pictures.
     pub(super) pictures: usize,
@@ -18,7 +18,7 @@ pub(super) struct Space {
 }
 
 impl Space {
-    /// Of a page without any.
+    /// The space of an empty page.
     pub(super) fn whole() -> Self {
         Space { pictures: PICTURES, rows: ROWS }
     }

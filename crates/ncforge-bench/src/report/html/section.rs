@@ -18,7 +18,7 @@ const LANES: usize = 6;
 pub(super) fn section(s: &Section, number: usize, only: bool, space: &mut Space) -> Markup {
     let mut parts: Vec<Markup> = Vec::new();
     let others = published(s);
-    // What others have published is what the reader came for.
+    // Published figures are the reason for the page.
     let others = (!others.rows.is_empty()).then(|| table("Published figures", &others, space));
     let heated = s.views.iter().any(|v| matches!(v, View::Heat { .. }));
     for label in s.labels() {

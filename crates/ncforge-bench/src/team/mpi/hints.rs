@@ -16,7 +16,7 @@ const MEMORY: usize = 2048;
 /// `MPI_MODE_CREATE | MPI_MODE_RDWR | MPI_MODE_DELETE_ON_CLOSE`.
 const PROBE: c_int = 1 | 8 | 16;
 
-/// What does an MPI library's input and output.
+/// The part of an MPI library that does input and output.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct IoLayer {
     /// Its name: "OMPIO", "ROMIO".
@@ -25,7 +25,7 @@ pub struct IoLayer {
     pub hints: Vec<(String, String)>,
 }
 
-/// What an MPI library does with info objects.
+/// The functions of an MPI library for info objects.
 pub(super) trait InfoCalls {
     /// A new one.
     fn create(&self) -> Result<Handle>;
@@ -84,7 +84,7 @@ impl<C: InfoCalls> Drop for Info<C> {
     }
 }
 
-/// What an MPI library does with a file next to this one, opened by one rank with these hints, and removed.
+/// The layer that serves a file next to this one, opened by one rank with these hints, and removed.
 pub(super) fn io_layer(abi: &Abi, hints: Handle, path: &Path) -> Option<IoLayer> {
     let probe = path.with_extension("ncforge-mpi");
     let name = CString::new(probe.as_os_str().as_encoded_bytes()).ok()?;
@@ -113,7 +113,7 @@ fn layer(family: Family, loaded: &str) -> &'static str {
     if romio || family == Family::Mpich { "ROMIO" } else { "OMPIO" }
 }
 
-/// What an info object holds.
+/// The entries of an info object.
 ///
 /// # Safety
 /// `info` is an open info object of the library.

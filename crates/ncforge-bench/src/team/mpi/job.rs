@@ -51,7 +51,7 @@ impl MpiJob {
         Ok(Some(team))
     }
 
-    /// What MPI library would be used, if one can be loaded: for people who ask what is there.
+    /// The MPI library that would be used, if one can be loaded, for reports on the machine.
     pub fn found() -> Vec<(String, String)> {
         [Family::OpenMpi, Family::Mpich]
             .into_iter()
@@ -111,13 +111,13 @@ impl MpiJob {
         }
     }
 
-    /// From now on, files are opened with these hints.
+    /// Sets the hints of files that are opened from now on.
     ///
     /// # Errors
     /// [`Error::Invalid`] for keys and values that MPI does not take.
     pub fn set_hints(&self, hints: &[(String, String)]) -> Result<()> {
         if !hints.is_empty() {
-            // What stood there before is given back.
+            // The former info object is freed.
             *self.info.borrow_mut() = Some(Info::of(&self.abi, hints)?);
         }
         Ok(())
@@ -128,8 +128,8 @@ impl MpiJob {
         self.info.borrow().as_ref().map_or(self.abi.info_null, |info| info.handle)
     }
 
-    /// What the MPI library does with a file next to this one, opened by this rank alone with the job's hints, and removed. `None`
-    /// where no file can be made there.
+    /// The layer of the MPI library that serves a file next to this one, opened by this rank alone with the job's hints, and removed.
+    /// `None` where no file can be made there.
     pub fn io_layer(&self, path: &Path) -> Option<IoLayer> {
         hints::io_layer(&self.abi, self.info(), path)
     }
@@ -193,7 +193,7 @@ impl MpiJob {
         unsafe { (self.abi.calls.abort)(self.abi.world, c_int::from(error.exit_code())) };
     }
 
-    /// What the library says about itself: "Open MPI v4.1.4 …".
+    /// The library's description of itself: "Open MPI v4.1.4 …".
     pub fn version(&self) -> &str {
         &self.version
     }

@@ -29,7 +29,7 @@ impl Pattern {
     /// All of them, in the order in which tables show them.
     pub const ALL: [Pattern; 6] =
         [Pattern::Map, Pattern::Series, Pattern::Full, Pattern::Profile, Pattern::Box, Pattern::Stride];
-    /// Those that are measured when nobody says which.
+    /// The patterns that are measured by default.
     pub const USUAL: [Pattern; 3] = [Pattern::Map, Pattern::Series, Pattern::Full];
 
     /// Its name: "map", "series", "full", …
@@ -58,7 +58,7 @@ impl Pattern {
                 let half = n.div_ceil(2);
                 (positions.below(n - half + 1), half, 1)
             }
-            // As many wherever it begins.
+            // The count does not depend on the beginning.
             Pattern::Stride => (positions.below(n.min(4)), (n / 4).max(n.min(1)), 4),
             _ if self.takes_whole(d, rank) => (0, n, 1),
             _ => (positions.below(n), n.min(1), 1),

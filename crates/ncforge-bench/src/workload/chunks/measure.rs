@@ -13,7 +13,7 @@ use crate::error::Result;
 use crate::memory;
 use crate::stats::{Positions, Summary};
 
-/// What a cell (a file and a kind of read) may cost in seconds before it is cut short, …
+/// The time limit of a cell (a file and a kind of read) in seconds before it is cut short, …
 const BUDGET: f64 = 0.6;
 /// … and before it is read once only: a single time may be one that something else disturbed.
 const SLOW: f64 = 3.0;

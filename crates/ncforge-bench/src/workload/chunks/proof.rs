@@ -34,14 +34,14 @@ pub struct Array {
     field: Field,
 }
 
-/// What the values are like.
+/// The kind of values.
 #[derive(Clone, Copy, Debug)]
 enum Field {
     /// Patches of rain on about a quarter of the area.
     Rain,
     /// A smooth field with noise in its lower digits.
     Smooth,
-    /// The same, with land.
+    /// A smooth field with land.
     Sea,
 }
 
@@ -213,7 +213,7 @@ impl Array {
     }
 }
 
-/// Whether it rains in a patch.
+/// True where it rains.
 fn wet(t: u64, y: u64, x: u64) -> bool {
     Positions::new((t << 40) ^ (y << 20) ^ x).below(10) < 3
 }

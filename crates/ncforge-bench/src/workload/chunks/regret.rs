@@ -30,7 +30,7 @@ const SAMPLE: u64 = 64 << 20;
 /// The mix on which the shapes of other tools are compared.
 pub const HALVES: &str = "series,map";
 
-/// What to measure.
+/// Options of the measurement.
 #[derive(Clone, Debug, Serialize)]
 pub struct RegretOptions {
     /// The variable; the largest numeric one by default.
@@ -68,13 +68,13 @@ pub struct RegretReport {
     pub variable: String,
     /// Its shape.
     pub shape: Vec<u64>,
-    /// What a sample of the data says: stored bytes ÷ bytes of values, and the decoder's bytes a second.
+    /// The result of a sample of the data: stored bytes ÷ bytes of values, and the decoder's bytes a second.
     pub sampled: (f64, f64),
-    /// What each thread more adds while such values are decoded, as a part of what one alone does. `None`: there is one thread.
+    /// The speed that each further thread adds while such values are decoded, as a part of one thread's. `None`: there is one thread.
     pub gain: Option<f64>,
     /// One for each mix.
     pub mixes: Vec<MixRow>,
-    /// What other tools choose, and ours, for series and maps in equal parts.
+    /// The choices of other tools, and ours, for series and maps in equal parts.
     pub today: Vec<TodayRow>,
     /// Every shape and read.
     pub rows: Vec<ShapeRow>,
@@ -145,15 +145,15 @@ impl ShapeRow {
     }
 }
 
-/// What is measured, once the choices are made: shapes, kinds of reads, mixes.
+/// The measurement once the choices are made: shapes, kinds of reads, mixes.
 struct Prepared {
     source: String,
     var: VarInfo,
     axes: Vec<Axis>,
-    /// As it was found in the data, rates included.
+    /// The coding found in the data, rates included.
     coding: Coding,
     shapes: Vec<Vec<u64>>,
-    /// What samples of such chunks said.
+    /// The results of samples of such chunks.
     codings: Vec<Coding>,
     patterns: Vec<Pattern>,
     mixes: Vec<Mix>,
@@ -187,11 +187,11 @@ pub fn run(
     Ok(reports)
 }
 
-/// What was measured of all shapes.
+/// The measurements of all shapes.
 struct Measured {
     /// Bytes of their files.
     bytes: Vec<u64>,
-    /// Of patterns (outer) from shapes (inner).
+    /// Cells of patterns (outer) from shapes (inner).
     cells: Vec<Vec<Cell>>,
 }
 
@@ -392,7 +392,7 @@ struct Mix {
 }
 
 impl Mix {
-    /// Where the choice stands. `cells` are those of patterns (outer) from shapes (inner).
+    /// The place of the choice. `cells` are those of patterns (outer) from shapes (inner).
     fn among(&self, all: &Prepared, cells: &[Vec<Cell>]) -> MixRow {
         let weights: f64 = self.reads.iter().map(|p| p.weight).sum();
         let cost = |shape: usize| {

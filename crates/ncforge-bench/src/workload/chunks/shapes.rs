@@ -6,7 +6,7 @@ use ncforge::model::shape;
 const BYTES: std::ops::RangeInclusive<u64> = (4 << 10)..=(32 << 20);
 /// Lengths of one axis are this factor apart or, where that gives too few shapes, the next.
 const FACTORS: [f64; 5] = [4.0, 2.0, 1.5, 1.25, 1.1];
-/// So many shapes are enough, where no fewer are wanted.
+/// The number of shapes that is enough, where no fewer are wanted.
 const ENOUGH: usize = 60;
 
 /// Chunk shapes all over the space of shapes: on every axis the lengths `ceil(n / f^k)` and 1, of all combinations

@@ -13,7 +13,7 @@ use crate::environment::Environment;
 use crate::error::{Error, Result};
 use crate::stats::{Positions, Summary, checksum};
 
-/// What to measure.
+/// Options of the measurement.
 #[derive(Clone, Debug, Serialize)]
 pub struct SweepOptions {
     /// The variable; the largest numeric one by default.
@@ -30,7 +30,7 @@ pub struct SweepOptions {
     pub repetitions: usize,
     /// Evict each file from the page cache before it is read.
     pub cold: bool,
-    /// No further slab (and no further series) of a cell is read after so many seconds. Its means are then over fewer reads.
+    /// No further slab (and no further series) of a cell is read after this many seconds. Its means are then over fewer reads.
     pub cell_seconds: Option<f64>,
 }
 
@@ -39,7 +39,7 @@ pub struct SweepOptions {
 pub struct SweepReport {
     /// The machine.
     pub environment: Environment,
-    /// What was asked.
+    /// The request.
     pub options: SweepOptions,
     /// Path of the variable.
     pub variable: String,
@@ -185,7 +185,7 @@ impl Cell {
         let mut session = driver.open_cached(path, self.cache)?;
         for series in [options.series_first, !options.series_first] {
             let list = if series {
-                // The same points in every cell of a round.
+                // Points are equal in every cell of a round.
                 let mut positions = Positions::new(repetition.wrapping_mul(7919).wrapping_add(17));
                 (0..options.series).map(|_| series_at(&var.shape, &mut positions)).collect()
             } else {

@@ -11,7 +11,7 @@ pub struct Today {
     pub chunks: Vec<u64>,
 }
 
-/// What netCDF-C, h5py, NCO and Rew's formula choose for an array, knowing nothing of its use. Tools that have no
+/// The chunks that netCDF-C, h5py, NCO and Rew's formula choose for an array, knowing nothing of its use. Tools that have no
 /// answer for the rank are left out.
 ///
 /// ```

@@ -1,4 +1,4 @@
-//! The same variable in another shape, in a file of its own.
+//! Copies of a variable in another shape, each in a file of its own.
 
 use std::path::{Path, PathBuf};
 
@@ -28,7 +28,7 @@ impl Variant {
         Variant { chunks: None, deflate: 0, shuffle: false }
     }
 
-    /// The filters of elements of so many bytes.
+    /// The filters of elements of `size` bytes.
     pub(crate) fn filters(&self, size: usize) -> Vec<Filter> {
         let mut list = Vec::new();
         if self.deflate > 0 && self.shuffle && size > 1 {
@@ -85,7 +85,7 @@ pub struct Files {
     folder: PathBuf,
     /// Whether files stay when they were measured.
     keep: bool,
-    /// What those that are measured together may take; `None`: a part of the machine's memory.
+    /// The bytes that all copies measured together may take; `None`: a part of the machine's memory.
     pub(super) budget: Option<u64>,
 }
 

@@ -10,7 +10,7 @@ use crate::stats::{GOLDEN, Positions};
 
 /// Its name in files.
 pub(super) const VARIABLE: &str = "votemper";
-/// What stands on land.
+/// The value on land.
 pub(super) const LAND: f32 = 1e20;
 /// The field.
 #[derive(Clone, Debug)]
@@ -24,7 +24,7 @@ pub(super) struct Field {
     coasts: Vec<f64>,
     /// Values are multiples of this; `None`: all bits of a float count.
     step: Option<f64>,
-    /// By level: values differ by about this from a smooth field.
+    /// The noise of each level: values differ by about this from a smooth field.
     noise: Vec<f64>,
 }
 

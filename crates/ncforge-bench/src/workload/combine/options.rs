@@ -1,4 +1,4 @@
-//! What is asked of the workload.
+//! Options of the workload.
 
 use ncforge::model::shape;
 use std::path::PathBuf;
@@ -12,7 +12,7 @@ pub(super) const USUAL: [u64; 4] = [4, 32, 1440, 1440];
 /// A global ocean at a quarter of a degree: 730 MB, as the case of NOCSCOMBINE's table (731 MB, deflated 221 MB).
 const ORCA025: [u64; 4] = [2, 62, 1021, 1442];
 
-/// What is measured.
+/// Options of the measurement.
 #[derive(Clone, Debug)]
 pub struct Options {
     /// Lengths of time, depth, y and x.
@@ -27,13 +27,13 @@ pub struct Options {
     pub step: Option<f64>,
     /// Values at the surface differ by about this from a smooth field, …
     pub noise: f64,
-    /// … and by half of it so many levels below; `None`: by as much everywhere.
+    /// … and by half of it this many levels below; `None`: by as much everywhere.
     pub calm: Option<f64>,
     /// Chunk lengths along y and x of re-encoded output.
     pub chunks: (u64, u64),
     /// How often each is done.
     pub repetitions: usize,
-    /// Other programs.
+    /// The other programs.
     pub tools: Vec<Tool>,
     /// Threads of ncforge; `None`: as it takes them.
     pub threads: Option<usize>,

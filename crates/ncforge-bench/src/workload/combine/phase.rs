@@ -1,6 +1,6 @@
-//! What is done with tiles.
+//! Phases of the work on tiles.
 
-/// What is done with tiles.
+/// A phase of the work on tiles.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Phase {
     /// Classic tiles to one classic file.
@@ -30,7 +30,7 @@ impl Phase {
         }
     }
 
-    /// What it is, in words.
+    /// The phase in words.
     pub fn words(self) -> &'static str {
         match self {
             Phase::Plain => "classic tiles to classic",
@@ -50,7 +50,7 @@ impl Phase {
     }
 }
 
-/// What another process has used.
+/// The resources that another process has used.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Used {
     pub(super) cpu: f64,

@@ -29,7 +29,7 @@ pub(super) struct Tile {
 #[derive(Clone, Debug)]
 pub(super) struct TileSet {
     pub(super) tiles: Vec<Tile>,
-    /// What the names begin with.
+    /// The beginning of the names.
     pub(super) base: PathBuf,
     /// Bytes of all files.
     pub(super) bytes: u64,

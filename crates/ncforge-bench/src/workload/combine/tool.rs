@@ -17,7 +17,7 @@ use super::phase::Phase;
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Tool {
-    /// What it does.
+    /// The phase that the tool does.
     pub phase: Phase,
     /// Its name in results.
     pub name: String,
@@ -46,7 +46,7 @@ const KNOWN: [(&str, Phase, &str); 8] = [
 ];
 
 impl Tool {
-    /// Those of the programs that people use (mppnccombine, rebuild_nemo, nocscombine) that are installed here.
+    /// The installed ones of the usual programs (mppnccombine, rebuild_nemo, nocscombine).
     pub fn installed() -> Vec<Tool> {
         let path = std::env::var_os("PATH").unwrap_or_default();
         let is_there = |name: &str| std::env::split_paths(&path).any(|folder| folder.join(name).is_file());

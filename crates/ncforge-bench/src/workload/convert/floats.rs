@@ -6,7 +6,7 @@ use crate::stats::Positions;
 pub(super) struct Floats(Vec<f32>);
 
 impl Floats {
-    /// So many, from a seed, between -1 and 1.
+    /// `count` floats between -1 and 1, from a seed.
     pub(super) fn new(count: u64, seed: u64) -> Self {
         let mut random = Positions::new(seed);
         // 24 bits are what a float holds.
@@ -17,7 +17,7 @@ impl Floats {
         self.0.len()
     }
 
-    /// The values, in blocks of so many.
+    /// The values, in blocks of `block`.
     pub(super) fn blocks(&self, block: usize) -> impl Iterator<Item = &[f32]> {
         self.0.chunks(block)
     }

@@ -20,9 +20,9 @@ pub(super) enum How<'a> {
     Stream,
     /// One after the other into memory, then to disk.
     Memory,
-    /// By blocks, then to disk.
+    /// Block by block, then to disk.
     Vectorised,
-    /// By a library, into a file of a format.
+    /// Through a library, into a file of a format.
     Library(Library<'a>),
 }
 
@@ -35,7 +35,7 @@ pub(super) struct Way<'a> {
 
 pub(super) struct Library<'a> {
     writes: &'a dyn Driver,
-    /// Another one, where there is one: what is written by one library is read by the other.
+    /// The library that reads, another one where there is one.
     reads: &'a dyn Driver,
     format: Format,
 }
@@ -45,7 +45,7 @@ impl Way<'_> {
         if let How::Library(l) = &self.how { Some(l) } else { None }
     }
 
-    /// Who writes: a library, or "system calls".
+    /// The writer: a library, or "system calls".
     pub(super) fn engine(&self) -> String {
         self.library().map_or_else(|| "system calls".to_owned(), |l| l.writes.name().to_owned())
     }
@@ -200,8 +200,8 @@ fn big_endian(native: &[u8], out: &mut [u8]) {
     }
 }
 
-/// Where a portable routine of the old kind puts its words, one by one. What is behind it is not known to the caller, as in XDR, whose streams
-/// carry a table of functions.
+/// The receiver of words of a portable routine of the old kind, one by one. What is behind it is not known to the caller, as in XDR, whose
+/// streams carry a table of functions.
 trait Sink {
     fn put(&mut self, word: u32) -> std::io::Result<()>;
 }

@@ -1,4 +1,4 @@
-//! What really is in a file, read back by ncforge, whoever wrote it.
+//! The real contents of a file, read back by ncforge, whichever library wrote it.
 
 use std::path::Path;
 
@@ -18,9 +18,9 @@ pub struct Audit {
     pub chunks: Option<Vec<u64>>,
     /// Names of the filters.
     pub filters: Vec<String>,
-    /// In which order the bytes of a value stand: "little", "big"; `None` for values of one byte, and where it is not known.
+    /// The order of the bytes of a value: "little", "big"; `None` for values of one byte, and where it is not known.
     pub endian: Option<String>,
-    /// What the variable says about bits that were lost: "bitround=9".
+    /// The lost bits as the variable describes them: "bitround=9".
     pub rounding: Option<Rounding>,
     /// Whether the first dimension is unlimited.
     pub unlimited: bool,
@@ -68,7 +68,7 @@ impl Audit {
         }
     }
 
-    /// In words: "chunks 1:100:100:10 + deflate, little-endian".
+    /// The audit in words: "chunks 1:100:100:10 + deflate, little-endian".
     pub fn describe(&self) -> String {
         let mut text = match &self.chunks {
             Some(c) => format!("chunks {}", super::written(c)),

@@ -1,7 +1,7 @@
 //! Memory for values, from the beginning of a page on.
 //!
 //! Where a copy's destination stands a few bytes behind its source in their pages, as memory of `malloc` does to a file that is
-//! read from its beginning, some processors copy at a third of their speed. What is measured as the machine's limit must not depend on
+//! read from its beginning, some processors copy at a third of their speed. The measured limit of the machine must not depend on
 //! that, so all drivers get memory that begins with a page.
 
 use std::ops::{Deref, DerefMut};

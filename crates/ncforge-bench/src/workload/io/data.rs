@@ -14,7 +14,7 @@ use super::sample::Sample;
 use crate::driver::Rounding;
 use crate::stats::{GOLDEN, mix};
 
-/// The kind of values. What is compressed shows in sizes and times, so it is chosen.
+/// The kind of values. It shows in sizes and times of compressed files, so it is chosen.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Content {
@@ -26,7 +26,7 @@ pub enum Content {
     Constant,
     /// The element's index.
     Ramp,
-    /// So many per cent of the values are zero, in runs of 16, and the others are hashed: compresses to about the rest.
+    /// This percentage of the values is zero, in runs of 16, and the others are hashed: compresses to about the rest.
     Compressible(u8),
     /// The cell values of NetCDF-Bench, `100·t + rank + x + 10·y + 1` with t, x, y counted within the block. Very
     /// compressible; slips between time steps cannot be seen in it.
@@ -71,7 +71,7 @@ impl std::str::FromStr for Content {
     }
 }
 
-/// What a value is made of.
+/// The description of values.
 #[derive(Clone, Debug)]
 pub(crate) struct Values {
     /// Their kind.
@@ -80,11 +80,11 @@ pub(crate) struct Values {
     pub dtype: Atomic,
     /// The whole variable.
     pub shape: Vec<u64>,
-    /// What [`Content::Sample`] repeats.
+    /// The values that [`Content::Sample`] repeats.
     pub sample: Option<Arc<Sample>>,
 }
 
-/// What a buffer is filled with before a read: no value of it is likely to be right.
+/// The filling of a buffer before a read: no value of it is likely to be right.
 pub(super) const POISON: u8 = 0xA5;
 
 /// An element that was not what it should be.
@@ -92,13 +92,13 @@ pub(super) const POISON: u8 = 0xA5;
 pub struct Mismatch {
     /// Its index in the whole variable.
     pub at: Vec<u64>,
-    /// What it should be.
+    /// The expected value.
     pub expected: String,
-    /// What was read.
+    /// The value that was read.
     pub found: String,
 }
 
-/// What a check found.
+/// The result of a check.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Verdict {
     /// Elements that were compared.
@@ -123,7 +123,7 @@ impl Verdict {
     }
 }
 
-/// Where the hash starts.
+/// The seed of the hash.
 const SEED: u64 = 1;
 
 /// The hash of an element's index.
@@ -210,7 +210,7 @@ impl Values {
         }
     }
 
-    /// The same as a file has them: without the bits that were lost on their way there.
+    /// The values as a file has them: without the bits that were lost on their way there.
     pub(super) fn stored(&self, slab: &Hyperslab, rank: u64, rounding: Option<Rounding>, out: &mut [u8]) {
         self.fill(slab, rank, out);
         if let Some(Rounding(how)) = rounding {

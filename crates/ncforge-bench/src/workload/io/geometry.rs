@@ -1,4 +1,4 @@
-//! Who moves which part of the array: data, blocks, the grid of ranks; checked before any file is touched.
+//! The parts of the array that ranks move: data, blocks, the grid of ranks; checked before any file is touched.
 //!
 //! The notation and the defaults are those of NetCDF-Bench: an array `t:x:y:z`, written in steps along its first
 //! dimension; in each step every rank moves one block. With `nn` nodes of `ppn` ranks the default block is
@@ -19,7 +19,7 @@ pub struct Geometry {
     pub names: Vec<String>,
     /// The array.
     pub data: Vec<u64>,
-    /// What one rank moves in one call.
+    /// The block that one rank moves in one call.
     pub block: Vec<u64>,
     /// Ranks along each dimension; their product is the number of ranks.
     pub grid: Vec<u64>,
@@ -35,12 +35,12 @@ impl Geometry {
         self.grid.iter().product()
     }
 
-    /// What a rank moves in all.
+    /// The part of the array that a rank moves in all.
     pub fn share(&self) -> Vec<u64> {
         self.data.iter().zip(&self.grid).map(|(n, g)| n / g).collect()
     }
 
-    /// Where the share of a rank begins. Ranks go through the grid with the last dimension fastest, which is
+    /// The first element of a rank's share. Ranks go through the grid with the last dimension fastest, which is
     /// NetCDF-Bench's `(r div ppn, r mod ppn)`.
     pub fn origin(&self, rank: u64) -> Vec<u64> {
         let mut rest = rank;

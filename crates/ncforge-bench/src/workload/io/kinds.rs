@@ -4,7 +4,7 @@ use ncforge::{Atomic, Format};
 use ncforge_ops::request::did_you_mean;
 use serde::{Serialize, Serializer};
 
-/// What a case's values are stored in: a format of netCDF files, or a Zarr store, which is a folder (netCDF-C's NCZarr).
+/// The store of a case's values: a format of netCDF files, or a Zarr store, which is a folder (netCDF-C's NCZarr).
 ///
 /// ```
 /// use ncforge_bench::workload::io::StoredAs;

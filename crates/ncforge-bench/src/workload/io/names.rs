@@ -1,4 +1,4 @@
-//! What differs between cases, and the names that follow from it.
+//! Differences between cases, and the names that follow from them.
 
 use super::lengths::written;
 use super::options::{CaseAsk, ChunkChoice};
@@ -14,7 +14,7 @@ const AXES: [Axis; 4] = [
     ("encodings", |a| a.coding.to_string()),
 ];
 
-/// What plain calls write: no format, and none that differs from others.
+/// The name of the stored form for plain calls, which write no format.
 const BYTES: &str = "bytes";
 
 fn stored(ask: &CaseAsk) -> String {

@@ -1,4 +1,4 @@
-//! What is asked of the workload: NetCDF-Bench's options, and more.
+//! Options of the workload: NetCDF-Bench's, and more.
 
 use std::path::PathBuf;
 
@@ -17,7 +17,7 @@ use crate::driver::{Coding, is_hdf5, system};
 pub struct IoOptions {
     /// Array, blocks, ranks.
     pub geometry: GeometryRequest,
-    /// What is compared: libraries, chunks, kinds of access.
+    /// The compared cases: libraries, chunks, kinds of access.
     pub cases: Vec<CaseAsk>,
     /// Write the file.
     pub write: bool,
@@ -92,7 +92,7 @@ pub struct CaseAsk {
     pub access: AccessKind,
     /// How the variable is cut.
     pub chunks: ChunkChoice,
-    /// What it is stored in.
+    /// The format or store.
     pub stored: StoredAs,
     /// How values are encoded.
     pub coding: Coding,
@@ -107,7 +107,7 @@ pub enum DriverAsk {
     Ncforge,
     /// Plain system calls.
     Raw,
-    /// The same bytes through MPI-IO, in MPI jobs.
+    /// Raw bytes through MPI-IO, in MPI jobs.
     MpiIo,
     /// A library at a path, or the system's: see [`crate::driver::library`].
     Library(PathBuf),
@@ -130,7 +130,7 @@ impl DriverAsk {
         }
     }
 
-    /// Whether it writes values as they are, in no format: nothing is encoded, rounded or held.
+    /// True if values are written as they are, in no format: nothing is encoded, rounded or held.
     pub fn is_plain(&self) -> bool {
         matches!(self, DriverAsk::Raw | DriverAsk::MpiIo)
     }
@@ -242,7 +242,7 @@ pub enum CacheAsk {
     Warm,
     /// Nothing of the file is.
     Cold,
-    /// As it happens to be.
+    /// The state as it happens to be.
     Any,
 }
 

@@ -1,4 +1,4 @@
-//! What one rank does in one phase.
+//! The work of one rank in one phase.
 
 use super::buffer::Buffer;
 use super::data::{POISON, Values, Verdict};
@@ -13,10 +13,10 @@ use crate::team::{Team, agree};
 
 /// Bytes of values that all ranks hold at once.
 pub(super) const HELD: u64 = 256 << 20;
-/// At most so many times of single calls are saved for each rank.
+/// Times of single calls that are saved for each rank at most.
 const CALLS_SAVED: usize = 2048;
 
-/// What all phases of a run share on one rank.
+/// State that all phases of a run share on one rank.
 pub(super) struct Bench<'a> {
     team: &'a dyn Team,
     geometry: &'a Geometry,
@@ -62,7 +62,7 @@ impl<'a> Bench<'a> {
         (self.most as u64 / bytes.max(1)).max(1)
     }
 
-    /// Where the blocks of these calls lie in the file of a rank.
+    /// The places of these calls' blocks in the file of a rank.
     fn places(&self, case: &Case, rank: u64, calls: std::ops::Range<u64>, reused: bool) -> Places {
         Places::of(self.geometry, rank, calls, case.is_apart(), self.values.dtype.size(), reused)
     }
@@ -182,7 +182,7 @@ struct Calls {
     /// Whether the next reading ends a call that is saved.
     timing: bool,
     saved: Vec<f32>,
-    /// So many single calls are saved.
+    /// The number of single calls that are saved.
     most: usize,
 }
 
@@ -227,7 +227,7 @@ impl Calls {
     }
 }
 
-/// What the process uses, without what making and checking values takes.
+/// The resources that the process uses, without those of making and checking values.
 struct Meter {
     begun: Used,
     used: Used,

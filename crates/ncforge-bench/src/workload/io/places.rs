@@ -21,7 +21,7 @@ pub(super) struct Places {
 }
 
 impl Places {
-    /// Of the calls of a rank, with values of so many bytes; where the rank has a file of its own, blocks count from its share.
+    /// The places of a rank's calls, with values of so many bytes; where the rank has a file of its own, blocks count from its share.
     pub(super) fn of(
         geometry: &Geometry,
         rank: u64,

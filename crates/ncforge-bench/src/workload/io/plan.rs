@@ -1,4 +1,4 @@
-//! What a run would do, before it does anything: the matrix of cases, bytes, memory, space, and about how long it takes.
+//! The plan of a run: the matrix of cases, bytes, memory, space, and about how long it takes.
 //!
 //! The time follows from what is known without touching a file: rates of the page cache and of the disk that `ncforge tune calibrate` has
 //! measured (or those of a usual machine), the time to make values, and that of the codecs, both measured in memory for a moment.
@@ -33,10 +33,10 @@ const AROUND: f64 = 0.01;
 /// Bytes with which rates are measured.
 const MOMENT: usize = 1 << 20;
 
-/// What a run would do.
+/// The plan of a run.
 #[derive(Clone, Debug)]
 pub struct Plan {
-    /// In words, a line each.
+    /// The plan in words, a line each.
     pub text: String,
     /// Rows of the result: cases times what is done with each.
     pub cells: usize,
@@ -44,7 +44,7 @@ pub struct Plan {
     pub seconds: f64,
 }
 
-/// What a run would do, in words, after all checks that need no ranks: geometry, files, memory, space. Parallel libraries are
+/// The plan of a run, in words, after all checks that need no ranks: geometry, files, memory, space. Parallel libraries are
 /// checked by the ranks themselves.
 ///
 /// # Errors
@@ -167,7 +167,7 @@ impl Rates {
         })
     }
 
-    /// Of one case in one round.
+    /// The seconds of one case in one round.
     fn seconds(&self, options: &IoOptions, ask: &CaseAsk, geometry: &Geometry, bytes: f64) -> f64 {
         let cpus = geometry.ranks().min(processors() as u64).max(1) as f64;
         let codec = self.codecs.iter().find(|c| c.0 == ask.coding && !ask.driver.is_plain());

@@ -282,7 +282,7 @@ pub(super) fn is_periodic(options: &IoOptions) -> bool {
     options.content == Content::NetcdfBench
 }
 
-/// What the files say and the disk allows, asked by rank 0 before the first write: nothing that is not a benchmark's is
+/// Checks by rank 0 of files and disk before the first write: nothing that is not a benchmark's is
 /// overwritten, and everything fits.
 pub(super) fn safe_to_begin(options: &IoOptions, cases: &[Case], geometry: &Geometry) -> Result<()> {
     let ranks = geometry.ranks();

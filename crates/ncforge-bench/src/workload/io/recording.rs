@@ -1,4 +1,4 @@
-//! What came out of a phase, of all ranks, as a result; and what a reader should know about it.
+//! The results of a phase, of all ranks; and notes for the reader.
 
 use ncforge_ops::words::many;
 
@@ -14,7 +14,7 @@ use crate::result::Measurement;
 use crate::stats::{Summary, percentile};
 use crate::team::{Crowd, Team, exchange};
 
-/// What this rank has measured in a phase.
+/// The measurements of this rank in a phase.
 pub(super) struct Measured<'m> {
     pub(super) case: usize,
     pub(super) rep: usize,
@@ -31,7 +31,7 @@ pub(super) struct Measured<'m> {
     pub(super) stored: u64,
 }
 
-/// From the first rank's begin to the last rank's end. Clocks of several machines are not one: there, the longest
+/// The time from the first rank's begin to the last rank's end. Clocks of several machines are not one: there, the longest
 /// rank counts, all of which begin at a barrier.
 pub(super) fn stretch(team: &dyn Team, spans: &[Span]) -> f64 {
     if team.nodes() > 1 {
@@ -70,7 +70,7 @@ fn proven(asked: Option<CacheAsk>, before: CacheState, stored: u64, from_storage
     }
 }
 
-/// What the ranks have measured together; every rank calls this.
+/// The measurements of all ranks together; every rank calls this.
 pub(super) fn together(team: &dyn Team, guard: bool, crowd: Crowd, m: Measured<'_>) -> Result<PhaseResult> {
     let ranks = exchange(team, m.mine)?;
     let verdicts = exchange(team, &m.verdict)?;
@@ -146,7 +146,7 @@ fn split(ranks: &[RankPhase], [open, rest @ ..]: [(&str, Option<f64>); 4]) -> Ve
     out
 }
 
-/// What a reader should know.
+/// Notes for the reader.
 pub(super) fn notes(
     team: &dyn Team,
     options: &IoOptions,

@@ -7,12 +7,12 @@ use super::geometry::Geometry;
 use super::lengths::{Lengths, written};
 use crate::error::{Error, Result};
 
-/// What was asked about the geometry; the rest is filled in by [`Geometry::resolve`].
+/// The request for a geometry; the rest is filled in by [`Geometry::resolve`].
 #[derive(Clone, Debug, Default, Serialize)]
 pub struct GeometryRequest {
     /// The array.
     pub data: Option<Lengths>,
-    /// What one rank moves in one call.
+    /// The block that one rank moves in one call.
     pub block: Option<Lengths>,
     /// Nodes; the number that the job has when `None`.
     pub nodes: Option<u64>,

@@ -1,4 +1,4 @@
-//! What came out: every repetition of every phase, with the times of all ranks.
+//! The results: every repetition of every phase, with the times of all ranks.
 
 use std::path::PathBuf;
 
@@ -18,19 +18,19 @@ pub struct IoReport {
     /// The machine.
     #[serde(skip)]
     pub environment: Environment,
-    /// What held the ranks together.
+    /// The mechanism of the team of ranks.
     pub team: String,
     /// On how many machines they ran.
     pub nodes: usize,
-    /// What was asked.
+    /// The request.
     pub options: IoOptions,
     /// The geometry that follows from it.
     pub geometry: Geometry,
-    /// What was compared.
+    /// The compared cases.
     pub cases: Vec<CaseResult>,
     /// Every phase of every repetition, in the order in which they ran.
     pub phases: Vec<PhaseResult>,
-    /// What a reader should know: disturbances, too many ranks.
+    /// Notes for the reader: disturbances, too many ranks.
     pub notes: Vec<String>,
     /// The files that were written; they stay, for runs that read.
     #[serde(skip)]
@@ -42,7 +42,7 @@ pub struct IoReport {
 pub struct CaseResult {
     /// A short name that no other case has.
     pub name: String,
-    /// What was asked.
+    /// The request.
     pub ask: CaseAsk,
     /// The library, by the name that it gives itself.
     pub driver: String,
@@ -50,11 +50,11 @@ pub struct CaseResult {
     pub version: String,
     /// Chunk lengths asked for, if any.
     pub chunks: Option<Vec<u64>>,
-    /// What is in the file, as read back after the first write.
+    /// The contents of the file, as read back after the first write.
     pub audit: Option<Audit>,
 }
 
-/// What is done with the array.
+/// The operation on the array.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum PhaseKind {
@@ -142,7 +142,7 @@ pub struct PhaseResult {
     pub skew: f64,
     /// The ranks.
     pub ranks: Vec<RankPhase>,
-    /// What the check of the values found.
+    /// The result of the check of the values.
     pub verdict: Option<Verdict>,
 }
 

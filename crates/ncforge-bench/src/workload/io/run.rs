@@ -23,7 +23,7 @@ use crate::team::{Crowd, Team, agree, exchange};
 /// `stop` is asked now and then whether to give up.
 ///
 /// # Errors
-/// What does not fit together is an error before any file is touched. When something fails later, the files that this run
+/// A contradiction in the options is an error before any file is touched. When something fails later, the files that this run
 /// has created are removed.
 pub fn run(team: &dyn Team, options: &IoOptions, stop: Option<&dyn Fn() -> bool>) -> Result<IoReport> {
     let prepared = (|| {
@@ -107,7 +107,7 @@ fn environment(team: &dyn Team, options: &IoOptions, cases: &[Case]) -> Result<E
     Ok(exchange(team, &found)?.swap_remove(0))
 }
 
-/// Where the order of cases starts.
+/// The seed of the order of cases.
 const SEED: u64 = 1;
 
 /// A run, and what it has measured so far.

@@ -20,10 +20,10 @@ const YEAR: f64 = 365.25;
 /// Stations that are made, filled and corrected in each way before the next ones: so that a disturbance of the machine hits
 /// all ways.
 const GROUP: usize = 16;
-/// What is read of a station.
+/// The variables that are read of a station.
 const READ: [&str; 3] = ["TMAX", "TMIN", "PRCP"];
 
-/// What is measured.
+/// Options of the measurement.
 #[derive(Clone, Debug, Serialize)]
 pub struct Options {
     /// Stations, with a file each.
@@ -46,7 +46,7 @@ impl Default for Options {
     }
 }
 
-/// What is written, in this order; then some stations are read.
+/// The tests that write, in this order; then some stations are read.
 const WRITTEN: [&str; 3] = ["create empty", "fill", "update"];
 
 /// The files of one way to store them.
@@ -139,7 +139,7 @@ fn write_group(
     Ok(())
 }
 
-/// What an inspector changes in a station's values: variable (after the time), record, value.
+/// The changes that an inspector makes in a station's values: variable (after the time), record, value.
 fn corrections(o: &Options, station: usize, weather: &[Vec<f32>]) -> Vec<(usize, usize, f32)> {
     let mut chance = Chance::new(o.setup.seed ^ 0x5EED ^ ((station as u64) << 20));
     (0..o.corrections)

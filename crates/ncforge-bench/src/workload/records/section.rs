@@ -1,4 +1,4 @@
-//! What both parts are asked, how work is timed, and the section that their measurements become.
+//! The options of both parts, how work is timed, and the section that their measurements become.
 
 use std::path::PathBuf;
 
@@ -11,18 +11,18 @@ use crate::report::seconds;
 use crate::result::{Measurement, Row, Section};
 use crate::stats::ratio_of_medians;
 
-/// What holds for every part.
+/// The options of every part.
 #[derive(Clone, Debug, Serialize)]
 pub struct Setup {
     /// How often all is read.
     pub repetitions: usize,
-    /// Where random numbers start.
+    /// The seed of random numbers.
     pub seed: u64,
     /// Threads of ncforge.
     pub threads: Option<usize>,
     /// Bytes of memory that ncforge may use.
     pub memory: Option<u64>,
-    /// Where the files are made; a temporary folder by default.
+    /// The folder of the files; a temporary one by default.
     pub folder: Option<PathBuf>,
 }
 

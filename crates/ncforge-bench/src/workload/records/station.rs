@@ -15,7 +15,7 @@ use crate::error::{Error, Result};
 use crate::result::{Measurement, Row, Section};
 use crate::stats::{Positions, checksum};
 
-/// What is measured.
+/// Options of the measurement.
 #[derive(Clone, Debug, Serialize)]
 pub struct Options {
     /// Records of the file.
@@ -47,7 +47,7 @@ impl Default for Options {
     }
 }
 
-/// What is done, in this order: the file is made and filled, in batches of records, by ncforge; it is opened; some variables of records at
+/// The tests, in this order: the file is made and filled, in batches of records, by ncforge; it is opened; some variables of records at
 /// random places are read from a file that was just opened; the same again, when what the library has decoded may still be there; some variables
 /// of records one after the other from a file that was just opened.
 const TESTS: [&str; 5] = ["fill", "open", "random", "random again", "sequential"];

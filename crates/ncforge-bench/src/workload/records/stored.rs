@@ -33,7 +33,7 @@ pub enum Stored {
 /// A codec of the ways to store records, by its name and level: `zstd` (of level 4), `zstd=9`, `deflate=4`, `lz4`, `none`.
 ///
 /// # Errors
-/// What is wrong with the text.
+/// The fault of the text.
 pub fn codec(text: &str) -> Result<Codec, String> {
     let known = || format!("no codec `{text}`: zstd, deflate, lz4 or none, as zstd=9 with a level");
     match if text == "zstd" { Codec::Zstd(4) } else { text.parse()? } {

@@ -1,6 +1,6 @@
 //! Weather of stations, made from a seed: the same numbers in every run and on every machine that rounds alike.
 //!
-//! What is measured is rounded as instruments and observers round it, and it fails now and then, for hours or for
+//! Values are rounded as instruments and observers round them, and instruments fail now and then, for hours or for
 //! years. That is what makes records compress as real ones do.
 
 use std::f64::consts::TAU;
@@ -18,7 +18,7 @@ impl Chance {
         Chance(Positions::new(seed))
     }
 
-    /// From 0 to 1, without 1.
+    /// A number from 0 to 1, without 1.
     pub(super) fn part(&mut self) -> f64 {
         self.0.below(1 << 53) as f64 / (1u64 << 53) as f64
     }
@@ -58,7 +58,7 @@ fn rounded(value: f64, step: f64) -> f32 {
     ((value / step).round() * step) as f32
 }
 
-/// What a station measures every hour.
+/// The hourly measurements of a station.
 pub(super) const INSTRUMENTS: [(&str, &str); 31] = [
     ("temperature", "degC"),
     ("dew_point", "degC"),
@@ -170,7 +170,7 @@ pub(super) fn hourly(seed: u64, hours: usize) -> Vec<Vec<f32>> {
     out
 }
 
-/// What an observer of the climate network writes down every day, in the units of the network.
+/// The daily notes of an observer of the climate network, in the units of the network.
 pub(super) const DAILY: [(&str, &str); 6] = [
     ("TMAX", "degF"),
     ("TMIN", "degF"),

@@ -44,7 +44,7 @@ pub(super) fn create(
     Ok(DatasetMut::create(path, schema(stored, columns, time_units), options)?.close()?)
 }
 
-/// Writes records of all variables from record 0 on, in batches of so many.
+/// Writes records of all variables from record 0 on, in batches.
 pub(super) fn fill(
     path: &Path,
     columns: &[Vec<f32>],

@@ -146,7 +146,7 @@ fn regret_options(
     })
 }
 
-/// What single reports say was printed as they came; of several, what they say together follows.
+/// Prints the joint results of several reports; each was printed by itself as it came.
 fn summed_up(
     args: &ChunksBenchArgs,
     cx: &Context<'_>,
@@ -174,7 +174,7 @@ fn shapes(args: &ChunksBenchArgs, file: &Path) -> std::result::Result<Vec<Vec<u6
         let (shape, axes) = (dataset.schema().shape(id), axes_of(dataset.schema(), id));
         let element = var.size as u64;
         let judged = args.regret || args.proof.is_some();
-        // What a program cannot append to is no alternative to what is chosen.
+        // A shape that a program cannot append to is no alternative to the chosen one.
         let allowed = |chunks: &[u64]| !judged || limits(args).can_append(&axes, element, chunks);
         return Ok(grid(&shape, element, args.most_shapes.get(), allowed));
     }

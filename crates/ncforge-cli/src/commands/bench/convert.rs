@@ -13,7 +13,7 @@ use crate::commands::Context;
 use crate::exit::{Exit, Result};
 use crate::interrupt;
 
-/// What --quick writes, and how often.
+/// The amount that --quick writes, and the repetitions.
 const QUICK: (u64, usize) = (10_000_000, 3);
 
 /// Exit code 4 when a file does not hold the floats.

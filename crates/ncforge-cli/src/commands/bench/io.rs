@@ -40,7 +40,7 @@ pub(super) fn run_io(args: &IoArgs, cx: &Context<'_>) -> Result {
     if ranks == 1 {
         return as_rank(&Alone, args, &options, cx);
     }
-    // What does not fit is reported once, before anything is started.
+    // Misfits are reported once, before anything is started.
     plan(&options, ranks as u64)?;
     team::start(ranks, cx)
 }

@@ -1,4 +1,4 @@
-//! What `ncforge bench io` is asked, in the library's terms.
+//! The request of `ncforge bench io` in the library's terms.
 
 use ncforge::Atomic;
 use ncforge_bench::driver::Coding;
@@ -40,7 +40,7 @@ pub(super) fn options(args: &IoArgs, sweeps: &[String], cx: &Context<'_>) -> Res
     let compressed = cases.iter().any(|c| c.coding.is_filtered());
     let asked = args.access.is_some() || args.sweep.iter().any(|s| is_access(s));
     if !asked && (args.unlimited || compressed) {
-        // What only works together is done together.
+        // Unlimited dimensions and compression need collective access.
         cases.iter_mut().for_each(|c| c.access = AccessKind::Collective);
     }
     let content = match &args.data_content {

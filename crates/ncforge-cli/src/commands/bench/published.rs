@@ -29,7 +29,7 @@ use crate::commands::Context;
 use crate::exit::{Exit, Result};
 use crate::interrupt;
 
-/// Where the page goes when nobody says.
+/// The default name of the page.
 const PAGE: &str = "ncforge-published.html";
 
 /// One run of the program for each step. One that fails does not end the others; its exit code is that of the command.
@@ -92,7 +92,7 @@ fn line(step: &Step) -> String {
     step.words.iter().map(|w| ncforge_ops::words::quoted(w)).collect::<Vec<_>>().join(" ")
 }
 
-/// What a step gave, as sections with the published figures next to ours.
+/// The results of a step, as sections with the published figures next to ours.
 fn sections(step: &Step, results: Results) -> Vec<Section> {
     results
         .sections

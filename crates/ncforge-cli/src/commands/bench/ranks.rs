@@ -80,7 +80,7 @@ pub(super) fn run(args: &IoArgs, numbers: &[usize], cx: &Context<'_>) -> Result 
 /// Options that hold for all rounds, not for one run.
 const PER_RUN: [&str; 1] = ["--reps"];
 
-/// Without these options and their values, behind a blank or an equals sign.
+/// The words without these options and their values, behind a blank or an equals sign.
 fn without_values(words: &[String], names: &[&str]) -> Vec<String> {
     let mut out = Vec::new();
     let mut words = words.iter();
@@ -94,7 +94,7 @@ fn without_values(words: &[String], names: &[&str]) -> Vec<String> {
     out
 }
 
-/// Without the sweep over ranks, however it is written: `-L ranks=…`, `-Lranks=…`, `--sweep=ranks=…`.
+/// The words without the sweep over ranks, however it is written: `-L ranks=…`, `-Lranks=…`, `--sweep=ranks=…`.
 fn without_sweep(words: &[String]) -> Vec<String> {
     let mut out: Vec<String> = Vec::new();
     for word in words {

@@ -13,7 +13,7 @@ use crate::exit::{Exit, Failure, Result};
 
 /// Record chunks of the one file's netCDF-4 variants.
 const STATION_CHUNKS: [u64; 3] = [1, 64, 1024];
-/// Those of stations. (With one record a chunk, the network would have 80 million chunks.)
+/// Records in a chunk of stations. (With one record a chunk, the network would have 80 million chunks.)
 const NETWORK_CHUNKS: [u64; 2] = [1024, 8192];
 
 /// Exit code 3 when two files gave different values.

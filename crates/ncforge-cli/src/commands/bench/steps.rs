@@ -1,4 +1,4 @@
-//! What is being measured: on the last line of a terminal with the seconds, and line by line with `-v`.
+//! The measurement in progress: on the last line of a terminal with the seconds, and line by line with `-v`.
 
 use ncforge_bench::Error;
 use ncforge_ops::progress::Progress;
@@ -15,7 +15,7 @@ pub(super) struct Steps<'a> {
 }
 
 impl<'a> Steps<'a> {
-    /// Of a measurement of this name, which begins now.
+    /// The steps of a measurement of this name, which begins now.
     pub(super) fn of(name: &str, cx: &Context<'a>) -> Self {
         Steps { printer: cx.printer, reporter: cx.printer.progress(&format!("bench {name}")) }
     }

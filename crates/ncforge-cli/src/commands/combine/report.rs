@@ -23,7 +23,7 @@ pub(crate) fn done(r: &CombineReport, written: &WrittenArgs, printer: &Printer) 
     Ok(())
 }
 
-/// The same in words.
+/// Prints the report in words.
 pub(crate) fn print_done(r: &CombineReport, printer: &Printer) {
     r.notes.iter().for_each(|note| printer.warn(note));
     let c = &r.copy;
@@ -81,7 +81,7 @@ pub(crate) fn plan(p: &CombinePlan, written: &WrittenArgs, printer: &Printer) ->
     Ok(())
 }
 
-/// The same in words.
+/// Prints the plan in words.
 pub(crate) fn print_plan(p: &CombinePlan, printer: &Printer) {
     for note in &p.notes {
         printer.warn(note);

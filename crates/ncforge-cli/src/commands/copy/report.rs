@@ -1,4 +1,4 @@
-//! What a copy did, or would do, for people and as JSON.
+//! Reports and plans of copies, for people and as JSON.
 
 use ncforge_ops::copy::{ChosenChunks, CopyReport, Plan};
 use ncforge_ops::digest::line;
@@ -68,7 +68,7 @@ fn chosen(list: &[ChosenChunks]) -> Vec<String> {
     kinds.into_iter().map(words).collect()
 }
 
-/// What else is to be said of a copy that is done.
+/// The end of the report on a copy.
 pub(crate) fn ending(r: &CopyReport) -> String {
     let resumed = match r.resumed_steps {
         0 => String::new(),
@@ -86,7 +86,7 @@ pub(super) fn plan(p: &Plan, written: &WrittenArgs, printer: &Printer) -> Result
     Ok(())
 }
 
-/// The same in words.
+/// Prints the plan in words.
 pub(crate) fn print_plan(p: &Plan, printer: &Printer) {
     for note in &p.notes {
         printer.warn(note);

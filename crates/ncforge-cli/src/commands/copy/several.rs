@@ -78,7 +78,7 @@ pub(super) fn run(args: &CopyArgs, inputs: &[PathBuf], folder: &Path, cx: &Conte
     Ok(worst)
 }
 
-/// What copying each would do.
+/// The plan of copying each file.
 fn plans(args: &CopyArgs, pairs: &[(&PathBuf, &PathBuf)], cx: &Context<'_>) -> Result {
     let engine = cx.engine()?;
     let options = args.request(cx.command_line())?.options()?;

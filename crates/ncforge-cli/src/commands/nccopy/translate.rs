@@ -13,7 +13,7 @@ use ncforge_ops::request::{FormatChoice, Size, Words};
 use crate::args::NccopyArgs;
 use crate::exit::{Failure, Result};
 
-/// What nccopy's options ask for, given what is in the source. An output that exists is overwritten and no
+/// The request of nccopy's options, for a given source. An output that exists is overwritten and no
 /// history is written, as nccopy does.
 pub(super) fn translate(args: &NccopyArgs, source: &Schema) -> Result<CopyRequest> {
     let mut request = CopyRequest {
@@ -29,7 +29,7 @@ pub(super) fn translate(args: &NccopyArgs, source: &Schema) -> Result<CopyReques
     };
     let suppress_all = add_filters(args, source, &mut request)?;
     request.chunks = Some(chunks(&args.chunks, source, &request.filters)?);
-    // What is compressed or filtered on request is chunked however small it is, as in nccopy.
+    // Variables that are compressed or filtered on request are chunked however small they are, as in nccopy.
     let filtered = args.deflate.is_some_and(|n| n > 0) || (!args.filters.is_empty() && !suppress_all);
     request.min_chunked = args.min_chunked.or(filtered.then_some(0)).map(Size);
     choose_objects(args, source, &mut request)?;

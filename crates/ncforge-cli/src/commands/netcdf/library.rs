@@ -9,8 +9,8 @@ use crate::exit::{Exit, Failure, Result};
 /// Name of the library's file.
 const NAME: &str = "libncforge_netcdf.so";
 
-/// Where it is: next to the command that contains this code, in the folder `_netcdf` next to the extension module, or in `lib` of the
-/// same installation.
+/// The library's path: next to the command that contains this code, in the folder `_netcdf` next to the extension module, or in `lib` of
+/// the same installation.
 pub(super) fn path() -> Result<PathBuf> {
     let own = own_object().or_else(|| std::env::current_exe().ok());
     let own = own.and_then(|p| p.canonicalize().ok());
@@ -28,7 +28,7 @@ pub(super) fn path() -> Result<PathBuf> {
     })
 }
 
-/// Where it belongs, for a command in this folder.
+/// The library's usual path, for a command in this folder.
 fn in_lib(folder: &Path) -> PathBuf {
     folder.parent().unwrap_or(folder).join("lib").join(NAME)
 }

@@ -1,4 +1,4 @@
-//! What can be done about a failure, in the flags of the tool that was called: those of `ncforge combine` it has not.
+//! Remedies for failures, in the flags of the tool that was called: those of `ncforge combine` it has not.
 
 use ncforge::{Error, TileOption};
 
@@ -7,17 +7,17 @@ use crate::exit::Failure;
 /// The words of one tool.
 #[derive(Debug)]
 pub(super) struct Hints {
-    /// Where a tile is missing.
+    /// The hint where a tile is missing.
     pub(super) missing: &'static str,
-    /// Where the tiles do not go together.
+    /// The hint where the tiles do not go together.
     pub(super) unlike: &'static str,
-    /// Where the output exists.
+    /// The hint where the output exists.
     pub(super) exists: &'static str,
-    /// Where the format of the output cannot hold what the tiles have.
+    /// The hint where the format of the output cannot hold what the tiles have.
     pub(super) format: &'static str,
 }
 
-/// For the tools that overwrite, and have no flag for tiles that are not there.
+/// Hints of the tools that overwrite, and have no flag for tiles that are not there.
 pub(super) const OF_NEMO: Hints = Hints {
     missing: "give all tiles; `ncforge combine --allow-missing` fills the places of those that are not there",
     unlike: "give all tiles of one run and one date; `ncforge info TILE` shows what each is",

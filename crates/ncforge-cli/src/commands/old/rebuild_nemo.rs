@@ -17,7 +17,7 @@ use crate::exit::{Exit, Failure, Result};
 const USAGE: &str = "rebuild_nemo [-l ARCH] [-p] [-s SLICES] [-m] [-i] [-n NAMELIST] [-r MEM] [-d LEVEL] [-x N] [-y N] \
                      [-z N] [-t N] [-c CACHE] [-o FIRST] FILEBASE NDOMAIN [DIM1 DIM2]";
 
-/// What is asked.
+/// The request.
 #[derive(Debug, Default, PartialEq)]
 struct Asked {
     base: Option<String>,
@@ -62,7 +62,7 @@ pub(crate) fn run(args: &OldArgs, cx: &Context<'_>) -> Result {
             "-m" => {}
             // Time stamps in newer versions, a number of threads in older ones.
             "-p" => asked.threads = words.number_if_any().or(asked.threads),
-            // What was done is said in any case.
+            // The report is printed in any case.
             "-i" => {}
             "-n" => namelist = Some(words.value(word)?.into()),
             "-d" => asked.level = Some(words.number(word)?),

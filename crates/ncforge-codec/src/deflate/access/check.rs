@@ -12,7 +12,7 @@ use crate::padded::PaddedInput;
 pub struct Disagreement {
     /// The byte of the encoded chunk.
     pub at: u64,
-    /// What is wrong there.
+    /// The fault.
     pub what: String,
 }
 
@@ -67,7 +67,7 @@ impl AccessPoints {
     }
 }
 
-/// What is wrong with a table that cannot be read.
+/// The fault of a table that cannot be read.
 fn of_table(encoded: &[u8], planes: usize) -> Disagreement {
     let end = encoded.len().saturating_sub(FOOTER);
     let Some(footer) = Footer::of(encoded) else {

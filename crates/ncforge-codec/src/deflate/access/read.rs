@@ -17,7 +17,7 @@ const MOST: usize = 1 << 28;
 /// Most access points of a chunk that is written: none of them takes more than 14 bytes of a table.
 pub(in crate::deflate) const MOST_POINTS: usize = MOST / 16;
 
-/// What the footer says.
+/// The fields of the footer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Footer {
     pub(super) table: usize,
@@ -65,14 +65,14 @@ pub struct AccessPoints {
     places: Vec<Place>,
 }
 
-/// What a tail says of a chunk's access points.
+/// The access points of a chunk as its tail gives them.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Tail {
     /// The chunk has none, or not of this shape.
     None,
-    /// The tail is too short: so many bytes are needed.
+    /// The tail is too short: this many bytes are needed.
     Longer(usize),
-    /// They are these.
+    /// The access points.
     Points(AccessPoints),
 }
 

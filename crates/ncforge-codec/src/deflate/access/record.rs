@@ -95,7 +95,7 @@ impl Marks {
         }
     }
 
-    /// Notes that so many sequences are written: those that follow are counted from 0.
+    /// Notes that `sequences` sequences are written: those that follow are counted from 0.
     pub(in crate::deflate) fn written(&mut self, sequences: usize) {
         self.waiting.iter_mut().for_each(|s| s.sequence -= sequences);
     }

@@ -106,7 +106,7 @@ impl Lane {
     #[inline(always)]
     fn take(&mut self, entry: u32) {
         self.bits >>= entry & 63;
-        // What is above the lowest byte does not matter.
+        // Bits above the lowest byte do not matter.
         self.left = self.left.wrapping_sub(entry);
     }
 
@@ -265,7 +265,7 @@ pub(super) fn run_two(a: &mut Stream<'_>, b: &mut Stream<'_>) -> Option<()> {
     (!damaged).then_some(())
 }
 
-/// The same with one stream.
+/// Decodes a single stream.
 pub(super) fn run_one(stream: &mut Stream<'_>) -> Option<()> {
     let Some(mut lane) = Lane::of(stream).filter(|_| is_available()) else { return Some(()) };
     // SAFETY: as above.

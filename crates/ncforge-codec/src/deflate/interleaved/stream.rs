@@ -5,7 +5,7 @@ use libdeflate_sys as sys;
 use super::tables::{BLOCK_END, DISTANCE_BITS, EXCEPTION, LITERAL, LITLEN_BITS, SUBTABLE, Tables, build};
 use crate::padded::PaddedInput;
 
-/// What comes next.
+/// The next part of the stream.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum State {
     /// Symbols of a block with codes.
@@ -23,7 +23,7 @@ pub(in crate::deflate) struct Point {
     pub(in crate::deflate) at: u64,
 }
 
-/// What is decoded.
+/// The bytes that are decoded.
 #[derive(Clone, Copy)]
 pub(in crate::deflate) enum Input<'a> {
     /// A stream from its header to its checksum.

@@ -9,7 +9,7 @@ use super::super::symbols::{
 
 /// Bits of the first look-up of literals and lengths.
 pub(super) const LITLEN_BITS: u32 = 11;
-/// The same of distances.
+/// [`LITLEN_BITS`] for distances.
 pub(super) const DISTANCE_BITS: u32 = 8;
 /// The longest code of the format.
 const LONGEST: usize = 15;
@@ -116,7 +116,7 @@ pub(super) fn build(
             if code % main != prefix {
                 prefix = code % main;
                 start = end;
-                // As many bits as all codes with this prefix need.
+                // The bits that the longest code with this prefix needs.
                 let mut select = bits - root;
                 let mut left = count[bits as usize] - k;
                 while left < 1 << select && root + select < LONGEST as u32 {

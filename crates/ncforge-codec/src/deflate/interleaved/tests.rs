@@ -6,7 +6,7 @@ use super::super::{Segments, decode, encode};
 use super::inflate_in_turn;
 use crate::padded::PaddedInput;
 
-/// What zlib makes of bytes.
+/// The bytes as a zlib stream.
 fn zlib(raw: &[u8], level: u32) -> Vec<u8> {
     let mut encoder = flate2::write::ZlibEncoder::new(Vec::new(), flate2::Compression::new(level));
     encoder.write_all(raw).unwrap();

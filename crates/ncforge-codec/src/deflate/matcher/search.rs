@@ -13,7 +13,7 @@ pub(in crate::deflate) struct Range {
     pub(in crate::deflate) end: usize,
 }
 
-/// Adds a sequence: so many literals, and a match.
+/// Adds a sequence: `literals` literals, and a match.
 pub(super) fn push(out: &mut Vec<Sequence>, literals: usize, length: usize, distance: usize) {
     out.push(Sequence {
         literals: literals as u32,

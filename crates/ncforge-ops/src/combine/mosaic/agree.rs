@@ -89,7 +89,7 @@ struct Retained {
     values: Values,
 }
 
-/// What is not distributed, as far as it is small: reading it again for every tile would double their number of reads.
+/// Small variables that are not distributed: reading them again for every tile would double the number of reads.
 fn retained(mosaic: &Mosaic) -> Result<HashMap<VarId, Retained>> {
     let mut retained = HashMap::new();
     let mut left = RETAINED_ELEMENTS;
@@ -136,7 +136,7 @@ fn agree_with_existing(mosaic: &Mosaic, differing: Differing) -> Result<Vec<Stri
     Ok(notes)
 }
 
-/// What differs, if something does.
+/// The first difference, if there is one.
 fn compare(mosaic: &Mosaic, pair: &Pair, retained: Option<&Retained>) -> Result<Option<String>> {
     let v = pair.var;
     let ours = mosaic.tiles.open(pair.tile)?;
@@ -161,7 +161,7 @@ fn compare(mosaic: &Mosaic, pair: &Pair, retained: Option<&Retained>) -> Result<
     difference((&ours, a, &start_a), (&theirs, b, &start_b), &count)
 }
 
-/// Where `count` elements of one variable, from a start on, differ from another's.
+/// The first difference between `count` elements of two variables, each from a start on.
 pub(crate) fn difference(
     (ours, a, start_a): (&Dataset, VarId, &[u64]),
     (theirs, b, start_b): (&Dataset, VarId, &[u64]),
@@ -180,7 +180,7 @@ pub(crate) fn difference(
     Ok(None)
 }
 
-/// Where the values of one block differ, if they do.
+/// The first difference between the values of one block, if there is one.
 fn unlike(x: &Values, y: &Values, block: &Region) -> Option<String> {
     if x == y {
         return None;

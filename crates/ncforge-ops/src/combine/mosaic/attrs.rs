@@ -4,7 +4,7 @@ use crate::same::unlike_names;
 use crate::unlike::{Unlike, same_attribute};
 use ncforge::model::{Attribute, DType, Number, Schema, VarId};
 
-/// What the values mean depends on these.
+/// Attributes that define the meaning of values.
 const MEANING: [&str; 9] = [
     "_FillValue",
     "missing_value",
@@ -17,14 +17,14 @@ const MEANING: [&str; 9] = [
     "flag_masks",
 ];
 
-/// Where the attributes of a tile's variables say otherwise than the first tile's.
+/// Attributes of a tile's variables that differ from the first tile's.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Conflicts {
     /// The meaning differs: variable and attribute.
     pub(crate) meaning: Option<(String, String)>,
     /// `valid_min`, `valid_max`, `valid_range` or `actual_range` of the first tile's variable, to be widened.
     pub(crate) ranges: Vec<(VarId, Attribute)>,
-    /// Others.
+    /// The other attributes.
     pub(crate) others: Vec<Unlike>,
 }
 

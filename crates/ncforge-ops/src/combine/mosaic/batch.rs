@@ -55,7 +55,7 @@ impl Mosaic {
         if spent.into_inner() > most {
             return Ok(None);
         }
-        // What no tile has alone: cut by edges, or in holes.
+        // Chunks that no single tile has: cut by edges, or in holes.
         let mut out = Vec::with_capacity(found.len());
         for (one, at) in found.into_iter().zip(coordinates(touched)) {
             out.push(match one {

@@ -115,8 +115,8 @@ pub(crate) fn build(
     Ok(mosaic)
 }
 
-/// By which scheme the tiles tell their place: that of the file that the user `named`, else of the first. A pattern or
-/// a base name may have met something else first; then of the first that has one.
+/// The scheme by which the tiles tell their place: that of the file that the user `named`, else of the first. A pattern or a base name may
+/// have met something else first; then of the first that has one.
 fn scheme_of(
     tiles: &Tiles,
     named: Option<&PathBuf>,
@@ -127,7 +127,7 @@ fn scheme_of(
         let dataset = tiles.open_whole(tile)?;
         scheme::find(&options.scheme, &Header { schema: dataset.schema(), path: &tiles.paths()[tile] })
     };
-    // What the user named is a tile, or that is the error to tell.
+    // A file that the user named must be a tile; otherwise its error is the one to report.
     let named = named.and_then(|n| tiles.paths().iter().position(|p| p == n));
     match look(named.unwrap_or(0)) {
         Err(e) if searched && named.is_none() => (1..tiles.len()).find_map(|i| look(i).ok()).ok_or(e),
@@ -149,7 +149,7 @@ fn tiles_among(
     (scanned.into_iter().flatten().collect(), notes)
 }
 
-/// What the tiles' formats say of how they are read: each once, of the first tile of which it is said.
+/// Notes on the tiles' formats: each once, with the first tile that has it.
 fn said(tiles: &Tiles, scanned: &[Scanned]) -> Vec<String> {
     let mut found: BTreeMap<&str, (usize, usize)> = BTreeMap::new();
     for (tile, one) in scanned.iter().enumerate() {

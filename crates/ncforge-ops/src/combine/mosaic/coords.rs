@@ -80,14 +80,14 @@ pub(crate) fn patch(mosaic: &mut Mosaic, options: &CombineOptions) -> Result<()>
     Ok(())
 }
 
-/// Whether it is the coordinate variable of a split dimension.
+/// True for the coordinate variable of a split dimension.
 fn is_of_dimension(mosaic: &Mosaic, v: VarId) -> bool {
     let var = mosaic.schema.var(v);
     matches!(var.dims[..], [d] if mosaic.schema.dim(d).name == var.name && mosaic.dims[d.0] == super::DimKind::Split)
         && matches!(var.dtype, DType::Atomic(a) if a != Atomic::Char)
 }
 
-/// The same variable of a file, in our type; an error if its shape is another.
+/// The variable's values in a file, in our type; an error if its shape is another.
 fn from_file(mosaic: &Mosaic, v: VarId, coords: &Dataset, theirs: VarId) -> Result<Option<Buffer>> {
     let schema = &mosaic.schema;
     let (DType::Atomic(to), DType::Atomic(from)) = (schema.var(v).dtype, coords.schema().var(theirs).dtype)

@@ -1,7 +1,7 @@
 //! How many tiles there should be, as they say themselves, and which ones are not there.
 //!
-//! What a tile says is how many its model wrote, or how many processes that had (regional diagnostics of FMS; NEMO without
-//! processes of land). Places are stronger: tiles that cover all of the whole are all of them, whatever the count.
+//! A tile gives the number of tiles that its model wrote, or of processes that it had (regional diagnostics of FMS; NEMO without processes
+//! of land). Places are stronger: tiles that cover all of the whole are all of them, whatever the count.
 
 use std::collections::HashSet;
 

@@ -88,19 +88,19 @@ impl Existing {
         for (v, range) in &conflicts.ranges {
             unlike.push(Unlike::of_var((own, *v), &range.name, (whole, Some(range))));
         }
-        // What it has besides is not lost.
+        // Additional attributes of the existing file are not lost.
         unlike.retain(|one| one.other.is_some());
         take_attributes(own, whole, &vars)
             .map_err(|attr| wrong(format!("the attribute `{attr}` is of a type that they lack")))?;
         Ok((Existing { dataset, vars }, unlike))
     }
 
-    /// Where it is.
+    /// The path.
     pub(crate) fn path(&self) -> &Path {
         self.dataset.path()
     }
 
-    /// In which format.
+    /// The format.
     pub(crate) fn format(&self) -> Format {
         self.dataset.schema().format
     }
@@ -138,7 +138,7 @@ impl Existing {
         Ok(())
     }
 
-    /// The same of values of a heap type.
+    /// As [`Existing::overlay`], for values of a heap type.
     pub(super) fn overlay_values(
         &self,
         v: VarId,
@@ -181,7 +181,7 @@ fn only_there(own: &Schema, whole: &Schema) -> Option<String> {
     Some(format!("dimension `{}`", own.dim(other).name))
 }
 
-/// What the file says of itself stays. The error is the name of an attribute whose type the tiles lack.
+/// Keeps the file's own attributes. The error is the name of an attribute whose type the tiles lack.
 fn take_attributes(
     own: &Schema,
     whole: &mut Schema,

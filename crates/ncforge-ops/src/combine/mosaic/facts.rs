@@ -1,10 +1,10 @@
-//! What is known of the whole's dimensions, of its variables and of each tile.
+//! Facts about the whole's dimensions, its variables and each tile.
 
 use super::super::scheme::Span;
 use ncforge::model::VarId;
 use ncforge::raw::Region;
 
-/// What a dimension of the whole is to the tiles.
+/// The relation of a dimension of the whole to the tiles.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum DimKind {
     /// Every tile has all of it.
@@ -15,16 +15,16 @@ pub(crate) enum DimKind {
     List,
 }
 
-/// Where the values of a variable come from.
+/// The source of a variable's values.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum From {
-    /// From one tile, the others have the same.
+    /// One tile; the others have equal values.
     Tile(usize),
-    /// From many, by the pattern of this number.
+    /// Many tiles, by the pattern of this number.
     Pattern(usize),
 }
 
-/// What is known of one tile.
+/// Facts about one tile.
 #[derive(Clone, Debug)]
 pub(crate) struct Facts {
     /// Its part of every dimension of the whole; count 0 where it has none.

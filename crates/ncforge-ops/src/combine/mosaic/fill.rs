@@ -1,4 +1,4 @@
-//! What stands in the holes of a variable.
+//! The values in the holes of a variable.
 
 use super::super::options::Holes;
 use ncforge::model::{Atomic, DType, Number, Schema, UserKind, Value, Values, VarId};
@@ -30,8 +30,8 @@ pub(crate) fn fill_of(schema: &Schema, v: VarId, holes: Holes) -> Option<Vec<u8>
     }
 }
 
-/// What stands in the holes of a variable of a heap type: `_FillValue`, else what netCDF reads where nothing was written,
-/// which is empty text, and rows of no elements.
+/// The value in the holes of a variable of a heap type: `_FillValue`, else netCDF's value where nothing was written, which is empty text,
+/// and rows of no elements.
 pub(crate) fn heap_fill_of(schema: &Schema, v: VarId) -> Value {
     let var = schema.var(v);
     match var.attr("_FillValue").filter(|a| a.dtype == var.dtype).map(|a| &a.values) {

@@ -9,9 +9,9 @@ use ncforge::{Error, Result};
 /// The objects of a tile in the whole.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Mapping {
-    /// For each dimension of the tile.
+    /// The whole's dimension for each of the tile's.
     pub(crate) dims: Vec<DimId>,
-    /// For each variable of the tile.
+    /// The whole's variable for each of the tile's.
     pub(crate) vars: Vec<VarId>,
 }
 

@@ -35,7 +35,7 @@ pub(crate) struct Pattern {
 }
 
 impl Pattern {
-    /// Of those tiles in `who`.
+    /// The pattern of the tiles in `who`.
     pub(crate) fn new(
         dims: Vec<DimId>,
         shape: Vec<u64>,

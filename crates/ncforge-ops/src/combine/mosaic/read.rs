@@ -15,14 +15,14 @@ use ncforge::{Engine, Error, Hyperslab, Result};
 /// A part of a selection that one tile has.
 pub(super) struct Piece {
     pub(super) tile: usize,
-    /// In the selection.
+    /// The region in the selection.
     pub(super) region: Region,
-    /// In the tile.
+    /// The part of the tile.
     pub(super) local: Hyperslab,
 }
 
 impl Mosaic {
-    /// The parts of a dense selection, disjoint. What is in none is a hole.
+    /// The parts of a dense selection, disjoint. An element in none is a hole.
     pub(super) fn pieces(&self, v: VarId, slab: &Hyperslab) -> Vec<Piece> {
         match self.from[v.0] {
             From::Tile(tile) => self.piece(v, slab, tile).into_iter().collect(),
@@ -69,7 +69,7 @@ impl Mosaic {
         slab.check(&self.schema.shape(v), &name)
     }
 
-    /// What stands in the holes of a selection.
+    /// Fills the holes of a selection.
     pub(super) fn fill_holes(&self, v: VarId, slab: &Hyperslab, out: &mut [u8]) -> Result<()> {
         let Some(patch) = self.patches.get(&v) else {
             fill_all(out, self.fills[v.0].as_deref().unwrap_or(&[0]));
@@ -97,7 +97,7 @@ impl Mosaic {
         match &pieces[..] {
             [] => (None, true),
             [one] if one.region.count == count => {
-                // What a chunk holds beyond the last record taken would be seen when the dimension grows.
+                // Values of a chunk beyond the last record taken would be seen when the dimension grows.
                 let cut = self.windowed
                     && self
                         .kinds(v)

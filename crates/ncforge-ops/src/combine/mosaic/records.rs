@@ -10,23 +10,23 @@ use ncforge::raw::{Part, Rows, Runs, VarLayout};
 use ncforge::store::ReadStore;
 use ncforge::{Dataset, Error, Hyperslab, Result};
 
-/// What lies between the variables may be as much as they are themselves.
+/// The bytes between the variables may be as many as those of the variables.
 const WASTE: u64 = 2;
 /// The part of every record of a tile in which some variables lie.
 #[derive(Debug)]
 pub(super) struct Records {
-    /// Where it begins in the first record, from the begin of the file.
+    /// The beginning in the first record, from the begin of the file.
     low: u64,
     /// Its bytes.
     wide: u64,
-    /// From a record to the next.
+    /// Bytes from a record to the next.
     stride: u64,
-    /// Those variables that the tile has.
+    /// The variables that the tile has.
     pub(super) layouts: Vec<Arc<VarLayout>>,
 }
 
 impl Records {
-    /// Of these variables of the whole; `None` where they are not all in records, or lie far from each other.
+    /// The records with these variables of the whole; `None` where they are not all in records, or lie far from each other.
     pub(super) fn of(
         mosaic: &Mosaic,
         vars: impl Iterator<Item = VarId>,

@@ -17,13 +17,13 @@ use ncforge::{Dataset, Engine, Error, Result};
 pub(crate) enum Form {
     /// Row-major.
     Runs,
-    /// In chunks.
+    /// Chunks.
     Chunks(Vec<u64>, Vec<Filter>),
-    /// Inside the metadata, nowhere, or in chunks that are not to be moved.
+    /// The metadata, nowhere, or chunks that are not to be moved.
     Other,
 }
 
-/// What one header said.
+/// The contents of one header.
 #[derive(Debug)]
 pub(crate) struct Scanned {
     pub(crate) place: TilePosition,
@@ -37,13 +37,13 @@ pub(crate) struct Scanned {
     /// Variables (of a tile built as the first) stored in another way than the first tile's.
     pub(crate) stored_differently: Vec<VarId>,
     pub(crate) bytes: u64,
-    /// What of it cannot be read, and is left out.
+    /// Objects that cannot be read, and are left out.
     pub(crate) skipped: Vec<Skipped>,
-    /// What a person should know of how it is read.
+    /// Notes for the user on how the tile is read.
     pub(crate) notes: Vec<String>,
 }
 
-/// What the first header said: all others are compared with it.
+/// The first header: all others are compared with it.
 #[derive(Debug)]
 pub(crate) struct First {
     /// Which tile it is of.
@@ -126,7 +126,7 @@ pub(crate) fn scan(
     Ok(slots.into_iter().map(OnceLock::into_inner).collect())
 }
 
-/// What headers are held against.
+/// The inputs of the scan of headers.
 struct Scan<'a> {
     tiles: &'a Tiles,
     scheme: &'a dyn Scheme,
@@ -135,7 +135,7 @@ struct Scan<'a> {
 }
 
 impl Scan<'_> {
-    /// What a tile says of its place; `None` if it is none, and need not be.
+    /// The place of a tile; `None` if the file is none, and need not be.
     fn place(&self, i: usize, schema: &Schema) -> Result<Option<TilePosition>> {
         let header = Header { schema, path: &self.tiles.paths()[i] };
         if self.scheme.detect(&header) {
@@ -184,7 +184,7 @@ impl Scan<'_> {
         }))
     }
 
-    /// The same of a tile that is described as another one, but for values of attributes.
+    /// As [`Self::whole`], for a tile whose description differs from another one's only in values of attributes.
     fn like(&self, i: usize, schema: &Schema, other: &Scanned, vars_differ: bool) -> Result<Option<Scanned>> {
         let Some(place) = self.place(i, schema)? else { return Ok(None) };
         let same = other.schema.is_none();

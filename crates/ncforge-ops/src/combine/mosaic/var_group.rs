@@ -15,13 +15,13 @@ use ncforge::{Dataset, Hyperslab, Result};
 
 /// A variable's part of a tile's record up to this is read together with those of others.
 const SMALL: u64 = 16 << 10;
-/// Runs of the output that are written at a time are about so long, …
+/// Runs of the output that are written at a time are about this long, …
 const RUN: u64 = 256 << 10;
 /// … and of so many records that the values of all variables that are read together are about this many bytes. (Measured,
 /// 40 variables in 1,024 tiles: half and twice as much differ by less than a tenth.)
 const BOX: u64 = 64 << 20;
 
-/// For every variable which ones are read with it, with `memory` bytes for their values.
+/// The variables that are read with each variable, with `memory` bytes for their values.
 pub(super) fn plan(mosaic: &Mosaic, memory: u64) -> Vec<Option<VarGroup>> {
     let n = mosaic.schema.vars.len();
     let mut all = vec![None; n];
@@ -43,7 +43,7 @@ pub(super) fn plan(mosaic: &Mosaic, memory: u64) -> Vec<Option<VarGroup>> {
     all
 }
 
-/// What variables that are read together have in common.
+/// The common properties of variables that are read together.
 #[derive(PartialEq, Eq)]
 struct Kind {
     dims: Vec<DimId>,

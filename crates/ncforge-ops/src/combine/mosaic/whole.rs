@@ -26,21 +26,21 @@ pub(crate) struct Mosaic {
     pub(crate) facts: Vec<Facts>,
     pub(crate) dims: Vec<DimKind>,
     pub(crate) patterns: Vec<Pattern>,
-    /// By pattern.
+    /// The holes of each pattern.
     pub(crate) holes: Vec<Holes>,
-    /// By variable.
+    /// The source of each variable's values.
     pub(crate) from: Vec<From>,
-    /// By variable: how it is held, as if the whole were a file, and whether its chunks can be moved.
+    /// The layout of each variable, as if the whole were a file, and whether its chunks can be moved.
     pub(crate) layouts: Vec<(Arc<VarLayout>, bool)>,
-    /// By variable: one element, in native order, for holes; `None` for heap types.
+    /// The value in the holes of each variable: one element, in native order; `None` for heap types.
     pub(crate) fills: Vec<Option<Vec<u8>>>,
     /// Values for the holes of some variables: all of the variable, native order.
     pub(crate) patches: BTreeMap<VarId, Buffer>,
     /// A file into which the tiles are put.
     pub(crate) existing: Option<Existing>,
-    /// What a person should know.
+    /// Notes for the user.
     pub(crate) notes: Vec<String>,
-    /// What of the tiles is not in the whole.
+    /// Parts of the tiles that are not in the whole.
     pub(crate) left_out: LeftOut,
     /// Numbers of tiles that should exist and were not given.
     pub(crate) missing: Vec<u64>,
@@ -49,7 +49,7 @@ pub(crate) struct Mosaic {
     /// Bytes of all tiles.
     pub(crate) bytes: u64,
     pub(crate) engine: Engine,
-    /// By variable: which ones are read with it.
+    /// The variables that are read with each variable.
     pub(super) var_groups: Vec<Option<VarGroup>>,
 }
 

@@ -1,4 +1,4 @@
-//! What a scheme is: it reads the header of a tile and gives the tile's place in the whole.
+//! Schemes: each reads the header of a tile and gives the tile's place in the whole.
 
 use std::fmt::Debug;
 use std::path::Path;
@@ -21,7 +21,7 @@ pub(crate) struct Span {
 /// One split dimension of a tile.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct AxisPlace {
-    /// In the tile's schema.
+    /// The dimension in the tile's schema.
     pub(crate) dim: DimId,
     pub(crate) span: Span,
     /// Length of the whole, where the tile says it; else it is where the last tile ends.
@@ -30,7 +30,7 @@ pub(crate) struct AxisPlace {
     pub(crate) counts_tiles: bool,
 }
 
-/// What a tile says about itself.
+/// A tile's description of its place.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct TilePosition {
     /// The split dimensions.
@@ -49,7 +49,7 @@ pub(crate) trait Scheme: Send + Sync + Debug {
     fn name(&self) -> &'static str;
     /// Whether this is a tile of it.
     fn detect(&self, tile: &Header<'_>) -> bool;
-    /// Where the tile belongs.
+    /// The place of the tile.
     fn place(&self, tile: &Header<'_>) -> Result<TilePosition>;
     /// Number of the first tile.
     fn first_number(&self) -> u64 {
@@ -68,7 +68,7 @@ pub(crate) trait Scheme: Send + Sync + Debug {
         let _ = (first, global_attribute);
         false
     }
-    /// The same as [`Scheme::is_of_tile`] of a variable's attribute.
+    /// As [`Scheme::is_of_tile`], for a variable's attribute.
     fn is_of_tile_var(&self, attribute: &str) -> bool {
         let _ = attribute;
         false
@@ -110,7 +110,7 @@ impl Header<'_> {
         }
     }
 
-    /// What is not supported, if the file holds a part of an unstructured mesh: such parts are no boxes of a whole.
+    /// The unsupported feature, if the file holds a part of an unstructured mesh: such parts are no boxes of a whole.
     fn mesh(&self) -> Option<&'static str> {
         let vars = &self.schema.vars;
         if vars.iter().any(|v| {

@@ -16,10 +16,10 @@ use super::names::{XIOS_FILE, xios_attributes, xios_beside};
 use ncforge::model::{Attribute, Schema};
 use ncforge::{Error, Result};
 
-/// Where a number stands.
+/// The place of a number.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Position {
-    /// In an attribute: of a variable or global, its name, which of its elements.
+    /// An attribute: of a variable or global, its name, which of its elements.
     Attribute {
         /// The variable; `None`: global.
         var: Option<String>,
@@ -28,9 +28,9 @@ pub enum Position {
         /// The element.
         index: usize,
     },
-    /// In the file name: the first point of the tile.
+    /// The file name: the first point of the tile.
     Name(String),
-    /// In the file name: the number of the tile along the dimension.
+    /// The file name: the number of the tile along the dimension.
     Tile(String),
 }
 
@@ -39,7 +39,7 @@ pub enum Position {
 pub struct Placement {
     /// The dimension.
     pub dim: String,
-    /// Where the number stands.
+    /// The place of the number.
     pub position: Position,
     /// The number of the first point, or tile, of the whole.
     pub base: i64,

@@ -25,8 +25,8 @@ pub(crate) fn give_back_names(whole: &mut Schema) -> bool {
     !renamed.is_empty()
 }
 
-/// What XIOS writes of its own about a tile, besides the attribute of this name: `ibegin`, `ni`, `jbegin`, `nj`, behind each perhaps `_` and
-/// the name of a domain. Nothing where the attribute is none of those that tell a place.
+/// XIOS's other attributes of a tile, besides the one of this name: `ibegin`, `ni`, `jbegin`, `nj`, behind each perhaps `_` and the name of
+/// a domain. Nothing where the attribute is none of those that give a place.
 pub(super) fn xios_beside(name: &str) -> Vec<String> {
     let domain = ["ibegin", "jbegin"].iter().find_map(|n| name.strip_prefix(n));
     match domain.filter(|domain| domain.is_empty() || domain.starts_with('_')) {
@@ -35,7 +35,7 @@ pub(super) fn xios_beside(name: &str) -> Vec<String> {
     }
 }
 
-/// What XIOS writes about the file of a tile: its name, and an identifier.
+/// XIOS's attributes of the file of a tile: its name, and an identifier.
 pub(super) const XIOS_FILE: [&str; 2] = ["name", "uuid"];
 
 /// The attributes that XIOS writes of its own about a tile, with or without `DOMAIN_*`.

@@ -5,7 +5,7 @@ use ncforge::codec::{filter_name, filters};
 use ncforge::model::{Filter, Storage};
 use ncforge::raw::Place;
 
-/// Where a variable of the source lies.
+/// The place of a variable of the source, in words.
 pub(super) fn describe_place(p: &Place) -> String {
     match p {
         Place::Nowhere => "not written".into(),

@@ -18,7 +18,7 @@ struct Moving<'a> {
     grid: ChunkGrid,
     /// How far the source goes.
     stored: Vec<u64>,
-    /// What gives chunks access points, where they shall have some.
+    /// The chain that gives chunks access points, where they shall have some.
     points: Option<CodecChain>,
 }
 

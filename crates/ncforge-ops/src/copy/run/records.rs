@@ -18,7 +18,7 @@ const BLOCK: u64 = 2 << 20;
 
 /// The records of two files, which are the same bytes but for the padding.
 pub(super) struct Records {
-    /// Where record 0 begins in the source, and in the output.
+    /// The beginning of record 0 in the source, and in the output.
     from: u64,
     to: u64,
     /// Bytes from one record to the next.

@@ -43,5 +43,5 @@ impl<S: WriteStore> WriteStore for Resumed<S> {
     }
 }
 
-/// What lies where is known from the earlier run.
+/// The places of data are known from the earlier run.
 impl<S: Send + Sync> BlockStore for Resumed<S> {}

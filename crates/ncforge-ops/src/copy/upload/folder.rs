@@ -42,13 +42,13 @@ impl Folder {
         Ok(Folder { dir, _lock: lock })
     }
 
-    /// Where it is.
+    /// The path.
     pub(super) fn path(&self) -> &Path {
         self.dir.path()
     }
 }
 
-/// Removes folders of uploads whose processes are gone. What cannot be removed stays, as it would have.
+/// Removes folders of uploads whose processes are gone. A folder that cannot be removed stays.
 fn remove_abandoned(parent: &Path, own: &Path) {
     let Ok(user) = fs::metadata(own).map(|m| m.uid()) else { return };
     for entry in fs::read_dir(parent).into_iter().flatten().flatten() {

@@ -3,7 +3,7 @@
 use ncforge::model::{GroupId, Schema, VarId};
 use ncforge::{Dataset, Result};
 
-/// Of which variables [`dump`](super::dump) prints values.
+/// The variables of which [`dump`](super::dump) prints values.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum DumpedValues {
     /// All.
@@ -13,18 +13,18 @@ pub enum DumpedValues {
     None,
     /// Coordinate variables, as `ncdump -c`.
     Coordinates,
-    /// These, as `ncdump -v`: a name, in whichever groups; or a path.
+    /// The variables of this list, as `ncdump -v`: a name, in whichever groups; or a path.
     Of(Vec<String>),
 }
 
-/// Where values come from, and text goes to.
+/// The source of values and the receiver of text.
 pub(super) struct Sink<'a> {
     pub(super) dataset: &'a Dataset,
     pub(super) chosen: Chosen,
     /// The groups whose values are printed; `None`: all.
     pub(super) groups: Option<Vec<GroupId>>,
     pub(super) take: &'a mut dyn FnMut(&[u8]) -> bool,
-    /// Whether it still takes text.
+    /// True while text is taken.
     pub(super) is_open: bool,
 }
 
@@ -109,7 +109,7 @@ fn is_called(schema: &Schema, v: VarId, name: &str) -> bool {
     }
 }
 
-/// Whether it has one dimension, and the name of one that its group sees.
+/// True if the variable has one dimension, and the name of one that its group sees.
 fn is_coordinate(schema: &Schema, v: VarId) -> bool {
     let var = schema.var(v);
     var.dims.len() == 1 && schema.find_dim(var.group, &var.name).is_some()

@@ -1,4 +1,4 @@
-//! What stands behind the attributes of variables of times: the same as dates.
+//! Comments behind the attributes of variables of times: their values as dates.
 
 use super::Writer;
 use super::times::Times;
@@ -9,7 +9,7 @@ use ncforge::model::{Atomic, Attribute, DType, Values, VarId};
 const ON_ONE_LINE: usize = 2;
 
 impl Writer<'_> {
-    /// What stands behind an attribute of a variable of times, as a comment; remembers what `bounds` says.
+    /// The comment behind an attribute of a variable of times; remembers the name in `bounds`.
     pub(super) fn times_of_attribute(&mut self, v: VarId, attr: &Attribute) {
         let Some(times) = &mut self.times else { return };
         let (DType::Atomic(kind), Values::Fixed(bytes)) = (attr.dtype, &attr.values) else { return };

@@ -162,7 +162,7 @@ impl Writer<'_> {
     }
 }
 
-/// Where among the rows of a variable the printing is.
+/// The position of the printing among the rows of a variable.
 struct Rows {
     lens: Vec<u64>,
     unlimited: Vec<bool>,

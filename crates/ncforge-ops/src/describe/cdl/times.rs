@@ -8,7 +8,7 @@ use ncforge::model::{Atomic, DType, Schema, VarId};
 pub(super) struct Times {
     /// Between date and time.
     pub(super) separator: char,
-    /// What `bounds` attributes name, with the variables that have them, as far as the header has been printed.
+    /// Names in `bounds` attributes, with the variables that have them, as far as the header has been printed.
     pub(super) bounds: Vec<(Vec<u8>, VarId)>,
 }
 

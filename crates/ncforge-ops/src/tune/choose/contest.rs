@@ -14,7 +14,7 @@ use ncforge::{Error, Result};
 
 /// Shapes that are sampled roughly first, besides the best ones of single reads and those of whole rows; …
 const CONTENDERS: usize = 12;
-/// … so many times the best price they may have by the first sample, …
+/// … this many times the best price they may have by the first sample, …
 const BEHIND: f64 = 2.5;
 /// … and so unlike each other they must be.
 const UNLIKE: f64 = 0.5;
@@ -23,11 +23,11 @@ const ROWS: [f64; 2] = [1.5, 3.0];
 /// Shapes around the best one that are sampled next, and how unlike all others each must be.
 pub(super) const NEAR: usize = 6;
 pub(super) const UNLIKE_NEAR: f64 = 0.2;
-/// So many times longer or shorter than the best one's are their lengths, and the product of all may stay the same.
+/// Factors of the lengths of shapes around the best one; the product of all lengths may stay the same.
 const AROUND: [f64; 4] = [1.4, 1.0 / 1.4, 2.0, 0.5];
-/// So many times shapes around the best one are sampled.
+/// The number of times that shapes around the best one are sampled.
 const ROUNDS_AROUND: usize = 2;
-/// So many shapes are sampled closely, at most.
+/// The number of shapes that are sampled closely, at most.
 const CLOSELY: usize = 10;
 
 /// How much of the data a sample of a shape takes in.
@@ -46,7 +46,7 @@ pub struct Contender {
     pub chunks: Vec<u64>,
     /// Their coding, the same in every run.
     pub coding: Coding,
-    /// The same with rates that were timed.
+    /// The coding with rates that were timed.
     pub timed: Coding,
 }
 
@@ -81,14 +81,14 @@ pub struct Contest<'a> {
     queue: VecDeque<Vec<u64>>,
     /// Shapes that were named for a close sample (which may have said nothing).
     close: Vec<Vec<u64>>,
-    /// Those around which shapes were named.
+    /// The shapes around which others were named.
     centres: Vec<Vec<u64>>,
 }
 
 /// A shape that was sampled.
 struct Known {
     contender: Contender,
-    /// By read.
+    /// Seconds of each read.
     seconds: Vec<f64>,
     stored: f64,
     /// Whether that was a close sample.
@@ -127,8 +127,8 @@ impl<'a> Contest<'a> {
     /// The shape to sample next, and how closely. None where the choice is made.
     ///
     /// First what [`choose()`](super::choose()) says, those that are best for one read alone, those of whole rows, and others
-    /// that are not far behind, each unlike those before it: between one and about thirty. What a sample says is given to
-    /// [`Contest::add`]; where it says nothing, the next shape can be asked for all the same.
+    /// that are not far behind, each unlike those before it: between one and about thirty. Results of samples are given to
+    /// [`Contest::add`]; where there is none, the next shape can be asked for all the same.
     pub fn next_sample(&mut self) -> Option<(Vec<u64>, Depth)> {
         loop {
             if let Some(chunks) = self.queue.pop_front() {
@@ -174,7 +174,7 @@ impl<'a> Contest<'a> {
         self.known.iter().any(|k| k.contender.chunks == chunks)
     }
 
-    /// What a sample of one of the shapes said, instead of what an earlier one did.
+    /// Adds a sample of a shape, in place of an earlier one.
     pub fn add(&mut self, contender: Contender) {
         let close = self.close.contains(&contender.chunks);
         let known = Known { close, ..self.priced(contender) };
@@ -208,7 +208,7 @@ impl<'a> Contest<'a> {
         those.min_by(|&a, &b| prices[a].total_cmp(&prices[b]))
     }
 
-    /// Of what is known; and of the first sample, as long as the shape that is the best by it is not.
+    /// The least prices of the known shapes; of the first sample, as long as the shape that is the best by it is not known.
     fn least(&self) -> Least {
         let seconds =
             self.first.iter().zip(&self.search.alone).enumerate().map(|(i, (&first, (alone, _)))| {

@@ -9,7 +9,7 @@ use super::super::pattern::Pattern;
 use super::super::search::{descend, every, unlike};
 use super::problem::{Priced, Problem};
 
-/// Ways down begin from so many shapes of the lattice, …
+/// Ways down begin from this many shapes of the lattice, …
 const WAYS: usize = 6;
 /// … and so unlike each other they are.
 const UNLIKE: f64 = 0.7;
@@ -89,7 +89,7 @@ impl<'p, 'a> Prices<'p, 'a> {
 
 /// Neighbouring lengths differ by these factors at least, in lattices that are coarser and coarser.
 const STEPS: [f64; 8] = [16.0, 8.0, 4.0, 3.0, 2.0, 1.5, 1.2, 1.0];
-/// So many shapes of a lattice are counted for each that may be priced.
+/// The number of shapes of a lattice that are counted for each that may be priced.
 const COUNTED: u64 = 64;
 
 impl Problem<'_> {
@@ -119,7 +119,7 @@ impl Problem<'_> {
     }
 }
 
-/// Of some lengths, in ascending order, those that differ by this factor at least; the longest is among them, and the shortest.
+/// Lengths of an ascending list that differ by this factor at least; the longest is among them, and the shortest.
 fn thinned(list: &[u64], step: f64) -> Vec<u64> {
     let mut out: Vec<u64> = Vec::new();
     for &c in list.iter().rev() {

@@ -16,15 +16,15 @@ const FORMAT_LIMIT: u64 = (1 << 32) - 1;
 const MIN_RECORDS: u64 = 8 << 10;
 /// How much a stored byte more than needed counts against a read that takes longer by the same share.
 pub(super) const SIZE_WEIGHT: f64 = 0.5;
-/// By how many times its price a chunk below the least size is dearer, and more the smaller it is.
+/// The factor by which a chunk below the least size is dearer, and more the smaller it is.
 const TOO_SMALL: f64 = 10.0;
 
-/// What a shape costs.
+/// The price of a shape.
 #[derive(Clone, Debug)]
 pub(super) struct Priced {
-    /// By read.
+    /// Seconds of each read.
     pub(super) seconds: Vec<f64>,
-    /// What stored bytes and small chunks multiply all of that by.
+    /// The factor of all times, for stored bytes and small chunks.
     pub(super) factor: f64,
 }
 
@@ -128,7 +128,7 @@ impl<'a> Problem<'a> {
         self.volume(chunks) <= self.bytes.1 && self.limits.can_append(&self.axes, self.element, chunks)
     }
 
-    /// What a shape costs.
+    /// The price of a shape.
     pub(super) fn priced(&self, chunks: &[u64], patterns: &[Pattern]) -> Priced {
         let grid = self.grid(chunks);
         // Stored bytes beyond those of the array in the largest chunks.

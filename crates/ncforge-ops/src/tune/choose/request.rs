@@ -1,4 +1,4 @@
-//! What is asked of the choice of a chunk shape: the array, its reads, and the bounds.
+//! The input of the choice of a chunk shape: the array, its reads, and the bounds.
 
 use super::super::axes::Axis;
 use super::super::coding::Coding;
@@ -19,7 +19,7 @@ pub struct Limits {
     /// Chunks are not larger than this. Other libraries cache chunks in caches of 1 MiB (HDF5 up to 1.14) to 64 MiB
     /// (netCDF-C).
     pub max_bytes: u64,
-    /// An array has about so many chunks at most; where `min_bytes` gives more, chunks become larger.
+    /// The number of chunks of an array, at most, about; where `min_bytes` gives more, chunks become larger.
     pub most_chunks: u64,
     /// Memory of a program that appends one record at a time and holds every chunk of the row open.
     pub writer_memory: Option<u64>,
@@ -32,17 +32,17 @@ impl Default for Limits {
 }
 
 impl Limits {
-    /// For one program that reads by itself: chunks are as small as pays for the reads.
+    /// Limits for one program that reads by itself: chunks are as small as pays for the reads.
     pub fn for_one_reader() -> Self {
         Limits { min_bytes: LEAST, ..Limits::default() }
     }
 
-    /// For object stores, where every chunk is a request.
+    /// Limits for object stores, where every chunk is a request.
     pub fn for_objects() -> Self {
         Limits { min_bytes: 4 << 20, max_bytes: 16 << 20, ..Limits::default() }
     }
 
-    /// The least bytes of a chunk of an array of so many.
+    /// The least bytes of a chunk of an array of `bytes` bytes.
     ///
     /// ```
     /// use ncforge_ops::tune::{Coding, Limits};
@@ -81,7 +81,7 @@ impl Limits {
     }
 }
 
-/// What is asked.
+/// The input of a choice.
 #[derive(Clone, Debug)]
 pub struct Request<'a> {
     /// The array's axes.
@@ -90,8 +90,7 @@ pub struct Request<'a> {
     pub element: u64,
     /// How chunks will be encoded.
     pub coding: Coding,
-    /// The same with rates that were timed. Predicted times use it; the choice does not, so that it is the
-    /// same in every run.
+    /// The coding with rates that were timed. Predicted times use it; the choice does not, so that it is equal in every run.
     pub timed: Option<Coding>,
     /// How the array will be read.
     pub accesses: Vec<Access>,

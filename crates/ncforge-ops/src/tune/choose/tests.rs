@@ -50,7 +50,7 @@ fn held(
     samples
 }
 
-/// What the first sample knows only roughly is settled by what is known of each shape.
+/// Close samples of each shape decide where the first sample is rough.
 #[test]
 fn among_contenders_the_one_that_decodes_fastest_wins() {
     let (axes, machine) = (pr(), Machine::default());
@@ -68,7 +68,7 @@ fn among_contenders_the_one_that_decodes_fastest_wins() {
     assert!(contest(&axes, &machine).choice().is_err());
 }
 
-/// Who seems best after a rough sample, and is not, does not win; the search ends though everyone disappoints.
+/// A shape that seems best after a rough sample, and is not, does not win; the search ends even if every shape disappoints.
 #[test]
 fn the_best_is_looked_at_closely() {
     let (axes, machine) = (pr(), Machine::default());
@@ -89,8 +89,8 @@ fn the_best_is_looked_at_closely() {
     assert!(samples.contains(&(chosen, Depth::Close)) && samples.len() < 60, "{}", samples.len());
 }
 
-/// Who seemed best after a rough sample, and could not be sampled closely any more, does not win either; nor does the size
-/// that it seemed to have make those dear that were.
+/// A shape that seemed best after a rough sample, and could not be sampled closely any more, does not win either; nor does its apparent
+/// size raise the price of those that were.
 #[test]
 fn a_close_look_that_says_nothing_does_not_count() {
     let (axes, machine) = (pr(), Machine::default());

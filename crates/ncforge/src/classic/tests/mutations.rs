@@ -44,7 +44,7 @@ fn probe(bytes: Vec<u8>) {
             assert!(file.metadata_bytes().unwrap() <= len as u64);
             let _ = open_mut(store);
         }
-        // What is larger than any file is no damage.
+        // A length beyond any file is not damage.
         Err(Error::Unsupported { .. }) => {}
         Err(e) => assert_eq!(e.exit_code(), 4, "{e}"),
     }

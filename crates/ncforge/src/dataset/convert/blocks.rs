@@ -5,7 +5,7 @@ use crate::select::Hyperslab;
 /// A part of a selection that is read or written at once.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Block {
-    /// Which elements of the variable.
+    /// The elements of the variable.
     pub(super) slab: Hyperslab,
     /// Its first element, as coordinates in the selection.
     pub(super) at: Vec<u64>,

@@ -3,7 +3,7 @@
 use super::blocks::Block;
 use crate::error::{Error, Result};
 
-/// Where the elements of a selection lie in memory: `origin` + Σ (index along dimension *d*) × `steps[d]`, in elements.
+/// The places of a selection's elements in memory: `origin` + Σ (index along dimension *d*) × `steps[d]`, in elements.
 ///
 /// ```
 /// use ncforge::Imap;

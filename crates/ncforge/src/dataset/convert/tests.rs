@@ -53,7 +53,7 @@ fn limits(of: Atomic) -> Option<(i128, i128)> {
     })
 }
 
-/// What netCDF-C makes of a number: its bytes, and whether it is out of range.
+/// A number as netCDF-C converts it: its bytes, and whether it is out of range.
 fn by_the_rules(value: Wide, to: Atomic) -> (Vec<u8>, bool) {
     let whole = |n: i128| n.to_ne_bytes()[..to.size()].to_vec();
     match (value, limits(to)) {

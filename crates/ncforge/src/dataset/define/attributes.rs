@@ -8,7 +8,7 @@ use crate::model::{
     Attribute, Definition, GroupId, Names, Schema, Scope, VarId, no_attribute, normalized_name,
 };
 
-/// What has attributes.
+/// The owner of attributes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Owner {
     /// A group; the root's are those of the dataset.
@@ -38,7 +38,7 @@ impl Owner {
         Ok(names.find(schema, self.scope(), name).map(|at| list[at].clone()))
     }
 
-    /// The same, of what is known to be there.
+    /// The attributes of an existing owner, to be changed.
     fn attributes_mut(self, schema: &mut Schema) -> &mut Vec<Attribute> {
         match self {
             Owner::Group(g) => &mut schema.groups[g.0].attrs,
@@ -153,7 +153,7 @@ impl Definer {
         Err(no_attribute(name, owner.path(schema), owner.attributes(schema)?))
     }
 
-    /// Where an attribute of this name is.
+    /// The position of the attribute of this name.
     fn position(&mut self, owner: Owner, name: &str) -> Result<Option<usize>> {
         let (schema, names) = self.named();
         owner.attributes(schema)?;

@@ -15,7 +15,7 @@ const FEW_BYTES: u64 = 64 << 10;
 /// Lengths by a rule that asks for nothing but the shape: of unlimited dimensions one element, of others all, halved along
 /// the longest until a chunk has at most 1 MiB. Where that is less than 64 KiB, more elements of the first unlimited dimension.
 ///
-/// What knows how the values will be read, and on which machine, chooses better lengths.
+/// A caller that knows how the values will be read, and on which machine, can choose better lengths.
 ///
 /// ```
 /// use ncforge::default_chunks;

@@ -19,7 +19,7 @@ pub struct NewVariable<'a> {
     pub dtype: DType,
     /// Its dimensions, slowest first.
     pub dims: &'a [DimId],
-    /// How it shall be stored.
+    /// Its storage.
     pub storage: NewStorage,
 }
 

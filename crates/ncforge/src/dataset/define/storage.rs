@@ -12,11 +12,11 @@ use crate::model::{
     shape,
 };
 
-/// How a new variable shall be stored. Classic files store variables in one way only, and scalars lie in one piece: there
+/// The storage of a new variable. Classic files store variables in one way only, and scalars lie in one piece: there
 /// chunks and filters are passed over.
 #[derive(Clone, Debug, PartialEq)]
 pub struct NewStorage {
-    /// In one run of bytes, or in chunks.
+    /// The layout: one run of bytes, or chunks.
     pub layout: NewLayout,
     /// The filters, in the order in which they are applied on writing.
     pub filters: Vec<NewFilter>,
@@ -40,19 +40,19 @@ impl Default for NewStorage {
     }
 }
 
-/// Where a new variable's values shall lie.
+/// The layout of a new variable's values.
 #[derive(Clone, Debug, PartialEq, Eq, Default)]
 pub enum NewLayout {
-    /// In chunks where filters or unlimited dimensions need them, with lengths that are chosen; else in one run of bytes.
+    /// Chunks where filters or unlimited dimensions need them, with lengths that are chosen; else one run of bytes.
     #[default]
     Automatic,
-    /// In one run of bytes.
+    /// One run of bytes.
     Contiguous,
     /// Inside the metadata.
     Compact,
-    /// In chunks of these lengths.
+    /// Chunks of these lengths.
     Chunked(Vec<u64>),
-    /// In chunks with lengths that are chosen.
+    /// Chunks with lengths that are chosen.
     ChunkedAsChosen,
 }
 
@@ -198,7 +198,7 @@ impl Definer {
         self.set_storage(var, |new| new.layout = layout)
     }
 
-    /// Adds a filter behind those that a variable has; one of the same kind is replaced. What must be chunked for it is. The
+    /// Adds a filter behind those that a variable has; one of the same kind is replaced. A variable that needs chunks for it gets them. The
     /// shuffle filter goes first, and a checksum last.
     ///
     /// # Errors
@@ -282,7 +282,7 @@ fn name_of(format: Format) -> &'static str {
     }
 }
 
-/// What a variable's storage was asked to be, as far as it shows.
+/// The storage that was asked for a variable, as far as its definition shows it.
 fn storage_of(var: &Variable) -> NewStorage {
     let (layout, filters) = match &var.storage {
         Storage::Contiguous => (NewLayout::Automatic, Vec::new()),

@@ -1,4 +1,4 @@
-//! What is refused, with netCDF-C's numbers; what is carried out when; what is still possible later.
+//! Refused definitions, with netCDF-C's error numbers; when definitions are written; definitions after the first values.
 
 use super::*;
 use crate::Dataset;
@@ -144,7 +144,7 @@ fn a_fill_value_may_be_set_until_there_are_values() {
         d.dataset().unwrap();
         d.put_attribute(Owner::Variable(v), fill(Atomic::UByte, &[8])).unwrap();
         d.dataset().unwrap().put(v, &Hyperslab::new(&[0], &[1]), &[1u8]).unwrap();
-        // The same is no change.
+        // An equal value is no change.
         d.put_attribute(Owner::Variable(v), fill(Atomic::UByte, &[8])).unwrap();
         assert_eq!(number(d.put_attribute(Owner::Variable(v), fill(Atomic::UByte, &[9]))), -122);
         let all = Hyperslab::all(&[2]);
@@ -206,7 +206,7 @@ fn an_update_that_cannot_be_carried_out_is_dropped() {
     d.dataset().unwrap();
     let x = d.dimension(ROOT, "x", Some(2)).unwrap();
     d.change(|draft| {
-        // What no check of single definitions meets.
+        // A change that checks of single definitions do not see.
         draft.schema.format = Format::Cdf5;
         Ok(())
     })

@@ -42,13 +42,13 @@ pub(super) struct Window {
     pub(super) parts: Vec<(Hyperslab, u64)>,
     /// Whether several threads help with one part.
     pub(super) shared: bool,
-    /// How many of them are taken.
+    /// The number of them that are taken.
     pub(super) taken: AtomicUsize,
     pub(super) ended: Mutex<usize>,
     pub(super) changed: Condvar,
     pub(super) ready: AtomicBool,
     pub(super) failed: AtomicBool,
-    /// Nobody wants it any more.
+    /// True when the window is not wanted any more.
     pub(super) dropped: AtomicBool,
 }
 
@@ -102,8 +102,8 @@ impl Window {
         }
     }
 
-    /// Where a selection lies in the window; `None` if not all of it does. Sizes are those of the window's
-    /// variable, which the caller knows.
+    /// The place of a selection in the window; `None` if not all of it is there. Sizes are those of the window's variable, which the caller
+    /// knows.
     pub(super) fn find(&self, slab: &Hyperslab) -> Option<u64> {
         let mut at = 0;
         for (d, &step) in self.steps.iter().enumerate() {
@@ -228,7 +228,7 @@ mod tests {
                     for (d, &chunk) in chunk.iter().enumerate() {
                         let off = p.start[d] - region.start[d];
                         assert!(off.is_multiple_of(region.stride[d]) && p.end(d) <= region.end(d));
-                        // What stands before a part's first element lies in another row of chunks.
+                        // The element before a part's first one lies in another row of chunks.
                         if off > 0 {
                             assert_ne!((p.start[d] - region.stride[d]) / chunk, p.start[d] / chunk);
                         }

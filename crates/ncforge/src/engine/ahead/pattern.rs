@@ -1,4 +1,4 @@
-//! What the last requests for a variable have in common.
+//! The pattern of the last requests for a variable.
 //!
 //! People read arrays in loops: a map after a map, a series after a series, the pixels of a region row by row.
 //! Such a loop nest is an *odometer*: requests of one shape whose start moves by a fixed step along one axis, and
@@ -11,13 +11,13 @@ use crate::select::Hyperslab;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Level {
     pub(super) axis: usize,
-    /// How far a request starts from the one before along the axis; never 0.
+    /// The distance of a request from the one before along the axis; never 0.
     pub(super) step: i64,
-    /// Where the loop begins.
+    /// The beginning of the loop.
     pub(super) first: u64,
-    /// Which turn of the loop the last request was.
+    /// The turn of the loop of the last request.
     pub(super) index: u64,
-    /// How many turns it has, once it was seen to begin anew.
+    /// The number of turns, once it was seen to begin anew.
     pub(super) len: Option<u64>,
 }
 
@@ -28,7 +28,7 @@ impl Level {
         self.first.checked_add_signed(far)
     }
 
-    /// How many turns can follow the turn `index` in an array of length `shape`, for requests that reach over
+    /// The number of turns that can follow the turn `index` in an array of length `shape`, for requests that reach over
     /// `extent` elements.
     pub(super) fn remaining(&self, index: u64, shape: u64, extent: u64) -> u64 {
         let Some(start) = self.start(index) else { return 0 };
@@ -54,7 +54,7 @@ impl Pattern {
         &self.levels
     }
 
-    /// How many requests in a row followed the pattern.
+    /// The number of requests in a row that followed the pattern.
     pub(super) fn matched(&self) -> u32 {
         self.matched
     }

@@ -34,9 +34,9 @@ pub(in super::super) struct ReadAhead {
 pub(super) struct Track {
     pub(super) store: Weak<dyn ReadStore>,
     pub(super) pattern: Pattern,
-    /// What requests are served from.
+    /// The window that serves requests.
     pub(super) current: Option<Ready>,
-    /// What is being filled in the background.
+    /// The window that is filled in the background.
     pub(super) next: Option<Ready>,
     /// Memory of the window before, for the window after.
     pub(super) spare: Option<Held>,

@@ -15,24 +15,24 @@ pub(super) struct Limit {
 }
 
 impl Limit {
-    /// As much as fits so many bytes.
+    /// As much as fits `bytes` bytes.
     pub(super) fn bytes(bytes: u64) -> Self {
         Self { bytes, requests: MAX_REQUESTS }
     }
 }
 
-/// What of a variable decides about windows.
+/// The facts about a variable that decide about windows.
 #[derive(Clone, Debug)]
 pub(super) struct Grid<'a> {
     /// Extents that the file holds.
     pub(super) shape: &'a [u64],
-    /// What costs little more to read as a whole than in part: a chunk, or a page of what is stored plainly.
+    /// The unit that costs little more to read whole than in part: a chunk, or a page of contiguous data.
     pub(super) chunk: Vec<u64>,
     /// Bytes of an element.
     pub(super) size: u64,
 }
 
-/// What a window is for.
+/// The purpose of a window.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Purpose {
     /// Keep what comes out of the chunks that are decoded anyway.
@@ -49,7 +49,7 @@ pub(super) struct Plan {
     /// The order of the axes in memory, slowest first: each request lies together.
     pub(super) order: Vec<usize>,
     pub(super) bytes: u64,
-    /// How many requests it serves.
+    /// The number of requests that it serves.
     pub(super) requests: u64,
     /// Whether later requests come back to the same chunks.
     pub(super) returns: bool,
@@ -82,7 +82,7 @@ pub(super) fn plan(
             clipped |= reach.row.min(reach.all) > 1;
             continue;
         }
-        // What one more turn takes; requests of several elements with gaps between them are held with the gaps.
+        // Bytes of one more turn; requests of several elements with gaps between them are held with the gaps.
         let (count, step) = (slab.count[level.axis], level.step.unsigned_abs());
         let turn =
             if count > 1 && step > reach.extent { held.saturating_mul(step.div_ceil(count)) } else { held };
@@ -140,7 +140,7 @@ pub(super) fn plan(
     })
 }
 
-/// How far one loop goes from where it stands, the present turn counted.
+/// The reach of a loop from its present place, the present turn counted.
 struct Reach {
     /// Turns until the loop ends, or the array.
     all: u64,

@@ -13,7 +13,7 @@ use crate::codec::PaddedInput;
 use crate::error::{Error, Result};
 use crate::store::{IoProfile, past_end};
 
-/// What is fetched apart from its decoding: a stored piece, or a part of one that has no filters.
+/// Bytes that are fetched apart from their decoding: a stored piece, or a part of one without filters.
 struct Apart {
     stored: usize,
     unit: Option<Unit>,
@@ -87,7 +87,7 @@ impl ChunkedRead<'_> {
         })
     }
 
-    /// What is needed of a chunk without filters, in few ranges.
+    /// The needed bytes of an unfiltered chunk, in few ranges.
     fn units(
         &self,
         plan: &ChunkPlan,

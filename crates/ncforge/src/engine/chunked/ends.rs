@@ -13,20 +13,20 @@ use crate::error::{Error, Result};
 
 /// The end of a chunk that is to be fetched.
 struct End {
-    /// Which chunk of the list.
+    /// The number of the chunk in the list.
     chunk: usize,
     own: Segmented,
     range: Range<u64>,
 }
 
-/// So many bytes at the end of a chunk.
+/// The last `bytes` bytes of a chunk.
 fn end_of(s: &Stored, bytes: u64) -> Range<u64> {
     let all = range_of(s.record);
     all.end - bytes.min(s.record.len)..all.end
 }
 
 impl ChunkedRead<'_> {
-    /// The access points of chunks, of those that have some. What is not known is fetched in one round of requests, or two if a table is longer
+    /// The access points of chunks, of those that have some. Unknown ones are fetched in one round of requests, or two if a table is longer
     /// than expected.
     pub(super) fn tables(&self, stored: &[Stored]) -> Result<Vec<Option<Arc<AccessPoints>>>> {
         let (inner, len) = (&*self.engine.inner, self.chunk_bytes()?);

@@ -22,18 +22,18 @@ use crate::store::IoProfile;
 /// A range of bytes that a piece needs.
 struct Wanted {
     range: Range<u64>,
-    /// Which piece, and which of its ranges.
+    /// The numbers of the piece, and of the range in it.
     piece: usize,
     number: usize,
 }
 
-/// What has come of a piece.
+/// The bytes of a piece that have arrived.
 struct Come {
     parts: Vec<(Bytes, Range<usize>)>,
     missing: usize,
 }
 
-/// What reading a selection fetches where it reads chunks by their segments: the bytes of requests, in the order of the rounds.
+/// The bytes of the requests, round by round, of a read that decodes chunks by segments.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct PartialRequests {
     /// The ends of chunks, with the tables.
@@ -45,7 +45,7 @@ pub struct PartialRequests {
 }
 
 impl ChunkedRead<'_> {
-    /// What reading a selection would fetch, if it would read segments. Tables are fetched for that, and nothing else.
+    /// The requests of a partial read of a selection. Only tables of access points are fetched.
     pub(in super::super) fn partial_requests(&self, slab: &Hyperslab) -> Result<Option<PartialRequests>> {
         let steps = boxes::steps(&slab.count, self.layout.element.size)?;
         let plan = ChunkPlan::new(&self.layout.shape, self.chunk, slab, &steps, self.layout.element.size)?;
@@ -186,7 +186,7 @@ fn wanted(needed: &[Needed]) -> Vec<Wanted> {
     wanted
 }
 
-/// Requests for the ranges that pieces need. What lies between ranges is small beside the chunks, even where all of them have neighbours.
+/// Requests for the ranges that pieces need. The bytes between ranges are few beside the chunks, even where all of them have neighbours.
 fn joined(wanted: &[Wanted], needed: &[Needed], profile: &IoProfile) -> Vec<fetch::Request> {
     let stored = needed.iter().fold(0, |n: u64, p| n.saturating_add(p.stored.record.len));
     let mut joining = Joining::of(profile);

@@ -1,6 +1,6 @@
 //! Chunks with access points: of a chunk of which little is needed, only the segments that hold it are decoded.
 //!
-//! What is fetched, and in which rounds, is in [`ends`](super::ends) and [`partial`](super::partial).
+//! [`ends`](super::ends) and [`partial`](super::partial) say which bytes are fetched, and in which rounds.
 //!
 //! Nothing that a table says is believed ([`crate::codec::deflate::access`]); where anything is in doubt, the chunk is decoded
 //! whole, which says what is wrong with it.
@@ -61,14 +61,14 @@ impl<'a> Runs<'a> {
     }
 }
 
-/// The bytes of a chunk that a piece decodes at most, if segments have so many bytes.
+/// The bytes of a chunk that a piece decodes at most, if segments have `segment` bytes.
 fn decoded_bytes(piece: &Piece, size: usize, segment: u64) -> u64 {
     let runs = Runs::of(piece, size);
     let apart = runs.count().saturating_mul(runs.bytes().saturating_add(segment));
     apart.min(runs.span().saturating_add(segment))
 }
 
-/// What a piece needs of its chunk.
+/// The segments of a chunk that a piece needs.
 pub(super) struct Needed {
     pub(super) stored: Stored,
     pub(super) points: Arc<AccessPoints>,
@@ -85,7 +85,7 @@ impl Needed {
         self.segments.iter().flat_map(|s| self.points.ranges(s)).map(place).collect()
     }
 
-    /// What decoding it costs, in bytes: [`PART_COST`] for each run of segments, and their elements.
+    /// The cost of decoding, in bytes: [`PART_COST`] for each run of segments, and their elements.
     pub(super) fn cost(&self) -> u64 {
         let bytes = |s: &Range<usize>| PART_COST + (self.points.bytes(s).len() * self.points.planes()) as u64;
         self.segments.iter().map(bytes).sum()
@@ -188,7 +188,7 @@ impl ChunkedRead<'_> {
         Some(len / decoded_bytes(&piece, size, segment).max(1))
     }
 
-    /// What a piece needs of its chunk, if that is little of it.
+    /// The segments that a piece needs, if they are a small part of the chunk.
     pub(super) fn needed(&self, plan: &ChunkPlan, s: &Stored, points: Arc<AccessPoints>) -> Option<Needed> {
         let size = self.layout.element.size;
         let piece = plan.piece(s.number);

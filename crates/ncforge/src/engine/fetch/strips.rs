@@ -4,7 +4,7 @@ use super::super::boxes::Axis;
 use super::Joining;
 use crate::model::shape;
 
-/// Which side of the axes lies in the store.
+/// The side of the axes that lies in the store.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in super::super) enum Side {
     /// Reading: elements come from the store.
@@ -34,7 +34,7 @@ pub(in super::super) struct Strips {
 pub(in super::super) struct Unit {
     /// First byte, relative to the box's origin, where elements come from.
     pub(in super::super) from: u64,
-    /// The same where they go.
+    /// The first byte in the destination.
     pub(in super::super) to: u64,
     /// The box of elements, from the unit's first.
     pub(in super::super) axes: Vec<Axis>,

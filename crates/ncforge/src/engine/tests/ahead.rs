@@ -124,7 +124,7 @@ fn what_is_written_is_read_also_in_the_middle_of_a_sweep() {
             for (count, order) in [([1, 8, 10], vec![0]), ([16, 1, 1], vec![2, 1])] {
                 for (i, slab) in nest(&shape, &count, &order).iter().enumerate() {
                     if i % 5 == 4 {
-                        // What is asked for now, and what comes after it.
+                        // The present request, and the next one.
                         let n = slab.len().min(16);
                         let bytes: Vec<u8> = (0..n * 4).map(|b| (b + i as u64 * 3) as u8).collect();
                         let part = Hyperslab::new(&[0, 3, 2], &[n, 1, 1]);
@@ -287,7 +287,7 @@ proptest! {
                         let d = d % rank;
                         slab.start[d] = slab.start[d].saturating_add_signed(step * i as i64);
                     }
-                    // What runs out of the array is left out: loops break off.
+                    // Requests beyond the array are left out: loops break off.
                     if slab.check(&case.shape, "v").is_err() {
                         continue;
                     }

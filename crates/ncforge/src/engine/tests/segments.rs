@@ -36,7 +36,7 @@ impl Rounds {
         store
     }
 
-    /// What was counted since the last call.
+    /// The counts since the last call.
     fn take(&self) -> (u64, u64) {
         (self.rounds.swap(0, Ordering::SeqCst), self.fetched.swap(0, Ordering::SeqCst))
     }

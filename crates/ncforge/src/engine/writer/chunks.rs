@@ -19,7 +19,7 @@ use crate::model::VarId;
 use crate::select::Hyperslab;
 use crate::store::ReadStore;
 
-/// What happens to one piece.
+/// The work on one piece.
 enum Step {
     /// The selection covers the chunk.
     Whole,
@@ -31,7 +31,7 @@ enum Step {
 struct Begin {
     /// The part, if there is one; once the work is done, always.
     part: Option<Part>,
-    /// Where the chunk lies in the file already, if it does.
+    /// The chunk's place in the file, if it has one.
     record: Option<ChunkRecord>,
 }
 

@@ -24,9 +24,9 @@ pub(super) enum Encoded<'a> {
     Filtered(Vec<u8>, u32),
     /// Gathered, and nothing to be done to it.
     Gathered(Lease<'a>),
-    /// As it stands in the caller's memory.
+    /// The bytes as they are in the caller's memory.
     Plain(&'a [u8]),
-    /// Not stored at all.
+    /// Nothing: the chunk is not stored.
     LeftOut,
 }
 
@@ -57,7 +57,7 @@ impl<'a> Encoded<'a> {
         Ok(Self::Filtered(bytes, mask))
     }
 
-    /// The same of a block that is not needed afterwards.
+    /// As [`Self::of`], for a block that is not needed afterwards.
     pub(super) fn of_block(codecs: &CodecChain, block: Lease<'a>) -> Result<Self> {
         if codecs.is_empty() {
             return Ok(Self::Gathered(block));
@@ -89,7 +89,7 @@ impl Writer {
         Ok(())
     }
 
-    /// The same with all parts, of one variable or of all. After an error none is lost.
+    /// Enqueues all parts, of one variable or of all. After an error none is lost.
     pub(super) fn enqueue_all(&mut self, var: Option<VarId>) -> Result<()> {
         let mut parts = self.gather.take_all(var).into_iter();
         while let Some(part) = parts.next() {
@@ -188,7 +188,7 @@ impl Writer {
         placed
     }
 
-    /// What may be left out of a variable.
+    /// The chunks of a variable that may be left out: those with only fill values.
     pub(super) fn skip(&self, var: VarId) -> Result<Option<Skip>> {
         // Of a variable that is not filled, HDF5 leaves to chance what a missing chunk reads as.
         if !self.skip_fill || self.schema().var(var).fill == Fill::None {

@@ -7,7 +7,7 @@ use super::super::policy::PENDING_BYTES;
 use super::super::scratch::Block;
 use crate::model::VarId;
 
-/// Which chunk of which variable.
+/// A chunk of a variable.
 pub(super) type ChunkId = (VarId, Vec<u64>);
 
 /// A chunk of which something was written: all its elements in stored form.
@@ -39,7 +39,7 @@ pub(super) struct Gather {
     pub(super) is_stuck: bool,
     /// Parts that were let go before they were whole.
     let_go: HashSet<ChunkId>,
-    /// How many of them came back lately: then letting go of the oldest is the wrong thing.
+    /// The number of those that came back lately: then letting go of the oldest is the wrong thing.
     returning: u32,
 }
 
@@ -60,7 +60,7 @@ impl Gather {
         }
     }
 
-    /// How many parts of this size may be worked on at once.
+    /// The number of parts of this size that may be worked on at once.
     pub(super) fn window(&self, chunk_bytes: u64) -> u64 {
         (self.limit / 2 / chunk_bytes.max(1)).clamp(1, 4096)
     }

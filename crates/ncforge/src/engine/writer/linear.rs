@@ -17,7 +17,7 @@ use crate::store::WriteStore;
 
 /// Writes a selection that was announced to the container already.
 ///
-/// `gap`: up to so many bytes of somebody else's between two runs are read and written back, so that there are
+/// `gap`: up to this many bytes of others between two runs are read and written back, so that there are
 /// fewer requests; 0 where others may be writing them at the same time.
 #[expect(clippy::too_many_arguments, reason = "the two callers have them apart")]
 pub(super) fn write(

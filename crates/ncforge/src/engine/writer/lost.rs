@@ -1,12 +1,12 @@
 //! Values that were handed over and could not be written. Until they are handed over again, no sync and no close succeeds.
 //!
-//! What waits in memory is not among them: it goes on waiting when it cannot be written, and is written with the next sync.
+//! Values that wait in memory are not among them: they go on waiting when they cannot be written, and are written with the next sync.
 
 use crate::error::{Error, Result};
 use crate::model::{Schema, VarId};
 use crate::select::Hyperslab;
 
-/// So many regions are listed.
+/// The number of regions that are listed.
 const LISTED: usize = 256;
 
 /// The regions of failed writes.

@@ -18,12 +18,12 @@ pub(super) struct Tail {
 }
 
 impl Tail {
-    /// Whether a write of so many bytes may wait. A store that takes effect all at once gathers by itself.
+    /// Whether a write of `len` bytes may wait. A store that takes effect all at once gathers by itself.
     pub(super) fn takes(store: &dyn WriteStore, len: usize) -> bool {
         len as u64 <= TAIL_SMALL && store.blocks().is_none()
     }
 
-    /// Takes elements in native order for one run of the store. What does not follow the bytes that wait sends these to
+    /// Takes elements in native order for one run of the store. Elements that do not follow the bytes that wait send these to
     /// the store first; if that fails, they go on waiting, and nothing is taken.
     pub(super) fn push(
         &mut self,

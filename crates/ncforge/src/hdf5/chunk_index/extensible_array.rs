@@ -16,7 +16,7 @@ use crate::hdf5::dataspace::UNLIMITED;
 use crate::hdf5::source::TOGETHER;
 use crate::select::unravel;
 
-/// What the array's header says, and what follows from it.
+/// The fields of the array's header, and lengths that follow from them.
 struct Array<'a> {
     dataset: Loading<'a>,
     form: ElementForm,

@@ -1,4 +1,4 @@
-//! What the readers of all kinds of index need to know of a dataset, and how they make records of what they find.
+//! The facts about a dataset that the readers of all kinds of index need, and the making of records.
 
 use crate::error::Result;
 use crate::hdf5::cursor::Cursor;
@@ -66,7 +66,7 @@ impl Loading<'_> {
     }
 }
 
-/// How one element of a fixed or extensible array is stored.
+/// The stored form of an element of a fixed or extensible array.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct ElementForm {
     /// Whether length and mask are stored (client 1) or not (client 0).

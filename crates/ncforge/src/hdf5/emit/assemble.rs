@@ -20,7 +20,7 @@ pub(crate) struct Assembly {
     /// Attribute contents per object.
     contents: Vec<Vec<Content>>,
     heap: HeapPlan,
-    /// How many links lead to each object.
+    /// The number of links that lead to each object.
     links: Vec<u32>,
     dense: Vec<Option<Dense>>,
     trees: Vec<Option<TreePlan>>,
@@ -31,7 +31,7 @@ pub(crate) struct Assembly {
     size: u64,
 }
 
-/// Where the parts of a block are in the file.
+/// The addresses of the parts of a block in the file.
 #[derive(Debug, Default)]
 pub(crate) struct Addresses {
     objects: Vec<u64>,
@@ -51,12 +51,12 @@ impl Addresses {
         }
     }
 
-    /// Where an object's header is.
+    /// The address of an object's header.
     pub(crate) fn object(&self, id: ObjectId) -> u64 {
         self.objects[id.0]
     }
 
-    /// Where an object's chunk index is.
+    /// The address of an object's chunk index.
     pub(crate) fn tree(&self, id: ObjectId) -> u64 {
         self.trees[id.0]
     }

@@ -7,7 +7,7 @@ use crate::layout::ChunkRecord;
 
 /// Chunks that an index is to be written for.
 pub(crate) trait ChunkSource: std::fmt::Debug + Send + Sync {
-    /// How many there are.
+    /// The number of chunks.
     fn count(&self) -> u64;
     /// Calls `f` with each one's grid coordinates and place, in the lexicographic order of coordinates.
     fn each(&self, f: &mut dyn FnMut(&[u64], ChunkRecord) -> Result<()>) -> Result<()>;

@@ -151,7 +151,7 @@ mod tests {
         Datatype { size, class: Class::Array { dims: dims.to_vec(), base: Box::new(base) } }
     }
 
-    /// The same bytes as netcdf-c 4.10 with HDF5 2.2 wrote for the same types.
+    /// The expected bytes were written by netcdf-c 4.10 with HDF5 2.2.
     #[test]
     fn bytes_are_those_of_libhdf5() {
         let le = ByteOrder::Little;

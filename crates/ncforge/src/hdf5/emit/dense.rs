@@ -51,7 +51,7 @@ impl Dense {
         (LEAF_FRAME + self.lens.len() as u64 * u64::from(record)).next_power_of_two().max(NODE)
     }
 
-    /// Where the parts stand: the three trees' headers, their leaves, the attributes.
+    /// The positions of the parts: the three trees' headers, their leaves, the attributes.
     fn parts(&self) -> Parts {
         let mut at = HEAP_HEADER;
         let mut take = |n: u64| {
@@ -70,7 +70,7 @@ impl Dense {
         self.parts().end
     }
 
-    /// What the object header points to.
+    /// The addresses that the object header has.
     pub(super) fn addresses(&self, base: u64) -> DenseAddresses {
         let parts = self.parts();
         DenseAddresses { heap: base, by_name: base + parts.headers[1], by_order: base + parts.headers[2] }

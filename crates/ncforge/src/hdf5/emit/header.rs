@@ -23,10 +23,10 @@ impl Message {
     }
 }
 
-/// How an object treats its attributes.
+/// The storage of an object's attributes.
 #[derive(Clone, Copy)]
 pub(super) enum Attributes {
-    /// Their creation order is tracked and indexed; so many stand in the header.
+    /// Their creation order is tracked and indexed; this many stand in the header.
     Ordered(usize),
     /// Nothing is said.
     Plain,

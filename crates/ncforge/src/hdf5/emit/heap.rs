@@ -41,7 +41,7 @@ pub(crate) fn encode_collection<'a>(objects: impl IntoIterator<Item = &'a [u8]>,
     o.0
 }
 
-/// Where an object of the heap was put: the position of its collection, its number there.
+/// The place of an object in the heap: the position of its collection, its number there.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Slot {
     /// Position of the collection.

@@ -1,4 +1,4 @@
-//! What is to be emitted: a plain description of every object of a file.
+//! The input of the emitter: a plain description of every object of a file.
 
 use std::sync::Arc;
 
@@ -22,7 +22,7 @@ pub(crate) struct Image {
 /// A group, a committed datatype or a dataset, and its attributes.
 #[derive(Debug)]
 pub(crate) struct Object {
-    /// What it is.
+    /// The kind of object.
     pub kind: Kind,
     /// Its attributes, in creation order.
     pub attrs: Vec<Attribute>,
@@ -55,27 +55,27 @@ pub(crate) struct Dataset {
     pub datatype: Datatype,
     /// Its extents.
     pub space: Dataspace,
-    /// What unwritten elements are.
+    /// The value of unwritten elements.
     pub fill: FillValue,
     /// The filters, in writing order.
     pub filters: Vec<Filter>,
-    /// Where its bytes lie.
+    /// The place of its bytes.
     pub layout: Layout,
 }
 
-/// Where a dataset's bytes lie.
+/// The place of a dataset's bytes.
 #[derive(Debug)]
 pub(crate) enum Layout {
-    /// In the object header.
+    /// The object header.
     Compact(Vec<u8>),
-    /// In one run.
+    /// One run.
     Contiguous {
         /// Byte offset in the file; `None` if nothing was written yet.
         address: Option<u64>,
         /// Bytes.
         size: u64,
     },
-    /// In chunks.
+    /// Chunks.
     Chunked {
         /// Chunk lengths, slowest first.
         chunk: Vec<u64>,

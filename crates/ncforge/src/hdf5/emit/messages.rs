@@ -35,7 +35,7 @@ pub(super) mod flag {
 pub(super) const COMPACT_MAX: u16 = u16::MAX;
 /// Below this many, a library turns back to compact storage (the library's default).
 pub(super) const DENSE_MIN: u16 = 6;
-/// What objects that say nothing have as their limit (the library's default).
+/// The limit of objects that state none (the library's default).
 pub(super) const COMPACT_DEFAULT: usize = 8;
 
 pub(super) fn dataspace(space: &Dataspace) -> Result<Vec<u8>> {

@@ -1,9 +1,9 @@
-//! What parsers of a deferred source asked for and did not get.
+//! Absent bytes that parsers of a deferred source asked for.
 
 use std::ops::Range;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-/// What became of a parser that ran on a deferred source.
+/// The outcome of a parser that ran on a deferred source.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(in crate::hdf5) enum Outcome {
     /// Every byte that it asked for was present: its result is valid.
@@ -11,7 +11,7 @@ pub(in crate::hdf5) enum Outcome {
     Complete,
     /// Bytes were absent: its result is void, and it should run again once they are fetched.
     Absent,
-    /// It needs a structure that is too long for a round: its result is void, and running it again would not help.
+    /// The parser needs a structure that is too long for a round: its result is void, and running it again would not help.
     TooLong,
 }
 
@@ -46,12 +46,12 @@ impl Absent {
         self.lock().outcome = Outcome::TooLong;
     }
 
-    /// What became of the parser that ran since the last call.
+    /// The outcome of the parser that ran since the last call.
     pub(super) fn take_outcome(&self) -> Outcome {
         std::mem::take(&mut self.lock().outcome)
     }
 
-    /// What all parsers asked for since the last call.
+    /// The pages that all parsers asked for since the last call.
     pub(super) fn take_pages(&self) -> Vec<Range<u64>> {
         std::mem::take(&mut self.lock().pages)
     }

@@ -34,7 +34,7 @@ impl Piece {
         self.at + self.bytes.len() as u64
     }
 
-    /// Whether it holds a page, as far as the file has it.
+    /// True if a page is present, as far as the file has it.
     pub(super) fn holds(&self, page: u64) -> bool {
         self.pages().contains(&page)
     }
@@ -52,7 +52,7 @@ impl Piece {
     }
 }
 
-/// How far a read of a local file, or one that was not announced, goes beyond what is needed, in bytes.
+/// The bytes beyond the needed ones that a read of a local file, or one that was not announced, takes.
 pub(super) struct Window {
     pub(super) least: u64,
     pub(super) most: u64,
@@ -70,7 +70,7 @@ pub(super) struct Pages {
 
 #[derive(Debug, Default)]
 struct Present {
-    /// By page number, the piece that holds it.
+    /// The piece of each page, by page number.
     pieces: FxHashMap<u64, Piece>,
     /// The piece that came last: what is read next is in it most of the time.
     latest: Option<Piece>,
@@ -131,7 +131,7 @@ impl Pages {
     /// Drops all pages.
     pub(super) fn clear(&self) {
         *self.write() = Present::default();
-        // What is read from now on is not the beginning of a file that was just opened.
+        // Later reads are not those of the beginning of a file that was just opened.
         self.next.store(1, Ordering::Relaxed);
     }
 

@@ -46,9 +46,9 @@ pub(crate) fn is_hidden(name: &[u8]) -> bool {
 /// The attributes of an object as the walk over the file leaves them.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct FoundAttrs {
-    /// Those that need no more than themselves to be understood: nearly all.
+    /// Attributes that need no more than themselves to be understood: nearly all.
     pub(crate) ready: Vec<Attribute>,
-    /// Those of user-defined types, which are known only when all types are; each with its place among all.
+    /// Attributes of user-defined types, which are known only when all types are; each with its place among all.
     pub(crate) raw: Vec<(usize, Stored)>,
 }
 

@@ -30,7 +30,7 @@ pub(crate) struct Netcdf4File {
     layouts: Vec<OnceLock<Arc<VarLayout>>>,
     notes: Vec<String>,
     metadata: u64,
-    /// Of a file that others may write to.
+    /// The watch on a file that others may write to.
     watch: Option<Arc<Watch>>,
 }
 
@@ -54,7 +54,7 @@ impl Netcdf4File {
         &self.datasets[var.0]
     }
 
-    /// Where the schema's objects stand in the file.
+    /// The addresses of the schema's objects in the file.
     pub(crate) fn objects(&self) -> &Objects {
         &self.objects
     }

@@ -25,7 +25,7 @@ struct Candidate {
     number: i64,
     /// The scale's object header; `None` for made-up ones.
     scale: Option<u64>,
-    /// Whether it is no variable.
+    /// True for a dimension without a variable.
     bare: bool,
 }
 
@@ -36,11 +36,11 @@ pub(crate) struct Dims {
     /// The scale that a dataset (by position) is.
     own: HashMap<usize, usize>,
     next: i64,
-    /// What is odd.
+    /// Irregularities that were found.
     pub(crate) notes: Vec<String>,
 }
 
-/// What [`Dims::finish`] gives: the schema's dimensions, the object header of each one's scale, its number, and for each
+/// The result of [`Dims::finish`]: the schema's dimensions, the object header of each one's scale, its number, and for each
 /// dataset that is a variable its dimensions.
 pub(crate) struct Resolved {
     pub(crate) dims: Vec<Dimension>,

@@ -1,19 +1,19 @@
-//! What the hidden attributes of a dataset say about its dimensions, taken out while the file is walked.
+//! Hidden attributes of datasets that describe their dimensions, taken out while the file is walked.
 
 use super::attrs::text;
 use super::values::integers;
 use crate::hdf5::attribute::Attribute;
 use crate::hdf5::dataspace::Dataspace;
 
-/// How the `NAME` of a scale begins that is a dimension but no variable.
+/// The beginning of the `NAME` of a scale that is a dimension but no variable.
 const NO_VARIABLE: &[u8] = b"This is a netCDF dimension but not a netCDF variable.";
 
 /// The conventions on one dataset.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Hints {
-    /// Whether it is a dimension scale (`CLASS`).
+    /// True for a dimension scale (`CLASS`).
     pub(crate) scale: bool,
-    /// Whether it is a dimension and no variable (`NAME`).
+    /// True for a dimension without a variable (`NAME`).
     pub(crate) bare: bool,
     /// netCDF's number for the dimension that it is (`_Netcdf4Dimid`).
     pub(crate) number: Option<i64>,

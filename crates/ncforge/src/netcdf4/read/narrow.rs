@@ -20,7 +20,7 @@ use super::types::atomic;
 /// Bytes that are widened at once, about.
 const PIECE: u64 = 256 << 10;
 
-/// How the numbers of a datatype are read, if netCDF has not got them.
+/// The conversion of the numbers of a datatype that netCDF does not have.
 pub(crate) fn widen(d: &Datatype) -> Option<Widen> {
     match &d.class {
         Class::Float(f) if is_half(d) => Some(Widen::new(f.order == ByteOrder::Big, |bits| f.half(bits))),
@@ -47,7 +47,7 @@ pub(crate) fn read_as(d: &Datatype) -> Option<Atomic> {
     }
 }
 
-/// What they are called: "2-byte floats".
+/// The name of the type in the plural: "2-byte floats".
 pub(crate) fn name(d: &Datatype) -> Option<String> {
     Some(widen(d)?.name())
 }

@@ -1,4 +1,4 @@
-//! What opening a file reads, brought into memory in few rounds where requests are slow.
+//! Metadata that opening a file reads, brought into memory in few rounds where requests are slow.
 //!
 //! The walk over a file ([`super::scan`]) reads one object after the other, in netCDF's order. Before it, this reads the
 //! same structures with all objects at the same time: header, links and attributes of each are parsed as soon as their

@@ -53,7 +53,7 @@ pub(crate) struct FoundDataset {
     pub(crate) dataset: Dataset,
     /// Its attributes.
     pub(crate) attrs: FoundAttrs,
-    /// What its hidden attributes say.
+    /// The hidden attributes.
     pub(crate) hints: Hints,
 }
 
@@ -263,7 +263,7 @@ fn dataset(file: &File, header: &ObjectHeader) -> Result<(Dataset, FoundAttrs, H
     Ok((dataset, understood(file, &stored)?, hints))
 }
 
-/// What is left out because of an error; errors that say nothing of the object come back.
+/// The entry for an object that is left out because of an error; errors that do not concern the object come back.
 pub(crate) fn skipped(path: &str, e: Error) -> Result<Skipped> {
     let (why, cause) = match e {
         Error::Unsupported { what, .. } => (what, Cause::Foreign),
@@ -273,7 +273,7 @@ pub(crate) fn skipped(path: &str, e: Error) -> Result<Skipped> {
     Ok(Skipped { path: path.to_owned(), why, cause })
 }
 
-/// Where a link leads.
+/// The target of a link.
 enum Lead {
     At(u64),
     Skip(String),

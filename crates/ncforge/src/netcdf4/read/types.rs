@@ -23,7 +23,7 @@ pub(crate) struct Types {
     /// Address of each committed type's header; `None` for the others.
     pub(crate) addresses: Vec<Option<u64>>,
     committed: HashMap<u64, Committed>,
-    /// By normal form: types that are known, and committed ones that wait for their turn.
+    /// Known types by normal form, and committed ones that wait for their turn.
     known: HashMap<Datatype, DType>,
     waiting: HashMap<Datatype, FoundType>,
     anonymous: usize,
@@ -144,7 +144,7 @@ impl Types {
         Ok(dtype)
     }
 
-    /// What kind of user-defined type a datatype is; `None` for atomic ones.
+    /// The kind of a user-defined type; `None` for atomic ones.
     fn kind(&mut self, d: &Datatype, group: GroupId) -> Result<Option<UserKind>, String> {
         Ok(Some(match &d.class {
             Class::Opaque { .. } => UserKind::Opaque { size: d.size as usize },
@@ -315,7 +315,7 @@ fn integer(base: &Datatype, value: &[u8]) -> i128 {
     if signed && bits > 0 && raw >> (bits - 1) & 1 == 1 { raw - (1i128 << bits) } else { raw }
 }
 
-/// How a stored element becomes one in memory; `None` for a type too odd to describe.
+/// The conversion of a stored element to one in memory; `None` for a type too odd to describe.
 pub(crate) fn element(d: &Datatype, heap: bool) -> Option<Element> {
     let size = d.size as usize;
     if heap {

@@ -27,7 +27,7 @@ type Later = (Arc<FileStore>, Arc<dyn Container>);
 pub(super) struct Watch {
     store: Arc<dyn ReadStore>,
     open: Open,
-    /// How many requests its store had answered when it was last found as it was opened.
+    /// The number of requests that its store had answered when it was last found as it was opened.
     confirmed: AtomicU64,
     /// A later state of the file.
     now: Mutex<Option<Later>>,
@@ -64,7 +64,7 @@ impl Watch {
         self.file().has_opened_contents()
     }
 
-    /// What is damaged in a file that has changed may be what was written since.
+    /// Apparent damage in a file that has changed may be data that were written since.
     fn explain(&self, error: Error) -> Error {
         match error {
             Error::Corrupt { path, .. } if !self.has_opened_contents() => Error::Changed { path },

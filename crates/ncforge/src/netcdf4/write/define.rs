@@ -143,7 +143,7 @@ fn check_dimension(d: &Dimension) -> Result<()> {
     }
 }
 
-/// What is deeper could not be read back.
+/// Refuses groups at a depth that could not be read back.
 fn check_depth(s: &Schema, group: GroupId) -> Result<()> {
     let above = std::iter::successors(Some(group), |&g| s.group(g).parent).take(MAX_GROUPS + 1).count();
     match above > MAX_GROUPS {
@@ -211,7 +211,7 @@ fn check_attribute(s: &Schema, list: &[Attribute], at: usize) -> Result<()> {
     Encoder { schema: s, endian: Endian::Native }.values(a.dtype, &stored, &a.values).map(drop)
 }
 
-/// What messages call it.
+/// The name in messages.
 const CLASSIC_MODEL: &str = "the netCDF-4 classic model";
 
 fn classic_refuses(what: String) -> Result<()> {

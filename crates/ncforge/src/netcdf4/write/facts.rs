@@ -15,22 +15,22 @@ pub(super) enum Target {
     Var(VarId),
 }
 
-/// What has attributes.
+/// The owner of attributes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) enum Owner {
     Group(GroupId),
     Var(VarId),
 }
 
-/// For each dimension of a variable: its scales. Empty if there are none at all.
+/// The scales of each dimension of a variable. Empty if there are none at all.
 pub(super) type Rows = Vec<Vec<Target>>;
 
 /// Properties of an existing file that are not in the schema. Empty for a new one.
 #[derive(Debug, Default)]
 pub(super) struct FileFacts {
-    /// By owner and name: an attribute's value as read, and its stored form.
+    /// Attributes by owner and name: the value as read, and its stored form.
     attributes: HashMap<Owner, HashMap<String, (model::Attribute, Attribute)>>,
-    /// By owner: attributes that are not in the schema.
+    /// Attributes that are not in the schema, by owner.
     hidden: HashMap<Owner, Vec<Attribute>>,
     /// Types without a committed datatype.
     nameless: HashSet<TypeId>,
@@ -55,7 +55,7 @@ pub(super) struct FileFacts {
 }
 
 impl FileFacts {
-    /// For a file that is described so.
+    /// The facts of a file with this description.
     pub(super) fn new(schema: &Schema) -> Self {
         let dims = schema.dims.iter().map(|d| d.name.clone()).collect();
         FileFacts { vars: schema.vars.len(), dims, ..FileFacts::default() }

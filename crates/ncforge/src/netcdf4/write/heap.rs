@@ -32,7 +32,7 @@ pub(super) struct HeapWriter {
 }
 
 impl HeapWriter {
-    /// For a file with these collections.
+    /// The heap of a file with these collections.
     pub(super) fn new(extents: Vec<Extent>) -> Self {
         Self { open: None, dirty: false, next: MIN_COLLECTION, extents }
     }

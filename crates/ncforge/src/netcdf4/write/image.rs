@@ -29,7 +29,7 @@ pub(super) struct Builder<'a> {
     pub(super) schema: &'a Schema,
     pub(super) vars: &'a [VarState],
     pub(super) facts: &'a FileFacts,
-    /// How many chunks each variable will have, while sizes are planned; else those that it has.
+    /// The number of chunks that each variable will have, while sizes are planned; else the present one.
     pub(super) planned: Option<&'a [u64]>,
 }
 
@@ -161,7 +161,7 @@ impl Builder<'_> {
         Ok(Object { kind: Kind::Dataset(Box::new(dataset)), attrs })
     }
 
-    /// What says how long such a dimension is: its dataset, and its `NAME`.
+    /// The dataset and the `NAME` that give the length of such a dimension.
     pub(super) fn length(&self, id: DimId) -> Result<(Dataset, Attribute)> {
         let dim = self.schema.dim(id);
         let max = if dim.unlimited { UNLIMITED } else { dim.len };
@@ -224,7 +224,7 @@ impl Builder<'_> {
         Ok(Object { kind: Kind::Dataset(Box::new(self.dataset(id))), attrs })
     }
 
-    /// How a variable is stored, and how long it is.
+    /// The storage of a variable, and its lengths.
     pub(super) fn dataset(&self, id: VarId) -> Dataset {
         let (var, state) = (self.schema.var(id), &self.vars[id.0]);
         let shape = self.schema.shape(id);
@@ -319,7 +319,7 @@ fn text_attribute(name: &str, text: Vec<u8>) -> Attribute {
     Attribute { name: encode_name(name), datatype, space: Dataspace::Scalar, data: text.into() }
 }
 
-/// What makes a dataset a dimension scale (HDF5 Dimension Scale Specification).
+/// The attribute that makes a dataset a dimension scale (HDF5 Dimension Scale Specification).
 fn scale_class() -> Attribute {
     text_attribute("CLASS", b"DIMENSION_SCALE\0".to_vec())
 }

@@ -1,6 +1,6 @@
-//! What is chosen when a netCDF-4 file is created.
+//! Options of new netCDF-4 files.
 
-/// How a netCDF-4 file is created.
+/// Options of a new netCDF-4 file.
 #[derive(Clone, Debug, Default)]
 pub struct CreateOptions {
     /// Free bytes in the front metadata block beyond the size of the schema: for attributes and variables

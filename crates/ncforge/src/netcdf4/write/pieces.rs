@@ -14,7 +14,7 @@ pub(super) struct Pieces<'a> {
 }
 
 impl<'a> Pieces<'a> {
-    /// From byte `at` on.
+    /// Pieces from byte `at` on.
     pub(super) fn new(store: &'a dyn WriteStore, at: u64) -> Self {
         Pieces { store, at, waiting: Vec::new() }
     }

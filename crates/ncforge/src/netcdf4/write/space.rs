@@ -46,7 +46,7 @@ impl FileSpace {
         self.take_or_end(len, align, true)
     }
 
-    /// The same for many consecutive allocations: the alignment gap before each is not reused. The next ones would not
+    /// [`Self::take`] for many consecutive allocations: the alignment gap before each is not reused. The next ones would not
     /// fit there, and checking all of these gaps would take longer with every allocation.
     pub(super) fn take_of_many(&mut self, len: u64, align: u64) -> Option<u64> {
         self.take_or_end(len, align, false)

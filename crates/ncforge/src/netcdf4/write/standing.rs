@@ -24,14 +24,14 @@ use crate::model::{DimId, VarId};
 pub(super) struct Standing {
     assembly: Assembly,
     ids: Ids,
-    /// Of unlimited dimensions: the objects that change when they grow.
+    /// Objects that change when an unlimited dimension grows.
     followers: HashMap<DimId, Vec<Part>>,
     /// The committed one.
     current: Place,
     other: Place,
 }
 
-/// What has a header that changes with the data.
+/// An object whose header changes with the data.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Part {
     Var(VarId),
@@ -52,7 +52,7 @@ struct Place {
 /// A chunk index.
 #[derive(Debug, Default)]
 struct Tree {
-    /// Where it is, if not where it was planned.
+    /// The present place, if not the planned one.
     moved: Option<Extent>,
     /// A hash of each node.
     nodes: Vec<u64>,

@@ -32,7 +32,7 @@ pub(super) struct VarState {
     pub(super) absent: Absent,
     /// The location of the bytes.
     pub(super) place: PlaceState,
-    /// Of a variable that the file had when it was opened.
+    /// The dataspace, of a variable that the file had when it was opened.
     pub(super) found: Option<FoundSpace>,
 }
 
@@ -43,8 +43,8 @@ pub(super) struct FoundSpace {
     pub(super) dims: Vec<u64>,
     /// The lengths that it may get.
     pub(super) max: Vec<u64>,
-    /// Whether it keeps its lengths while its dimensions grow, as it has no fill value: HDF5 reads zeros inside it, and netCDF
-    /// missing values beyond its end.
+    /// True if the lengths stay while the dimensions grow, for lack of a fill value: HDF5 reads zeros inside them, and netCDF missing
+    /// values beyond.
     pub(super) stays: bool,
 }
 
@@ -58,7 +58,7 @@ impl FoundSpace {
 /// The location of a variable's bytes.
 #[derive(Debug)]
 pub(super) enum PlaceState {
-    /// In the metadata.
+    /// The metadata.
     Compact(Vec<u8>),
     /// Contiguous.
     Contiguous {
@@ -69,7 +69,7 @@ pub(super) enum PlaceState {
         /// Whether a state on disk refers to these bytes.
         committed: bool,
     },
-    /// In chunks.
+    /// Chunks.
     Chunked {
         /// Chunk lengths.
         chunk: Vec<u64>,
@@ -83,7 +83,7 @@ pub(super) enum PlaceState {
 }
 
 impl PlaceState {
-    /// The same without data, of a variable that has none.
+    /// The place without data, of a variable that has none.
     fn untouched(&self, pattern: &[u8]) -> Self {
         match self {
             PlaceState::Compact(bytes) => {

@@ -182,7 +182,7 @@ fn obstacle(file: &Arc<File>, found: &Found, container: &read::Netcdf4File) -> R
     Ok(None)
 }
 
-/// What the dataset of a dimension without a variable has beyond a length.
+/// Contents beyond a length in the dataset of a dimension without a variable.
 fn bare_contents(file: &Arc<File>, d: &FoundDataset, attrs: &[Attribute]) -> Result<Option<&'static str>> {
     if d.dataset.space.dims().len() != 1 {
         return Ok(Some("several dimensions"));

@@ -30,7 +30,7 @@ const FILL_BUFFER: usize = 1 << 20;
 #[derive(Debug)]
 pub(super) struct Netcdf4Writer {
     pub(super) store: Arc<dyn WriteStore>,
-    /// The same, for reading.
+    /// The store, for reading.
     pub(super) read_store: Arc<dyn ReadStore>,
     pub(super) schema: Schema,
     pub(super) vars: Vec<VarState>,
@@ -62,12 +62,12 @@ pub(super) struct Netcdf4Writer {
     pub(super) is_steady: bool,
 }
 
-/// Where a chunk is to be stored.
+/// The place for a chunk.
 pub(super) struct ChunkSpace {
     /// The table for its record.
     pub(super) table: Arc<LiveIndex>,
     pub(super) offset: u64,
-    /// What is free once it is stored there.
+    /// The space that is free once the object is stored there.
     pub(super) freed: Extent,
     /// Whether the space was taken for it, and is not that of the former chunk.
     pub(super) is_fresh: bool,

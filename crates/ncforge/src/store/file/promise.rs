@@ -1,4 +1,4 @@
-//! What the writer of a file promises, and whether it can keep it: every change, sync and close passes here.
+//! The durability that a file's writer promises, and whether it can be kept: every change, sync and close passes here.
 
 use std::fs::File;
 use std::sync::OnceLock;
@@ -19,12 +19,12 @@ pub(super) struct Promise {
     settled: AtomicBool,
     /// Whether something was changed since the last sync.
     changed: AtomicBool,
-    /// Why a sync failed. What of the changes before is on disk nobody knows, and the system does not say it again.
+    /// The reason why a sync failed. The changes before may or may not be on disk, and the system does not say it again.
     broken: OnceLock<String>,
 }
 
 impl Promise {
-    /// That of a file which was just opened, or made; it waits for the disk until something else is chosen.
+    /// The promise for a file that was just opened, or made; it waits for the disk until something else is chosen.
     pub(super) fn new(is_new: bool) -> Self {
         Self {
             owner: Process::this(),

@@ -19,7 +19,7 @@ use crate::store::{FileStore, ReadStore};
 /// The byte that a writer locks.
 #[cfg(target_os = "linux")]
 const WRITER: i64 = (1 << 62) - 1;
-/// Where the readers' bytes begin.
+/// The first of the readers' bytes.
 #[cfg(target_os = "linux")]
 const PINS: i64 = 1 << 62;
 

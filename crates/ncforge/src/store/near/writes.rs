@@ -58,7 +58,7 @@ fn counter(meta: &Metadata) -> usize {
     (mixed >> 58) as usize
 }
 
-/// When something was last asked of a file: a tick of the clock, and this process' writes until then, in one number.
+/// The moment of the last question about a file: a tick of the clock, and this process' writes until then, in one number.
 #[derive(Debug)]
 pub(in super::super) struct Moment(AtomicU64);
 
@@ -74,12 +74,12 @@ impl Moment {
         mixed.wrapping_add(writes.count().wrapping_mul(0xD1B5_4A32_D192_ED03)) | 1
     }
 
-    /// Whether it is this one.
+    /// True if this is the moment.
     pub(in super::super) fn is(&self, moment: u64) -> bool {
         self.0.load(Ordering::Acquire) == moment
     }
 
-    /// It is this one now.
+    /// Sets the moment.
     pub(in super::super) fn set(&self, moment: u64) {
         self.0.store(moment, Ordering::Release);
     }

@@ -17,7 +17,7 @@ use super::runs::Runs;
 const ROOM_OF_ALL: u64 = 256 << 20;
 /// Pieces of one file.
 const MOST: usize = 8192;
-/// Who waits for another thread's request sees so often whether that thread still is.
+/// A thread that waits for another's request checks at this interval whether that request is still under way.
 const TICK: Duration = Duration::from_millis(100);
 
 /// The pieces of a file: disjoint, by their first byte.
@@ -52,10 +52,10 @@ struct Piece {
 enum Content {
     Held {
         bytes: Bytes,
-        /// How many of them nobody has asked for.
+        /// The number of them that nobody has asked for.
         unasked: u64,
     },
-    /// They are requested, by a call of this process: a process that was forked has none of the threads that would bring them.
+    /// The bytes are requested, by a call of this process: a process that was forked has none of the threads that would bring them.
     Coming { call: u64, process: u32, request: usize },
 }
 
@@ -91,7 +91,7 @@ impl Pieces {
         }
         plan.neighbours_follow();
         let asked = plan.requests().iter().fold(0, |n: u64, r| n + (r.end - r.start));
-        // What is larger would push out everything else.
+        // Larger requests would push out everything else.
         plan.keep = asked <= self.room / 2;
         if let Some(profile) = profile {
             state.neighbours(&mut plan, numbers.iter().map(|&i| &ranges[i]), len, &profile, self.room / 4);
@@ -162,7 +162,7 @@ impl State {
         (piece.end > byte).then_some((start, piece))
     }
 
-    /// Where the pieces around an absent byte end and begin.
+    /// The end and the begin of the pieces around an absent byte.
     fn around(&self, byte: u64) -> (u64, u64) {
         let before = self.pieces.range(..=byte).next_back().map_or(0, |(_, piece)| piece.end);
         (before, self.pieces.range(byte..).next().map_or(u64::MAX, |(&start, _)| start))
@@ -294,7 +294,7 @@ impl State {
 /// The requests of a call. Whatever ends the call, no other thread waits for what it does not bring.
 pub(super) struct Arriving<'a> {
     pieces: &'a Arc<Pieces>,
-    /// By number; `None` when it has come.
+    /// Absent ranges by number; `None` when one has come.
     absent: Vec<Option<Range<u64>>>,
 }
 
@@ -308,7 +308,7 @@ impl<'a> Arriving<'a> {
         self.absent[number].is_some()
     }
 
-    /// A request has come, with bytes of which so many were not asked for.
+    /// A request has come, with `unasked` bytes that were not asked for.
     pub(super) fn arrived(&mut self, number: usize, bytes: &Bytes, unasked: u64, keep: bool) {
         let Some(range) = self.absent[number].take() else { return };
         match keep && bytes.len() as u64 == range.end - range.start {

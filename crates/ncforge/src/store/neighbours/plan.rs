@@ -1,4 +1,4 @@
-//! What one call needs: the parts of its ranges that are held, those that it requests, and those that other threads wait for.
+//! The plan of one call: the parts of its ranges that are held, those that it requests, and those that other threads wait for.
 
 use std::collections::BTreeSet;
 use std::ops::Range;
@@ -9,7 +9,7 @@ use bytes::{Bytes, BytesMut};
 #[derive(Debug)]
 enum Part {
     Held(Bytes),
-    /// It comes with a request of this call, here.
+    /// The bytes come with a request of this call, here.
     Requested(Range<u64>),
 }
 
@@ -36,7 +36,7 @@ struct Request {
 pub(super) struct Plan {
     /// The ranges' numbers, and their parts.
     wanted: Vec<(usize, Wanted)>,
-    /// Those that serve ranges first, then those of neighbours.
+    /// Requests that serve ranges first, then those of neighbours.
     requests: Vec<Request>,
     own: usize,
     /// Ranges of which other threads are bringing a part.

@@ -20,7 +20,7 @@ pub(super) struct Runs {
 
 #[derive(Debug)]
 struct Run {
-    /// Where the latest read ended.
+    /// The end of the latest read.
     to: u64,
     reads: u32,
     /// The call of the latest read.
@@ -28,7 +28,7 @@ struct Run {
 }
 
 impl Runs {
-    /// Notes a read of the bytes from `from` to `to`, of which `bytes` are asked for. So many bytes behind it are worth fetching.
+    /// Notes a read of the bytes from `from` to `to`, of which `bytes` are asked for. Returns the bytes behind it that are worth fetching.
     pub(super) fn read(&mut self, from: u64, to: u64, bytes: u64, profile: &IoProfile) -> u64 {
         self.calls += 1;
         self.asked = self.asked.saturating_add(bytes);

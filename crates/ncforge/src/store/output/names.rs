@@ -1,4 +1,4 @@
-//! What the system does with names, permissions and folders.
+//! The system's functions for names, permissions and folders.
 
 use std::fs::{File, Metadata};
 use std::os::unix::ffi::OsStrExt;
@@ -30,7 +30,7 @@ pub(super) fn target(path: &Path) -> Result<PathBuf> {
     }
 }
 
-/// Makes a file that is not there. Who may not read the one that it will replace may not read it meanwhile.
+/// Makes a file that is not there. Users who may not read the file that it will replace may not read it meanwhile.
 pub(super) fn create_new(partial: &Path, destination: &Path) -> std::io::Result<File> {
     let mut options = File::options();
     options.read(true).write(true).create_new(true);

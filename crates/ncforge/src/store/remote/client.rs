@@ -23,21 +23,21 @@ use crate::error::{Error, Result};
 /// Seconds after which a server that sends nothing has failed, and in which failed requests are repeated; the option
 /// `timeout` is another number.
 const TIMEOUT: Duration = Duration::from_secs(30);
-/// Requests that fail are repeated so often, with these waits between them at first and at most.
+/// Requests that fail are repeated this many times, with these waits between them at first and at most.
 const RETRIES: usize = 6;
 const FIRST_WAIT: Duration = Duration::from_millis(100);
 const LONGEST_WAIT: Duration = Duration::from_secs(3);
 /// Clients in the cache at most.
 const CACHED: usize = 64;
 
-/// Where an object is.
+/// The place of an object.
 #[derive(Clone, Debug)]
 pub(super) struct Target {
     pub(super) store: Arc<dyn ObjectStore>,
     pub(super) path: Path,
 }
 
-/// What a client is cached by.
+/// The key of a cached client.
 type Key = (u32, String, RemoteOptions);
 
 static CLIENTS: Mutex<Vec<(Key, Arc<dyn ObjectStore>)>> = Mutex::new(Vec::new());
@@ -66,7 +66,7 @@ impl Target {
 /// A URL in parts.
 pub(super) struct Place {
     scheme: ObjectStoreScheme,
-    /// What a client is made for: scheme and bucket or host; all of a URL of a web server that has a query.
+    /// The client's target: scheme and bucket or host; all of a URL of a web server that has a query.
     base: String,
     pub(super) path: Path,
 }
@@ -80,7 +80,7 @@ impl Place {
         let parsed = Url::parse(url).map_err(|e| bad(e.to_string()))?;
         let whole = |scheme| Place { scheme, base: url.to_owned(), path: Path::default() };
         match ObjectStoreScheme::parse(&parsed) {
-            // What follows the `?` belongs to the request.
+            // The part after the `?` belongs to the request.
             Ok((ObjectStoreScheme::Http, _)) if parsed.query().is_some() => {
                 Ok(whole(ObjectStoreScheme::Http))
             }

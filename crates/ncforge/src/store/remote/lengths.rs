@@ -29,7 +29,7 @@ impl HttpConnector for Connector {
     }
 }
 
-/// What a version of a file is known by: its URL, `ETag` and `Last-Modified`.
+/// The version of a file: its URL, `ETag` and `Last-Modified`.
 type Version = (String, Option<HeaderValue>, Option<HeaderValue>);
 
 /// A client that adds lengths to answers.

@@ -16,7 +16,7 @@ use super::{RemoteOptions, errors, runtime, shown};
 use crate::error::{Error, Result};
 use crate::store::{FIRST_REQUEST, IoProfile, ReadStore, copy_from, past_end};
 
-/// A range whose answer was cut is asked for so often.
+/// A range whose answer was cut is asked for this many times.
 const ATTEMPTS: usize = 3;
 
 /// The version of an object: all answers must be of the same one.
@@ -266,7 +266,7 @@ fn take(front: &Mutex<Bytes>) -> usize {
     std::mem::take(&mut *front.lock().unwrap_or_else(PoisonError::into_inner)).len()
 }
 
-/// Why a range could not be had.
+/// The reason why a range could not be had.
 enum Fetch {
     Store(object_store::Error),
     /// Bytes that came, and bytes that were asked for.

@@ -24,7 +24,7 @@ impl fmt::Debug for RemoteOptions {
     }
 }
 
-/// What is used where no options are given.
+/// The options where none are given.
 static DEFAULT: RwLock<Option<RemoteOptions>> = RwLock::new(None);
 
 impl RemoteOptions {
@@ -33,8 +33,7 @@ impl RemoteOptions {
         DEFAULT.read().unwrap_or_else(PoisonError::into_inner).clone().unwrap_or_default()
     }
 
-    /// From now on, what is opened without options of its own uses these. For programs whose user gives them once, such as
-    /// the command.
+    /// Sets the options of stores that are opened without any from now on. For programs whose user gives them once, such as the command.
     pub fn set_default(options: RemoteOptions) {
         *DEFAULT.write().unwrap_or_else(PoisonError::into_inner) = Some(options);
     }

@@ -15,7 +15,7 @@ use crate::error::{Error, Result};
 
 /// Threads: they move bytes from sockets and decrypt them; decoding has threads of its own.
 const THREADS: usize = 2;
-/// How often a thread that waits sees whether it still shall.
+/// The interval at which a thread that waits sees whether it still shall.
 const TICK: Duration = Duration::from_millis(100);
 
 /// The process that the runtime belongs to, and the runtime. It lives as long as the process: dropping one in a child that
@@ -55,7 +55,7 @@ pub(super) fn wait<T: Send + 'static>(
     wait_with(name, future, || ())
 }
 
-/// The same, with something that the calling thread does now and then while it waits.
+/// As [`wait`], with a function that the calling thread calls now and then while it waits.
 pub(super) fn wait_with<T: Send + 'static>(
     name: &str,
     future: impl Future<Output = T> + Send + 'static,

@@ -127,7 +127,7 @@ async fn part(file: &Arc<File>, at: u64, len: u64) -> Result<Bytes, Failed> {
     }
 }
 
-/// What distinguishes the object from the file, if anything does.
+/// The difference between the object and the file, if there is one.
 fn difference(path: &Path, url: &str, options: &RemoteOptions) -> Result<Option<String>> {
     let (file, object) = (crate::store::FileStore::open(path)?, RemoteStore::open(url, options)?);
     if file.len() != object.len() {

@@ -10,7 +10,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use rustc_hash::FxHashMap;
 
-/// Which store, which slot, which checksum.
+/// A store, a slot, a checksum.
 pub(super) type Key = (u64, u64, u32);
 
 const SHARDS: usize = 16;

@@ -41,7 +41,7 @@ pub(super) struct Root {
     pub(super) len: u64,
     /// One past the last slot in use.
     pub(super) end: u64,
-    /// Where the map is stored; empty if it is in the root itself.
+    /// The place of the map; empty if it is in the root itself.
     pub(super) map: Entry,
     pub(super) counts: Counts,
     /// The map, if it fits.

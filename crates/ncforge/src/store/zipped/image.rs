@@ -43,7 +43,7 @@ pub struct Reach {
     pub from: u64,
     /// The one after the last.
     pub to: u64,
-    /// For a column of records: the bytes of the column, and the bytes of a record, from the first one on.
+    /// The bytes of the column and the bytes of a record, from the first one on, for a column of records.
     pub every: Option<(u64, u64)>,
 }
 
@@ -125,7 +125,7 @@ impl Map {
         }
     }
 
-    /// How the bytes around byte `at` of the image are stored in their tree.
+    /// The storage of the bytes around byte `at` of the image in their tree.
     pub(super) fn shown(&self, at: u64) -> Shown {
         let i = self.find(at);
         let w = self.windows[i];
@@ -177,7 +177,7 @@ impl Map {
         (column.bytes == run && rest == run).then_some((column.tree, t))
     }
 
-    /// For each window over a tree: the window, its first byte in the tree, the one after its last (as far as the
+    /// The windows over a tree: each with its first byte in the tree, the one after its last (as far as the
     /// image goes), and its column if it is a table.
     fn shows(&self, tree: u32) -> impl Iterator<Item = (&Window, u64, u64, Option<(&Table, usize)>)> {
         let len = |i: usize, w: &Window| self.end_of(i).min(self.len.max(w.start)) - w.start;
@@ -234,7 +234,7 @@ impl Map {
         self.shows(tree).map(|(_, _, end, _)| end).max().unwrap_or(0)
     }
 
-    /// Which of `n` trees the image uses.
+    /// The trees of `n` that the image uses.
     pub(super) fn used(&self, n: usize) -> Vec<bool> {
         let mut used = vec![false; n];
         for w in &self.windows {

@@ -50,7 +50,7 @@ impl Codec {
     }
 }
 
-/// How a zipped file is created.
+/// Options of a new zipped file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Options {
     /// Bytes of a block: a power of two from 4 KiB to 1 MiB. Larger blocks compress slightly better, smaller ones

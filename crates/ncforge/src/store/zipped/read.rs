@@ -129,9 +129,9 @@ impl Core {
     }
 }
 
-/// Where a piece's bytes come from.
+/// The source of a piece's bytes.
 enum Origin {
-    /// They were already copied.
+    /// The bytes were already copied.
     Done,
     Stored(Entry),
 }

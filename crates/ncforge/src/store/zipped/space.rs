@@ -21,7 +21,7 @@ pub(super) fn is_reserved(start: u64, slots: u64) -> bool {
 pub(super) struct Space {
     /// Free extents: first slot to length. Neighbours are merged.
     free: BTreeMap<u64, u64>,
-    /// The same as (length, first slot), for the best fit.
+    /// The free runs as (length, first slot), for the best fit.
     by_len: BTreeSet<(u64, u64)>,
     /// Everything from here on is free.
     end: u64,
@@ -34,7 +34,7 @@ pub(super) struct Space {
 }
 
 impl Space {
-    /// The space of a file of so many slots with these live extents (first slot, slots) under the root of this number. What
+    /// The space of a file of `stored` slots with these live extents (first slot, slots) under the root of this number. What
     /// lies behind them may still belong to an older root that is read, as the holes between them may. The error is the first
     /// slot of an extent that overlaps another one.
     pub(super) fn rebuild(mut live: Vec<(u64, u64)>, sequence: u64, stored: u64) -> Result<Self, u64> {

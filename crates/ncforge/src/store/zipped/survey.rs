@@ -133,7 +133,7 @@ impl ZippedStore {
         Ok(stored)
     }
 
-    /// How the blocks with some bytes of the image are stored. Blocks at the ends may contain others, too.
+    /// The storage of the blocks with some bytes of the image. Blocks at the ends may contain others, too.
     pub fn survey_range(&self, from: u64, to: u64) -> Result<Summary> {
         let mut summary = Summary::default();
         self.each_block(from, to, &mut |entry, _, _| {

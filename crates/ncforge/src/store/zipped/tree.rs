@@ -26,7 +26,7 @@ struct Node {
     level: u8,
     first: u64,
     entries: Vec<Entry>,
-    /// For each entry of an upper page, the page below if it is loaded.
+    /// The page below each entry of an upper page, if it is loaded.
     below: Vec<OnceLock<Box<Node>>>,
     dirty: bool,
 }
@@ -94,7 +94,7 @@ impl Tree {
         Tree { head, ..Tree::default() }
     }
 
-    /// Whether it has never had a block.
+    /// True if the tree never had a block.
     pub(super) fn is_empty(&self) -> bool {
         self.head.top.kind == Kind::Zero && self.root.get().is_none()
     }
@@ -340,7 +340,7 @@ mod tests {
                     tree.write_pages(&mut sink).unwrap();
                     written = sink.1;
                     tree = Tree::new(tree.head);
-                    // What is stored is what can be reached, and nothing else.
+                    // The stored pages are those that can be reached, and no others.
                     let mut pages = 0;
                     tree.visit(&stored, &mut |b, _| { pages += usize::from(b.is_none()); Ok(()) }).unwrap();
                     prop_assert_eq!(pages, stored.0.borrow().len());

@@ -23,7 +23,7 @@ pub(super) struct Tx {
     pub(super) hold: bool,
     /// Bytes written since the last commit.
     pub(super) written: u64,
-    /// Where the map of the last commit is stored.
+    /// The place of the map of the last commit.
     pub(super) map: Entry,
     /// Index pages and maps with allocated slots that are not written yet, by slot.
     pub(super) pages: BTreeMap<u64, Vec<u8>>,

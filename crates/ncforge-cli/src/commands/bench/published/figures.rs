@@ -67,7 +67,7 @@ fn median(row: &Row) -> Option<f64> {
     row.summary().map(|s| s.median)
 }
 
-/// Of seconds fewer are better, of all else more.
+/// A figure: of seconds fewer are better, of all else more.
 fn figure(source: String, value: f64, ours: f64, unit: &str) -> PublishedFigure {
     PublishedFigure { source, value, ours, unit: unit.to_owned(), more_is_better: !unit.starts_with("s") }
 }
@@ -107,7 +107,7 @@ fn cliff(row: &Row) -> Option<PublishedFigure> {
     seconds(row, &format!("Unidata, {which}"), us * 1e-6)
 }
 
-/// For every library, how much slower the small cache is; published: 239 times.
+/// The slowdown of every library by the small cache; published: 239 times.
 fn cliffs(section: &Section) -> Vec<String> {
     let slab = |who: &(&str, &str), fits: &dyn Fn(&str) -> bool| {
         let own = |r: &&Row| r.phase == "slab" && (r.engine.as_str(), r.version.as_str()) == *who;

@@ -13,7 +13,7 @@ pub(crate) struct Step {
     pub(crate) publication: &'static str,
     /// A short name: "chunks".
     pub(crate) name: &'static str,
-    /// What it is.
+    /// The subject of the step.
     pub(crate) about: &'static str,
     /// The words of the command line, without the program's name and without where results go.
     pub(crate) words: Vec<String>,

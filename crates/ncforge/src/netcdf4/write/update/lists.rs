@@ -1,4 +1,4 @@
-//! What an existing file has of HDF5's dimension scales beyond what netCDF makes of them.
+//! HDF5's dimension scales in an existing file, beyond those that netCDF makes.
 
 use std::collections::HashMap;
 

@@ -5,7 +5,7 @@ pub(in super::super) const SLOT: u64 = 512;
 /// Bytes of an entry.
 pub(in super::super) const ENTRY: usize = 16;
 
-/// How the bytes of a block are stored.
+/// The stored form of a block.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub(in super::super) enum Kind {
     /// Nothing is stored: zeros.
@@ -25,7 +25,7 @@ pub(in super::super) enum Kind {
     Page,
 }
 
-/// Where a block or an index page is stored, and how.
+/// The place of a block or an index page, and its form.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub(in super::super) struct Entry {
     pub(in super::super) kind: Kind,

@@ -217,7 +217,7 @@ fn readers_see_their_state_while_a_writer_continues() {
     assert!(std::fs::metadata(&path).unwrap().len() <= grown, "space without readers is used again");
 }
 
-/// What a writer leaves free at the end of the file belongs to readers of older states, for the next writer too.
+/// Space that a writer leaves free at the end of the file belongs to readers of older states, for the next writer too.
 #[test]
 fn readers_see_their_state_while_writers_come_and_go() {
     let dir = tempfile::tempdir().unwrap();

@@ -72,7 +72,7 @@ pub(super) fn bytes(n: usize, seed: u64) -> Vec<u8> {
 /// First byte, bytes of a record, and the columns: bytes and offset in a record.
 type Records = (u64, u64, Vec<(u64, u64)>);
 
-/// Where the records of the newest table are.
+/// The places of the records of the newest table.
 fn records(store: &ZippedStore) -> Option<Records> {
     let core = store.core();
     let w = core.map.windows.last()?;
@@ -196,7 +196,7 @@ pub(super) fn options(codec: usize) -> Options {
     Options { block: 4096, codec }
 }
 
-/// So little memory that blocks are stored long before they are committed.
+/// Memory so small that blocks are stored long before they are committed.
 pub(super) fn tight() -> Resources {
     Resources { pending: 3 * 4096, ..Resources::default() }
 }
