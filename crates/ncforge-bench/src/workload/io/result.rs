@@ -77,7 +77,7 @@ impl PhaseKind {
 /// Begin and end, in seconds of the machine's monotonic clock.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Span {
-    /// Its begin.
+    /// Its beginning.
     pub begin: f64,
     /// Its end.
     pub end: f64,
