@@ -74,7 +74,6 @@ pub(crate) struct Wanted<'a> {
     pub(crate) axes: &'a [Axis],
     /// Bytes of an element.
     pub(crate) element: u64,
-    /// Its filters.
     pub(crate) filters: &'a [Filter],
 }
 

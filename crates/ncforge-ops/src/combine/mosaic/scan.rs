@@ -46,7 +46,6 @@ pub(crate) struct Scanned {
 /// The first header: all others are compared with it.
 #[derive(Debug)]
 pub(crate) struct First {
-    /// The tile.
     pub(crate) tile: usize,
     pub(crate) schema: Schema,
     pub(crate) stored: Vec<Held>,
