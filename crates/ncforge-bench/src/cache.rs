@@ -101,7 +101,7 @@ impl CacheState {
 /// warm.
 pub const PROVEN: f64 = 0.99;
 
-/// How often eviction is tried.
+/// The number of tries of eviction.
 const TRIES: u32 = 5;
 
 /// Brings files out of the page cache, and makes sure.

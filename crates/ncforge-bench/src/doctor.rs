@@ -16,7 +16,7 @@ use crate::team::MpiJob;
 
 /// Bytes of the file that is read cold.
 const PROBE: usize = 8 << 20;
-/// How long others are watched.
+/// The time for which other work is watched.
 const WATCH: Duration = Duration::from_millis(1000);
 /// Programs that start MPI jobs.
 const LAUNCHERS: [&str; 4] = ["mpiexec", "mpiexec.openmpi", "mpiexec.mpich", "srun"];
@@ -49,7 +49,7 @@ impl Standing {
 pub struct Check {
     /// The subject.
     pub what: String,
-    /// How it stands.
+    /// The standing.
     pub standing: Standing,
     /// The result.
     pub found: String,

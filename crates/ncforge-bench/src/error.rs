@@ -3,7 +3,7 @@
 /// The result of every fallible function of this crate.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
-/// Why a measurement could not be made.
+/// The reason why a measurement could not be made.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
@@ -35,7 +35,7 @@ pub enum Error {
     /// A rank of the team failed.
     #[error("rank {rank}: {message}")]
     Rank {
-        /// Which one.
+        /// The rank's number.
         rank: usize,
         /// The rank's message.
         message: String,

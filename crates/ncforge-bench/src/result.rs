@@ -71,7 +71,7 @@ pub struct Section {
     pub words: Vec<String>,
     /// The measurements.
     pub rows: Vec<Row>,
-    /// How the rows are best seen.
+    /// The charts of the rows.
     pub views: Vec<View>,
     /// Notes for the reader: disturbances, too many ranks, a budget that ran out.
     pub notes: Vec<String>,
@@ -170,7 +170,7 @@ pub struct PublishedFigure {
 }
 
 impl PublishedFigure {
-    /// How many times better ours is.
+    /// Our figure over the published one: above 1, ours is better.
     pub fn ratio(&self) -> f64 {
         if self.more_is_better { self.ours / self.value } else { self.value / self.ours }
     }

@@ -8,7 +8,7 @@ use crate::noise::Snapshot;
 use crate::result::Measurement;
 use crate::stats::Positions;
 
-/// How often everything is measured.
+/// The repetitions of measurements.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Rounds {
     /// Rounds that count.

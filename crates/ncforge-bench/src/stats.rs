@@ -55,7 +55,7 @@ pub fn median_interval(values: &[f64]) -> Option<(f64, f64)> {
     })
 }
 
-/// How many times larger the median of `a` is than that of `b`, with a 95 % interval by the bootstrap over both. `None`
+/// The median of `a` over that of `b`, with a 95 % interval by the bootstrap over both. `None`
 /// where one of them is empty. The interval is that of the values without [`outliers`]: one repetition that was disturbed (the first of
 /// a process, often) moves no median, and would be the median of one in twenty samples that are drawn from five.
 ///

@@ -24,9 +24,9 @@ pub use shared::SharedTeam;
 pub trait Team {
     /// This rank, from 0.
     fn rank(&self) -> usize;
-    /// How many ranks there are.
+    /// The number of ranks.
     fn size(&self) -> usize;
-    /// On how many machines they run.
+    /// The number of machines on which they run.
     fn nodes(&self) -> usize {
         1
     }

@@ -42,7 +42,7 @@ pub(crate) struct Context<'a> {
     pub(crate) global: &'a GlobalArgs,
     /// The command line as given, program name first: for `history`.
     pub(crate) argv: &'a [OsString],
-    /// How the command is started again, see [`crate::main`].
+    /// The words that start the command again, see [`crate::main`].
     pub(crate) again: &'a [OsString],
     /// The receiver of output.
     pub(crate) printer: &'a Printer,

@@ -47,7 +47,7 @@ impl Exit {
     }
 }
 
-/// Why a sub-command failed: one message, a hint, and the exit code.
+/// The failure of a sub-command: one message, a hint, and the exit code.
 #[derive(Debug)]
 pub(crate) struct Failure {
     /// The failed operation, the place, and the reason. No full stop, no "error:".

@@ -28,7 +28,7 @@ pub(crate) struct Printer {
     progress: ProgressKind,
     progress_asked: bool,
     stdout_closed: AtomicBool,
-    /// Why output was lost, if somebody still waits for it.
+    /// The reason why output was lost, if somebody still waits for it.
     lost: Mutex<Option<std::io::Error>>,
 }
 
@@ -101,7 +101,7 @@ impl Printer {
         true
     }
 
-    /// Why the standard output did not take all of the output, unless its reader has gone.
+    /// The reason why the standard output did not take all of the output, unless its reader has gone.
     pub(crate) fn lost_output(&self) -> Option<std::io::Error> {
         self.lost.lock().unwrap_or_else(PoisonError::into_inner).take()
     }

@@ -9,7 +9,7 @@ pub(super) struct BitReader<'a> {
     rest: &'a [u8],
     /// The next bits, at the top.
     acc: u64,
-    /// How many of them are valid.
+    /// The number of valid ones.
     have: u32,
 }
 

@@ -1,6 +1,6 @@
 //! Errors of filters. A filter knows no file: its caller adds the file, the variable and the byte offset.
 
-/// Why a chunk cannot be decoded or encoded.
+/// The reason why a chunk cannot be decoded or encoded.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {

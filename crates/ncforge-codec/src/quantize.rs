@@ -146,7 +146,7 @@ impl Quantize {
         }
     }
 
-    /// How many low bits of a value's mantissa are dropped; `None` if none are.
+    /// The number of low bits of a value's mantissa that are dropped; `None` if none are.
     fn drop_bits(self, value: f64, mantissa: i64) -> Option<u32> {
         let keep = match self {
             Quantize::BitRound(n) => i64::from(n),

@@ -31,7 +31,7 @@ pub struct Bits {
     pub size: usize,
     /// The lowest of them, counted from the least significant.
     pub offset: u16,
-    /// How many they are.
+    /// The number of bits.
     pub precision: u16,
     /// Whether the highest of them is the sign.
     pub signed: bool,

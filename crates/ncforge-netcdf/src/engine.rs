@@ -11,7 +11,7 @@ use ncforge::{Engine, EngineOptions};
 static FORKS: AtomicU32 = AtomicU32::new(0);
 static ENGINE: Mutex<Option<(u32, Engine)>> = Mutex::new(None);
 
-/// How often this process was forked off since the hook was installed in an ancestor.
+/// The number of forks of this process since the hook was installed in an ancestor.
 pub(crate) fn forks() -> u32 {
     FORKS.load(Ordering::Relaxed)
 }

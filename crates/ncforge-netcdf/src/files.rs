@@ -23,7 +23,6 @@ use crate::variables::Variables;
 /// Files that one netCDF-C may have open (`NCFILELISTLENGTH`).
 const FILES: usize = 1 << 16;
 
-/// A file that is open.
 pub(crate) struct OpenFile {
     /// Absolute path.
     pub(crate) path: PathBuf,
@@ -38,7 +37,6 @@ pub(crate) struct OpenFile {
     slot: Arc<Slot>,
     /// A zipped file: ncforge is the only reader.
     zipped: Option<Zipped>,
-    /// The variables.
     pub(crate) variables: Variables,
     /// Estimated work of the reads that were left to netCDF-C while ncforge had not opened the file.
     pub(crate) waiting: AtomicU64,

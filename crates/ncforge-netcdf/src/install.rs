@@ -20,9 +20,9 @@ struct Entry {
     library: Option<(usize, Library)>,
     /// Whether ncforge is installed when netCDF-C initialises itself, which it does when it opens its first file.
     waits: bool,
-    /// Why it is not served.
+    /// The reason why it is not served.
     why: Option<&'static str>,
-    /// Why its writes are not.
+    /// The reason why its writes are not.
     writing: Option<&'static str>,
 }
 
@@ -85,7 +85,7 @@ fn print_status() {
     let _ = std::io::stdout().write_all(text.as_bytes());
 }
 
-/// When ncforge is installed in a netCDF-C.
+/// The time at which ncforge is installed in a netCDF-C.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum When {
     Now,

@@ -58,7 +58,7 @@ fn look() {
     let _ = BUSY.try_with(|busy| busy.set(false));
 }
 
-/// How many objects were loaded since the process began.
+/// The number of objects that were loaded since the process began.
 fn loaded() -> u64 {
     unsafe extern "C" fn first(info: *mut libc::dl_phdr_info, _: usize, count: *mut c_void) -> c_int {
         // SAFETY: what `dl_iterate_phdr` passes is valid during the call; `count` is what `loaded` passed.

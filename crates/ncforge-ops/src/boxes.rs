@@ -16,7 +16,7 @@ use ncforge::Hyperslab;
 use ncforge::model::shape;
 use ncforge::raw::{ChunkGrid, Chunks, VarLayout, coordinates, unravel};
 
-/// How one side holds the array.
+/// The storage of the array on one side.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Side {
     /// Chunks of these lengths, each of which is decoded (read) or encoded (written) as a whole. The weight is seconds a byte.
@@ -33,7 +33,7 @@ pub(crate) enum Side {
 }
 
 impl Side {
-    /// How a source holds an array that lies so.
+    /// The side of a source with this layout.
     pub(crate) fn of(layout: &VarLayout) -> Side {
         match layout.place.chunks() {
             Some(Chunks { chunk, codecs, .. }) => Side::Chunks {
@@ -72,7 +72,7 @@ pub(crate) fn each_row(
     }
 }
 
-/// How many candidate boxes are priced, at most.
+/// The number of candidate boxes that are priced, at most.
 const MOST_CANDIDATES: usize = 8_000;
 
 /// A walk through an array in equal boxes, and what it costs.

@@ -47,7 +47,7 @@ pub fn for_new_variable(schema: &Schema, var: &Variable, filters: &[Filter]) -> 
 /// How to choose.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Choosing {
-    /// How the variables will be read.
+    /// The reads of the variables.
     pub accesses: Vec<Access>,
     /// The machine that reads.
     pub machine: Machine,
@@ -129,7 +129,7 @@ pub struct Cut<'a> {
     pub filters: &'a [Filter],
     /// The encoding of a sample of its values: for the choice, and with timed rates.
     pub sampled: Option<(Coding, Coding)>,
-    /// How it is stored now.
+    /// Its present storage.
     pub before: Option<&'a (Option<Vec<u64>>, Coding)>,
 }
 
@@ -245,7 +245,7 @@ pub(crate) enum SampleShape<'a> {
     Chunk(&'a [u64], Depth),
 }
 
-/// Why there is no shape to choose for a variable, where [`chunks_for`] gives none.
+/// The reason why there is no shape to choose for a variable, where [`chunks_for`] gives none.
 pub fn why_none(schema: &Schema, var: VarId) -> Option<&'static str> {
     let v = schema.var(var);
     match schema.fixed_size(v.dtype) {

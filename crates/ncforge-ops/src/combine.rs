@@ -78,7 +78,7 @@ pub struct CombinePlan {
     pub tile_bytes: u64,
     /// Numbers of tiles that should exist and were not given.
     pub missing: Vec<u64>,
-    /// How the tiles lie, for every set of split dimensions.
+    /// The places of the tiles, for every set of split dimensions.
     pub mosaics: Vec<Picture>,
     /// The reason for the storage of every variable: `the tiles' chunks serve readers`, `chosen`, …
     pub reasons: Vec<Reason>,
@@ -88,7 +88,7 @@ pub struct CombinePlan {
     pub notes: Vec<String>,
 }
 
-/// Why a variable is stored as it is.
+/// The reason for the storage of a variable.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Reason {
     /// The variable.
@@ -106,7 +106,7 @@ pub struct CombineReport {
     pub tiles: usize,
     /// Numbers of tiles that should exist and were not given.
     pub missing: Vec<u64>,
-    /// How the tiles lie.
+    /// The places of the tiles.
     pub mosaics: Vec<Picture>,
     /// Tiles that were removed.
     pub tiles_removed: usize,

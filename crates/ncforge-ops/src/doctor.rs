@@ -128,7 +128,7 @@ impl Default for ReaderCache {
 /// The subjects of an examination, and its readers.
 #[derive(Clone, Debug)]
 pub struct DoctorOptions {
-    /// How the file will be read.
+    /// The reads of the file.
     pub accesses: Vec<Access>,
     /// The machine that reads.
     pub machine: Machine,

@@ -14,7 +14,7 @@ const MOST_WITH_LATENCY: usize = 8;
 /// Bytes of the ends of chunks that are fetched at a time.
 const MEMORY: u64 = 1 << 20;
 
-/// How many of a variable's chunks have access points.
+/// The access points of a variable's chunks.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Points {
     /// Chunks whose ends were looked at: all that are stored, or some from the whole length of the file.

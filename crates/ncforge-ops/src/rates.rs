@@ -30,7 +30,7 @@ pub(crate) const CACHED_BYTES: f64 = 1048576.0;
 pub(crate) const OWN_CACHE_BYTES: f64 = 262144.0;
 /// Bytes of the processor's last cache.
 pub(crate) const LAST_CACHE_BYTES: f64 = 16777216.0;
-/// How many times faster the last cache is than memory.
+/// The speed of the last cache over that of memory.
 pub(crate) const LAST_CACHE_SPEEDUP: f64 = 6.0;
 /// Storage that answers within this many seconds is the page cache.
 pub(crate) const PAGE_CACHE_SECONDS: f64 = 20e-6;
@@ -59,9 +59,9 @@ pub(crate) const USUAL_FRACTION: f64 = 0.5;
 
 // Streams of deflate, where no sample was taken: the means of `ncforge bench chunks --proof`.
 
-/// How many times longer a byte takes in chunks of the sizes of [`SIZES`](crate::tune::coding::SIZES) than in large ones.
+/// The time of a byte in chunks of the sizes of [`SIZES`](crate::tune::coding::SIZES) over that in large ones.
 pub(crate) const SMALL_CHUNKS_SLOWER: [f64; 5] = [1.8, 1.6, 1.6, 1.4, 1.0];
-/// How many times as long zlib needs to inflate the same stream.
+/// The time that zlib needs to inflate a stream over that of ours.
 pub(crate) const ZLIB_SLOWER: f64 = 3.3;
 /// Bytes a second of blocks that are stored as they are (deflate level 0).
 pub(crate) const STORED_BYTES_PER_SECOND: f64 = 6e9;
@@ -78,7 +78,7 @@ pub(crate) const SEGMENTS_OF_STORED: f64 = 0.005;
 pub(crate) const FEWEST_SEGMENTS: f64 = 8.0;
 /// The longer segments are, the more each costs, for more matches end at its beginning: what a sample says holds up to this many elements.
 pub(crate) const LONGEST_SEGMENT: f64 = 16384.0;
-/// How many times longer a byte takes in segments than in a large chunk.
+/// The time of a byte in segments over that in a large chunk.
 pub(crate) const SEGMENTS_SLOWER: f64 = 1.5;
 
 /// How fast one thread encodes and decodes, in bytes of values a second.

@@ -38,7 +38,7 @@ pub(crate) use values::{list, list_or_none, parsed, path, text_of};
 pub(crate) use words::words;
 pub use words::{EndianChoice, FormatChoice, Word, Words};
 
-/// Why the text of an option means nothing.
+/// The reason why the text of an option means nothing.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BadValue {
     /// The text, where `why` does not repeat it.
@@ -79,7 +79,7 @@ impl From<BadValue> for Error {
     }
 }
 
-/// Why a request cannot be met, whatever the files are.
+/// The reason why a request cannot be met, whatever the files are.
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum RequestError {
@@ -114,7 +114,7 @@ pub enum RequestError {
         value: &'static str,
         /// The option that is needed.
         needed: &'static str,
-        /// How often it is needed.
+        /// The number of times that it is needed, in words.
         often: &'static str,
         /// A value that may be written for the needed option.
         write: &'static str,
@@ -132,7 +132,7 @@ pub enum RequestError {
     Other(Error),
 }
 
-/// How a front writes options.
+/// The options as a front writes them.
 pub trait Front {
     /// An option: `--fix-unlimited`.
     fn option(&self, name: &str) -> String;

@@ -60,7 +60,7 @@ pub(crate) trait Source: Sync {
     fn store(&self) -> Option<&Arc<dyn ReadStore>> {
         None
     }
-    /// How a variable is held: extents, element, chunks. Offsets point into [`Source::store`], or mean nothing to others.
+    /// The layout of a variable: extents, element, chunks. Offsets point into [`Source::store`], or mean nothing to others.
     fn layout(&self, var: VarId) -> Result<Arc<VarLayout>>;
     /// Whether the chunks that the layout tells can be asked for by [`Source::raw_chunk`], and those that it does
     /// not have read as its fill. Otherwise the layout tells costs only.

@@ -108,7 +108,7 @@ pub struct Requests {
     pub open_after: Option<Cost>,
     /// The largest variables.
     pub variables: Vec<VariableCost>,
-    /// How many more there are.
+    /// The number of further variables.
     pub others: usize,
 }
 

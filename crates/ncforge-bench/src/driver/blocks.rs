@@ -50,13 +50,13 @@ pub struct VarSpec {
     pub name: String,
     /// Type of its values.
     pub dtype: Atomic,
-    /// How it is cut.
+    /// Its chunks.
     pub chunks: ChunkAsk,
-    /// How its values are encoded.
+    /// The coding of its values.
     pub coding: Coding,
 }
 
-/// How a variable shall be cut into chunks.
+/// The chunks that a variable shall have.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ChunkAsk {
     /// As the library does without a request: in one run where the format allows that. Where chunks are
@@ -99,13 +99,13 @@ impl FileSpec {
         self.dims.iter().any(|d| d.unlimited)
     }
 
-    /// Why no file has such chunks: they are longer than a dimension that cannot grow.
+    /// The reason why no file has such chunks: they are longer than a dimension that cannot grow.
     pub(super) fn chunks_too_long(&self, chunks: &[u64]) -> Option<String> {
         let (&c, dim) = chunks.iter().zip(&self.dims).find(|(c, d)| **c > d.len && !d.unlimited)?;
         Some(format!("a chunk length of {c} along `{}`, whose length is {}", dim.name, dim.len))
     }
 
-    /// Why a library that knows no Zarr stores cannot create one.
+    /// The reason why a library that knows no Zarr stores cannot create one.
     pub(super) fn no_zarr(&self, library: &str) -> Option<String> {
         let why = || format!("{library} writes no Zarr stores, which netCDF-C does; take --format netcdf4");
         self.zarr.then(why)

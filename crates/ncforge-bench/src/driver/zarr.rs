@@ -54,7 +54,7 @@ pub(crate) struct Stored {
     pub(crate) little: Option<bool>,
 }
 
-/// How a variable is stored.
+/// The storage of a variable.
 pub(crate) fn stored(path: &Path, var: &str) -> Option<Stored> {
     let described = json(&path.join(var).join(".zarray"))?;
     let name = |filter: &Value| filter.get("id").and_then(Value::as_str).map(str::to_owned);

@@ -132,7 +132,7 @@ fn words(report: &AccessReport) -> Vec<String> {
     out
 }
 
-/// How a time compares with another, of which it is the `ratio`: `23× faster`, `1,344× slower`.
+/// The comparison of a time with another, of which it is the `ratio`: `23× faster`, `1,344× slower`.
 fn faster_or_slower(ratio: f64) -> String {
     match ratio {
         r if r <= 0.0 => "faster".to_owned(),

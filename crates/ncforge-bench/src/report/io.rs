@@ -178,7 +178,8 @@ fn lanes(p: &PhaseResult) -> Vec<Lane> {
         .collect()
 }
 
-/// When the first rank had done all of its calls, and when the last one: what others wait for. Clocks of several machines are not one.
+/// The times at which the first rank had done all of its calls, and the last one: others wait for it. Clocks of several machines are not
+/// one.
 fn tail(report: &IoReport, counted: &[&PhaseResult]) -> Option<String> {
     let ranks = report.geometry.ranks();
     if ranks < 2 || report.nodes > 1 {

@@ -67,7 +67,7 @@ pub fn over_ranks(runs: Vec<(usize, Vec<Results>)>) -> Option<Results> {
     Some(Results { sections: vec![section], ..first })
 }
 
-/// How much faster the most ranks are than the fewest, for every series.
+/// The speed-up of the most ranks over the fewest, for every series.
 fn gains(section: &Section, label: &str) -> Vec<String> {
     let rows: Vec<&Row> = section.labelled(label).into_iter().filter(|r| r.bytes > 0).collect();
     let series = |r: &Row| r.facts.get("series").cloned().unwrap_or_default();

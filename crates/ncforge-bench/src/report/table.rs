@@ -199,7 +199,7 @@ fn rounded(v: f64) -> String {
     }
 }
 
-/// When something was measured, where that is known.
+/// The date of a measurement, where it is known.
 pub(crate) fn measured(results: &Results) -> String {
     if results.time == 0 { String::new() } else { ncforge_ops::words::iso_date(results.time) }
 }

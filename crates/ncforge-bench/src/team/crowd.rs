@@ -26,7 +26,7 @@ struct Own {
     node: String,
     /// Numbers of processors that it may use; none where the system does not say.
     allowed: BTreeSet<usize>,
-    /// How many it may use at a time, less where a cgroup has a quota.
+    /// The number that it may use at a time, less where a cgroup has a quota.
     at_a_time: usize,
 }
 

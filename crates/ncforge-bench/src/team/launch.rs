@@ -12,7 +12,7 @@ use crate::error::{Error, Result};
 /// The time for ranks that know of a failure to clean up before they are ended.
 const GRACE: Duration = Duration::from_secs(10);
 
-/// How a team ended.
+/// The end of a team.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Launched {
     /// The exit code: 0 when all ranks gave 0, else that of the first one that failed.

@@ -15,7 +15,7 @@ fn number(lookup: Lookup<'_>, name: &str) -> Option<u64> {
     lookup(name)?.trim().parse().ok().filter(|&n| n > 0)
 }
 
-/// How many ranks the launcher has started, and the family of MPI libraries that it belongs to; `None` for both families'
+/// The number of ranks that the launcher has started, and the family of MPI libraries that it belongs to; `None` for both families'
 /// launchers (`srun`). `None`: no launcher of MPI jobs has started this process.
 pub(super) fn launched(lookup: Lookup<'_>) -> Option<(usize, Option<Family>)> {
     let size = |name: &str| number(lookup, name).map(|n| n as usize);

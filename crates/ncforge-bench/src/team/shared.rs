@@ -35,7 +35,7 @@ const SLOT: usize = 128 << 10;
 const HEAD: usize = 8;
 /// Checks of the generation before sleeping.
 const SPINS: u32 = 400;
-/// How long a sleeper sleeps before it checks whether somebody failed.
+/// The time that a sleeper sleeps before it checks whether somebody failed.
 const NAP: Duration = Duration::from_millis(50);
 
 /// A rank of a team of processes on one machine.

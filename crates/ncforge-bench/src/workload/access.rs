@@ -34,7 +34,7 @@ pub struct AccessOptions {
     pub var: Option<String>,
     /// The reads.
     pub patterns: Vec<Pattern>,
-    /// How often each is repeated. Every repetition reads at another position.
+    /// The repetitions of each. Every repetition reads at another position.
     pub repetitions: usize,
     /// Evict the file from the page cache before every read.
     pub cold: bool,

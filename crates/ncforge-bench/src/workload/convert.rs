@@ -44,7 +44,7 @@ use crate::stats::ratio_of_medians;
 /// Options of the measurement.
 #[derive(Clone, Debug, Serialize)]
 pub struct ConvertOptions {
-    /// How many floats are written; each number is a part of its own.
+    /// The numbers of floats that are written; each number is a part of its own.
     pub floats: Vec<u64>,
     /// Floats that are converted and written in one call.
     pub block: usize,

@@ -32,7 +32,7 @@ use crate::driver::Driver;
 pub use section::Setup;
 pub use stored::{Stored, codec};
 
-/// Why a library cannot read a file of records, if so: builds of netCDF-C differ in the filters that they have.
+/// The reason why a library cannot read a file of records, if there is one: builds of netCDF-C differ in the filters that they have.
 fn refusal(driver: &dyn Driver, path: &Path, var: &str) -> Option<String> {
     let read = || driver.open(path)?.read(var, &writing::records_from(0, 1), &mut [0; 4]);
     read().err().map(|e| e.to_string())

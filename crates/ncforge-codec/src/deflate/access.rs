@@ -33,7 +33,7 @@ pub(super) use read::MOST_POINTS;
 
 pub(super) use record::Marks;
 
-/// Which access points a stream gets.
+/// The access points that a stream gets.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Segments {
     /// None.

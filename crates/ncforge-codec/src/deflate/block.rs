@@ -89,7 +89,7 @@ pub(super) fn stored_bits(len: usize) -> u64 {
     (len as u64 + 5 * (len as u64).div_ceil(STORED_MAX as u64)) * 8
 }
 
-/// How often each symbol occurs in a block.
+/// The number of occurrences of each symbol in a block.
 #[derive(Clone)]
 pub(super) struct Counts {
     litlen: [u32; LITLEN],

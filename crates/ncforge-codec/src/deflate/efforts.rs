@@ -14,7 +14,7 @@ struct Level {
     /// The depth for planes that are nearly all repeats: they take little of the time, and a search that stops early would miss the long
     /// repeats.
     patient: Depth,
-    /// How much larger than with the level's own effort a chunk may become.
+    /// The growth of a chunk over the level's own effort that is allowed.
     tolerance: f64,
 }
 
@@ -56,7 +56,7 @@ pub(super) fn patient(level: u32) -> Effort {
     chains(level, 3, of(level).patient)
 }
 
-/// How much larger than with the level's own effort a chunk may become.
+/// The growth of a chunk over the level's own effort that is allowed.
 pub(super) fn tolerance(level: u32) -> f64 {
     of(level).tolerance
 }

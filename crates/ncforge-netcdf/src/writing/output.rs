@@ -38,7 +38,7 @@ pub(super) struct File {
     pub(super) served: u64,
     /// Writes that were left to netCDF-C, by reason.
     pub(super) left: Vec<(&'static str, u64)>,
-    /// Why it is HDF5's from now on.
+    /// The reason why it is HDF5's from now on.
     pub(super) stopped: Option<&'static str>,
     /// Whether this process has it open for reading, too: HDF5 shows each opening what was written by the others.
     pub(super) shared: bool,

@@ -20,7 +20,7 @@ pub(super) struct Chunk {
     pub(super) known: bool,
     /// Whether the file lacks something.
     pub(super) dirty: bool,
-    /// When it was written to last.
+    /// The time of the last write to it.
     pub(super) used: u64,
 }
 

@@ -74,7 +74,6 @@ pub(crate) struct Wanted<'a> {
     pub(crate) axes: &'a [Axis],
     /// Bytes of an element.
     pub(crate) element: u64,
-    /// Its filters.
     pub(crate) filters: &'a [Filter],
 }
 
@@ -146,7 +145,7 @@ impl<'a> Chooser<'a> {
         Ok(choice)
     }
 
-    /// How many kinds of variables were chosen for.
+    /// The number of kinds of variables with a choice.
     pub(crate) fn kinds(&self) -> usize {
         self.known.len()
     }
@@ -243,7 +242,7 @@ impl Chooser<'_> {
     }
 }
 
-/// How the variable is stored now, where that can be compared: chunk lengths (`None`: one run), coding.
+/// The present storage of the variable, where that can be compared: chunk lengths (`None`: one run), coding.
 fn before(source: &dyn Source, schema: &Schema, var: VarId) -> Result<Option<Stored>> {
     let layout = source.layout(var)?;
     Ok(match (layout.place.chunks(), layout.runs()) {

@@ -86,7 +86,7 @@ words!(Reader:
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct ChoosingRequest {
-    /// How the values will be read: `map`, `series`, `profile`, `column`, `box`, `full` with weights, as `series=3,map=1`; or
+    /// The reads of the values: `map`, `series`, `profile`, `column`, `box`, `full` with weights, as `series=3,map=1`; or
     /// lengths of dimensions, as `time=all,lat=1,lon=1`. Default: series, map and full alike.
     #[serde(rename = "for")]
     pub reads: Option<Reads>,
@@ -186,7 +186,7 @@ pub struct Tuned {
     pub variable: String,
     /// The shape, what reads of it cost, and the reasons.
     pub choice: Option<Choice>,
-    /// Why there is none.
+    /// The reason why there is none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub why: Option<&'static str>,
 }

@@ -25,7 +25,7 @@ fn descriptor_limit() -> usize {
     (soft / 2).clamp(4, MOST_DESCRIPTORS) as usize
 }
 
-/// How many files are open, and which of those that take turns. Most files stay open once they are: a walk over all
+/// The number of open files, and those that take turns. Most files stay open once they are: a walk over all
 /// tiles, variable after variable, would make a rule that closes the oldest close every file before it is read again. No lock
 /// is needed to read these.
 #[derive(Debug)]

@@ -56,7 +56,7 @@ pub struct CombineOptions {
     pub allow_missing: bool,
     /// Whether tiles may have different numbers of records; the missing ones are holes.
     pub allow_ragged: bool,
-    /// When variables that are not distributed differ.
+    /// The treatment of variables that are not distributed and differ.
     pub differing: Differing,
     /// A file with coordinates to put into holes of the variables of the same names.
     pub coords: Option<PathBuf>,

@@ -57,7 +57,7 @@ const PLACE: &str = "x=attr:ibegin,base:1 or y=tile:j, with names such as out_{j
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct CombineRequest {
-    /// How the place of a tile is found. Default: `auto`.
+    /// The scheme by which the place of a tile is found. Default: `auto`.
     pub scheme: SchemeName,
     /// The places for `generic`, one for each split dimension: `DIM=attr:NAME[I]`, `DIM=attr:VAR@NAME[I]`, `DIM=name:K` or `DIM=tile:K`,
     /// then perhaps `,base:B`, `,halo:LOW:HIGH`, `,whole:LENGTH`.
@@ -71,7 +71,7 @@ pub struct CombineRequest {
     pub allow_missing: bool,
     /// Whether tiles may lack records; they are holes. Default: no.
     pub allow_ragged: bool,
-    /// When a variable that is not distributed differs between tiles. Default: `error`.
+    /// The treatment of a variable that is not distributed and differs between tiles. Default: `error`.
     pub differing: Differing,
     /// Whether the tiles are put into an existing output, whose other values stay. Default: no.
     pub append: bool,

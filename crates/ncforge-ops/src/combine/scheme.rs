@@ -62,7 +62,7 @@ const KNOWN: [(SchemeName, Make); 5] = [
     (SchemeName::Mitgcm, || Box::new(mitgcm::Mitgcm)),
 ];
 
-/// Which scheme the tiles follow.
+/// The scheme that the tiles follow.
 #[derive(Clone, Debug, PartialEq)]
 pub enum SchemeChoice {
     /// A known one; the one that recognises the first tile, if the name is not of a known one.

@@ -29,7 +29,7 @@ pub(crate) enum Seen<'a> {
     Like(&'a Schema, Like),
 }
 
-/// Which tile another is like.
+/// The tile that another one is like.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Like {
     pub(crate) tile: usize,
@@ -66,7 +66,7 @@ impl Tiles {
         }
     }
 
-    /// How many there are.
+    /// The number of tiles.
     pub(crate) fn len(&self) -> usize {
         self.paths.len()
     }

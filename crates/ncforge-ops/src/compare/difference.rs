@@ -38,7 +38,7 @@ pub struct Difference {
     /// Index of the first differing element of a variable's values.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub index: Option<Vec<u64>>,
-    /// How many elements of a variable differ.
+    /// The number of elements of a variable that differ.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub differing: Option<u64>,
     /// The number of values that were compared.
@@ -98,10 +98,10 @@ impl std::fmt::Display for Difference {
     }
 }
 
-/// How far apart two numbers are, and where.
+/// The difference of two numbers, and its place.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Largest {
-    /// How far.
+    /// The difference.
     pub by: f64,
     /// Index of the element; of several, the first.
     pub index: Vec<u64>,

@@ -116,7 +116,7 @@ struct Job<'a> {
     shape: Vec<u64>,
 }
 
-/// How many elements differ, the first of them in row-major order, and those that are farthest apart.
+/// The number of elements that differ, the first of them in row-major order, and those that are farthest apart.
 #[derive(Default)]
 struct Found {
     count: u64,
@@ -285,7 +285,7 @@ struct Seen {
     count: u64,
     /// The first element that differs.
     first: Option<usize>,
-    /// How far apart numbers are at most, and where first.
+    /// The largest difference of numbers, and its first place.
     absolute: Option<(f64, usize)>,
     /// The largest difference as a share of the larger value.
     relative: Option<(f64, usize)>,

@@ -33,7 +33,7 @@ pub(super) struct Converted<'a> {
     by: &'a Conversion,
 }
 
-/// How the values of a variable change.
+/// The change of the values of a variable.
 #[derive(Clone, Debug)]
 struct Change {
     from: Atomic,
@@ -108,7 +108,7 @@ fn held_by(kind: Atomic, format: Format) -> Option<Atomic> {
     }
 }
 
-/// How a variable changes; `None` where it does not, or where its `_FillValue` does not fit.
+/// The change of a variable; `None` where it does not, or where its `_FillValue` does not fit.
 fn change_of(schema: &Schema, v: VarId, format: Format) -> Option<Change> {
     let var = schema.var(v);
     let DType::Atomic(from) = var.dtype else { return None };

@@ -1,6 +1,6 @@
 //! How an output is to outlive failures.
 
-/// When the system brings an output to disk.
+/// The time at which the system brings an output to disk.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Lasting {
     /// Before it gets its name: it outlives a failure of the machine from then on.

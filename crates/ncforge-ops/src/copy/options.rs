@@ -128,7 +128,7 @@ pub struct CopyOptions {
     pub overwrite: bool,
     /// Whether to go on with an interrupted copy, if there is one.
     pub resume: bool,
-    /// How often what is done is made durable and noted, so that it need not be done again.
+    /// The interval at which finished work is made durable and noted, so that it need not be done again.
     pub checkpoint: Duration,
     /// Whether to read the output back and compare all of it before it gets its name.
     pub verify: bool,

@@ -63,7 +63,7 @@ pub(crate) struct VarWork {
     pub(crate) element: u64,
     /// Whether a chunk that the source never wrote need not be written to the output either.
     pub(crate) sparse: bool,
-    /// How its values lose bits on the way.
+    /// The rounding of its values on the way.
     pub(crate) quantize: Option<Rounding>,
 }
 
@@ -105,9 +105,9 @@ pub struct VarPlan {
     pub shape: Vec<u64>,
     /// Bytes of its values.
     pub values_bytes: u64,
-    /// How the source stores it.
+    /// Its storage in the source.
     pub source: String,
-    /// How the output will.
+    /// Its storage in the output.
     pub target: String,
     /// The way its bytes take: `raw`, `points`, `boxes`, `spill`, `heap`, `fill`, `nothing`.
     pub route: &'static str,
@@ -115,7 +115,7 @@ pub struct VarPlan {
     pub box_shape: Vec<u64>,
     /// Their number.
     pub boxes: u64,
-    /// How often the source is decoded, on average (1: each chunk once).
+    /// The number of times that the source is decoded, on average (1: each chunk once).
     pub passes: f64,
     /// Bytes read from the source, with repetitions.
     pub read: u64,
@@ -127,11 +127,11 @@ pub struct VarPlan {
     pub spilled: u64,
     /// Bytes of the largest box.
     pub memory: u64,
-    /// Why the output has these chunks, where they were chosen.
+    /// The reason for the output's chunks, where they were chosen.
     pub choice: Option<Choice>,
     /// The effect of the chunks on the usual reads.
     pub reads: Option<ChosenChunks>,
-    /// Why it has this codec, where that was chosen.
+    /// The reason for its codec, where that was chosen.
     pub codec: Option<CodecChoice>,
 }
 
@@ -182,7 +182,7 @@ impl Totals {
     }
 }
 
-/// How a copy is going to be done.
+/// The plan of a copy.
 #[derive(Clone, Debug, Serialize)]
 pub struct Plan {
     /// The source.

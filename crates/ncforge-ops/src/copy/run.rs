@@ -37,7 +37,7 @@ pub(crate) struct Task<'a> {
     pub(crate) memory: Memory,
     pub(crate) progress: &'a dyn Progress,
     pub(crate) header: Header,
-    /// How often finished steps are made durable.
+    /// The interval at which finished steps are made durable.
     pub(crate) checkpoint: Duration,
     /// Whether the end waits for the disk.
     pub(crate) lasting: Lasting,

@@ -144,7 +144,7 @@ fn is_below(s: &Schema, mut g: GroupId, top: GroupId) -> bool {
     }
 }
 
-/// Which objects are kept, by their place in the source's arenas.
+/// The objects that are kept, by their place in the source's arenas.
 struct Keep {
     groups: BTreeSet<usize>,
     dims: BTreeSet<usize>,

@@ -44,7 +44,6 @@ pub(crate) struct Decided {
 pub(crate) struct Chosen {
     /// Chunk shapes.
     pub(crate) chunks: BTreeMap<String, Vec<u64>>,
-    /// Codecs.
     #[serde(default)]
     pub(crate) codecs: BTreeMap<String, Method>,
 }

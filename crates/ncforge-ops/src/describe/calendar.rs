@@ -13,7 +13,6 @@ const MOST_DAYS: f64 = 2_147_483_647.0;
 /// Days of the year before each month, in a year that is no leap year.
 const BEFORE: [i64; 12] = [0, 31, 59, 90, 120, 151, 181, 212, 243, 273, 304, 334];
 
-/// A calendar.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Calendar {
     /// Julian, and Gregorian from 1582-10-15 on.

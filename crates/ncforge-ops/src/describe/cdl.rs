@@ -179,7 +179,7 @@ struct Writer<'a> {
     tree: Tree,
     /// How times are shown as text, if they are.
     times: Option<Times>,
-    /// How many digits were asked for.
+    /// The digits that were asked for.
     digits: Digits,
     /// The source of values and the receiver of text; `None`: the header alone is wanted.
     sink: Option<Sink<'a>>,

@@ -9,7 +9,7 @@ const FLOAT_DIGITS: usize = 7;
 /// Significant digits of a double, as `ncdump` prints it.
 const DOUBLE_DIGITS: usize = 15;
 
-/// How many significant digits of numbers were asked for, as by `ncdump -p`.
+/// The significant digits of numbers that were asked for, as by `ncdump -p`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Digits {
     /// Digits of a float; 7 by default.

@@ -7,7 +7,7 @@ use ncforge::model::{Filter, Storage, VarId, shape};
 use ncforge::raw::{ChunkGrid, Chunks, Container, VarLayout};
 use ncforge::store::zipped::ZippedStore;
 
-/// How one variable is stored.
+/// The storage of one variable.
 #[derive(Clone, Debug, PartialEq)]
 pub struct VarStorage {
     /// The variable.
@@ -26,26 +26,26 @@ pub struct VarStorage {
     pub chunks: Option<Vec<u64>>,
     /// The filters, in the order in which they are applied on writing.
     pub filters: Vec<Filter>,
-    /// How many chunks the file holds.
+    /// The number of chunks that the file holds.
     pub chunks_stored: Option<u64>,
-    /// How many chunks the shape has.
+    /// The number of chunks that the shape has.
     pub chunks_possible: Option<u64>,
     /// Encoded bytes of the smallest and of the largest chunk.
     pub chunk_bytes: Option<(u64, u64)>,
-    /// How many of its chunks have access points, where they may.
+    /// The chunks with access points, where there may be some.
     pub points: Option<Points>,
-    /// Why the values cannot be read, or the index not counted.
+    /// The reason why the values cannot be read, or the index not counted.
     pub trouble: Option<String>,
 }
 
 impl VarStorage {
-    /// How many times smaller the values are in the file than in memory; `None` when nothing is stored.
+    /// Bytes of the values in memory for each in the file; `None` when nothing is stored.
     pub fn ratio(&self) -> Option<f64> {
         self.stored_bytes.filter(|&n| n > 0).map(|n| self.logical_bytes as f64 / n as f64)
     }
 }
 
-/// How a file is stored.
+/// The storage of a file.
 #[derive(Clone, Debug, PartialEq)]
 pub struct FileStorage {
     /// Bytes of the file.
@@ -65,7 +65,7 @@ pub struct FileStorage {
 }
 
 impl FileStorage {
-    /// How many times smaller the file is than its values in memory.
+    /// Bytes of the values in memory for each of the file.
     pub fn ratio(&self) -> Option<f64> {
         (self.file_bytes > 0 && self.logical_bytes > 0)
             .then(|| self.logical_bytes as f64 / self.file_bytes as f64)

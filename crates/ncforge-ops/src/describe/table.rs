@@ -11,7 +11,7 @@ use ncforge::raw::Container;
 /// The columns of the table.
 const HEAD: [&str; 7] = ["variable", "type", "shape", "raw", "on disk", "ratio", "stored as"];
 
-/// How a file is stored: totals, one line a variable, notes, and what was left out. Every line is a CDL
+/// The storage of a file: totals, one line a variable, notes, and what was left out. Every line is a CDL
 /// comment, so that the text may follow a header.
 pub fn table(container: &dyn Container, facts: &FileStorage) -> String {
     let schema = container.schema();

@@ -29,7 +29,7 @@ pub(crate) fn attribute_words(schema: &Schema, attr: &Attribute) -> String {
     String::from_utf8_lossy(&text).into_owned()
 }
 
-/// How the values of an attribute look in CDL. `breaks`: newlines in text begin a new quoted piece.
+/// The values of an attribute in CDL. `breaks`: newlines in text begin a new quoted piece.
 pub(super) fn show(look: Look<'_>, attr: &Attribute, breaks: bool) -> Shown {
     let mut out = Vec::new();
     let count = attr.len(look.schema);

@@ -30,9 +30,9 @@ pub struct ZippedStorage {
     pub index_bytes: u64,
     /// Bytes of the file that nothing uses; compacting gives them back.
     pub wasted_bytes: u64,
-    /// How many times smaller the file is than it would be unzipped.
+    /// Bytes of the unzipped file for each of this one.
     pub ratio: f64,
-    /// Why the index could not be counted, if so.
+    /// The reason why the index could not be counted, if so.
     pub trouble: Option<String>,
 }
 

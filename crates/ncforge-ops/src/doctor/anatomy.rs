@@ -72,7 +72,7 @@ pub struct Read {
 }
 
 impl Read {
-    /// How many bytes are handled for each that was wanted.
+    /// The bytes that are handled for each wanted one.
     pub fn amplification(&self) -> f64 {
         self.decoded.max(self.fetched) as f64 / self.wanted.max(1) as f64
     }
@@ -95,7 +95,7 @@ pub struct VariableAnatomy {
     pub chunk: Option<Vec<u64>>,
     /// Its filters, as `info` names them; empty without.
     pub filters: Vec<&'static str>,
-    /// How many chunks have access points, where they may.
+    /// The chunks with access points, where there may be some.
     pub points: Option<Points>,
     /// Chunks in the order in which they lie in the file. Empty also where the index was too long to be read.
     pub chunks: Vec<StoredChunk>,

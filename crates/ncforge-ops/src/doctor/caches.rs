@@ -27,7 +27,7 @@ pub(super) const RULES: &[Rule] = rules!(Always:
 const HDF5: [u64; 2] = [8 << 20, 1 << 20];
 /// Fewer reads that share a row of chunks are no cliff.
 const SHARING: u64 = 8;
-/// How much smaller a row of chunks must become for other chunks to help where it does not fit then either.
+/// The factor by which a row of chunks must become smaller for other chunks to help where it does not fit then either.
 const GAIN: f64 = 2.0;
 
 pub(super) fn check(x: &Examined<'_>, out: &mut Vec<Finding>) {

@@ -81,7 +81,6 @@ impl DescribedVar {
         self.chunk.as_deref().map_or_else(|| "none".to_owned(), shape)
     }
 
-    /// Its filters in words.
     pub(super) fn filter_words(&self) -> String {
         FilterChain::from(&self.filters[..]).words()
     }

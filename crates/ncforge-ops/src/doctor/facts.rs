@@ -88,7 +88,7 @@ pub(super) struct Index {
     pub(super) nodes: Vec<(u64, u64)>,
     /// Chunks for which filters were skipped.
     pub(super) masked: u64,
-    /// How many of them have access points, where they may.
+    /// The chunks with access points, where there may be some.
     pub(super) points: Option<Points>,
     /// The place of the first chunk.
     pub(super) first: Option<u64>,
@@ -127,7 +127,7 @@ impl VarFacts {
         self.index.as_ref().map_or_else(|| self.chunks_possible(), |i| i.chunks)
     }
 
-    /// How its chunks are encoded now, as far as a sample tells.
+    /// The present coding of its chunks, as far as a sample tells.
     pub(super) fn coding_now(&self) -> Coding {
         let sampled = self.coding.filter(|_| self.target == self.filters);
         let coding = sampled.unwrap_or_else(|| Coding::of_chain(&self.filters));

@@ -38,7 +38,7 @@ pub struct DoctorRequest {
     pub select: Codes,
     /// Not these rules. Default: none.
     pub ignore: Codes,
-    /// How the values will be read, as of a copy. Default: series, map and full alike.
+    /// The reads of the values, as of a copy. Default: series, map and full alike.
     #[serde(rename = "for")]
     pub reads: Option<Reads>,
     /// The storage that the files will be read from. Default: this machine's, as calibrated.

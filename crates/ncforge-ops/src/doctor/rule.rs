@@ -26,7 +26,7 @@ impl fmt::Display for Severity {
     }
 }
 
-/// When a rule is looked at.
+/// The occasion on which a rule is checked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum When {
     /// Always.
@@ -48,7 +48,7 @@ pub struct Rule {
     pub name: &'static str,
     /// How bad it is.
     pub severity: Severity,
-    /// When it is looked at.
+    /// The occasion on which it is checked.
     pub when: When,
     /// The meaning, in one sentence.
     pub about: &'static str,

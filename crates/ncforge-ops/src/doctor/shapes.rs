@@ -88,7 +88,7 @@ fn gain(prediction: &Prediction) -> f64 {
     prediction.before.map_or(1.0, |c| c.seconds / prediction.chosen.seconds)
 }
 
-/// How much faster a read is where the chunks, as they are, get access points; 1 where they have them, or would get none.
+/// The speed-up of a read where the chunks, as they are, get access points; 1 where they have them, or would get none.
 fn gain_of_points(x: &Examined<'_>, v: &VarFacts, read: &Prediction) -> f64 {
     let gets_none = v.sample.as_ref().and_then(|s| s.segment).is_some_and(|s| s >= v.chunk_bytes());
     if v.has_points() || gets_none || v.index.as_ref().is_none_or(|i| i.points.is_none()) {

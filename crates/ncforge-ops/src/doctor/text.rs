@@ -14,7 +14,7 @@ const INDENT: usize = 18;
 /// Names of variables and files that are listed, at most.
 const NAMES: usize = 12;
 
-/// How the parts of a text look. By default: plain, and without what only some readers need.
+/// The style of the parts of a text. By default: plain, and without what only some readers need.
 pub trait Style {
     /// A heading.
     fn heading(&self, text: &str) -> String {

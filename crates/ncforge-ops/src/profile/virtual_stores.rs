@@ -20,7 +20,7 @@ pub(crate) fn is_identity(filter: &Filter) -> bool {
     matches!(filter.id, filters::BITGROOM | filters::GRANULAR_BITROUND | filters::BITROUND)
 }
 
-/// Why `numcodecs` cannot decode chunks of `chunk_bytes` bytes that HDF5 stored with these filters; `None` if it can.
+/// The reason why `numcodecs` cannot decode chunks of `chunk_bytes` bytes that HDF5 stored with these filters; `None` if it can.
 ///
 /// HDF5's shuffle copies the bytes behind the last whole element, that of `numcodecs` refuses them. netCDF-C puts the checksum,
 /// which is 4 bytes long, in front of it.

@@ -28,7 +28,7 @@ pub(super) struct Inputs<'a> {
 pub(super) struct Wanted<'a> {
     /// The dimension along which files are joined.
     pub(super) along: Option<&'a str>,
-    /// How many files there are.
+    /// The number of files.
     pub(super) files: u64,
     /// The first of them.
     pub(super) first: &'a Dataset,
@@ -63,7 +63,7 @@ pub(super) struct FileVar {
     pub(super) own_fill: Option<Vec<u8>>,
     /// The own fill value as JSON text.
     pub(super) own_fill_text: Option<String>,
-    /// Why `_FillValue` cannot be in that type.
+    /// The reason why `_FillValue` cannot be in that type.
     pub(super) unmasked: Option<String>,
     /// The value of elements that were never written, in native order.
     pub(super) fill: Vec<u8>,

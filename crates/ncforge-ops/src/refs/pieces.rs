@@ -38,7 +38,7 @@ pub(super) struct Odd {
     pub(super) filters: Vec<Filter>,
 }
 
-/// Why ranges of bytes cannot say it.
+/// The reason why ranges of bytes cannot express a variable.
 #[derive(Debug)]
 pub(super) struct Misfit {
     /// The file that is to blame.

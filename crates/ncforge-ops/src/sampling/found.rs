@@ -118,7 +118,7 @@ impl Found {
         Ok(())
     }
 
-    /// How many times as long zlib takes.
+    /// The time of zlib over ours.
     pub(super) fn zlib(&self) -> f64 {
         zlib_inflate_seconds(&self.work) / self.counted_seconds()
     }

@@ -34,7 +34,7 @@ impl Budget {
     }
 }
 
-/// How much of a variable is taken to compare chains of filters.
+/// The parts of a variable that are taken to compare chains of filters.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct PartLimits {
     /// Bytes of all parts: a quarter of the variable, between these bounds.

@@ -19,7 +19,7 @@ pub(super) struct One {
     pub(super) tiles: (u64, u64),
     /// Its number among those that are written.
     pub(super) rank: u64,
-    /// How many are written.
+    /// The number of tiles that are written.
     pub(super) total: u64,
     pub(super) halo: u64,
 }

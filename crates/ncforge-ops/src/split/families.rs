@@ -12,7 +12,7 @@ pub(super) struct Member {
     pub(super) edge: Edge,
 }
 
-/// How a dimension's points lie relative to those of the main one.
+/// The place of a dimension's points relative to those of the main one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Edge {
     /// The points coincide.

@@ -43,7 +43,7 @@ impl TileScheme {
 pub struct SplitOptions {
     /// Tiles along the fastest of the split dimensions, and along the other.
     pub tiles: (u64, u64),
-    /// How they tell their place.
+    /// The scheme by which they tell their place.
     pub scheme: TileScheme,
     /// Points of their neighbours that tiles hold too, at inner edges ([`TileScheme::Nemo`] only).
     pub halo: u64,

@@ -10,7 +10,7 @@ use ncforge::model::Filter;
 /// Sizes of chunks, in decoded bytes, at which a decoder's rate is known; between them it is interpolated.
 pub const SIZES: [u64; 5] = [4 << 10, 16 << 10, 64 << 10, 256 << 10, 1 << 20];
 
-/// How an array's chunks are encoded, as far as it matters for time and size.
+/// The coding of an array's chunks, as far as it matters for time and size.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Coding {
     /// Whether there is anything to decode. Plain chunks can be read in part.
@@ -21,13 +21,13 @@ pub struct Coding {
     pub per_chunk: f64,
     /// Rate of decoding one large chunk (1 MiB and more) on one thread, decoded bytes a second.
     pub decode: f64,
-    /// How many times longer a byte takes in chunks of [`SIZES`] than in large ones. An encoder can tell the
+    /// The time of a byte in chunks of [`SIZES`] over that in large ones. An encoder can tell the
     /// planes of shuffled values apart only where they are long, and then decoding those that are
     /// random is copying.
     pub slower: [f64; SIZES.len()],
-    /// How many times as long zlib needs, and a loop that undoes the shuffle byte by byte: for readers that have those.
+    /// The time of zlib, and of a loop that undoes the shuffle byte by byte, over ours: for readers that have those.
     pub zlib: f64,
-    /// How many times as long a chunk takes that the end of an axis cuts off as one that it does not: what sticks out is fill, which lies
+    /// The time of a chunk that the end of an axis cuts off over that of a whole one: the elements outside are fill, which lies
     /// between the values and may be decoded a code at a time where values are copied.
     pub edge: f64,
     /// The speed that each further thread adds while chunks are decoded. `None`: [`Machine::gain`](super::Machine), as of everything else.

@@ -44,7 +44,7 @@ pub struct Grid<'a> {
     pub chunk: Option<&'a [u64]>,
     /// Bytes of an element.
     pub element: u64,
-    /// How chunks are encoded.
+    /// The coding of chunks.
     pub coding: Coding,
 }
 
@@ -59,7 +59,7 @@ struct Row {
 /// Chunks along an axis that a read meets, on average.
 struct Met {
     chunks: f64,
-    /// How often the one that the end of the axis cuts off is among them.
+    /// The frequency of the one that the end of the axis cuts off.
     cut: f64,
 }
 

@@ -20,7 +20,7 @@ pub struct CacheAdvice {
     pub size: u64,
     /// Slots of its table (`nelems`).
     pub slots: u64,
-    /// Which chunks go first.
+    /// The order in which chunks go.
     pub preemption: f64,
 }
 

@@ -7,7 +7,7 @@ use crate::request::did_you_mean;
 use ncforge::model::shape;
 use ncforge::{Error, Result};
 
-/// How much of one dimension a read takes.
+/// The part of one dimension that a read takes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Extent {
     /// All of it.

@@ -73,7 +73,7 @@ impl Stored<'_> {
         out
     }
 
-    /// How many tasks chunks of these lengths make.
+    /// The number of tasks of chunks of these lengths.
     pub fn tasks(&self, chunk: &[u64]) -> u64 {
         shape::product(self.lens.iter().zip(chunk).map(|(&len, &c)| len.div_ceil(c.max(1))))
     }

@@ -13,17 +13,13 @@ use crate::error::Result;
 pub(crate) mod kind {
     /// Nothing: space to be used.
     pub(crate) const NIL: u16 = 0x00;
-    /// Dataspace.
     pub(crate) const DATASPACE: u16 = 0x01;
-    /// Link info.
     pub(crate) const LINK_INFO: u16 = 0x02;
-    /// Datatype.
     pub(crate) const DATATYPE: u16 = 0x03;
     /// Fill value, old.
     pub(crate) const FILL_OLD: u16 = 0x04;
     /// Fill value.
     pub(crate) const FILL: u16 = 0x05;
-    /// Link.
     pub(crate) const LINK: u16 = 0x06;
     /// External data files.
     pub(crate) const EXTERNAL_FILES: u16 = 0x07;
@@ -31,7 +27,6 @@ pub(crate) mod kind {
     pub(crate) const LAYOUT: u16 = 0x08;
     /// Filter pipeline.
     pub(crate) const PIPELINE: u16 = 0x0B;
-    /// Attribute.
     pub(crate) const ATTRIBUTE: u16 = 0x0C;
     /// Object comment.
     pub(crate) const COMMENT: u16 = 0x0D;
@@ -39,11 +34,8 @@ pub(crate) mod kind {
     pub(crate) const SHARED_TABLE: u16 = 0x0F;
     /// Object header continuation.
     pub(crate) const CONTINUATION: u16 = 0x10;
-    /// Symbol table.
     pub(crate) const SYMBOL_TABLE: u16 = 0x11;
-    /// Driver info.
     pub(crate) const DRIVER_INFO: u16 = 0x14;
-    /// Attribute info.
     pub(crate) const ATTRIBUTE_INFO: u16 = 0x15;
     /// Metadata cache image.
     pub(crate) const CACHE_IMAGE: u16 = 0x18;
@@ -71,7 +63,6 @@ impl Message {
     }
 }
 
-/// An object header.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct ObjectHeader {
     /// Its address, which identifies the object.

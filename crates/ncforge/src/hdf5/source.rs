@@ -96,7 +96,6 @@ impl Source {
         }
     }
 
-    /// The store.
     pub(crate) fn store(&self) -> &Arc<dyn ReadStore> {
         &self.store
     }

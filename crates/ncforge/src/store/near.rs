@@ -70,7 +70,7 @@ struct Rows {
 /// Reads that follow each other.
 #[derive(Debug, Default)]
 struct Row {
-    /// The begin and the end of the latest read.
+    /// The beginning and the end of the latest read.
     from: u64,
     to: u64,
     /// Reads in a row so far.

@@ -10,8 +10,8 @@ use std::sync::atomic::{AtomicU32, Ordering};
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Process(u32);
 
-/// The number of times that this process was forked off since the first owner was noted in an ancestor. Costs less than asking the system for
-/// the number of the process, which small writes would notice.
+/// The number of forks since the first owner was noted in an ancestor. Costs less than asking the system for the number of the process,
+/// which small writes would notice.
 static FORKS: AtomicU32 = AtomicU32::new(0);
 
 impl Process {

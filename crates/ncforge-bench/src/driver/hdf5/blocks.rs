@@ -81,7 +81,7 @@ struct Blocks {
     file: Handle,
     writable: bool,
     steps: Steps,
-    /// How the file is shared, if it is.
+    /// The properties of a shared file.
     shared: Option<Shared>,
 }
 

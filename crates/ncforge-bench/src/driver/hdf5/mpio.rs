@@ -19,7 +19,7 @@ pub(super) struct Shared {
     transfer: Handle,
 }
 
-/// Why a library cannot share such a file in this way; `None` also where nobody shares it.
+/// The reason why a library cannot share such a file in this way; `None` also where nobody shares it.
 pub(super) fn refuses(calls: &Calls, spec: &FileSpec, access: &Access<'_>) -> Option<String> {
     let team = access.several()?;
     let Some(mpi) = team.mpi() else {

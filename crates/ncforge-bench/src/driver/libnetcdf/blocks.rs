@@ -129,7 +129,7 @@ fn lacks(c: &Calls, name: &str, spec: &FileSpec) -> Option<String> {
     ))
 }
 
-/// Why this build cannot make such a Zarr store: one with these definitions, and no values, is begun where temporary files go.
+/// The reason why this build cannot make such a Zarr store: one with these definitions, and no values, is begun where temporary files go.
 fn cannot_be_a_store(calls: &Rc<Calls>, name: &str, spec: &FileSpec) -> Option<String> {
     let begun = || -> Result<Option<String>> {
         let folder = tempfile::Builder::new().prefix("ncforge-bench-").tempdir();

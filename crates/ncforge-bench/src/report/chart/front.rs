@@ -8,7 +8,6 @@ use crate::result::Row;
 /// One case with its two times.
 #[derive(Clone, Debug)]
 pub(crate) struct Point {
-    /// The case.
     pub(crate) case: String,
     /// The name in the chart: the chunks, where there are any.
     pub(crate) name: String,

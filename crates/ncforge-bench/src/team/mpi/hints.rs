@@ -106,8 +106,8 @@ pub(super) fn io_layer(abi: &Abi, hints: Handle, path: &Path) -> Option<IoLayer>
     Some(found)
 }
 
-/// Which layer has opened a file, by what is loaded then (`/proc/self/maps`). MPICH has one alone. Open MPI has two of them as plug-ins, and OMPIO loads
-/// its own plug-ins for file systems when it is the one.
+/// The layer that has opened a file, by the libraries loaded then (`/proc/self/maps`). MPICH has one alone. Open MPI has two of them as
+/// plug-ins, and OMPIO loads its own plug-ins for file systems when it is the one.
 fn layer(family: Family, loaded: &str) -> &'static str {
     let romio = loaded.contains("/mca_io_romio") && !loaded.contains("/mca_fs_");
     if romio || family == Family::Mpich { "ROMIO" } else { "OMPIO" }

@@ -62,7 +62,7 @@ impl Cell {
         Summary::of(&medians).expect("every cell is read once at least")
     }
 
-    /// How many places were read.
+    /// The number of places that were read.
     pub(crate) fn places(&self) -> usize {
         self.seconds.iter().filter(|s| !s.is_empty()).count()
     }

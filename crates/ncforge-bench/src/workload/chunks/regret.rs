@@ -41,7 +41,7 @@ pub struct RegretOptions {
     pub mixes: Vec<String>,
     /// Level of deflate (with shuffle); 0: not compressed.
     pub deflate: u32,
-    /// How often reads are repeated, and where.
+    /// The repetitions of reads, and their places.
     pub effort: Effort,
     /// Bounds of the choice.
     #[serde(skip)]

@@ -22,7 +22,7 @@ pub struct SweepOptions {
     pub variants: Vec<Variant>,
     /// Cache sizes in bytes; `None` is what the library does by itself.
     pub caches: Vec<Option<u64>>,
-    /// How many series are read.
+    /// The number of series that are read.
     pub series: u64,
     /// Whether the series are read before the slabs.
     pub series_first: bool,
@@ -54,7 +54,7 @@ pub struct SweepReport {
 /// One variant, read by one driver with one cache.
 #[derive(Clone, Debug, Serialize)]
 pub struct SweepRow {
-    /// How the variable is stored.
+    /// The storage of the variable.
     pub variant: Variant,
     /// Bytes of the file.
     pub bytes: u64,

@@ -12,7 +12,6 @@ use crate::stats::{GOLDEN, Positions};
 pub(super) const VARIABLE: &str = "votemper";
 /// The value on land.
 pub(super) const LAND: f32 = 1e20;
-/// The field.
 #[derive(Clone, Debug)]
 pub(super) struct Field {
     pub(super) shape: [u64; 4],

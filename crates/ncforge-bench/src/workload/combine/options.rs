@@ -31,7 +31,7 @@ pub struct Options {
     pub calm: Option<f64>,
     /// Chunk lengths along y and x of re-encoded output.
     pub chunks: (u64, u64),
-    /// How often each is done.
+    /// The repetitions of each.
     pub repetitions: usize,
     /// The other programs.
     pub tools: Vec<Tool>,

@@ -109,7 +109,7 @@ pub struct Verdict {
     pub first: Vec<Mismatch>,
 }
 
-/// How many wrong elements are described.
+/// The number of wrong elements that are described.
 const DESCRIBED: usize = 5;
 
 impl Verdict {

@@ -41,13 +41,13 @@ pub(super) fn names(cases: &[(&CaseAsk, String)]) -> Vec<String> {
     cases.iter().map(name).collect()
 }
 
-/// How many values of a thing there are.
+/// The number of values along an axis.
 fn values<'a>(axis: &Axis, cases: impl Iterator<Item = &'a CaseAsk>) -> usize {
     let all: std::collections::BTreeSet<String> = cases.map(axis.1).filter(|v| v != BYTES).collect();
     all.len()
 }
 
-/// How many values there are of each thing in which cases differ: "2 libraries × 3 chunk shapes".
+/// The number of values along each axis on which cases differ: "2 libraries × 3 chunk shapes".
 pub(super) fn matrix(cases: &[CaseAsk]) -> String {
     let libraries: std::collections::BTreeSet<String> = cases.iter().map(|a| a.driver.title()).collect();
     let mut all = vec![(libraries.len(), "libraries")];

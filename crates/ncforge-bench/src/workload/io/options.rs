@@ -90,7 +90,7 @@ pub struct CaseAsk {
     pub driver: DriverAsk,
     /// How ranks share files.
     pub access: AccessKind,
-    /// How the variable is cut.
+    /// The chunks of the variable.
     pub chunks: ChunkChoice,
     /// The format or store.
     pub stored: StoredAs,
@@ -209,7 +209,7 @@ impl std::str::FromStr for AccessKind {
     }
 }
 
-/// How the variable is cut.
+/// The chunks of the variable.
 #[derive(Clone, Debug, PartialEq, Eq, Default, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum ChunkChoice {

@@ -42,7 +42,7 @@ impl Places {
         Places { starts, current, block: len, reused, calls: many }
     }
 
-    /// How many there are.
+    /// The number of places.
     pub(super) fn len(&self) -> usize {
         self.calls
     }

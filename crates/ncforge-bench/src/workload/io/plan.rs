@@ -94,7 +94,7 @@ pub fn plan(options: &IoOptions, ranks: u64) -> Result<Plan> {
     Ok(Plan { text: out, cells, seconds })
 }
 
-/// How often the array is read in a round.
+/// The number of reads of the array in a round.
 fn reads(options: &IoOptions) -> usize {
     if options.read { options.caches.len() } else { 0 }
 }

@@ -31,7 +31,7 @@ pub(super) struct Measured<'m> {
     pub(super) stored: u64,
 }
 
-/// The time from the first rank's begin to the last rank's end. Clocks of several machines are not one: there, the longest
+/// The time from the first rank's beginning to the last rank's end. Clocks of several machines are not one: there, the longest
 /// rank counts, all of which begin at a barrier.
 pub(super) fn stretch(team: &dyn Team, spans: &[Span]) -> f64 {
     if team.nodes() > 1 {

@@ -134,7 +134,7 @@ fn default_grid(rank: usize, nodes: u64, ppn: u64) -> Vec<u64> {
     grid
 }
 
-/// How often the block goes into the data along each dimension but the first, along which the steps go.
+/// The number of blocks in the data along each dimension but the first, along which the steps go.
 fn grid_of_blocks(data: &[u64], block: &[u64], ranks: u64, usual: &[u64]) -> Result<Vec<u64>> {
     let mut grid = vec![1u64; data.len()];
     if data.len() == 1 {

@@ -77,9 +77,9 @@ impl PhaseKind {
 /// Begin and end, in seconds of the machine's monotonic clock.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Span {
-    /// When it began.
+    /// Its beginning.
     pub begin: f64,
-    /// When it ended.
+    /// Its end.
     pub end: f64,
 }
 

@@ -14,7 +14,7 @@ use crate::stats::ratio_of_medians;
 /// The options of every part.
 #[derive(Clone, Debug, Serialize)]
 pub struct Setup {
-    /// How often all is read.
+    /// The number of times that all is read.
     pub repetitions: usize,
     /// The seed of random numbers.
     pub seed: u64,

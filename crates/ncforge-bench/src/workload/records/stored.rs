@@ -9,7 +9,7 @@ use ncforge::{Atomic, Format};
 
 use crate::driver::{Codec, Coding, Shuffle};
 
-/// How a file is stored. As text: `classic`, `zipped:64K:zstd`, `nc4:1024:deflate`.
+/// The storage of a file. As text: `classic`, `zipped:64K:zstd`, `nc4:1024:deflate`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Stored {
     /// A plain classic file (CDF-2).
@@ -25,7 +25,7 @@ pub enum Stored {
     Netcdf4 {
         /// Records in a chunk.
         chunk: u64,
-        /// How chunks are compressed, after their bytes were shuffled.
+        /// The compression of chunks, after their bytes were shuffled.
         codec: Codec,
     },
 }

@@ -19,7 +19,7 @@ struct Start {
 struct Block {
     /// The bit at which its header begins.
     header: u64,
-    /// How many segments begin in it.
+    /// The number of segments that begin in it.
     points: usize,
 }
 

@@ -30,7 +30,7 @@ struct Lane {
     distance: *const u32,
 }
 
-/// How a step ended.
+/// The end of a step.
 #[derive(PartialEq, Eq)]
 enum Step {
     Done,

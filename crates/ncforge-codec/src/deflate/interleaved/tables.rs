@@ -18,7 +18,6 @@ const LONGEST: usize = 15;
 pub(super) const LITERAL: u32 = 1 << 31;
 /// It is neither a literal, nor a length, nor a distance, but one of the next two, or reserved.
 pub(super) const EXCEPTION: u32 = 1 << 15;
-/// The end of the block.
 pub(super) const BLOCK_END: u32 = 1 << 14;
 /// The code is longer: the upper half says where the table for it begins, four bits from bit 8 on how many bits select an entry of it.
 pub(super) const SUBTABLE: u32 = 1 << 13;

@@ -10,7 +10,7 @@ pub(super) fn word8(bytes: &[u8], at: usize) -> u64 {
     u64::from_le_bytes(bytes[at..at + 8].try_into().expect("eight bytes"))
 }
 
-/// How many bytes from `a` and from `b` on are equal, at most `most`; `a` lies before `b`.
+/// The number of equal bytes from `a` and from `b` on, at most `most`; `a` lies before `b`.
 #[inline(always)]
 pub(super) fn common(bytes: &[u8], a: usize, b: usize, most: usize) -> usize {
     let (left, right) = (&bytes[a..a + most], &bytes[b..b + most]);

@@ -126,7 +126,7 @@ impl Mosaic {
         Ok(out)
     }
 
-    /// Which chunks of the box lie wholly in a tile and begin where its own do; `None` if there are none.
+    /// The chunks of the box that lie wholly in a tile and begin where its own do; `None` if there are none.
     fn along(&self, v: VarId, tile: usize, grid: &ChunkGrid, touched: &[Range<u64>]) -> Option<Vec<Along>> {
         let dims = &self.schema.var(v).dims;
         dims.iter()

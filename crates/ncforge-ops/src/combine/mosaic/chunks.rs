@@ -63,7 +63,7 @@ fn absent(mosaic: &Mosaic, v: VarId, tile: usize, element: &Element) -> Result<A
     Ok(if same { theirs.absent.clone() } else { Absent::Several })
 }
 
-/// Which part of the values is in chunks of the whole that are chunks of one tile.
+/// The part of the values in chunks of the whole that are chunks of one tile.
 pub(crate) fn movable(mosaic: &Mosaic, v: VarId, chunk: &[u64]) -> f64 {
     let shape = mosaic.schema.shape(v);
     if chunk.len() != shape.len() || shape.contains(&0) {

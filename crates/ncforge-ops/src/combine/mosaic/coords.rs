@@ -15,7 +15,7 @@ use crate::words::many;
 use ncforge::model::{Atomic, DType, Number, VarId, shape};
 use ncforge::{Buffer, Dataset, Error, Hyperslab, Result};
 
-/// How far spacings may differ, as a part of the spacing, to be even: coordinates are often floats.
+/// The difference of spacings, as a part of the spacing, that still counts as even: coordinates are often floats.
 const EVEN: f64 = 1e-3;
 /// Bytes of one variable that is patched, at most.
 const MOST_BYTES: u64 = 1 << 30;

@@ -65,7 +65,7 @@ impl Set<'_> {
         Err(Error::TilesUnless { what, unless: TileOption::AllowMissing })
     }
 
-    /// How many tiles there are, as they say.
+    /// The number of tiles, as they give it.
     fn said(&self) -> Result<Option<u64>> {
         let mut first: Option<(usize, u64)> = None;
         for (i, one) in self.scanned.iter().enumerate() {

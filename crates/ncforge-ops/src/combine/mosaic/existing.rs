@@ -95,12 +95,10 @@ impl Existing {
         Ok((Existing { dataset, vars }, unlike))
     }
 
-    /// The path.
     pub(crate) fn path(&self) -> &Path {
         self.dataset.path()
     }
 
-    /// The format.
     pub(crate) fn format(&self) -> Format {
         self.dataset.schema().format
     }

@@ -31,7 +31,7 @@ pub(crate) struct Facts {
     pub(crate) spans: Vec<Span>,
     /// Its variable for each of the whole's; `None`: the same numbers, as far as they go.
     pub(crate) vars: Option<Vec<Option<VarId>>>,
-    /// How many variables it has.
+    /// The number of variables.
     pub(crate) var_count: usize,
 }
 

@@ -15,7 +15,7 @@ const WASTE: u64 = 2;
 /// The part of every record of a tile in which some variables lie.
 #[derive(Debug)]
 pub(super) struct Records {
-    /// The beginning in the first record, from the begin of the file.
+    /// The beginning in the first record, from that of the file.
     low: u64,
     /// Its bytes.
     wide: u64,

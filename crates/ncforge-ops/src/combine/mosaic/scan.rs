@@ -12,7 +12,7 @@ use ncforge::model::{Filter, Schema, Skipped, VarId};
 use ncforge::raw::{Absent, Element};
 use ncforge::{Dataset, Engine, Error, Result};
 
-/// How a tile stores a variable, as far as moving chunks is concerned.
+/// A tile's storage of a variable, as far as moving chunks is concerned.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Form {
     /// Row-major.
@@ -46,13 +46,12 @@ pub(crate) struct Scanned {
 /// The first header: all others are compared with it.
 #[derive(Debug)]
 pub(crate) struct First {
-    /// Which tile it is of.
     pub(crate) tile: usize,
     pub(crate) schema: Schema,
     pub(crate) stored: Vec<Held>,
 }
 
-/// How a tile holds a variable: tiles that do so alike have chunks of which one is as good as another's.
+/// A tile's storage of a variable: tiles with equal storage have chunks of which one is as good as another's.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Held {
     pub(crate) form: Form,
@@ -60,7 +59,7 @@ pub(crate) struct Held {
     pub(crate) absent: Absent,
 }
 
-/// How a tile holds a variable.
+/// A tile's storage of a variable.
 pub(crate) fn held(tiles: &Tiles, tile: usize, v: VarId) -> Result<Held> {
     held_in(&tiles.open(tile)?, &tiles.name(tile), v)
 }

@@ -71,7 +71,7 @@ impl Kind {
         })
     }
 
-    /// How many of `run` variables go together (all of about the same number), and by which boxes.
+    /// The number of `run` variables that go together (all of about the same number), and by which boxes.
     fn share(&self, run: u64, memory: u64) -> Option<(u64, Vec<u64>)> {
         let row = self.shape[self.axis + 1..].iter().product::<u64>() * self.size;
         let rows = self.part * RUN.div_ceil((self.part * row).max(1));

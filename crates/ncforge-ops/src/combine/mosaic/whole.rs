@@ -19,7 +19,6 @@ use ncforge::{Buffer, Dataset, Engine};
 pub(crate) struct Mosaic {
     /// Its description; storage as it shall be in the output.
     pub(crate) schema: Schema,
-    /// Format of the tiles.
     pub(crate) tile_format: Format,
     pub(crate) scheme: Box<dyn Scheme>,
     pub(crate) tiles: Tiles,

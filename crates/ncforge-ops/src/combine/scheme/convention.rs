@@ -39,7 +39,7 @@ pub(crate) struct TilePosition {
     pub(crate) lists: Vec<DimId>,
     /// Its number among the tiles.
     pub(crate) number: Option<u64>,
-    /// How many tiles there are, as the model says: of all its processes, perhaps, where only some had something to write.
+    /// The number of tiles, as the model gives it: of all its processes, perhaps, where only some had something to write.
     pub(crate) total: Option<u64>,
 }
 

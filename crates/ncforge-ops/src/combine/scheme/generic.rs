@@ -34,7 +34,7 @@ pub enum Position {
     Tile(String),
 }
 
-/// How the place of tiles along one dimension is given.
+/// The source of the place of tiles along one dimension.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Placement {
     /// The dimension.

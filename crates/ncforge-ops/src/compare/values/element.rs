@@ -2,7 +2,7 @@
 
 use ncforge::model::{Atomic, DType, Field, Number, Schema, UserKind, Value};
 
-/// How far apart two numbers may be; `None` asks for the same bits.
+/// The difference that two numbers may have; `None` asks for the same bits.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(in crate::compare) struct Tolerance(Option<f64>);
 
@@ -46,7 +46,7 @@ impl<'a> Equality<'a> {
         same_fixed((self.left.0, self.left.1, a), (self.right.0, self.right.1, b), self.tolerance)
     }
 
-    /// How far apart two numbers are, and that as a share of the larger; `None` for what is no finite number.
+    /// The difference of two numbers, and that as a share of the larger; `None` for what is no finite number.
     pub(in crate::compare) fn apart(&self, a: &[u8], b: &[u8]) -> Option<(f64, f64)> {
         let DType::Atomic(kind) = self.left.1 else { return None };
         let (by, larger) = match (Number::read(kind, a)?, Number::read(kind, b)?) {

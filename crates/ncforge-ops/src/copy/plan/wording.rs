@@ -17,7 +17,7 @@ pub(super) fn describe_place(p: &Place) -> String {
     }
 }
 
-/// How one of the output will be stored, and rounded before that.
+/// The storage of a variable of the output, and the rounding before, in words.
 pub(super) fn describe_storage(s: &Storage, rounded: Option<Quantize>) -> String {
     let stored = match s {
         Storage::Contiguous => "contiguous".into(),

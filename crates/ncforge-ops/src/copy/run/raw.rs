@@ -16,7 +16,7 @@ struct Moving<'a> {
     source: &'a dyn Source,
     work: &'a VarWork,
     grid: ChunkGrid,
-    /// How far the source goes.
+    /// The extents of the source.
     stored: Vec<u64>,
     /// The chain that gives chunks access points, where they shall have some.
     points: Option<CodecChain>,

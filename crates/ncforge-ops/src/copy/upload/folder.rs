@@ -42,7 +42,6 @@ impl Folder {
         Ok(Folder { dir, _lock: lock })
     }
 
-    /// The path.
     pub(super) fn path(&self) -> &Path {
         self.dir.path()
     }

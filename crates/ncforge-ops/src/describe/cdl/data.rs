@@ -17,7 +17,7 @@ const BLOCK: u64 = 8 << 20;
 /// Bytes of text that are handed on at a time.
 const HANDED: usize = 1 << 16;
 
-/// How the values of a variable are shown.
+/// The style of the values of a variable.
 struct Shows<'a> {
     look: Look<'a>,
     dtype: DType,

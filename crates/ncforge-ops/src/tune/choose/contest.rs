@@ -30,7 +30,7 @@ const ROUNDS_AROUND: usize = 2;
 /// The number of shapes that are sampled closely, at most.
 const CLOSELY: usize = 10;
 
-/// How much of the data a sample of a shape takes in.
+/// The amount of data in a sample of a shape.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Depth {
     /// A few small parts: enough to leave out what is far from the best.

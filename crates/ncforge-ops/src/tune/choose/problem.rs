@@ -14,7 +14,7 @@ use ncforge::{Error, Result};
 const FORMAT_LIMIT: u64 = (1 << 32) - 1;
 /// A chunk along a dimension that grows has this many bytes at least, even when it is still short.
 const MIN_RECORDS: u64 = 8 << 10;
-/// How much a stored byte more than needed counts against a read that takes longer by the same share.
+/// The weight of a stored byte more than needed against a read that takes longer by the same share.
 pub(super) const SIZE_WEIGHT: f64 = 0.5;
 /// The factor by which a chunk below the least size is dearer, and more the smaller it is.
 const TOO_SMALL: f64 = 10.0;

@@ -88,17 +88,17 @@ pub struct Request<'a> {
     pub axes: &'a [Axis],
     /// Bytes of an element.
     pub element: u64,
-    /// How chunks will be encoded.
+    /// The future coding of chunks.
     pub coding: Coding,
     /// The coding with rates that were timed. Predicted times use it; the choice does not, so that it is equal in every run.
     pub timed: Option<Coding>,
-    /// How the array will be read.
+    /// The reads of the array.
     pub accesses: Vec<Access>,
     /// The machine that reads.
     pub machine: &'a Machine,
     /// Bounds.
     pub limits: Limits,
-    /// How the array is cut and encoded now, for comparison: chunk lengths (`None`: one run).
+    /// The present chunks and coding, for comparison: chunk lengths (`None`: one run).
     pub before: Option<(Option<Vec<u64>>, Coding)>,
     /// Shapes that may be priced, about: pricing one takes a microsecond. From 8192 on as many as it takes.
     pub shapes: usize,

@@ -42,7 +42,7 @@ pub(super) struct Window {
     pub(super) parts: Vec<(Hyperslab, u64)>,
     /// Whether several threads help with one part.
     pub(super) shared: bool,
-    /// The number of them that are taken.
+    /// The number of parts that are taken.
     pub(super) taken: AtomicUsize,
     pub(super) ended: Mutex<usize>,
     pub(super) changed: Condvar,

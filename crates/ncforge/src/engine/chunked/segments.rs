@@ -55,7 +55,7 @@ impl<'a> Runs<'a> {
         self.row.count.saturating_mul(self.row.from)
     }
 
-    /// Bytes of the chunk from the first run's begin to the last one's end.
+    /// Bytes of the chunk from the first run's beginning to the last one's end.
     fn span(&self) -> u64 {
         self.outer.iter().fold(self.bytes(), |n, a| n.saturating_add((a.count - 1).saturating_mul(a.from)))
     }

@@ -44,7 +44,6 @@ struct SuperBlock {
     number: u64,
 }
 
-/// A data block.
 struct DataBlock {
     address: u64,
     elements: u64,

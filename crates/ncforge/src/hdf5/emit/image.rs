@@ -48,7 +48,6 @@ pub(crate) struct Link {
     pub target: ObjectId,
 }
 
-/// A dataset.
 #[derive(Debug)]
 pub(crate) struct Dataset {
     /// Type of its elements.
@@ -81,12 +80,10 @@ pub(crate) enum Layout {
         chunk: Vec<u64>,
         /// Bytes of one element.
         element_size: u32,
-        /// The chunks.
         chunks: Arc<dyn ChunkSource>,
     },
 }
 
-/// An attribute.
 #[derive(Clone, Debug)]
 pub(crate) struct Attribute {
     /// The name's bytes.

@@ -60,7 +60,6 @@ impl FoundSpace {
 pub(super) enum PlaceState {
     /// The metadata.
     Compact(Vec<u8>),
-    /// Contiguous.
     Contiguous {
         /// Its first byte; `None` before the first write.
         offset: Option<u64>,

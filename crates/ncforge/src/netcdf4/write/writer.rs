@@ -19,7 +19,6 @@ const DATA_ALIGN: u64 = 64;
 /// … and at the beginning of a page of the system from this many bytes on, also for chunks that are whole pages: every
 /// page that is written in part is written twice.
 const PAGED_FROM: u64 = 1 << 20;
-/// A page.
 const PAGE: u64 = 4096;
 /// Chunks without filters of at least this many bytes begin on a page, if they end on one.
 pub(super) const PAGED_CHUNK: u64 = 64 << 10;

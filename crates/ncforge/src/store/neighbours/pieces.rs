@@ -162,7 +162,7 @@ impl State {
         (piece.end > byte).then_some((start, piece))
     }
 
-    /// The end and the begin of the pieces around an absent byte.
+    /// The end and the beginning of the pieces around an absent byte.
     fn around(&self, byte: u64) -> (u64, u64) {
         let before = self.pieces.range(..=byte).next_back().map_or(0, |(_, piece)| piece.end);
         (before, self.pieces.range(byte..).next().map_or(u64::MAX, |(&start, _)| start))

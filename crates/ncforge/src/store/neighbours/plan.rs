@@ -21,7 +21,6 @@ struct Wanted {
     missing: usize,
 }
 
-/// A request.
 #[derive(Debug)]
 struct Request {
     bytes: Range<u64>,

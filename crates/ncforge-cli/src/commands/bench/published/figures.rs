@@ -39,7 +39,7 @@ pub(super) fn publish(step: &Step, section: &mut Section) {
     section.words = words;
 }
 
-/// How many times better ours is, from the row where it is least to the row where it is most, for ncforge.
+/// The gain over published figures, from the row where it is least to the row where it is most, for ncforge.
 fn summary(section: &Section) -> Option<String> {
     let own = |r: &&Row| r.engine == "ncforge" || r.facts.get("engine").is_some_and(|e| e == "ncforge");
     let mut ratios: Vec<(f64, &Row)> =
