@@ -452,9 +452,9 @@ def test_requests_of_a_copy_are_predicted(tmp_path: Path, run: Run) -> None:
     # Chunks of another shape compress otherwise, by a few per cent in the file; what the first request brings is taken off.
     assert large["after"]["all"]["bytes"] == pytest.approx(then["all"]["bytes"], rel=0.3)
     assert abs(large["after"]["all"]["requests"] - then["all"]["requests"]) <= 3
-    # A series is no more all of the file; how many of its chunks lie in the first request is not exactly predicted.
+    # Chunks of 4 MiB: a series of so small a file is nearly all of it, but comes in few requests.
     for series in (large["after"]["series"], then["series"]):
-        assert series["bytes"] < large["series"]["bytes"] / 5
+        assert series["requests"] < large["series"]["requests"], (series, large["series"])
 
 
 def test_s3(bucket: Any, tmp_path: Path, run: Run) -> None:

