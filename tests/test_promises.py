@@ -479,7 +479,7 @@ def test_memory_for_the_filters_of_a_chunk_is_asked_for(tmp_path: Path) -> None:
 
         done = subprocess.run(line, capture_output=True, text=True, preexec_fn=small_machine)
         codes.append(done.returncode)
-        assert done.returncode == 0 or done.returncode == 1 and "memory" in done.stderr, (limit >> 20, done)
+        assert done.returncode == 0 or (done.returncode == 1 and "memory" in done.stderr), (limit >> 20, done)
     assert {0, 1} == set(codes), codes
 
 
