@@ -10,6 +10,7 @@ import h5py
 import netCDF4
 import numpy as np
 import pytest
+import xarray as xr
 
 import ncforge
 from combining import ncforge as run
@@ -17,14 +18,18 @@ from combining import ncforge as run
 
 @pytest.fixture
 def short(tmp_path: Path) -> Path:
-    path = tmp_path / "short.nc"
+    return _made(tmp_path / "short.nc", with_half=True)
+
+
+def _made(path: Path, with_half: bool) -> Path:
     kinds: dict[str, Any] = {
         "f4": "f4",
         "big": ">f8",
         "i2": "i2",
         "enum": h5py.enum_dtype({"no": 0, "yes": 1}, basetype="i4"),
-        "half": "f2",
     }
+    if with_half:
+        kinds["half"] = "f2"
     with h5py.File(path, "w") as f:
         t = f.create_dataset("t", (9,), "f4", chunks=(2,), maxshape=(None,))
         t.make_scale("t")
@@ -66,3 +71,28 @@ def test_zeros_inside_and_the_default_beyond(short: Path, tmp_path: Path) -> Non
         assert got == {name: want[name] for name in got}, words
         if not words:
             run("compare", short, out)
+
+
+def test_they_read_alike_in_a_file_that_is_changed(tmp_path: Path) -> None:
+    path = _made(tmp_path / "short.nc", with_half=False)
+    want = _values(path, netCDF4)
+    with ncforge.Dataset(path, "a") as ds:
+        ds.set_auto_mask(False)
+        assert {name: np.asarray(v[:]).tolist() for name, v in ds.variables.items()} == want
+        ds.title = "changed"
+    assert _values(path, netCDF4) == want
+    with h5py.File(path) as f:
+        assert f["f45"].shape == (5,) and f["f45"][:].tolist() == [0, 0, 1, 0, 0] and f.attrs["title"] == b"changed"
+
+
+def test_references_of_them(short: Path, tmp_path: Path) -> None:
+    run("refs", short, "-o", tmp_path / "r.json")
+    want = _values(short, netCDF4)
+    ds = xr.open_dataset(
+        "reference://",
+        engine="zarr",
+        backend_kwargs={"consolidated": False, "storage_options": {"fo": str(tmp_path / "r.json")}},
+        mask_and_scale=False,
+    )
+    for name in ("f44", "f45", "f40", "i24", "i25", "i20", "big5"):
+        assert ds[name].values.tolist() == want[name], name

@@ -437,24 +437,29 @@ def test_the_command(web: servers.Web, run: Run, tmp_path: Path) -> None:
 
 
 def test_requests_of_a_copy_are_predicted(tmp_path: Path, run: Run) -> None:
-    path, out = tmp_path / "in.nc", tmp_path / "out.nc"
-    with netCDF4.Dataset(path, "w") as nc:
-        for name, length in (("time", None), ("lat", 90), ("lon", 180)):
-            nc.createDimension(name, length)
-        values = np.random.default_rng(1).normal(280, 9, (240, 90, 180)).round(2)
-        nc.createVariable("large", "f4", ("time", "lat", "lon"), zlib=True)[:] = values
-    predicted = json.loads(run("info", "--requests", "--json", path).stdout)["files"][0]
-    run("copy", path, out, "--storage", "object")
-    copied = json.loads(run("info", "--requests", "--json", out).stdout)["files"][0]
-    assert predicted["open_after"] == copied["open"]
-    large, then = predicted["variables"][0], copied["variables"][0]
+    def told(records: int) -> tuple[Any, Any]:
+        path, out = tmp_path / f"in{records}.nc", tmp_path / f"out{records}.nc"
+        with netCDF4.Dataset(path, "w") as nc:
+            for name, length in (("time", None), ("lat", 90), ("lon", 180)):
+                nc.createDimension(name, length)
+            values = np.random.default_rng(1).normal(280, 9, (records, 90, 180)).round(2)
+            nc.createVariable("large", "f4", ("time", "lat", "lon"), zlib=True)[:] = values
+        predicted = json.loads(run("info", "--requests", "--json", path).stdout)["files"][0]
+        run("copy", path, out, "--storage", "object")
+        copied = json.loads(run("info", "--requests", "--json", out).stdout)["files"][0]
+        assert predicted["open_after"] == copied["open"]
+        return predicted["variables"][0], copied["variables"][0]
+
+    large, then = told(240)
     assert large["after"]["chunks"] == then["chunks"] != large["chunks"]
     # Chunks of another shape compress otherwise, by a few per cent in the file; what the first request brings is taken off.
     assert large["after"]["all"]["bytes"] == pytest.approx(then["all"]["bytes"], rel=0.3)
     assert abs(large["after"]["all"]["requests"] - then["all"]["requests"]) <= 3
-    # Chunks of 4 MiB: a series of so small a file is nearly all of it, but comes in few requests.
+    # A series is no more all of the file, where that has many chunks of 4 MiB; how many of them lie in the first request is not exactly
+    # predicted, and no values are read for their shape.
+    large, then = told(960)
     for series in (large["after"]["series"], then["series"]):
-        assert series["requests"] < large["series"]["requests"], (series, large["series"])
+        assert series["bytes"] < large["series"]["bytes"] / 5
 
 
 def test_s3(bucket: Any, tmp_path: Path, run: Run) -> None:
