@@ -54,9 +54,8 @@ impl Scratch {
 
 /// So many zeros, or [`Error::Memory`] where the system does not give them: a file says how large its chunks are.
 pub(super) fn zeros(len: usize) -> Result<Vec<u8>> {
-    // Memory that is not touched costs nothing, and fresh zero pages are cheaper than clearing what was reserved.
-    Vec::<u8>::new().try_reserve_exact(len).map_err(|_| Error::Memory(len as u64))?;
-    Ok(vec![0; len])
+    // Fresh zero pages are cheaper than clearing what was reserved.
+    bytemuck::allocation::try_zeroed_vec(len).map_err(|()| Error::Memory(len as u64))
 }
 
 /// Makes `buffer` at least `len` long. Never shrinks it, because bytes that were cleared once need not be cleared again.
