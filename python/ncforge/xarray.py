@@ -79,7 +79,7 @@ class NcforgeBackendEntrypoint(BackendEntrypoint):
     group
         Path of the group to open.
     preferred_chunks
-        The blocks for ``chunks={}`` and ``chunks="auto"``. "auto": stored chunks below 1 MiB are joined to blocks of about 64 MiB;
+        The blocks for ``chunks={}`` and ``chunks="auto"``. "auto": stored chunks below 16 MiB are joined to blocks of about 64 MiB;
         "disk": the stored chunks; or a size of blocks such as "16MiB".
     auto_complex
         Whether pairs are complex numbers. ``None``: compounds of a real and an imaginary float are. ``True``: floats with a last

@@ -44,9 +44,9 @@ const STRETCH: f64 = 2.0;
 /// This many equal bytes at the end of all planes are not sampled, if the rest is an eighth of them at least.
 const PADDING: usize = 256;
 /// Segments may make a chunk larger by this part.
-const SEGMENTS: f64 = 0.005;
+const SEGMENTS: f64 = 0.0065;
 /// Bytes of the shortest segments in a plane.
-const SHORTEST_SEGMENT: usize = 1 << 10;
+const SHORTEST_SEGMENT: usize = 2 << 10;
 /// Segments of a plane at the least: fewer are hardly faster to read than all of it.
 const FEWEST: usize = 8;
 /// Bits that a segment takes in its chunk's table, that it takes there for each plane, and that a search needs to begin anew.
@@ -267,7 +267,7 @@ impl Plan {
         let coded = self.treatments.iter().filter(|t| **t != Treatment::Store).count() as f64;
         let each = SUM_BITS + POINT_BITS * planes as f64 + RESTART_BITS * coded;
         let mut segment = first;
-        while segment * FEWEST <= n {
+        while n.div_ceil(segment) >= FEWEST {
             let mut lost = each * n.div_ceil(segment) as f64;
             for (p, treatment) in self.treatments.iter().enumerate() {
                 match treatment {

@@ -6,10 +6,10 @@
 
 use ncforge::model::shape;
 
-/// Stored chunks below this many bytes are joined to blocks.
-const SMALL: u64 = 1 << 20;
 /// A block has about this many bytes.
 const BLOCK: u64 = 64 << 20;
+/// Stored chunks below this many bytes are joined to blocks.
+const SMALL: u64 = BLOCK / 4;
 /// Arrays of at most this many chunks and bytes, whose chunks need no decoding, keep them: xarray's own tests demand that of an array
 /// of 2 MB.
 const FEW: (u64, u64) = (128, 2 << 20);
@@ -33,15 +33,15 @@ pub struct Stored<'a> {
 }
 
 impl Stored<'_> {
-    /// The blocks for Dask: stored chunks of 1 MiB and more, and joined ones of about 64 MiB, or of `most` bytes, where they are
+    /// The blocks for Dask: stored chunks of 16 MiB and more, and joined ones of about 64 MiB, or of `most` bytes, where they are
     /// smaller.
     ///
     /// ```
     /// use ncforge_ops::tune::Stored;
     /// let maps = Stored { chunk: &[1, 180, 360], lens: &[1461, 180, 360], element: 4, filtered: true };
     /// assert_eq!(maps.blocks(u64::MAX), [244, 180, 360]);
-    /// let large = Stored { chunk: &[1, 720, 1440], lens: &[365, 720, 1440], ..maps };
-    /// assert_eq!(large.blocks(u64::MAX), [1, 720, 1440]);
+    /// let large = Stored { chunk: &[1, 2160, 4320], lens: &[365, 2160, 4320], ..maps };
+    /// assert_eq!(large.blocks(u64::MAX), [1, 2160, 4320]);
     /// ```
     pub fn blocks(&self, most: u64) -> Vec<u64> {
         let chunk = shape::bytes(self.chunk, self.element);
