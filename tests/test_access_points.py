@@ -643,8 +643,15 @@ def test_access_points_are_added_to_what_has_none(tmp_path: Path, run: Any) -> N
     for name in ["v", "bytes", "plain"]:
         check_peers(path, values[name], name)
     run("compare", source, path)
+    # A copy without access points is not the output of a run that adds them, one with them is.
+    run("copy", source, twice, "--no-history")
+    run("copy", source, twice, "--add-access-points", "--resume", "--no-history", "-O")
+    assert raw_chunk(twice, (1, 0, 0)) == raw_chunk(path, (1, 0, 0))
+    before = twice.stat().st_mtime_ns
+    run("copy", source, twice, "--add-access-points", "--resume", "--no-history", "-O")
+    assert twice.stat().st_mtime_ns == before
     # Chunks with access points are moved.
-    ncforge.copy(path, twice, add_access_points=True, verify=True)
+    ncforge.copy(path, twice, add_access_points=True, verify=True, overwrite=True)
     for name in ["v", "bytes", "zstd"]:
         for t in range(3):
             assert raw_chunk(twice, (t, 0, 0), name=name) == raw_chunk(path, (t, 0, 0), name=name)

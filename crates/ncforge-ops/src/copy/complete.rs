@@ -4,12 +4,13 @@ use std::path::Path;
 
 use super::identity::Identity;
 use super::options::CopyOptions;
-use super::planned::{Memory, Plan, VarWork};
+use super::planned::{Memory, Plan, Route, VarWork};
 use super::{quantized, verify};
 use crate::compare::compare_schemas;
 use crate::progress::Progress;
 use crate::source::Source;
-use ncforge::model::{Storage, VarId};
+use ncforge::model::{Storage, VarId, shape};
+use ncforge::raw::Chunks;
 use ncforge::store::partial_path;
 use ncforge::{Buffer, Dataset, Error, Hyperslab, Result};
 
@@ -48,6 +49,11 @@ pub(super) fn is_complete(
     if !is_alike {
         return Ok(false);
     }
+    for work in &plan.work {
+        if work.route == Route::Points && !has_points(plan, work, &made)? {
+            return Ok(false);
+        }
+    }
     let values = || plan.work.iter().filter(|w| w.moved.values);
     if options.verify {
         return match verify::values(source, plan, &made, false, source.engine(), memory, progress) {
@@ -74,6 +80,24 @@ fn is_stored_so(plan: &Plan, v: VarId, made: &Dataset) -> bool {
         (Storage::Chunked { .. }, _) | (_, Storage::Chunked { .. }) => false,
         _ => true,
     }
+}
+
+/// Whether the chunks with a few parts of the variable have the access points that they can have.
+fn has_points(plan: &Plan, work: &VarWork, made: &Dataset) -> Result<bool> {
+    let to = work.moved.to;
+    let layout = made.container().layout(to)?;
+    let Some(Chunks { chunk, codecs, .. }) = layout.place.chunks() else { return Ok(true) };
+    let codecs = codecs.clone().with_segments(plan.schema.var(to).access_points);
+    let len = usize::try_from(shape::bytes(chunk, layout.element.size as u64)).unwrap_or(usize::MAX);
+    for part in parts(&plan.schema.shape(to)) {
+        let at: Vec<u64> = part.start.iter().zip(chunk).map(|(start, c)| start / c).collect();
+        if let Some((bytes, mask)) = made.engine().raw_chunk(made.container(), to, &at)?
+            && codecs.add_segments(&bytes, mask, len).is_some()
+        {
+            return Ok(false);
+        }
+    }
+    Ok(true)
 }
 
 /// Whether the output has the source's values in a few parts of the variable.

@@ -1,10 +1,18 @@
-//! The reference of all commands as one document of Markdown, made from the declaration: docs/reference/command.md.
+//! The reference of all commands as one document of Markdown, made from the declaration: docs/reference/command.md. Options that several
+//! commands have are described once.
 
+use std::collections::BTreeMap;
 use std::fmt::Write;
 
 use clap::{Arg, ArgAction, Command};
 
 use crate::args::HEADING as EVERYWHERE;
+
+/// The heading of options that several commands have.
+const SEVERAL: &str = "Options of several commands";
+
+/// An option as one types it, and its meaning.
+type Described = (String, String);
 
 /// The document. `root` is built ([`Command::build`]).
 pub(super) fn markdown(root: &Command) -> String {
@@ -15,17 +23,33 @@ pub(super) fn markdown(root: &Command) -> String {
     );
     // Writing to a String cannot fail.
     let _ = writeln!(out, "## Options of every command\n");
-    table(&mut out, root.get_arguments().filter(|a| a.get_help_heading() == Some(EVERYWHERE)));
-    for sub in root.get_subcommands().filter(|c| c.get_name() != "help") {
-        section(&mut out, sub, "ncforge", 2);
+    list(&mut out, root.get_arguments().filter(|a| a.get_help_heading() == Some(EVERYWHERE)).map(described));
+    let commands = || root.get_subcommands().filter(|c| c.get_name() != "help");
+    let mut number = BTreeMap::new();
+    commands().for_each(|command| count(command, &mut number));
+    let several: Vec<Described> = number
+        .into_iter()
+        .filter(|(option, n)| *n > 1 && option.0.starts_with("`-"))
+        .map(|(o, _)| o)
+        .collect();
+    let _ = writeln!(out, "## {SEVERAL}\n");
+    list(&mut out, several.iter().cloned());
+    for sub in commands() {
+        section(&mut out, sub, "ncforge", 2, &several);
     }
     out.truncate(out.trim_end().len());
     out.push('\n');
     out
 }
 
-/// A command with what is below it.
-fn section(out: &mut String, command: &Command, above: &str, level: usize) {
+/// Counts the commands that have each option.
+fn count(command: &Command, number: &mut BTreeMap<Described, usize>) {
+    own(command).for_each(|arg| *number.entry(described(arg)).or_default() += 1);
+    command.get_subcommands().filter(|c| c.get_name() != "help").for_each(|sub| count(sub, number));
+}
+
+/// A command with what is below it. `several`: options that are described elsewhere.
+fn section(out: &mut String, command: &Command, above: &str, level: usize, several: &[Described]) {
     let name = format!("{above} {}", command.get_name());
     let _ = writeln!(out, "{} {name}\n", "#".repeat(level));
     if let Some(about) = command.get_long_about().or_else(|| command.get_about()) {
@@ -39,30 +63,39 @@ fn section(out: &mut String, command: &Command, above: &str, level: usize) {
     let usage = usage.strip_prefix("Usage: ").unwrap_or(&usage);
     let usage: Vec<String> = usage.lines().map(|l| full_name(l.trim(), command.get_name(), &name)).collect();
     let _ = writeln!(out, "```text\n{}\n```\n", usage.join("\n"));
+    let is_elsewhere = |arg: &&Arg| several.contains(&described(arg));
     let mut headings: Vec<&str> = Vec::new();
-    // Its long description says whose options it takes.
-    for arg in shown(command).filter(|_| command.get_name() != "rechunk") {
-        let heading = heading(arg);
-        if heading != EVERYWHERE && !headings.contains(&heading) {
-            headings.push(heading);
+    for arg in own(command).filter(|arg| !is_elsewhere(arg)) {
+        if !headings.contains(&heading(arg)) {
+            headings.push(heading(arg));
         }
     }
     for wanted in headings {
         if wanted != "Options" {
             let _ = writeln!(out, "{wanted}:\n");
         }
-        table(out, shown(command).filter(|a| heading(a) == wanted));
+        list(out, own(command).filter(|arg| heading(arg) == wanted && !is_elsewhere(arg)).map(described));
+    }
+    let elsewhere: Vec<String> = own(command).filter(is_elsewhere).map(short).collect();
+    if !elsewhere.is_empty() {
+        let _ =
+            writeln!(out, "Of [several commands](#options-of-several-commands): {}.\n", elsewhere.join(", "));
     }
     if let Some(after) = command.get_after_long_help().or_else(|| command.get_after_help()) {
         let _ = writeln!(out, "```text\n{}\n```\n", after.to_string().trim_end());
     }
     for sub in command.get_subcommands().filter(|c| c.get_name() != "help") {
-        section(out, sub, &name, (level + 1).min(4));
+        section(out, sub, &name, (level + 1).min(4), several);
     }
 }
 
 fn shown(command: &Command) -> impl Iterator<Item = &Arg> {
     command.get_arguments().filter(|a| !a.is_hide_set() && a.get_id() != "help" && a.get_id() != "version")
+}
+
+/// The options that a command alone has, or shares with some. The long description of `rechunk` says whose options it takes.
+fn own(command: &Command) -> impl Iterator<Item = &Arg> {
+    shown(command).filter(|arg| command.get_name() != "rechunk" && heading(arg) != EVERYWHERE)
 }
 
 fn heading(arg: &Arg) -> &str {
@@ -77,12 +110,24 @@ fn full_name(line: &str, own: &str, whole: &str) -> String {
     }
 }
 
-fn table<'a>(out: &mut String, args: impl Iterator<Item = &'a Arg>) {
-    let _ = writeln!(out, "| Option | Meaning |\n|---|---|");
-    for arg in args {
-        let _ = writeln!(out, "| {} | {} |", spelling(arg), meaning(arg));
+fn list(out: &mut String, options: impl Iterator<Item = Described>) {
+    for (option, meaning) in options {
+        let _ = writeln!(out, "* {option}: {meaning}");
     }
     out.push('\n');
+}
+
+fn described(arg: &Arg) -> Described {
+    (spelling(arg), meaning(arg))
+}
+
+/// The name of an option.
+fn short(arg: &Arg) -> String {
+    match (arg.get_long(), arg.get_short()) {
+        (Some(long), _) => format!("`--{long}`"),
+        (None, Some(short)) => format!("`-{short}`"),
+        (None, None) => format!("`{}`", arg.get_id()),
+    }
 }
 
 /// The option as one types it.
@@ -111,7 +156,7 @@ fn spelling(arg: &Arg) -> String {
         (true, true) => format!("[={value}]"),
         (true, false) => format!(" {value}{dots}"),
     };
-    format!("`{}{}`", spelled.join("`, `"), value.replace('|', "\\|"))
+    format!("`{}{value}`", spelled.join("`, `"))
 }
 
 fn meaning(arg: &Arg) -> String {
@@ -146,7 +191,6 @@ fn escaped(text: &str) -> String {
     for c in text.chars() {
         match c {
             '`' => code = !code,
-            '|' => out.push('\\'),
             '*' | '<' | '_' | '[' if !code => out.push('\\'),
             _ => {}
         }
