@@ -145,6 +145,8 @@ def combine(
         Only these records: a slice, the first and the one after the last, or as "2:10".
     vars
         Only these variables, and the dimensions that they use.
+    select
+        Only these indices along dimensions of the whole, as for :func:`ncforge.copy`.
     format, codec, goal, allow_zstd, level, shuffle, access_points, verify, overwrite, resume, checkpoint, history, memory, threads,
     header_space
         As for :func:`ncforge.copy`.

@@ -12,6 +12,11 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from typing_extensions import TypedDict
 
+    #: What is selected along a dimension: an index, a slice, two values of its coordinate, two dates, or text as of the command.
+    Pick = int | slice | str | tuple[Any, Any]
+    #: The same by dimension, or as the command has it.
+    Selection = str | Iterable[str] | Mapping[str, Pick]
+
     class EngineOptions(TypedDict, total=False):
         """Threads and memory."""
 
@@ -42,6 +47,7 @@ if TYPE_CHECKING:
         """The variables to take along, and how a long run goes."""
 
         vars: Iterable[str] | None
+        select: Selection | None
         verify: bool
         overwrite: bool
         resume: bool
@@ -55,6 +61,8 @@ def given(options: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _lasting(value: Any) -> Any:
+    if isinstance(value, Mapping):
+        return {name: _lasting(one) for name, one in value.items()}
     if isinstance(value, Iterable) and not isinstance(value, str | bytes | os.PathLike):
         return list(value)
     return value

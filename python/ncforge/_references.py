@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from typing_extensions import Unpack
 
     from ncforge._core import _Arrays
-    from ncforge._options import EngineOptions
+    from ncforge._options import EngineOptions, Selection
 
     class ReferenceOptions(EngineOptions, total=False):
         """Options of :func:`references`."""
@@ -32,6 +32,7 @@ if TYPE_CHECKING:
         inline: str | int | None
         base: str | None
         vars: Iterable[str] | None
+        select: Selection | None
 
 
 #: References in a Parquet file, as kerchunk has it.
@@ -109,6 +110,8 @@ def references(
         The folder or URL under which readers will find the files; where they are now by default.
     vars
         Only these variables, by path.
+    select
+        Only these indices along dimensions, as for :func:`ncforge.copy`; along the joined dimension those of all files together.
     threads, memory
         As for :func:`ncforge.copy`.
     progress

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from distributed import Client
     from typing_extensions import Unpack
 
-    from ncforge._options import ChoosingOptions, CodingOptions, EngineOptions, RunOptions
+    from ncforge._options import ChoosingOptions, CodingOptions, EngineOptions, RunOptions, Selection
 
     class CopyOptions(ChoosingOptions, CodingOptions, RunOptions, total=False):
         """Options of :func:`copy` and :func:`plan_copy`."""
@@ -51,6 +51,7 @@ if TYPE_CHECKING:
         tolerance: float | None
         strict: bool
         vars: Iterable[str] | None
+        select: Selection | None
 
 
 __all__ = [
@@ -330,6 +331,10 @@ def copy(
         Only these variables, and those of these groups and the groups below, with the dimensions and types that they use.
     all_dimensions
         With ``vars`` or ``groups``: whether groups, dimensions and types that nothing uses come along; ``False`` by default.
+    select
+        Only these indices along dimensions: ``{"time": slice(3, 21), "lat": (-10.0, 10.0)}``, or ``{"time": ("2000-01", "2000-06")}``;
+        an index keeps its dimension, with length 1. Two numbers are values of the coordinate, two texts are dates, both included; or
+        text as the command has it: ``"time=2000-02,lat=-10..10"`` (docs/reference/select.md).
     values_of
         Values of these variables only; the others are defined and read as their fill value.
     min_chunked
@@ -441,6 +446,8 @@ def compare(
         Whether added lines of ``history`` are a difference, too; ``False`` by default.
     vars
         Only these variables.
+    select
+        Only these indices along dimensions, as for :func:`copy`; of each file by its own coordinates.
     threads, memory, progress
         As for :func:`copy`.
     """

@@ -86,6 +86,9 @@ fn usual(e: &Error) -> &'static str {
         Error::BadOption { option: "order", .. } => {
             "give the files in the order of their coordinates, each once; --unsorted joins them as they are given"
         }
+        Error::BadOption { option: "select", .. } => {
+            "`ncforge dump -v DIM -t FILE` shows the values of a coordinate; docs/reference/select.md has what can be selected"
+        }
         Error::BadOption { option: "URL", .. } => {
             "a URL is s3://bucket/key, gs://, az://, https:// or http://"
         }

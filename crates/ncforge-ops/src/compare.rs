@@ -18,10 +18,13 @@ mod request;
 mod schema;
 mod values;
 
+use std::collections::BTreeSet;
+
 use crate::intact::check_undamaged;
 use crate::progress::{Progress, check_stop};
-use crate::source::work_bytes;
-use ncforge::model::{Schema, Skipped, VarId};
+use crate::select::Selection;
+use crate::source::{Source, work_bytes};
+use ncforge::model::{DimId, Schema, Skipped, VarId};
 use ncforge::{Dataset, Error, Result};
 
 pub use difference::{Comparison, Difference, Kind, Largest};
@@ -39,6 +42,8 @@ pub struct CompareOptions {
     /// Only these variables (paths, as in both files) and the dimensions that they use; global attributes and
     /// other variables are then not compared. `None`: everything.
     pub vars: Option<Vec<String>>,
+    /// Only these indices along dimensions, of each file by its own coordinates.
+    pub select: Selection,
 }
 
 impl CompareOptions {
@@ -72,13 +77,14 @@ pub fn compare(
     progress: &dyn Progress,
 ) -> Result<Comparison> {
     options.check()?;
-    let (a, b) = (left.schema(), right.schema());
+    if options.vars.is_none() {
+        check_undamaged(left)?;
+        check_undamaged(right)?;
+    }
+    let (one, other) = (selected(left, options)?, selected(right, options)?);
+    let (a, b) = (one.schema(), other.schema());
     let pairs = match &options.vars {
-        None => {
-            check_undamaged(left)?;
-            check_undamaged(right)?;
-            same_paths(a, b)
-        }
+        None => same_paths(a, b),
         Some(names) => named(left, right, names)?,
     };
     let mut out = match &options.vars {
@@ -105,9 +111,25 @@ pub fn compare(
     for (va, vb) in pairs {
         check_stop(progress, "comparison")?;
         progress.item(&a.var_path(va));
-        out.absorb(compare_values(left, va, right, vb, how)?);
+        out.absorb(compare_values(&*one, va, &*other, vb, how)?);
     }
     Ok(out)
+}
+
+/// The part of a file that is compared.
+fn selected<'a>(file: &'a Dataset, options: &CompareOptions) -> Result<Box<dyn Source + 'a>> {
+    let of = |names: &Vec<String>| -> Result<BTreeSet<DimId>> {
+        let mut dims = BTreeSet::new();
+        for name in names {
+            dims.extend(&file.schema().var(file.var(name)?).dims);
+        }
+        Ok(dims)
+    };
+    let used = options.vars.as_ref().map(of).transpose()?;
+    Ok(match options.select.of(file, used.as_ref())? {
+        Some(part) => Box::new(part.window(file)),
+        None => Box::new(file.clone()),
+    })
 }
 
 fn same_paths(a: &Schema, b: &Schema) -> Vec<(VarId, VarId)> {

@@ -179,7 +179,9 @@ pub(crate) fn copy_of(
     let memory = Memory::of(engine.memory());
     let small = source.engine().clone();
     let identity = Identity::of_all(&source.ids()?);
-    let (own, conversion) = (source, Conversion::of(source.schema(), options));
+    let window = schema::selected(source, options)?.map(|part| part.window(source));
+    let own = window.as_ref().map_or(source, |w| w as &dyn Source);
+    let conversion = Conversion::of(own.schema(), options);
     let converted = conversion.as_ref().map(|c| c.over(own));
     let source = converted.as_ref().map_or(own, |c| c as &dyn Source);
     let mut plan = plan::plan_with(source, options, engine, &Chosen::default())?;

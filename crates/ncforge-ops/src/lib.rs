@@ -11,6 +11,7 @@
 //! * [`sampling`] – how well and how fast a variable is coded, from small parts of it;
 //! * [`doctor`] – what is slow in a file, for whom, by how much, and the command that fixes it;
 //! * [`tune`] – how an array is cut into chunks, from how it will be read and how fast the machine is;
+//! * [`select`] – subsets: indices along dimensions, by number, by values of coordinates, by dates;
 //! * [`split`] – a whole file into tiles;
 //! * [`zip`] – classic files into compressed blocks and back, compacting those;
 //! * [`verify`] – every stored value of a file read, and what cannot be;
@@ -23,6 +24,7 @@
 
 pub mod alike;
 mod boxes;
+mod calendar;
 pub mod choosing;
 pub mod combine;
 pub mod compare;
@@ -40,12 +42,14 @@ pub mod refs;
 pub mod request;
 mod same;
 pub mod sampling;
+pub mod select;
 mod source;
 pub mod split;
 pub mod traffic;
 pub mod tune;
 mod unlike;
 pub mod verify;
+mod window;
 pub mod words;
 mod written;
 pub mod zip;

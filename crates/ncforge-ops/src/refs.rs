@@ -13,6 +13,7 @@
 //! |---|---|
 //! | `model`, `options` | references, and how they are made |
 //! | `make` | the steps, from files to references |
+//! | `part` | the part of each file that is selected |
 //! | `gather` | the variables of one file as they are stored |
 //! | `kinds`, `attributes`, `codecs` | types, attributes and filters in Zarr's terms |
 //! | `agree` | what must be the same in files that are joined |
@@ -54,6 +55,7 @@ mod kinds;
 mod make;
 mod model;
 mod options;
+mod part;
 mod pieces;
 mod request;
 #[cfg(test)]

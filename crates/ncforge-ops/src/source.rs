@@ -8,12 +8,13 @@ use std::ops::Range;
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use crate::boxes::each_row;
 use crate::raw_chunks;
 pub(crate) use crate::raw_chunks::RawChunk;
 use ncforge::model::{Format, Schema, Values, VarId, shape};
-use ncforge::raw::{Chunks, VarLayout, coordinates};
+use ncforge::raw::{Chunks, Region, VarLayout, coordinates};
 use ncforge::store::ReadStore;
-use ncforge::{Dataset, Engine, FileId, Hyperslab, Result};
+use ncforge::{Buffer, Dataset, Engine, FileId, Hyperslab, Result};
 
 /// Variables whose values lie next to each other in the files: asked for together, they are read in fewer requests.
 /// All are of one shape and of elements of one size.
@@ -50,6 +51,10 @@ pub(crate) trait Source: Sync {
     fn ids(&self) -> Result<Vec<FileId>> {
         self.files().iter().map(|path| FileId::at(path)).collect()
     }
+    /// Which part of the files it is: of the same files, another text is another part.
+    fn part(&self) -> String {
+        String::new()
+    }
     /// Notes for the user on the files: contents that are read otherwise than they are stored.
     fn notes(&self) -> Vec<String> {
         Vec::new()
@@ -60,11 +65,27 @@ pub(crate) trait Source: Sync {
     fn store(&self) -> Option<&Arc<dyn ReadStore>> {
         None
     }
+    /// Whether each request to the files takes long.
+    fn has_latency(&self) -> bool {
+        self.store().is_some_and(|store| store.io_profile().has_latency())
+    }
+    /// The end of the last value of a variable that is stored row by row, and the length of the store that holds it.
+    fn last_byte(&self, var: VarId) -> Result<Option<(u64, u64)>> {
+        let layout = self.layout(var)?;
+        let runs = layout.runs().filter(|_| !layout.shape.contains(&0));
+        Ok(runs.zip(self.store()).map(|(runs, store)| (runs.end(), store.len())))
+    }
     /// The layout of a variable: extents, element, chunks. Offsets point into [`Source::store`], or mean nothing to others.
     fn layout(&self, var: VarId) -> Result<Arc<VarLayout>>;
     /// Whether the chunks that the layout tells can be asked for by [`Source::raw_chunk`], and those that it does
     /// not have read as its fill. Otherwise the layout tells costs only.
     fn has_chunks(&self, var: VarId) -> bool {
+        let _ = var;
+        true
+    }
+    /// Whether the bytes of a variable that is stored row by row lie in [`Source::store`], or in the one file, where the layout tells.
+    /// Otherwise it tells costs only.
+    fn has_runs(&self, var: VarId) -> bool {
         let _ = var;
         true
     }
@@ -85,6 +106,26 @@ pub(crate) trait Source: Sync {
     fn read(&self, var: VarId, slab: &Hyperslab) -> Result<Values>;
     /// Reads a selection of a variable of a fixed-size type: row-major, no gaps, native byte order.
     fn read_bytes(&self, var: VarId, slab: &Hyperslab, out: &mut [u8]) -> Result<()>;
+    /// Reads parts of a variable of a fixed-size type into a box of lengths `count`: each selection to its place there.
+    fn read_parts(
+        &self,
+        var: VarId,
+        count: &[u64],
+        parts: &[(Region, Hyperslab)],
+        out: &mut [u8],
+    ) -> Result<()> {
+        let size = self.schema().fixed_size(self.schema().var(var).dtype).unwrap_or(0);
+        for (region, slab) in parts {
+            for (region, slab) in bands(region, slab, size) {
+                let mut values = Buffer::try_zeroed(slab.len() as usize * size)?;
+                self.read_bytes(var, &slab, &mut values)?;
+                each_row(count, &region.start, &region.count, size, |from, to| {
+                    out[to].copy_from_slice(&values[from]);
+                });
+            }
+        }
+        Ok(())
+    }
     /// The variables that a variable is best read together with, itself among them.
     fn var_group(&self, var: VarId) -> Option<&VarGroup> {
         let _ = var;
@@ -107,6 +148,27 @@ pub(crate) trait Source: Sync {
     fn stored_bytes(&self, var: VarId) -> Result<u64> {
         self.layout(var)?.stored_bytes(u64::MAX)
     }
+}
+
+/// Bytes of a part that are held beside the place where they go.
+const BAND: u64 = 16 << 20;
+
+/// A part in pieces along its first dimension of more than one index, so that none takes much memory.
+fn bands(region: &Region, slab: &Hyperslab, size: usize) -> Vec<(Region, Hyperslab)> {
+    let Some(axis) = slab.count.iter().position(|&n| n > 1) else {
+        return vec![(region.clone(), slab.clone())];
+    };
+    let each = shape::bytes(&slab.count[axis + 1..], size as u64).max(1);
+    let most = (BAND / each).max(1);
+    let piece = |first: u64| {
+        let (mut region, mut slab) = (region.clone(), slab.clone());
+        let n = most.min(slab.count[axis] - first);
+        region.start[axis] += first;
+        slab.start[axis] += first * slab.stride[axis];
+        (region.count[axis], slab.count[axis]) = (n, n);
+        (region, slab)
+    };
+    (0..slab.count[axis].div_ceil(most)).map(|i| piece(i * most)).collect()
 }
 
 impl Source for Dataset {
@@ -159,6 +221,21 @@ impl Source for Dataset {
 
     fn read_bytes(&self, var: VarId, slab: &Hyperslab, out: &mut [u8]) -> Result<()> {
         Dataset::read_bytes(self, var, slab, out)
+    }
+
+    fn read_parts(
+        &self,
+        var: VarId,
+        count: &[u64],
+        parts: &[(Region, Hyperslab)],
+        out: &mut [u8],
+    ) -> Result<()> {
+        self.note_read();
+        let size = self.container().layout(var)?.element.size;
+        let regions: Vec<Region> = parts.iter().map(|(region, _)| region.clone()).collect();
+        Dataset::engine(self).read_parts(count, size, &regions, out, |i, part| {
+            part.read(0, self.container(), var, &parts[i].1)
+        })
     }
 
     fn raw_chunk(&self, var: VarId, at: &[u64]) -> Result<RawChunk> {

@@ -19,7 +19,6 @@ mod describe;
 mod families;
 mod options;
 mod request;
-mod window;
 
 use std::path::{Path, PathBuf};
 use std::time::Instant;
@@ -30,12 +29,12 @@ use crate::combine::{is_of_tile, lists_of_nemo};
 use crate::copy::{Lasting, copy_of, engine_below, give_up};
 use crate::intact::check_whole;
 use crate::progress::{Parts, Progress, check_stop};
+use crate::window::Window;
 use ncforge::model::{Atomic, DType, DimId, Number, Schema, VarId, shape};
 use ncforge::{Dataset, Engine, Error, Hyperslab, Result};
 
 use self::describe::{Described, One, describe};
 use self::families::Families;
-use self::window::Window;
 
 pub use options::{SplitOptions, TileScheme};
 pub use request::SplitRequest;
@@ -106,7 +105,7 @@ pub fn split(
     for (rank, &i) in kept.iter().enumerate() {
         check_stop(progress, "splitting")?;
         let (path, tile) = of_tile(rank, i)?;
-        let window = Window::new(&source, tile);
+        let window = Window::described(&source, tile.ranges, tile.schema);
         parts.part(rank, &path.display().to_string());
         let done = copy_of(&window, &path, &options.copy, engine, &parts, Lasting::Relaxed, None);
         let done = done.inspect_err(|e| {

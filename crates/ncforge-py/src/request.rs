@@ -78,6 +78,15 @@ fn plain(name: &str, value: &Bound<'_, PyAny>) -> PyResult<Value> {
     if value.is_instance_of::<PyString>() {
         return text(value);
     }
+    if let Ok(map) = value.cast::<PyDict>() {
+        let one = |(key, value): (Bound<'_, PyAny>, Bound<'_, PyAny>)| {
+            Ok((key.str()?.extract::<String>()?, plain(name, &value)?))
+        };
+        return map.iter().map(one).collect::<PyResult<Map<String, Value>>>().map(Value::Object);
+    }
+    if let Some(date) = date(value)? {
+        return Ok(Value::String(date));
+    }
     // NumPy's values become Python's.
     if value.hasattr("tolist")? {
         return plain(name, &value.call_method0("tolist")?);
@@ -104,6 +113,22 @@ fn plain(name: &str, value: &Bound<'_, PyAny>) -> PyResult<Value> {
             let kind = value.get_type().name()?;
             Err(PyTypeError::new_err(format!("`{name}` cannot be of type {kind}")))
         }
+    }
+}
+
+/// A date of the standard library, cftime, pandas or NumPy as text; a moment to the microsecond, so that it is no longer span.
+fn date(value: &Bound<'_, PyAny>) -> PyResult<Option<String>> {
+    let py = value.py();
+    if value.hasattr("isoformat")? {
+        let times = PyDict::new(py);
+        if value.hasattr("hour")? {
+            times.set_item("timespec", "microseconds")?;
+        }
+        return value.call_method("isoformat", (), Some(&times))?.extract().map(Some);
+    }
+    match value.get_type().name()?.extract::<String>()?.as_str() {
+        "datetime64" => value.str()?.extract().map(Some),
+        _ => Ok(None),
     }
 }
 

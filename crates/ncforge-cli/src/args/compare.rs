@@ -6,7 +6,7 @@ use clap::Args;
 use ncforge_ops::compare::CompareRequest;
 
 use super::shared::listed;
-use super::{GlobalArgs, WrittenArgs};
+use super::{GlobalArgs, OnlyArgs, WrittenArgs};
 
 /// Compare two files: dimensions, types, attributes, order, and every value.
 ///
@@ -25,9 +25,8 @@ pub(crate) struct CompareArgs {
     /// Numbers are the same when |a - b| <= TOL
     #[arg(long, value_name = "TOL", value_parser = tolerance)]
     pub(crate) tolerance: Option<f64>,
-    /// Only these variables
-    #[arg(long, value_name = "A,B", value_delimiter = ',')]
-    pub(crate) vars: Vec<String>,
+    #[command(flatten)]
+    pub(crate) only: OnlyArgs,
     /// Also compare what a copy may change: lines in front of the attribute `history`
     #[arg(long)]
     pub(crate) strict: bool,
@@ -47,7 +46,8 @@ impl CompareArgs {
     pub(crate) fn request(&self) -> CompareRequest {
         CompareRequest {
             tolerance: self.tolerance,
-            vars: listed(&self.vars),
+            vars: listed(&self.only.vars),
+            select: self.only.selection(),
             strict: self.strict,
             ..CompareRequest::default()
         }

@@ -92,6 +92,7 @@ Examples:
   ncforge copy in.nc out.nc --for series=3,map=1 --dry-run
   ncforge copy in.nc out.nc --chunks time/365,lat/40,lon/40 --codec zstd --level 3
   ncforge copy -5 in.nc out.nc
+  ncforge copy in.nc out.nc --select 'time=2000-06..2000-08,lat=-10..10'
   ncforge copy day_*.nc rechunked/ --chunks auto";
 
 pub(super) const RECHUNK: &str = "\

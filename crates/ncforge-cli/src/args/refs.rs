@@ -61,6 +61,7 @@ impl RefsArgs {
             inline: Some(self.inline),
             base: self.base.clone(),
             vars: listed(&self.only.vars),
+            select: self.only.selection(),
             ..RefsRequest::default()
         }
     }

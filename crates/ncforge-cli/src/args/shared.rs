@@ -6,6 +6,7 @@ use clap::Args;
 use ncforge::Format;
 use ncforge_ops::copy::{CodecName, CodingRequest, RunRequest};
 use ncforge_ops::request::{FormatChoice, PointsChoice};
+use ncforge_ops::select::Selection;
 use ncforge_ops::tune::codec::Goal;
 
 use super::word;
@@ -74,6 +75,17 @@ pub(crate) struct OnlyArgs {
     /// Only these variables, and the dimensions that they use
     #[arg(long, value_name = "A,B", value_delimiter = ',')]
     pub(crate) vars: Vec<String>,
+    /// Only these indices along dimensions: `time=0:12`, `lat=-10..10` (values), `time=2000-01..2000-06` (dates); several with commas
+    /// between them, or repeated
+    #[arg(long, value_name = "DIM=WHAT")]
+    select: Vec<Selection>,
+}
+
+impl OnlyArgs {
+    /// The indices along dimensions.
+    pub(crate) fn selection(&self) -> Selection {
+        Selection::all(&self.select)
+    }
 }
 
 /// How a long run goes, and goes on.
@@ -135,6 +147,7 @@ impl RunArgs {
     pub(crate) fn request(&self, only: &OnlyArgs, written: &WrittenArgs, history: String) -> RunRequest {
         RunRequest {
             vars: listed(&only.vars),
+            select: only.selection(),
             verify: self.verify,
             overwrite: written.overwrite,
             resume: self.resume,

@@ -55,7 +55,7 @@ fn part_of_all(options: &CombineOptions) -> Option<&'static str> {
     match (&options.records, &options.copy.only) {
         (Some(_), _) => Some("other records"),
         (None, Some(_)) => Some("other variables"),
-        (None, None) => None,
+        (None, None) => (!options.copy.select.is_empty()).then_some("what was not selected"),
     }
 }
 

@@ -103,7 +103,11 @@ impl CombineRequest {
     /// # Errors
     /// [`RequestError`] where options make no sense together, or by themselves.
     pub fn options(&self, output: &Path) -> Result<CombineOptions, RequestError> {
-        let excluded = [("times", self.times.is_some()), ("coords", self.coords.is_some())];
+        let excluded = [
+            ("times", self.times.is_some()),
+            ("coords", self.coords.is_some()),
+            ("select", !self.run.select.is_empty()),
+        ];
         if let Some((other, _)) = excluded.into_iter().find(|(_, given)| self.append && *given) {
             return Err(RequestError::Exclude { one: "append", other });
         }

@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use super::CompareOptions;
 use crate::request::{EngineRequest, RequestError, list_or_none};
+use crate::select::Selection;
 
 /// A request for a comparison.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -14,6 +15,8 @@ pub struct CompareRequest {
     /// Only these variables, by path. Default: everything.
     #[serde(deserialize_with = "list_or_none")]
     pub vars: Option<Vec<String>>,
+    /// Only these indices along dimensions, of each file by its own coordinates; see [`Selection`]. Default: all.
+    pub select: Selection,
     /// Whether lines in front of the attribute `history` are a difference. Default: no.
     pub strict: bool,
     /// Threads and memory.
@@ -27,8 +30,12 @@ impl CompareRequest {
     /// # Errors
     /// A tolerance below 0.
     pub fn options(&self) -> Result<CompareOptions, RequestError> {
-        let options =
-            CompareOptions { tolerance: self.tolerance, strict: self.strict, vars: self.vars.clone() };
+        let options = CompareOptions {
+            tolerance: self.tolerance,
+            strict: self.strict,
+            vars: self.vars.clone(),
+            select: self.select.clone(),
+        };
         options.check()?;
         Ok(options)
     }

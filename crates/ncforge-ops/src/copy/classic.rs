@@ -214,6 +214,10 @@ impl Source for Converted<'_> {
         self.source.ids()
     }
 
+    fn part(&self) -> String {
+        self.source.part()
+    }
+
     fn notes(&self) -> Vec<String> {
         self.source.notes().into_iter().chain(self.by.notes.iter().cloned()).collect()
     }
@@ -226,12 +230,24 @@ impl Source for Converted<'_> {
         self.source.store()
     }
 
+    fn has_latency(&self) -> bool {
+        self.source.has_latency()
+    }
+
+    fn last_byte(&self, var: VarId) -> Result<Option<(u64, u64)>> {
+        self.source.last_byte(var)
+    }
+
     fn layout(&self, var: VarId) -> Result<Arc<VarLayout>> {
         let own = self.source.layout(var)?;
         let Some(change) = self.change(var) else { return Ok(own) };
         // Unwritten elements are read like the rest.
         let element = Element::atomic(change.to, Endian::Native);
         Ok(Arc::new(VarLayout { element, absent: Absent::Several, ..VarLayout::clone(&own) }))
+    }
+
+    fn has_runs(&self, var: VarId) -> bool {
+        self.is_own(var.0) && self.source.has_runs(var)
     }
 
     fn has_chunks(&self, var: VarId) -> bool {

@@ -19,7 +19,8 @@ const PART: u64 = 4096;
 
 /// Whether an earlier run had brought the output to its end: it is there, it is younger than the source, nothing is left of
 /// the work, it is described and stored as this copy's output would be, and the values at the beginning, in the middle and at
-/// the end of each variable are the source's. With `verify`, all values.
+/// the end of each variable are the source's. With `verify`, all values; of a selection, too: another one of the same file may differ
+/// in a few.
 pub(super) fn is_complete(
     output: &Path,
     plan: &Plan,
@@ -55,7 +56,7 @@ pub(super) fn is_complete(
         }
     }
     let values = || plan.work.iter().filter(|w| w.moved.values);
-    if options.verify {
+    if options.verify || !options.select.is_empty() {
         return match verify::values(source, plan, &made, false, source.engine(), memory, progress) {
             Ok(found) => Ok(found.is_same()),
             Err(Error::Verify(_)) => Ok(false),

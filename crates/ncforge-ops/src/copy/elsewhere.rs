@@ -24,6 +24,7 @@ use super::output::{chunk_grid, create};
 use super::plan::plan_with;
 use super::planned::{Plan, Route, VarWork};
 use super::quantized;
+use super::schema::selected;
 use super::storage::Chosen;
 use crate::source::Source;
 use crate::written;
@@ -207,6 +208,10 @@ impl Encoder {
         // Equal budgets give equal boxes.
         let planning =
             Engine::new(EngineOptions { threads: Some(ticket.threads), memory: Some(ticket.memory) })?;
+        let source: Box<dyn Source + Send> = match selected(&*source, options)? {
+            Some(part) => Box::new(part.window(source)),
+            None => source,
+        };
         let conversion = Conversion::of(source.schema(), options);
         let plan = {
             let converted = conversion.as_ref().map(|c| c.over(&*source));

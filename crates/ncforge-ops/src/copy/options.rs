@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 use super::spec::{ChunkSpec, FilterSpec};
 use crate::choosing::Choosing;
 use crate::profile::Profile;
+use crate::select::Selection;
 use crate::tune::codec::Goal;
 use ncforge::codec::quantize::Quantize;
 use ncforge::model::{Endian, Format, Schema, Segments};
@@ -115,6 +116,8 @@ pub struct CopyOptions {
     pub only: Option<Names>,
     /// Values of these variables only; the others are defined and read as fill. `None`: all.
     pub values_of: Option<Names>,
+    /// Only these indices along dimensions.
+    pub select: Selection,
     /// Byte order of all numbers in netCDF-4 output. `None`: the source's.
     pub endian: Option<Endian>,
     /// How values of float and double lose bits, so that they compress better. Coordinates, their bounds, and
@@ -241,6 +244,7 @@ impl Default for CopyOptions {
             min_chunked: 8 << 10,
             only: None,
             values_of: None,
+            select: Selection::default(),
             endian: None,
             quantize: None,
             profile: None,

@@ -9,6 +9,7 @@ use super::options::{Codec, CopyOptions, Names};
 use crate::request::{
     BadValue, EngineRequest, FormatChoice, PointsChoice, RequestError, list_or_none, words,
 };
+use crate::select::Selection;
 use crate::tune::codec::Goal;
 
 /// How to compress.
@@ -98,6 +99,8 @@ pub struct RunRequest {
     /// Only these variables, by path, and the dimensions that they use. Default: all.
     #[serde(deserialize_with = "list_or_none")]
     pub vars: Option<Vec<String>>,
+    /// Only these indices along dimensions: `time=0:12`, `lat=-10..10`, `time=2000-02`; see [`Selection`]. Default: all.
+    pub select: Selection,
     /// Whether the output is read back, as ncforge reads, and compared before it gets its name. Default: no.
     pub verify: bool,
     /// Whether an existing output may be replaced. Default: no.
@@ -129,6 +132,7 @@ impl RunRequest {
         };
         Ok(CopyOptions {
             only: self.vars.clone().map(|vars| Names { vars, groups: Vec::new() }),
+            select: self.select.clone(),
             history: self.history.as_deref().map(history_line),
             overwrite: self.overwrite,
             resume: self.resume,

@@ -23,7 +23,7 @@ use super::options::CopyOptions;
 use super::planned::{HEAP_ELEMENT, Memory, Plan, Rounding, Route, Totals, VarPlan, VarWork};
 use super::quantized;
 use super::reads::ChosenChunks;
-use super::schema::{Moved, Translation, translate};
+use super::schema::{Moved, Translation, selected, translate};
 use super::storage::{Chosen, Decided, decide};
 use crate::boxes::{COMFORTABLE, Side, Walk, choose, price};
 use crate::profile::Profile;
@@ -46,6 +46,8 @@ pub fn plan(source: &Dataset, options: &CopyOptions, engine: &Engine) -> Result<
 
 /// Plans a copy of any source.
 pub(crate) fn plan_of(source: &dyn Source, options: &CopyOptions, engine: &Engine) -> Result<Plan> {
+    let window = selected(source, options)?.map(|part| part.window(source));
+    let source = window.as_ref().map_or(source, |w| w as &dyn Source);
     let conversion = Conversion::of(source.schema(), options);
     let converted = conversion.as_ref().map(|c| c.over(source));
     let source = converted.as_ref().map_or(source, |c| c as &dyn Source);
@@ -121,6 +123,7 @@ pub(crate) fn plan_with(
         schema,
         work,
         skip_fill: options.switches.skip_fill,
+        part: source.part(),
         chosen,
     })
 }
@@ -436,12 +439,12 @@ pub(crate) fn check_readable(source: &dyn Source, v: VarId) -> Result<()> {
 
 /// An error if the file ends before the values of a classic variable do: they would become zeros in a file that looks whole.
 fn check_whole(source: &dyn Source, v: VarId) -> Result<()> {
-    let (schema, layout) = (source.schema(), source.layout(v)?);
-    let Some(store) = source.store().filter(|_| schema.format.is_classic()) else { return Ok(()) };
-    let Some(runs) = layout.runs().filter(|_| !layout.shape.contains(&0)) else { return Ok(()) };
-    let end = runs.end();
-    match store.len() {
-        len if len < end => Err(ncforge::Error::corrupt(
+    let schema = source.schema();
+    if !schema.format.is_classic() {
+        return Ok(());
+    }
+    match source.last_byte(v)? {
+        Some((end, len)) if len < end => Err(ncforge::Error::corrupt(
             source.name(),
             Some(len),
             format!(

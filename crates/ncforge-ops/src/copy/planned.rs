@@ -207,6 +207,9 @@ pub struct Plan {
     pub(crate) work: Vec<VarWork>,
     #[serde(skip)]
     pub(crate) skip_fill: bool,
+    /// Which part of the source is copied.
+    #[serde(skip)]
+    pub(crate) part: String,
     #[serde(skip)]
     pub(crate) chosen: Chosen,
 }
@@ -217,7 +220,7 @@ impl Plan {
     pub(crate) fn identity(&self) -> u64 {
         let mut schema = self.schema.clone();
         schema.groups[0].attrs.retain(|a| a.name != "history");
-        let text = format!("{schema:?} {:?} {}", self.work, self.skip_fill);
+        let text = format!("{schema:?} {:?} {} {}", self.work, self.skip_fill, self.part);
         hash_of(text.as_bytes())
     }
 }

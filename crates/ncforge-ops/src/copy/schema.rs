@@ -7,6 +7,8 @@ use super::fitted::{fit_fill_values, order_bytes};
 use super::hidden::leave_out;
 use super::options::{CopyOptions, Names};
 use crate::profile::Profile;
+use crate::select::Selected;
+use crate::source::Source;
 use ncforge::model::{
     Atomic, Attribute, DType, DimId, Endian, Fill, Format, GroupId, Schema, TypeId, UserKind, Values, VarId,
 };
@@ -83,6 +85,17 @@ pub(crate) fn translate(source: &Schema, path: &str, options: &CopyOptions) -> R
         .collect();
     leave_out(&mut schema, &mut notes);
     Ok(Translation { schema, vars, notes })
+}
+
+/// The part of a source that is selected, along the dimensions of the variables that are copied; `None`: all.
+pub(super) fn selected(source: &dyn Source, options: &CopyOptions) -> Result<Option<Selected>> {
+    let schema = source.schema();
+    let dims = |names: &Names| -> Result<BTreeSet<DimId>> {
+        let vars = with_containers(schema, chosen(schema, names, &source.name())?);
+        Ok(vars.iter().flat_map(|&v| schema.var(v).dims.iter().copied()).collect())
+    };
+    let used = options.only.as_ref().map(dims).transpose()?;
+    options.select.of(source, used.as_ref())
 }
 
 /// The variables, and those that say how they were quantized (CF conventions 1.12, section 8.4).

@@ -6,39 +6,11 @@
 use std::io::Write;
 
 use super::number::{Digits, push_plain_number};
+use crate::calendar::{CALENDARS, Calendar, Date};
 use ncforge::model::{Atomic, Number};
 
 /// Days that are counted; further away nobody knows what a calendar is.
 const MOST_DAYS: f64 = 2_147_483_647.0;
-/// Days of the year before each month, in a year that is no leap year.
-const BEFORE: [i64; 12] = [0, 31, 59, 90, 120, 151, 181, 212, 243, 273, 304, 334];
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Calendar {
-    /// Julian, and Gregorian from 1582-10-15 on.
-    Mixed,
-    /// Gregorian at all times.
-    Gregorian,
-    Julian,
-    NoLeap,
-    AllLeap,
-    Days360,
-}
-
-/// The names of calendars; of several that begin alike, the first.
-const CALENDARS: [(&str, Calendar); 11] = [
-    ("gregorian", Calendar::Mixed),
-    ("standard", Calendar::Mixed),
-    ("proleptic_gregorian", Calendar::Gregorian),
-    ("noleap", Calendar::NoLeap),
-    ("no_leap", Calendar::NoLeap),
-    ("365_day", Calendar::NoLeap),
-    ("allleap", Calendar::AllLeap),
-    ("all_leap", Calendar::AllLeap),
-    ("366_day", Calendar::AllLeap),
-    ("360_day", Calendar::Days360),
-    ("julian", Calendar::Julian),
-];
 
 /// A unit: a number of hours, or of months.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -104,7 +76,7 @@ impl TimeUnits {
         match (self.unit, self.calendar) {
             (Unit::Hours { per, many }, Calendar::Mixed) => add_mixed(self.base, x / per * many),
             (Unit::Hours { per, many }, calendar) => {
-                calendar.moment(calendar.hours(self.base) + x / per * many)
+                moment_at(calendar, hours(calendar, self.base) + x / per * many)
             }
             (Unit::Months(each), calendar) => {
                 let months = each * x;
@@ -115,7 +87,7 @@ impl TimeUnits {
                     return None;
                 }
                 let calendar = if calendar == Calendar::Mixed { Calendar::Gregorian } else { calendar };
-                let base = calendar.moment(calendar.hours(self.base))?;
+                let base = moment_at(calendar, hours(calendar, self.base))?;
                 let all = (months + if x < 0.0 { -1e-10 } else { 1e-10 }) as i64 + base.month - 1;
                 let first = Moment {
                     year: base.year + all.div_euclid(12),
@@ -123,7 +95,7 @@ impl TimeUnits {
                     day: 1,
                     hour: 0.0,
                 };
-                calendar.moment(calendar.hours(first))
+                moment_at(calendar, hours(calendar, first))
             }
         }
     }
@@ -202,80 +174,25 @@ impl Scan<'_> {
     }
 }
 
-impl Calendar {
-    fn is_leap(self, year: i64) -> bool {
-        match self {
-            Calendar::AllLeap => true,
-            Calendar::Julian => year % 4 == 0,
-            Calendar::Gregorian | Calendar::Mixed => year % 4 == 0 && (year % 100 != 0 || year % 400 == 0),
-            Calendar::NoLeap | Calendar::Days360 => false,
-        }
-    }
+/// Hours from 1970 to a moment.
+fn hours(calendar: Calendar, at: Moment) -> f64 {
+    let month = if (1..=12).contains(&at.month) { at.month } else { 1 };
+    (calendar.days(at.year) + calendar.before(at.year, month) + at.day - 1) as f64 * 24.0 + at.hour
+}
 
-    /// Days from 1970 to the beginning of a year.
-    fn days(self, year: i64) -> i64 {
-        let leaps = |year: i64| match self {
-            Calendar::Julian => (year - 1).div_euclid(4),
-            Calendar::Gregorian | Calendar::Mixed => {
-                (year - 1).div_euclid(4) - (year - 1).div_euclid(100) + (year - 1).div_euclid(400)
-            }
-            Calendar::NoLeap | Calendar::AllLeap | Calendar::Days360 => 0,
-        };
-        let each = match self {
-            Calendar::AllLeap => 366,
-            Calendar::Days360 => 360,
-            _ => 365,
-        };
-        each * (year - 1970) + leaps(year) - leaps(1970)
+/// The moment `hours` hours after the beginning of 1970.
+fn moment_at(calendar: Calendar, hours: f64) -> Option<Moment> {
+    let mut day = (hours / 24.0).floor();
+    let mut hour = hours - day * 24.0;
+    if hour >= 24.0 {
+        day += 1.0;
+        hour -= 24.0;
     }
-
-    /// Hours from 1970 to a moment.
-    fn hours(self, at: Moment) -> f64 {
-        let month = if (1..=12).contains(&at.month) { at.month } else { 1 };
-        let before = match self {
-            Calendar::Days360 => 30 * (month - 1),
-            _ => BEFORE[month as usize - 1] + i64::from(month > 2 && self.is_leap(at.year)),
-        };
-        (self.days(at.year) + before + at.day - 1) as f64 * 24.0 + at.hour
+    if day.abs() > MOST_DAYS {
+        return None;
     }
-
-    /// The moment `hours` hours after the beginning of 1970.
-    fn moment(self, hours: f64) -> Option<Moment> {
-        let mut day = (hours / 24.0).floor();
-        let mut hour = hours - day * 24.0;
-        if hour >= 24.0 {
-            day += 1.0;
-            hour -= 24.0;
-        }
-        if day.abs() > MOST_DAYS {
-            return None;
-        }
-        let day = day as i64;
-        let mut year = 1970 + day.div_euclid(366);
-        while self.days(year + 1) <= day {
-            // At least as many years as there are days left for, at 366 each.
-            year += ((day - self.days(year)) / 366).max(1);
-        }
-        while self.days(year) > day {
-            year -= 1;
-        }
-        let mut left = day - self.days(year);
-        let mut month = 1;
-        while month < 12 {
-            let len = match (self, month) {
-                (Calendar::Days360, _) => 30,
-                (_, 2) => 28 + i64::from(self.is_leap(year)),
-                (_, 4 | 6 | 9 | 11) => 30,
-                _ => 31,
-            };
-            if left < len {
-                break;
-            }
-            left -= len;
-            month += 1;
-        }
-        Some(Moment { year, month, day: left + 1, hour })
-    }
+    let Date { year, month, day } = calendar.date(day as i64);
+    Some(Moment { year, month, day, hour })
 }
 
 /// A moment `hours` hours after another in the mixed calendar. Hours are those of the same operations as cdtime's, so that they
@@ -286,9 +203,9 @@ fn add_mixed(at: Moment, hours: f64) -> Option<Moment> {
     let last = Moment { year: 1582, month: 10, day: 5, hour: 0.0 };
     let first = Moment { day: 15, ..last };
     let epoch = Moment { year: 1979, month: 1, day: 1, hour: 0.0 };
-    let of = |calendar: Calendar, at: Moment| calendar.hours(at) - calendar.hours(epoch);
+    let of = |calendar: Calendar, at: Moment| self::hours(calendar, at) - self::hours(calendar, epoch);
     let add = |calendar: Calendar, at: Moment, hours: f64| {
-        calendar.moment(calendar.hours(epoch) + (of(calendar, at) + hours))
+        moment_at(calendar, self::hours(calendar, epoch) + (of(calendar, at) + hours))
     };
     let is_julian = (at.year, at.month, at.day) < (first.year, first.month, first.day);
     if is_julian {

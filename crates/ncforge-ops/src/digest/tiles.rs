@@ -101,7 +101,7 @@ impl Hashing<'_> {
             Some(size) => (size as u64, self.data.engine().memory() / 4),
             None => (1, HEAP_BATCH),
         };
-        let is_near = self.data.store().is_some_and(|store| !store.io_profile().has_latency());
+        let is_near = self.data.store().is_some() && !self.data.has_latency();
         let walk = |budget| choose_comfortable(&self.tiles.shape, element, &side, &self.tiles.chunk, budget);
         match self.canonical.size() {
             Some(_) if side == [Side::Runs] && is_near => self.small_boxes(&walk(budget.min(CACHED)), fold),

@@ -1,7 +1,7 @@
 //! One Zarr array for each variable, from the variables of all files.
 
 use super::agree;
-use super::gather::{FileArrays, FileVar, Inputs, MOST_COMPARED, MOST_STRINGS};
+use super::gather::{FileArrays, FileVar, MOST_COMPARED, MOST_STRINGS, Opened};
 use super::inline::{MOST_INLINED, fill_chunk, free_filters, refiltered, whole};
 use super::kinds::Kind;
 use super::model::{Array, Chunk, LeftOut, RefGroup, References};
@@ -21,7 +21,7 @@ const MANY_CHUNKS: u64 = 1_000_000;
 
 /// The files, and how references to them are made.
 struct Builder<'a> {
-    inputs: &'a Inputs<'a>,
+    inputs: &'a Opened<'a>,
     options: &'a RefsOptions,
     along: Option<&'a str>,
     notes: Vec<String>,
@@ -29,7 +29,7 @@ struct Builder<'a> {
 
 /// Builds everything.
 pub(super) fn all(
-    inputs: &Inputs<'_>,
+    inputs: &Opened<'_>,
     files: &[FileArrays],
     along: Option<&str>,
     options: &RefsOptions,

@@ -6,9 +6,10 @@ use super::attributes;
 use super::kinds::Kind;
 use super::options::RefsOptions;
 use crate::same::unlike_names;
+use crate::source::Source;
 use crate::unlike::{OF_FILE, Unlike, compare_global_attributes, same_attribute};
 use ncforge::model::{Attribute, DType, Filter, Number, Schema, UserKind, Value, Values, VarId, shape};
-use ncforge::raw::{ChunkGrid, ChunkRecord, Chunks, VarLayout};
+use ncforge::raw::{ChunkGrid, ChunkRecord, Chunks};
 use ncforge::{Dataset, Error, Hyperslab, Result};
 
 /// Variables of more bytes are taken from the first file without comparing their values.
@@ -22,6 +23,16 @@ pub(super) struct Inputs<'a> {
     pub(super) names: Vec<String>,
     /// Opens one of them.
     pub(super) open: &'a (dyn Fn(usize) -> Result<Dataset> + Sync),
+}
+
+/// The files of which something is wanted, and the wanted part of each.
+pub(super) struct Opened<'a> {
+    /// Their names, for messages.
+    pub(super) names: Vec<String>,
+    /// Opens one of them.
+    pub(super) open: &'a (dyn Fn(usize) -> Result<Dataset> + Sync),
+    /// … and takes what is wanted of it.
+    pub(super) source: &'a (dyn Fn(usize) -> Result<Box<dyn Source>> + Sync),
 }
 
 /// The wanted parts of a file.
@@ -115,13 +126,13 @@ impl FileVar {
     }
 }
 
-/// Gathers a file.
-pub(super) fn file(dataset: &Dataset, wanted: &Wanted<'_>) -> Result<FileArrays> {
+/// Gathers a file, of which `source` is the part that is wanted.
+pub(super) fn file(dataset: &Dataset, source: &dyn Source, wanted: &Wanted<'_>) -> Result<FileArrays> {
     if dataset.container().store().blocks().is_some() {
         let what = "making references to a zipped file, whose bytes are compressed in blocks,";
         return Err(Error::Unsupported { path: dataset.path().display().to_string(), what: what.into() });
     }
-    let schema = dataset.schema();
+    let schema = source.schema();
     let mut notes: Vec<String> =
         schema.skipped.iter().map(|s| format!("`{}` was left out: {}", s.path, s.why)).collect();
     notes.extend(dataset.container().notes());
@@ -137,7 +148,7 @@ pub(super) fn file(dataset: &Dataset, wanted: &Wanted<'_>) -> Result<FileArrays>
     let mut vars = Vec::new();
     for id in schema.var_ids() {
         if is_wanted(schema, id, wanted.options) {
-            vars.push(variable(dataset, id, wanted, &mut notes)?);
+            vars.push(variable(source, id, wanted, dataset.container().store().len(), &mut notes)?);
         }
     }
     let unlike = unlike(wanted.first.schema(), schema, wanted.options);
@@ -198,9 +209,16 @@ fn converted(
     out
 }
 
-fn variable(dataset: &Dataset, id: VarId, wanted: &Wanted<'_>, notes: &mut Vec<String>) -> Result<FileVar> {
-    let schema = dataset.schema();
-    let layout = dataset.container().layout(id)?;
+/// Gathers a variable of a file of `len` bytes.
+fn variable(
+    source: &dyn Source,
+    id: VarId,
+    wanted: &Wanted<'_>,
+    len: u64,
+    notes: &mut Vec<String>,
+) -> Result<FileVar> {
+    let schema = source.schema();
+    let layout = source.layout(id)?;
     let var = schema.var(id);
     let path = schema.var_path(id).trim_start_matches('/').to_owned();
     let kind = match layout.place.unsupported() {
@@ -235,14 +253,14 @@ fn variable(dataset: &Dataset, id: VarId, wanted: &Wanted<'_>, notes: &mut Vec<S
         kind,
     };
     if out.kind.is_ok() {
-        out.stored = stored(dataset, &layout, &out)?;
+        out.stored = stored(source, id, len, &out)?;
     }
-    read_small(dataset, id, wanted, &mut out)?;
+    read_small(source, id, wanted, &mut out)?;
     Ok(out)
 }
 
 /// Reads the values that are needed for comparing, or for storing them in the document.
-fn read_small(dataset: &Dataset, id: VarId, wanted: &Wanted<'_>, var: &mut FileVar) -> Result<()> {
+fn read_small(source: &dyn Source, id: VarId, wanted: &Wanted<'_>, var: &mut FileVar) -> Result<()> {
     let bytes = var.bytes();
     let Ok(kind) = var.kind else { return Ok(()) };
     let elements = shape::elements(&var.shape);
@@ -252,7 +270,7 @@ fn read_small(dataset: &Dataset, id: VarId, wanted: &Wanted<'_>, var: &mut FileV
             Kind::Strings => elements <= MOST_STRINGS,
         };
         if few {
-            let values = dataset.read_all(id)?;
+            let values = source.read(id, &Hyperslab::all(&var.shape))?;
             var.digest = Some(digest(&values));
             var.values = Some(values).filter(|_| kind != Kind::Strings && bytes <= wanted.options.inline);
         }
@@ -263,19 +281,19 @@ fn read_small(dataset: &Dataset, id: VarId, wanted: &Wanted<'_>, var: &mut FileV
     }
     let files = if var.axis(wanted.along).is_some() { wanted.files } else { 1 };
     if bytes.saturating_mul(files) <= wanted.options.inline {
-        var.values = Some(dataset.read_all(id)?);
+        var.values = Some(source.read(id, &Hyperslab::all(&var.shape))?);
     }
     let name = var.path.rsplit('/').next();
     let is_coordinate = var.dims.len() == 1 && name == wanted.along && var.axis(wanted.along).is_some();
     if wanted.files > 1 && is_coordinate && !wanted.options.unsorted && var.shape[0] > 0 {
-        var.ends = ends(dataset, id, var)?;
+        var.ends = ends(source, id, var)?;
     }
     Ok(())
 }
 
 /// The first and the last value of a coordinate; `None` if it holds no numbers.
-fn ends(dataset: &Dataset, id: VarId, var: &FileVar) -> Result<Option<(f64, f64)>> {
-    let DType::Atomic(atomic) = dataset.schema().var(id).dtype else { return Ok(None) };
+fn ends(source: &dyn Source, id: VarId, var: &FileVar) -> Result<Option<(f64, f64)>> {
+    let DType::Atomic(atomic) = source.schema().var(id).dtype else { return Ok(None) };
     let last = var.shape[0] - 1;
     let number = |at: u64| {
         let read;
@@ -283,7 +301,7 @@ fn ends(dataset: &Dataset, id: VarId, var: &FileVar) -> Result<Option<(f64, f64)
         let (values, at) = match &var.values {
             Some(values) => (values, at),
             None => {
-                read = dataset.read(id, &Hyperslab::new(&[at], &[1]))?;
+                read = source.read(id, &Hyperslab::new(&[at], &[1]))?;
                 (&read, 0)
             }
         };
@@ -311,7 +329,9 @@ fn digest(values: &Values) -> u64 {
     hasher.finish()
 }
 
-fn stored(dataset: &Dataset, layout: &VarLayout, var: &FileVar) -> Result<Stored> {
+/// Where the bytes of a variable lie, in a file of `len` bytes.
+fn stored(source: &dyn Source, id: VarId, len: u64, var: &FileVar) -> Result<Stored> {
+    let layout = source.layout(id)?;
     let Ok(kind @ Kind::Fixed { .. }) = var.kind else {
         return Ok(Stored::Values("it holds strings of variable length".into()));
     };
@@ -324,7 +344,12 @@ fn stored(dataset: &Dataset, layout: &VarLayout, var: &FileVar) -> Result<Stored
         ));
     }
     if let Some(runs) = layout.runs() {
-        let whole = runs.end() <= dataset.container().store().len() || runs.number == 0;
+        if !source.has_runs(id) {
+            return Ok(Stored::Values(
+                "it is not in chunks, and its rows are cut by what is selected".into(),
+            ));
+        }
+        let whole = runs.end() <= len || runs.number == 0;
         return Ok(match runs.stride.filter(|&stride| stride != runs.each) {
             _ if layout.shape != var.shape => Stored::Values("it is shorter than its dimensions".into()),
             _ if !whole => Stored::Values("it reaches past the end of the file".into()),
@@ -335,6 +360,9 @@ fn stored(dataset: &Dataset, layout: &VarLayout, var: &FileVar) -> Result<Stored
     Ok(match layout.place.chunks() {
         None if layout.place.is_nowhere() || layout.place.unsupported().is_some() => Stored::Nothing,
         None => Stored::Values("its values are within the metadata".into()),
+        Some(_) if !source.has_chunks(id) => {
+            Stored::Values("what is selected does not begin at edges of its chunks".into())
+        }
         Some(Chunks { chunk, codecs, index }) => {
             let filters = codecs.filters().to_vec();
             if filters.first().is_some_and(|f| f.id == ncforge::codec::filters::WIDEN) {

@@ -3,12 +3,12 @@
 use std::borrow::Cow;
 
 use super::codecs::numcodecs;
-use super::gather::{Inputs, MOST_STRINGS};
+use super::gather::{MOST_STRINGS, Opened};
 use super::kinds::Kind;
 use super::pieces::{Odd, Parts};
 use ncforge::codec::{CodecChain, filters};
 use ncforge::model::{Filter, Value, Values, shape};
-use ncforge::{Dataset, Result};
+use ncforge::{Dataset, Hyperslab, Result};
 use serde_json::{Value as Json, json};
 
 /// Bytes of one variable that are stored in the document, at most.
@@ -24,7 +24,7 @@ pub(super) struct Whole {
 }
 
 /// A whole variable; `None` if it is too large, or text that is not UTF-8.
-pub(super) fn whole(parts: &Parts<'_>, kind: Kind, inputs: &Inputs<'_>) -> Result<Option<Whole>> {
+pub(super) fn whole(parts: &Parts<'_>, kind: Kind, inputs: &Opened<'_>) -> Result<Option<Whole>> {
     let elements = shape::elements(&parts.shape);
     let too_large = match kind {
         Kind::Strings => elements > MOST_STRINGS,
@@ -38,8 +38,10 @@ pub(super) fn whole(parts: &Parts<'_>, kind: Kind, inputs: &Inputs<'_>) -> Resul
         values.push(match &var.values {
             Some(known) => Cow::Borrowed(known),
             None => {
-                let dataset = (inputs.open)(i)?;
-                Cow::Owned(dataset.read_all(dataset.var(&var.path)?)?)
+                let source = (inputs.source)(i)?;
+                let id = source.schema().find_var(&var.path);
+                let id = id.ok_or_else(|| source.schema().no_variable(&var.path, &inputs.names[i]))?;
+                Cow::Owned(source.read(id, &Hyperslab::all(&var.shape))?)
             }
         });
     }
@@ -137,7 +139,7 @@ pub(super) fn refiltered(
     odd: &[Odd],
     ours: &[Filter],
     chunk_bytes: u64,
-    inputs: &Inputs<'_>,
+    inputs: &Opened<'_>,
     element: usize,
 ) -> Result<Option<Vec<Vec<u8>>>> {
     let Ok(chain) = CodecChain::new(ours, element) else { return Ok(None) };

@@ -3,9 +3,10 @@
 use std::path::Path;
 use std::time::Instant;
 
-use super::gather::{self, FileArrays, Inputs, Wanted};
+use super::gather::{self, FileArrays, Inputs, Opened, Wanted};
 use super::model::References;
 use super::options::RefsOptions;
+use super::part::Parts;
 use super::{agree, build};
 use crate::alike::side_by_side;
 use crate::progress::{Progress, Silent, check_stop};
@@ -22,11 +23,11 @@ pub fn references<P: AsRef<Path> + Sync>(
     engine: &Engine,
     progress: &dyn Progress,
 ) -> Result<References> {
-    let files = paths.iter().map(|p| location(p.as_ref(), options.base.as_deref())).collect::<Result<_>>()?;
+    let files: Vec<String> =
+        paths.iter().map(|p| location(p.as_ref(), options.base.as_deref())).collect::<Result<_>>()?;
     let open = |i: usize| Dataset::open_with(paths[i].as_ref(), engine);
     let names = paths.iter().map(|p| p.as_ref().display().to_string()).collect();
-    let made = joined(&Inputs { names, open: &open }, options, engine.threads(), progress)?;
-    Ok(References { files, ..made })
+    joined(&Inputs { names, open: &open }, options, engine.threads(), progress, &files)
 }
 
 /// Makes the references of one open dataset, which readers find at `location`.
@@ -36,15 +37,16 @@ pub fn references<P: AsRef<Path> + Sync>(
 pub fn references_of(dataset: &Dataset, location: &str, options: &RefsOptions) -> Result<References> {
     let open = |_: usize| Ok(dataset.clone());
     let names = vec![dataset.path().display().to_string()];
-    let made = joined(&Inputs { names, open: &open }, options, 1, &Silent)?;
-    Ok(References { files: vec![location.to_owned()], ..made })
+    joined(&Inputs { names, open: &open }, options, 1, &Silent, &[location.to_owned()])
 }
 
+/// The references of files, which readers find at `locations`.
 fn joined(
     inputs: &Inputs<'_>,
     options: &RefsOptions,
     threads: usize,
     progress: &dyn Progress,
+    locations: &[String],
 ) -> Result<References> {
     let begun = Instant::now();
     let count = inputs.names.len();
@@ -60,17 +62,28 @@ fn joined(
         (1, None) => None,
         _ => Some(agree::dimension(inputs, first.schema(), options.along.as_deref())?),
     };
-    let wanted = Wanted { along: along.as_deref(), files: count as u64, first: &first, options };
-    let found = side_by_side(threads, count, |i| {
+    let parts = Parts::of(inputs, &first, along.as_deref(), options)?;
+    let open = |i: usize| {
+        let file = parts.files[i];
+        if file == 0 { Ok(first.clone()) } else { (inputs.open)(file) }
+    };
+    let names: Vec<String> = parts.files.iter().map(|&file| inputs.names[file].clone()).collect();
+    let first = open(0)?;
+    let wanted = Wanted { along: along.as_deref(), files: names.len() as u64, first: &first, options };
+    let found = side_by_side(threads, names.len(), |i| {
         check_stop(progress, "making references")?;
-        let dataset = if i == 0 { first.clone() } else { (inputs.open)(i)? };
-        let found = gather::file(&dataset, &wanted);
-        progress.advance(sizes[i]);
+        let dataset = open(i)?;
+        let found = gather::file(&dataset, &*parts.source(i, dataset.clone()), &wanted);
+        progress.advance(sizes[parts.files[i]]);
         found
     });
     let all = found.into_iter().collect::<Result<Vec<FileArrays>>>()?;
-    let made = build::all(inputs, &all, along.as_deref(), options)?;
-    Ok(References { seconds: begun.elapsed().as_secs_f64(), ..made })
+    let source = |i: usize| Ok(parts.source(i, open(i)?));
+    let opened = Opened { names, open: &open, source: &source };
+    let mut made = build::all(&opened, &all, along.as_deref(), options)?;
+    made.notes.splice(0..0, parts.notes.iter().cloned());
+    let files = parts.files.iter().map(|&file| locations[file].clone()).collect();
+    Ok(References { files, seconds: begun.elapsed().as_secs_f64(), ..made })
 }
 
 /// The location of a file for readers: an absolute path, or a URL.

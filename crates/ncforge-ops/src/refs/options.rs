@@ -1,6 +1,7 @@
 //! How references are made.
 
 use crate::profile::virtual_stores::INLINE;
+use crate::select::Selection;
 
 /// How references are made.
 #[derive(Clone, Debug)]
@@ -16,6 +17,8 @@ pub struct RefsOptions {
     pub base: Option<String>,
     /// Only these variables, by path. `None`: all.
     pub vars: Option<Vec<String>>,
+    /// Only these indices along dimensions; along the joined one, of all files together.
+    pub select: Selection,
     /// The meaning of the fill value of an array to its readers.
     pub fills: Fills,
 }
@@ -28,6 +31,7 @@ impl Default for RefsOptions {
             inline: INLINE,
             base: None,
             vars: None,
+            select: Selection::default(),
             fills: Fills::Masked,
         }
     }

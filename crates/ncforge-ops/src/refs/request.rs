@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use super::options::{Fills, RefsOptions};
 use crate::request::{EngineRequest, RequestError, Size, list_or_none};
+use crate::select::Selection;
 
 /// A request for references.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -21,6 +22,8 @@ pub struct RefsRequest {
     /// Only these variables, by path. Default: all.
     #[serde(deserialize_with = "list_or_none")]
     pub vars: Option<Vec<String>>,
+    /// Only these indices along dimensions; along the joined one, of all files together. See [`Selection`]. Default: all.
+    pub select: Selection,
     /// Threads and memory.
     #[serde(flatten)]
     pub engine: EngineRequest,
@@ -39,6 +42,7 @@ impl RefsRequest {
             inline: self.inline.map_or(usual.inline, |size| size.0),
             base: self.base.clone(),
             vars: self.vars.clone(),
+            select: self.select.clone(),
             fills: Fills::Masked,
         })
     }

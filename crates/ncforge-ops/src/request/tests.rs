@@ -74,7 +74,7 @@ fn requests_are_read_back() {
         "allow_zstd": true, "shuffle": false, "access_points": 65536, "add_access_points": true,
         "fletcher32": true, "filters": ["tas|pr,shuffle,4|deflate,1", "v,none"],
         "keep_digits": 3, "endian": "big", "skip_fill": true, "fix_unlimited": true, "strict": true, "profile": "cmip7",
-        "vars": ["a", "/g/b"], "groups": "g", "all_dimensions": true, "values_of": [], "min_chunked": 0,
+        "vars": ["a", "/g/b"], "groups": "g", "all_dimensions": true, "values_of": [], "select": {"lat": [-10, 10.5], "time": "2000-02"}, "min_chunked": 0,
         "header_space": "4K", "verify": true, "overwrite": true, "resume": true, "checkpoint": 0.5,
         "history": "me", "threads": 2, "memory": "512M",
     }))

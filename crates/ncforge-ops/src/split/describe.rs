@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use crate::combine::RENAMED;
+use crate::window::{Ranges, Span};
 use ncforge::model::{Atomic, Attribute, DimId, Schema, Values};
 use ncforge::raw::put_attribute;
 use ncforge::{Dataset, Error, Result};
@@ -24,10 +25,10 @@ pub(super) struct One {
     pub(super) halo: u64,
 }
 
-/// A tile's description and where it begins on every dimension.
+/// A tile's description, and the indices that it has along each dimension.
 pub(super) struct Described {
     pub(super) schema: Schema,
-    pub(super) starts: Vec<u64>,
+    pub(super) ranges: Vec<Option<Ranges>>,
 }
 
 /// A tile's range of one dimension, and how much of it at either end is halo.
@@ -51,9 +52,9 @@ pub(super) fn describe(
     let mut schema = source.schema().clone();
     let mut ranges = ranges(&schema, &families.x, one.at.0, one.tiles.0, one.halo);
     ranges.extend(self::ranges(&schema, &families.y, one.at.1, one.tiles.1, one.halo));
-    let mut starts = vec![0; schema.dims.len()];
+    let mut own = vec![None; schema.dims.len()];
     for r in &ranges {
-        starts[r.dim.0] = r.from;
+        own[r.dim.0] = Some(Ranges::new([Span::run(r.from..r.to)]));
         schema.dims[r.dim.0].len = r.to - r.from;
     }
     let foreign = take_names(&mut schema, families, scheme)?;
@@ -62,7 +63,7 @@ pub(super) fn describe(
         TileScheme::Nemo => nemo(&mut schema, &ranges, one, &file),
         TileScheme::Fms => fms(&mut schema, &ranges, one, &file)?,
         TileScheme::Roms => {
-            let start = |f: &Family| starts[f.main().0] + 1;
+            let start = |f: &Family| ranges.iter().find(|r| r.dim == f.main()).map_or(1, |r| r.from + 1);
             let values = [one.rank, one.total, start(&families.x), start(&families.y)];
             put(&mut schema, "partition", &values);
         }
@@ -72,7 +73,7 @@ pub(super) fn describe(
         let attr = Attribute::text(format!("{RENAMED}{name}"), &own);
         put_attribute(&mut schema.groups[0].attrs, attr);
     }
-    Ok(Described { schema, starts })
+    Ok(Described { schema, ranges: own })
 }
 
 /// Gives the split dimensions the names by which tiles of the scheme are known. Gives new and own names, for `combine` to

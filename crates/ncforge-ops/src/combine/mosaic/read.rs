@@ -9,7 +9,7 @@ use super::{DimKind, From, Mosaic};
 use crate::boxes::each_row;
 use crate::source::{RawChunk, Source, VarGroup};
 use ncforge::model::{Format, Schema, Values, VarId, shape};
-use ncforge::raw::{ChunkGrid, Chunks, Region, VarLayout};
+use ncforge::raw::{ChunkGrid, Chunks, Region, VarLayout, coordinates};
 use ncforge::{Engine, Error, Hyperslab, Result};
 
 /// A part of a selection that one tile has.
@@ -31,7 +31,7 @@ impl Mosaic {
                 for (axis, (_, kind)) in self.kinds(v).enumerate() {
                     if kind != DimKind::Whole {
                         start.push(slab.start[axis]);
-                        count.push(slab.count[axis]);
+                        count.push(slab.end(axis) - slab.start[axis]);
                     }
                 }
                 let wanted = Region { start, count };
@@ -49,22 +49,27 @@ impl Mosaic {
             (Vec::with_capacity(n), Vec::with_capacity(n), Vec::with_capacity(n));
         for (axis, d) in self.schema.var(v).dims.iter().enumerate() {
             let span = self.facts[tile].spans[d.0];
-            let from = slab.start[axis].max(span.first);
-            let to = (slab.start[axis] + slab.count[axis]).min(span.first + span.count);
+            let (first, step) = (slab.start[axis], slab.stride[axis]);
+            // The indices of the selection that lie below a place.
+            let below = |place: u64| place.saturating_sub(first).div_ceil(step).min(slab.count[axis]);
+            let (from, to) = (below(span.first), below(span.first + span.count));
             if from >= to {
                 return None;
             }
-            start.push(from - slab.start[axis]);
-            local.push(from - span.first + span.skip);
+            start.push(from);
+            local.push(first + from * step - span.first + span.skip);
             count.push(to - from);
         }
-        Some(Piece { tile, local: Hyperslab::new(&local, &count), region: Region { start, count } })
+        let local = Hyperslab::strided(&local, &count, &slab.stride);
+        Some(Piece { tile, local, region: Region { start, count } })
     }
 
     fn check(&self, v: VarId, slab: &Hyperslab) -> Result<()> {
         let name = self.schema.var_path(v);
-        if !slab.is_dense() {
-            return Err(Error::Internal(format!("`{name}`: a mosaic is read without strides")));
+        if !slab.is_dense() && self.existing.is_some() {
+            return Err(Error::Internal(format!(
+                "`{name}`: a file that is added to is read without strides"
+            )));
         }
         slab.check(&self.schema.shape(v), &name)
     }
@@ -82,9 +87,19 @@ impl Mosaic {
             };
         };
         let size = out.len() / slab.len().max(1) as usize;
-        each_row(&self.schema.shape(v), &slab.start, &slab.count, size, |to, from| {
-            out[to].copy_from_slice(&patch[from]);
-        });
+        let shape = self.schema.shape(v);
+        if slab.is_dense() {
+            each_row(&shape, &slab.start, &slab.count, size, |to, from| {
+                out[to].copy_from_slice(&patch[from]);
+            });
+            return Ok(());
+        }
+        let each: Vec<Range<u64>> = slab.count.iter().map(|&n| 0..n).collect();
+        for (to, at) in out.chunks_exact_mut(size.max(1)).zip(coordinates(&each)) {
+            let place = |d: usize| slab.start[d] + at[d] * slab.stride[d];
+            let from = (0..at.len()).fold(0, |k, d| k * shape[d] + place(d)) as usize * size;
+            to.copy_from_slice(&patch[from..from + size]);
+        }
         Ok(())
     }
 
@@ -156,6 +171,10 @@ impl Source for Mosaic {
 
     fn layout(&self, v: VarId) -> Result<Arc<VarLayout>> {
         Ok(Arc::clone(&self.layouts[v.0].0))
+    }
+
+    fn has_runs(&self, _: VarId) -> bool {
+        false
     }
 
     fn has_chunks(&self, v: VarId) -> bool {

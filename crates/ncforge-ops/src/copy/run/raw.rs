@@ -39,8 +39,7 @@ impl Run<'_> {
         let space = self.task.memory.boxes;
         let writer = &mut self.writer;
         self.writing = true;
-        let has_latency = source.store().is_some_and(|s| s.io_profile().has_latency());
-        if (chunk_bytes <= SMALL_CHUNK || has_latency)
+        if (chunk_bytes <= SMALL_CHUNK || source.has_latency())
             && moving.points.is_none()
             && (at.len() as u64).saturating_mul(chunk_bytes) <= space
             && at.iter().all(|at| moving.is_whole(at))

@@ -1,0 +1,311 @@
+//! The indices that are wanted along a dimension, from its length and its coordinate.
+
+use std::cell::OnceCell;
+use std::cmp::Ordering;
+use std::ops::Range;
+
+use super::coordinate::{Coordinate, Limit};
+use super::words::{End, Pick, is_year};
+use crate::calendar::units::TimeUnits;
+use crate::source::Source;
+use crate::window::{Ranges, Span};
+use ncforge::model::{Attribute, DimId, Schema};
+use ncforge::{Error, Result};
+
+/// Degrees around the globe.
+const AROUND: f64 = 360.0;
+/// Degrees that are lost in sums.
+const NEAR: f64 = 1e-9;
+/// Turns around the globe that are looked through.
+const MOST_TURNS: i64 = 4;
+
+/// The dimensions that a name means: every one of that name, or the one of a path.
+///
+/// # Errors
+/// [`Error::NotFound`].
+pub(crate) fn dimensions(schema: &Schema, name: &str, file: &str) -> Result<Vec<DimId>> {
+    let found: Vec<DimId> = match name.rsplit_once('/') {
+        Some((group, name)) => {
+            schema.find_group(group).and_then(|g| schema.find_dim(g, name)).into_iter().collect()
+        }
+        None => (0..schema.dims.len()).map(DimId).filter(|&d| schema.dim(d).name == name).collect(),
+    };
+    match found.is_empty() {
+        true => Err(schema.no_dimension("dimension", name, file)),
+        false => Ok(found),
+    }
+}
+
+/// A coordinate, or the reason why there is none.
+pub(crate) type Found = std::result::Result<Coordinate, String>;
+
+/// A dimension, and the values along it.
+pub(crate) struct Along<'a> {
+    /// Its path, without a slash in front of those of the root.
+    name: String,
+    len: u64,
+    coordinate: OnceCell<Found>,
+    read: Box<dyn Fn() -> Result<Found> + 'a>,
+    /// Whether the coordinate has units of time, before it is read.
+    is_time: bool,
+}
+
+impl<'a> Along<'a> {
+    /// A dimension of a source.
+    pub(crate) fn of(source: &'a dyn Source, dim: DimId) -> Self {
+        let schema = source.schema();
+        let own = schema.dim(dim);
+        let group = schema.group_path(own.group);
+        let name = format!("{}/{}", group.trim_matches('/'), own.name).trim_start_matches('/').to_owned();
+        let var = schema
+            .vars_in(own.group)
+            .find(|v| schema.var(*v).name == own.name && schema.var(*v).dims == [dim]);
+        let units = var.and_then(|v| schema.var(v).attr("units").and_then(Attribute::as_text));
+        let read = move || match var {
+            Some(v) => Coordinate::read(source, v),
+            None => Ok(Err("it has no coordinate: no variable of its name that has it alone".to_owned())),
+        };
+        Self::new(name, own.len, units.is_some_and(TimeUnits::is_time), read)
+    }
+
+    /// A dimension of this length whose coordinate, or the reason why it has none, is read when it is needed.
+    pub(crate) fn new(name: String, len: u64, is_time: bool, read: impl Fn() -> Result<Found> + 'a) -> Self {
+        Along { name, len, coordinate: OnceCell::new(), read: Box::new(read), is_time }
+    }
+
+    /// Whether units are those of times.
+    pub(crate) fn is_time(units: &str) -> bool {
+        TimeUnits::is_time(units)
+    }
+
+    /// An error that names it.
+    pub(crate) fn error(&self, why: impl std::fmt::Display) -> Error {
+        Error::bad_option("select", format!("`{}`: {why}", self.name))
+    }
+
+    fn coordinate(&self) -> Result<&Coordinate> {
+        if self.coordinate.get().is_none() {
+            let _ = self.coordinate.set((self.read)()?);
+        }
+        match self.coordinate.get() {
+            Some(Ok(coordinate)) => Ok(coordinate),
+            Some(Err(why)) => Err(self.only_indices(why)),
+            None => Err(Error::Internal("a coordinate that was read is not there".into())),
+        }
+    }
+
+    fn only_indices(&self, why: impl std::fmt::Display) -> Error {
+        self.error(format_args!("values and dates cannot be selected along it: {why}; indices can"))
+    }
+
+    /// The error where nothing is selected, with the range that there is.
+    fn nothing(&self, wanted: &Pick, coordinate: Option<&Coordinate>) -> Error {
+        match (self.len, coordinate) {
+            (0, _) => self.error("it has length 0: there is nothing to select"),
+            (len, None) => self.error(format_args!("no index is in {wanted}: there are 0 to {}", len - 1)),
+            (len, Some(c)) => self.error(format_args!(
+                "no value is in {wanted}: the coordinate goes from {} to {}",
+                c.text(0),
+                c.text(len - 1)
+            )),
+        }
+    }
+}
+
+/// The indices that are wanted; at least one.
+///
+/// # Errors
+/// [`Error::BadOption`] where there are none, or the coordinate has no order.
+pub(crate) fn places(along: &Along<'_>, pick: &Pick, notes: &mut Vec<String>) -> Result<Ranges> {
+    let (found, coordinate) = match pick {
+        Pick::Slice { first, end, step } => (slice(along.len, *first, *end, *step), None),
+        Pick::At(text) if !along.is_time && is_year(text) => {
+            let at: i64 = text.parse().unwrap_or(i64::MAX);
+            (slice(along.len, Some(at), at.checked_add(1), 1), None)
+        }
+        Pick::At(text) => {
+            let date = Some(End::Date(text.clone()));
+            (between(along, &date, &date, notes)?, Some(along.coordinate()?))
+        }
+        Pick::Between(from, to) => (between(along, from, to, notes)?, Some(along.coordinate()?)),
+    };
+    match found.len() {
+        0 => Err(along.nothing(pick, coordinate)),
+        _ => Ok(found),
+    }
+}
+
+/// Indices as Python's slices have them.
+fn slice(len: u64, first: Option<i64>, end: Option<i64>, step: u64) -> Ranges {
+    let at = |i: i64| match u64::try_from(i) {
+        Ok(i) => i.min(len),
+        Err(_) => len.saturating_sub(i.unsigned_abs()),
+    };
+    let (first, end) = (first.map_or(0, at), end.map_or(len, at));
+    let count = end.saturating_sub(first).div_ceil(step.max(1));
+    Ranges::new([Span { first, count, step: if count > 1 { step } else { 1 } }])
+}
+
+/// A limit, and whether values that are equal to it are inside.
+type Bound = Option<(Limit, bool)>;
+
+fn between(
+    along: &Along<'_>,
+    from: &Option<End>,
+    to: &Option<End>,
+    notes: &mut Vec<String>,
+) -> Result<Ranges> {
+    if along.len == 0 {
+        return Ok(Ranges::new([]));
+    }
+    let c = along.coordinate()?;
+    if let Some(i) = c.first_missing() {
+        return Err(along.only_indices(format_args!("its coordinate has no value at index {i}")));
+    }
+    let rises = c.rises().map_err(|i| {
+        let (a, b) = (c.text(i - 1), c.text(i));
+        along.only_indices(format_args!(
+            "its coordinate neither rises nor falls throughout: {a} and {b} at indices {} and {i}",
+            i - 1
+        ))
+    })?;
+    let low = bounds(along, c, from)?;
+    let high = bounds(along, c, to)?;
+    let run = |low: Bound, high: Bound| run_of(c, rises, low, high);
+    if c.is_longitude()
+        && let (Some((Limit::Number(west), _)), Some((Limit::Number(east), _))) = (low.0, high.1)
+    {
+        let number = |x| Some((Limit::Number(x), true));
+        let spans = around(c, rises, (west, east), |a, b| run(number(a), number(b)));
+        if let [one, two] = &spans[..] {
+            notes.push(format!(
+                "`{}` goes from {} to {}, and on from {} to {}: its values stay as they are stored",
+                along.name,
+                c.text(one.start),
+                c.text(one.end - 1),
+                c.text(two.start),
+                c.text(two.end - 1)
+            ));
+        }
+        return Ok(Ranges::new(spans.into_iter().map(Span::run)));
+    }
+    let found = run(low.0, high.1);
+    // The ends may be given in the order of a coordinate that falls.
+    let found = if found.is_empty() && from.is_some() && to.is_some() { run(high.0, low.1) } else { found };
+    Ok(Ranges::new([Span::run(found)]))
+}
+
+/// An end of a range as the lower limit, and as the upper one.
+fn bounds(along: &Along<'_>, c: &Coordinate, end: &Option<End>) -> Result<(Bound, Bound)> {
+    let number = |x: f64| (Some((Limit::Number(x), true)), Some((Limit::Number(x), true)));
+    let text = match end {
+        None => return Ok((None, None)),
+        Some(End::Number(x)) => return Ok(number(*x)),
+        Some(End::Date(text)) => text,
+    };
+    match c.time() {
+        None if is_year(text) => Ok(number(text.parse().unwrap_or(f64::NAN))),
+        None => Err(along.error(format_args!("{text} is a date, and its coordinate has no units of time"))),
+        Some(Err(why)) => Err(along.only_indices(why)),
+        Some(Ok(units)) => {
+            let (begin, end) = units.span(text).map_err(|why| along.error(why))?;
+            let exact = |at| Limit::Exact(units.number(at));
+            Ok((Some((exact(begin), true)), Some((exact(end), false))))
+        }
+    }
+}
+
+/// The indices between two limits.
+fn run_of(c: &Coordinate, rises: bool, low: Bound, high: Bound) -> Range<u64> {
+    let is_above = |i: u64| {
+        low.is_none_or(|(limit, own)| match c.compare(i, limit) {
+            Ordering::Greater => true,
+            Ordering::Equal => own,
+            Ordering::Less => false,
+        })
+    };
+    let is_below = |i: u64| {
+        high.is_none_or(|(limit, own)| match c.compare(i, limit) {
+            Ordering::Less => true,
+            Ordering::Equal => own,
+            Ordering::Greater => false,
+        })
+    };
+    match rises {
+        true => first(c.len(), is_above)..first(c.len(), |i| !is_below(i)),
+        false => first(c.len(), is_below)..first(c.len(), |i| !is_above(i)),
+    }
+}
+
+/// The first index of which something is so; it is so of all behind.
+fn first(len: u64, is_so: impl Fn(u64) -> bool) -> u64 {
+    let (mut from, mut to) = (0, len);
+    while from < to {
+        let middle = from + (to - from) / 2;
+        match is_so(middle) {
+            true => to = middle,
+            false => from = middle + 1,
+        }
+    }
+    from
+}
+
+/// The indices from one longitude eastward to another, in that order (westward, where the coordinate falls); `run` has those between
+/// two values.
+fn around(
+    c: &Coordinate,
+    rises: bool,
+    (west, east): (f64, f64),
+    run: impl Fn(f64, f64) -> Range<u64>,
+) -> Vec<Range<u64>> {
+    let over = if east < west { ((west - east) / AROUND).ceil() } else { 0.0 };
+    let top = (east + over * AROUND).min(west + AROUND);
+    let ends = (c.value(0), c.value(c.len() - 1));
+    let (least, most) = if rises { ends } else { (ends.1, ends.0) };
+    let (from, to) = (((least - top) / AROUND).floor() as i64, ((most - west) / AROUND).ceil() as i64);
+    // No axis counts farther than a few times around.
+    let turns = from.max(to.saturating_sub(MOST_TURNS))..=to;
+    // What is farther around the globe comes first.
+    let turns: Vec<i64> = if rises { turns.rev().collect() } else { turns.collect() };
+    let mut spans: Vec<Range<u64>> = Vec::new();
+    for turn in turns {
+        let by = turn as f64 * AROUND;
+        // Sums are rounded.
+        let near = |turns: f64| if turns == 0.0 { 0.0 } else { NEAR };
+        let mut found = run(west + by - near(turn as f64), top + by + near(turn as f64 + over));
+        // A meridian that is at both ends is there once.
+        if let Some(before) = spans.last() {
+            found.end = found.end.min(before.start);
+        }
+        if !found.is_empty() {
+            spans.push(found);
+        }
+    }
+    spans
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn found(len: u64, text: &str) -> Vec<u64> {
+        let Ok(Pick::Slice { first, end, step }) = text.parse() else { panic!("{text}") };
+        let ranges = slice(len, first, end, step);
+        ranges.spans().iter().flat_map(|s| (0..s.count).map(|i| s.first + i * s.step)).collect()
+    }
+
+    #[test]
+    fn slices_are_those_of_python() {
+        assert_eq!(found(10, "3:6"), [3, 4, 5]);
+        assert_eq!(found(10, "-3:"), [7, 8, 9]);
+        assert_eq!(found(10, ":-8"), [0, 1]);
+        assert_eq!(found(10, "-100:2"), [0, 1]);
+        assert_eq!(found(10, "1:100:4"), [1, 5, 9]);
+        assert_eq!(found(10, "-1"), [9]);
+        assert_eq!(found(10, "::100"), [0]);
+        for none in ["5:5", "7:3", "10", "100:", ":-100", "-11"] {
+            assert!(found(10, none).is_empty(), "{none}");
+        }
+        assert_eq!(slice(u64::MAX, Some(i64::MIN), Some(i64::MAX), u64::MAX).len(), 1);
+    }
+}

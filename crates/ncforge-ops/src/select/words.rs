@@ -1,0 +1,407 @@
+//! Selections as a user gives them: text, or plain data from another language.
+
+use std::fmt;
+use std::str::FromStr;
+
+use serde::de::{Deserializer, Error as _};
+use serde::{Deserialize, Serialize, Serializer};
+use serde_json::Value;
+
+use crate::request::BadValue;
+
+/// How to write a selection.
+const WRITE: &str = "DIM=3:21 (indices), DIM=-10..10 (values), DIM=2000-01..2000-06 (dates)";
+
+/// The indices that are wanted along dimensions.
+///
+/// ```
+/// use ncforge_ops::select::Selection;
+/// let selection: Selection = "time=2000-01..2000-06,lat=-10..10,/g/level=::2".parse().unwrap();
+/// assert_eq!(selection.to_string(), "time=2000-01..2000-06,lat=-10.0..10.0,/g/level=::2");
+/// assert!("time=3:2:0".parse::<Selection>().unwrap_err().to_string().contains("step"));
+/// ```
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Selection(Vec<(String, Pick)>);
+
+/// The indices that are wanted along one dimension.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Pick {
+    /// Indices, as in Python.
+    Slice {
+        /// The first; from the end if below 0.
+        first: Option<i64>,
+        /// The one after the last.
+        end: Option<i64>,
+        /// At least 1.
+        step: u64,
+    },
+    /// Those between two values of the coordinate; of an absent one to the end.
+    Between(Option<End>, Option<End>),
+    /// Those of a date; four digits are an index along what is no time.
+    At(String),
+}
+
+/// An end of a range of values.
+#[derive(Clone, Debug, PartialEq)]
+pub enum End {
+    /// A number in the units of the coordinate.
+    Number(f64),
+    /// A date.
+    Date(String),
+}
+
+impl Selection {
+    /// Whether nothing was selected: all is wanted.
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// Dimensions, by name or path, and what is wanted along them.
+    pub fn picks(&self) -> impl Iterator<Item = (&str, &Pick)> {
+        self.0.iter().map(|(name, pick)| (name.as_str(), pick))
+    }
+
+    /// Several selections as one.
+    pub fn all(parts: &[Selection]) -> Self {
+        Selection(parts.iter().flat_map(|s| s.0.iter().cloned()).collect())
+    }
+}
+
+impl Pick {
+    /// One index.
+    fn index(at: i64) -> Self {
+        Pick::Slice { first: Some(at), end: at.checked_add(1).filter(|&end| end != 0), step: 1 }
+    }
+}
+
+fn bad(text: &str, why: impl fmt::Display) -> BadValue {
+    BadValue { write: Some(WRITE), ..BadValue::of(text, why) }
+}
+
+impl FromStr for Selection {
+    type Err = BadValue;
+
+    fn from_str(text: &str) -> Result<Self, BadValue> {
+        let mut parts = Vec::new();
+        for part in unescaped(text, ',') {
+            let mut sides = unescaped(part, '=');
+            let (Some(name), Some(_)) = (sides.next(), sides.next()) else {
+                return Err(bad(part.trim(), "a selection is a dimension, `=`, and what is wanted along it"));
+            };
+            let pick = part[name.len() + 1..].trim().parse()?;
+            let name = plain(name.trim());
+            if name.trim_matches('/').is_empty() {
+                return Err(bad(part.trim(), "the dimension is missing"));
+            }
+            parts.push((name, pick));
+        }
+        Ok(Selection(parts))
+    }
+}
+
+/// The parts of a text between separators; one behind a backslash is none.
+fn unescaped(text: &str, separator: char) -> impl Iterator<Item = &str> {
+    let mut escaped = false;
+    text.split(move |c: char| {
+        let is_end = c == separator && !escaped;
+        escaped = c == '\\' && !escaped;
+        is_end
+    })
+}
+
+/// A name without the backslashes that protect separators.
+fn plain(name: &str) -> String {
+    let mut escaped = false;
+    let keep = |c: &char| {
+        let drop = *c == '\\' && !escaped;
+        escaped = drop;
+        !drop
+    };
+    name.chars().filter(keep).collect()
+}
+
+impl FromStr for Pick {
+    type Err = BadValue;
+
+    fn from_str(text: &str) -> Result<Self, BadValue> {
+        let text = text.trim();
+        if let Some((from, to)) = text.split_once("..") {
+            if text.contains("...") || to.contains("..") {
+                return Err(bad(text, "there are too many dots"));
+            }
+            return Pick::between(End::of(from)?, End::of(to)?, text);
+        }
+        if is_date(text) || is_year(text) {
+            return Ok(Pick::At(text.to_owned()));
+        }
+        if text.contains(':') {
+            return slice(text);
+        }
+        match text.parse() {
+            Ok(at) => Ok(Pick::index(at)),
+            Err(_) if text.is_empty() => Err(bad(text, "nothing is wanted")),
+            Err(_) if text.parse::<f64>().is_ok() => {
+                Err(bad(text, format_args!("a single value of a coordinate is a range, too: {text}..{text}")))
+            }
+            Err(_) => Err(bad(text, "it is no index, no range, and no date")),
+        }
+    }
+}
+
+impl Pick {
+    fn between(from: Option<End>, to: Option<End>, text: &str) -> Result<Self, BadValue> {
+        match (from, to) {
+            (None, None) => Err(bad(text, "a range of values needs an end")),
+            (from, to) => Ok(Pick::Between(from, to)),
+        }
+    }
+}
+
+/// `2000-02` and more; a number with a sign in front is none.
+fn is_date(text: &str) -> bool {
+    let digits = text.trim_start_matches(['-', '+']);
+    let year = digits.bytes().take_while(u8::is_ascii_digit).count();
+    year >= 4 && digits[year..].starts_with('-')
+}
+
+/// Four digits.
+pub(super) fn is_year(text: &str) -> bool {
+    text.len() == 4 && text.bytes().all(|b| b.is_ascii_digit())
+}
+
+fn slice(text: &str) -> Result<Pick, BadValue> {
+    let parts: Vec<&str> = text.split(':').map(str::trim).collect();
+    let number = |text: &str| match text {
+        "" => Ok(None),
+        text => text.parse::<i64>().map(Some).map_err(|_| bad(text, "it is no index")),
+    };
+    let (first, end, step) = match parts[..] {
+        [first, end] => (first, end, ""),
+        [first, end, step] => (first, end, step),
+        _ => return Err(bad(text, "indices are FIRST:END or FIRST:END:STEP")),
+    };
+    let step = match number(step)? {
+        None => 1,
+        Some(step) => {
+            u64::try_from(step).ok().filter(|&s| s > 0).ok_or_else(|| bad(text, "the step is below 1"))?
+        }
+    };
+    Ok(Pick::Slice { first: number(first)?, end: number(end)?, step })
+}
+
+impl End {
+    /// A date, four digits among them, or a number; nothing: no end.
+    fn of(text: &str) -> Result<Option<Self>, BadValue> {
+        let text = text.trim();
+        if text.is_empty() {
+            return Ok(None);
+        }
+        if is_date(text) || is_year(text) {
+            return Ok(Some(End::Date(text.to_owned())));
+        }
+        match text.parse::<f64>() {
+            Ok(number) if number.is_finite() => Ok(Some(End::Number(number))),
+            _ => Err(bad(text, "it is neither a number nor a date")),
+        }
+    }
+}
+
+impl fmt::Display for End {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            // With a decimal point: four digits are a year.
+            End::Number(number) => write!(f, "{number:?}"),
+            End::Date(text) => f.write_str(text),
+        }
+    }
+}
+
+impl fmt::Display for Pick {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let shown = |n: &Option<i64>| n.map_or(String::new(), |n| n.to_string());
+        match self {
+            Pick::Slice { first, end, step: 1 } => write!(f, "{}:{}", shown(first), shown(end)),
+            Pick::Slice { first, end, step } => write!(f, "{}:{}:{step}", shown(first), shown(end)),
+            Pick::Between(from, to) => {
+                let shown = |end: &Option<End>| end.as_ref().map_or(String::new(), End::to_string);
+                write!(f, "{}..{}", shown(from), shown(to))
+            }
+            Pick::At(text) => f.write_str(text),
+        }
+    }
+}
+
+impl fmt::Display for Selection {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (i, (name, pick)) in self.0.iter().enumerate() {
+            let name: String = name
+                .chars()
+                .flat_map(|c| [matches!(c, ',' | '=' | '\\').then_some('\\'), Some(c)])
+                .flatten()
+                .collect();
+            write!(f, "{}{name}={pick}", if i > 0 { "," } else { "" })?;
+        }
+        Ok(())
+    }
+}
+
+impl Serialize for Selection {
+    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        to.collect_str(self)
+    }
+}
+
+impl<'de> Deserialize<'de> for Selection {
+    /// Text, a list of texts, or what is wanted by dimension: an index, a text, two ends of values, or a slice of three.
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+        of_data(&Value::deserialize(from)?).map_err(D::Error::custom)
+    }
+}
+
+fn of_data(value: &Value) -> Result<Selection, BadValue> {
+    match value {
+        Value::Null => Ok(Selection::default()),
+        Value::String(text) if text.trim().is_empty() => Ok(Selection::default()),
+        Value::String(text) => text.parse(),
+        Value::Array(list) => Ok(Selection::all(&list.iter().map(of_data).collect::<Result<Vec<_>, _>>()?)),
+        Value::Object(map) => {
+            let one = |(name, value): (&String, &Value)| Ok((name.clone(), pick_of(name, value)?));
+            map.iter().map(one).collect::<Result<_, _>>().map(Selection)
+        }
+        other => Err(bad(&other.to_string(), "it is no selection")),
+    }
+}
+
+fn pick_of(name: &str, value: &Value) -> Result<Pick, BadValue> {
+    let given = format!("{name}={value}");
+    let end = |value: &Value| match value {
+        Value::Null => Ok(None),
+        Value::String(text) => End::of(text),
+        number => match number.as_f64().filter(|n| n.is_finite()) {
+            Some(number) => Ok(Some(End::Number(number))),
+            None => Err(bad(&given, "an end of a range is a number or a date")),
+        },
+    };
+    let is_index = |value: &Value| value.is_null() || value.is_i64() || value.is_u64();
+    match value {
+        Value::String(text) => text.parse(),
+        Value::Number(n) => match n.as_i64() {
+            Some(at) => Ok(Pick::index(at)),
+            None => Err(bad(&given, "it is no index; two numbers are a range of values")),
+        },
+        Value::Array(list) => match &list[..] {
+            [from, to] => Pick::between(end(from)?, end(to)?, &given),
+            [first, last, step] if is_index(first) && is_index(last) => {
+                let step = if step.is_null() { Some(1) } else { step.as_u64().filter(|&s| s > 0) };
+                let step = step.ok_or_else(|| bad(&given, "the step is below 1"))?;
+                Ok(Pick::Slice { first: first.as_i64(), end: last.as_i64(), step })
+            }
+            // As xarray has it: a slice of values.
+            [from, to, Value::Null] => Pick::between(end(from)?, end(to)?, &given),
+            _ => Err(bad(&given, "it is neither a range of values nor a slice")),
+        },
+        _ => Err(bad(&given, "it is no index, no range, and no date")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+    use serde_json::json;
+
+    use super::*;
+
+    fn parsed(text: &str) -> Selection {
+        text.parse().unwrap_or_else(|e| panic!("{text}: {e}"))
+    }
+
+    fn pick(text: &str) -> Pick {
+        parsed(&format!("d={text}")).0.remove(0).1
+    }
+
+    #[test]
+    fn what_is_wanted() {
+        let slice = |first, end, step| Pick::Slice { first, end, step };
+        let number = |n| Some(End::Number(n));
+        let date = |text: &str| Some(End::Date(text.to_owned()));
+        for (text, expected) in [
+            ("5", slice(Some(5), Some(6), 1)),
+            ("-1", slice(Some(-1), None, 1)),
+            (" 3 : 21 ", slice(Some(3), Some(21), 1)),
+            (":", slice(None, None, 1)),
+            ("::4", slice(None, None, 4)),
+            ("-12:", slice(Some(-12), None, 1)),
+            ("-10..10.5", Pick::Between(number(-10.0), number(10.5))),
+            ("..1e3", Pick::Between(None, number(1000.0))),
+            ("2000..2005", Pick::Between(date("2000"), date("2005"))),
+            ("2000.0..", Pick::Between(number(2000.0), None)),
+            ("2000-06..", Pick::Between(date("2000-06"), None)),
+            ("-0044-03-15..-0043", Pick::Between(date("-0044-03-15"), number(-43.0))),
+            ("2000", Pick::At("2000".into())),
+            ("2000-02-03T12:30", Pick::At("2000-02-03T12:30".into())),
+            ("2000-02-03 12:30..2000-02-04", Pick::Between(date("2000-02-03 12:30"), date("2000-02-04"))),
+        ] {
+            assert_eq!(pick(text), expected, "{text}");
+        }
+        for text in [
+            "",
+            "d",
+            "d=",
+            "=3",
+            "/=3",
+            "d=1.5",
+            "d=..",
+            "d=1...2",
+            "d=1:2:3:4",
+            "d=::0",
+            "d=::-1",
+            "d=a:b",
+            "d=nan..",
+            "d=x..y",
+            "d=3:4,,",
+        ] {
+            assert!(text.parse::<Selection>().is_err(), "{text}");
+        }
+    }
+
+    #[test]
+    fn names_with_separators() {
+        let odd = parsed(r"a\,b\=c=1:2, /g/\\d =3");
+        let names: Vec<&str> = odd.picks().map(|p| p.0).collect();
+        assert_eq!(names, ["a,b=c", r"/g/\d"]);
+        assert_eq!(parsed(&odd.to_string()), odd);
+    }
+
+    #[test]
+    fn plain_data() {
+        let of = |value| serde_json::from_value::<Selection>(value).map_err(|e| e.to_string());
+        let all = json!({"a": 3, "b": [-10, 10.5], "c": [1, null, 2], "d": ["2000", "2001-02"], "e": "2000-02", "f": [0.5, 2, null]});
+        assert_eq!(
+            of(all).unwrap(),
+            parsed("a=3:4,b=-10.0..10.5,c=1::2,d=2000..2001-02,e=2000-02,f=0.5..2.0")
+        );
+        assert_eq!(of(json!(["a=1:2", "b=3:4,c=5:"])).unwrap(), parsed("a=1:2,b=3:4,c=5:"));
+        assert_eq!(of(json!({"t": [2000, 2001]})).unwrap(), parsed("t=2000.0..2001.0"));
+        for wrong in [
+            json!(3),
+            json!({"a": 1.5}),
+            json!({"a": [1, 2, 0]}),
+            json!({"a": [null, null]}),
+            json!({"a": {}}),
+            json!({"a": [1]}),
+        ] {
+            assert!(of(wrong.clone()).is_err(), "{wrong}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn no_text_is_too_odd(text in "\\PC{0,40}", short in "[a=:.,/0-9\\\\-]{0,12}") {
+            for text in [text, short] {
+                if let Ok(found) = text.parse::<Selection>() {
+                    prop_assert_eq!(found.to_string().parse::<Selection>(), Ok(found), "{}", text);
+                }
+            }
+        }
+    }
+}
