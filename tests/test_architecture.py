@@ -40,6 +40,7 @@ OPS = {
     "describe": {"points"},
     "alike": {"same"},
     "unlike": {"describe", "same"},
+    "series": set(),
     "tune": set(),
     "profile": {"boxes"},
     "source": {"raw_chunks"},
@@ -49,13 +50,13 @@ OPS = {
     "zip": {"progress"},
     "verify": {"boxes", "points", "progress", "source", "written", "zip"},
     "digest": {"boxes", "intact", "progress", "source", "written"},
-    "refs": {"alike", "profile", "progress", "same", "unlike"},
+    "refs": {"alike", "profile", "progress", "same", "series", "unlike"},
     "copy": {
         "boxes", "choosing", "compare", "digest", "profile", "progress", "sampling", "source", "tune", "written",
     },
     "traffic": {"choosing", "copy"},
     "combine": {
-        "boxes", "copy", "describe", "intact", "raw_chunks", "progress", "same", "source", "tune", "unlike",
+        "boxes", "copy", "describe", "intact", "raw_chunks", "progress", "same", "series", "source", "tune", "unlike",
     },
     "split": {"combine", "copy", "intact", "progress", "source"},
     "doctor": {"choosing", "describe", "points", "profile", "sampling", "tune"},

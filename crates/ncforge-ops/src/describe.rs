@@ -22,6 +22,7 @@ mod values;
 mod zipped;
 
 pub use crate::points::Points;
+pub(crate) use calendar::Rebase;
 pub use cdl::{CdlOptions, DumpOptions, DumpedValues, cdl, cdl_of, dump};
 pub use json::json;
 pub use number::Digits;

@@ -40,6 +40,7 @@ pub mod refs;
 pub mod request;
 mod same;
 pub mod sampling;
+mod series;
 mod source;
 pub mod split;
 pub mod traffic;

@@ -3,10 +3,13 @@
 //! The rules are those of `ncdump -t` (cdtime): months and years are whole ones of the calendar, the mixed calendar changes from
 //! Julian to Gregorian on 1582-10-15, a time of day is cut where the rest is zero.
 
+mod rebase;
+
 use std::io::Write;
 
 use super::number::{Digits, push_plain_number};
 use ncforge::model::{Atomic, Number};
+pub(crate) use rebase::Rebase;
 
 /// Days that are counted; further away nobody knows what a calendar is.
 const MOST_DAYS: f64 = 2_147_483_647.0;
