@@ -41,6 +41,7 @@ OPS = {
     "describe": {"calendar", "points"},
     "alike": {"same"},
     "unlike": {"describe", "same"},
+    "series": set(),
     "tune": set(),
     "profile": {"boxes"},
     "source": {"boxes", "raw_chunks"},
@@ -52,13 +53,13 @@ OPS = {
     "zip": {"progress"},
     "verify": {"boxes", "points", "progress", "source", "written", "zip"},
     "digest": {"boxes", "intact", "progress", "source", "written"},
-    "refs": {"alike", "profile", "progress", "same", "select", "unlike", "window"},
+    "refs": {"alike", "profile", "progress", "same", "select", "series", "unlike", "window"},
     "copy": {
         "boxes", "choosing", "compare", "digest", "profile", "progress", "sampling", "select", "source", "tune", "written",
     },
     "traffic": {"choosing", "copy"},
     "combine": {
-        "boxes", "copy", "describe", "intact", "raw_chunks", "progress", "same", "source", "tune", "unlike",
+        "boxes", "calendar", "copy", "describe", "intact", "raw_chunks", "progress", "same", "series", "source", "tune", "unlike",
     },
     "split": {"combine", "copy", "intact", "progress", "window"},
     "doctor": {"choosing", "describe", "points", "profile", "sampling", "tune"},

@@ -32,6 +32,11 @@ COMMANDS = {
     "copies-plan": ["copy --json --dry-run navy.nc uv.nc planned/"],
     "combine": ["combine --json nemo_0000.nc -o c3.nc", "combine --json nemo_0000.nc -o c3.nc -O --verify"],
     "combine-plan": ["combine --json --dry-run nemo_0000.nc -o c4.nc"],
+    "concat": [
+        "concat --json --unsorted navy.nc navy2.nc -o c5.nc",
+        "concat --json --unsorted navy.nc navy2.nc -o c5.nc -O --verify",
+    ],
+    "concat-plan": ["concat --json --dry-run --unsorted navy.nc navy2.nc -o c6.nc"],
     "split": ["split --json uv.nc --tiles 2x2 -o s"],
     "refs": ["refs --json navy.nc -o refs.json"],
     "zip": ["zip --json uv.nc p.ncz"],

@@ -1,6 +1,6 @@
 """Fast netCDF, classic and netCDF-4, without netCDF-C or HDF5.
 
-``Dataset`` has the names and arguments of netCDF4-python; ``copy``, ``combine``, ``split``, ``zip``, ``doctor``, ``compare``,
+``Dataset`` has the names and arguments of netCDF4-python; ``copy``, ``combine``, ``concat``, ``split``, ``zip``, ``doctor``, ``compare``,
 ``info`` and ``bench`` are the commands of ``ncforge`` as functions; ``to_netcdf`` writes objects of xarray, and
 ``engine="ncforge"`` reads files for xarray; ``accelerate`` lets ncforge read for ``netCDF4`` and what is built on it.
 
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from ncforge._accelerate import ServedLibrary, accelerate
     from ncforge._alignment import get_alignment, set_alignment
     from ncforge._combine import CombinePlan, CombineReport, Mosaic, combine, plan_combine
+    from ncforge._concat import ConcatPlan, ConcatReport, concat, plan_concat
     from ncforge._core import __version__
     from ncforge._doctor import Diagnoses, Diagnosis, Finding, Rule, doctor, doctor_rules
     from ncforge._library import get_chunk_cache, getlibversion, rc_get, rc_set, set_chunk_cache
@@ -83,6 +84,7 @@ _FROM = {
     "_accelerate": ("ServedLibrary", "accelerate"),
     "_alignment": ("get_alignment", "set_alignment"),
     "_combine": ("CombinePlan", "CombineReport", "Mosaic", "combine", "plan_combine"),
+    "_concat": ("ConcatPlan", "ConcatReport", "concat", "plan_concat"),
     "_core": ("__version__",),
     "_doctor": ("Diagnoses", "Diagnosis", "Finding", "Rule", "doctor", "doctor_rules"),
     "_library": (
@@ -188,6 +190,8 @@ __all__ = [
     "CombineReport",
     "Comparison",
     "CompoundType",
+    "ConcatPlan",
+    "ConcatReport",
     "CopyPlan",
     "CopyReport",
     "CorruptError",
@@ -236,6 +240,7 @@ __all__ = [
     "combine",
     "compact",
     "compare",
+    "concat",
     "copy",
     "date2index",
     "date2num",
@@ -251,6 +256,7 @@ __all__ = [
     "num2date",
     "open_mfdataset",
     "plan_combine",
+    "plan_concat",
     "plan_copy",
     "rc_get",
     "rc_set",

@@ -17,6 +17,7 @@ __all__ = [
     "combine",
     "compact",
     "compare",
+    "concat",
     "copy",
     "digest",
     "doctor",
@@ -36,6 +37,7 @@ __all__ = [
     "make_file",
     "nearest",
     "plan_combine",
+    "plan_concat",
     "plan_copy",
     "reference_arrays",
     "references",
@@ -189,6 +191,8 @@ def combine(
     tiles: list[str], target: _Path, request: dict[str, Any], progress: _Progress | None, elsewhere: Any | None = None
 ) -> str: ...
 def plan_combine(tiles: list[str], target: _Path, request: dict[str, Any]) -> str: ...
+def concat(files: list[str], target: _Path, request: dict[str, Any], progress: _Progress | None) -> str: ...
+def plan_concat(files: list[str], target: _Path, request: dict[str, Any]) -> str: ...
 
 _Arrays = list[
     tuple[

@@ -5,6 +5,7 @@ mod at_file;
 mod bench;
 mod combine;
 mod compare;
+mod concat;
 mod copy;
 mod digest;
 mod doctor;
@@ -12,6 +13,7 @@ mod dump;
 mod global;
 mod info;
 mod nccopy;
+mod ncrcat;
 mod netcdf;
 mod old;
 mod refs;
@@ -37,6 +39,7 @@ pub(crate) use bench::{
 };
 pub(crate) use combine::CombineArgs;
 pub(crate) use compare::CompareArgs;
+pub(crate) use concat::ConcatArgs;
 pub(crate) use copy::CopyArgs;
 pub(crate) use digest::DigestArgs;
 pub(crate) use doctor::{DoctorArgs, FailOn};
@@ -44,6 +47,7 @@ pub(crate) use dump::DumpArgs;
 pub(crate) use global::{ColorWhen, GlobalArgs, HEADING, ProgressKind};
 pub(crate) use info::InfoArgs;
 pub(crate) use nccopy::NccopyArgs;
+pub(crate) use ncrcat::NcrcatArgs;
 pub(crate) use netcdf::{EnableArgs, Netcdf, NetcdfArgs, ProgramArgs, StatusArgs};
 pub(crate) use old::OldArgs;
 pub(crate) use refs::RefsArgs;
@@ -96,6 +100,11 @@ pub(crate) enum Command {
     Rechunk(Box<CopyArgs>),
     #[command(about = "Put the tiles of a model's processes together into one file")]
     Combine(Box<CombineArgs>),
+    #[command(about = "Join files one behind the other, along time or another dimension")]
+    #[command(override_usage = "ncforge concat [OPTIONS] <FILE>... --output <OUT>")]
+    #[command(long_about = concat::ABOUT, after_long_help = concat::AFTER)]
+    #[command(mut_arg("paths", |a| a.value_name("FILE").help(concat::FILES)))]
+    Concat(Box<ConcatArgs>),
     #[command(about = "Split a file into tiles as models write them")]
     Split(Box<SplitArgs>),
     #[command(about = "Make references to chunks, for readers of Zarr")]
@@ -137,6 +146,8 @@ pub(crate) enum Command {
     RebuildNemo(OldArgs),
     #[command(about = "Copy with the options of netCDF's `nccopy`")]
     Nccopy(Box<NccopyArgs>),
+    #[command(about = "Join files with the options of NCO's `ncrcat`")]
+    Ncrcat(Box<NcrcatArgs>),
     #[command(about = "Print a completion script for a shell")]
     Completions(CompletionsArgs),
     #[command(about = "Print or write the manual pages")]
@@ -151,6 +162,7 @@ impl Command {
                 let inputs = a.paths.len().saturating_sub(1);
                 return Some((&mut a.paths, inputs));
             }
+            Command::Concat(a) => &mut a.copy.paths,
             Command::Refs(a) => &mut a.files,
             Command::Info(a) => &mut a.files,
             Command::Digest(a) => &mut a.files,
@@ -168,6 +180,7 @@ impl Command {
         match self {
             Command::Copy(a) | Command::Rechunk(a) => Some(&a.written),
             Command::Combine(a) => Some(&a.written),
+            Command::Concat(a) => Some(&a.copy.written),
             Command::Split(a) => Some(&a.written),
             Command::Refs(a) => Some(&a.written),
             Command::Info(a) => Some(&a.written),
@@ -196,6 +209,7 @@ impl Command {
         match self {
             Command::Copy(a) | Command::Rechunk(a) => a.global.clone(),
             Command::Combine(a) => a.global.clone(),
+            Command::Concat(a) => a.copy.global.clone(),
             Command::Split(a) => a.global.clone(),
             Command::Refs(a) => a.global.clone(),
             Command::Info(a) => a.global.clone(),
@@ -225,6 +239,7 @@ impl Command {
             },
             Command::Dump(a) => a.global(),
             Command::Nccopy(a) => a.global(),
+            Command::Ncrcat(a) => a.global(),
             Command::Netcdf(a) => match &a.what {
                 Netcdf::Enable(a) | Netcdf::Disable(a) => a.global.clone(),
                 Netcdf::Status(a) => a.global.clone(),

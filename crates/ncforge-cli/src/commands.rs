@@ -4,6 +4,7 @@
 mod bench;
 mod combine;
 mod compare;
+mod concat;
 mod copy;
 mod digest;
 mod doctor;
@@ -12,6 +13,7 @@ mod dump;
 mod info;
 mod inputs;
 mod nccopy;
+mod ncrcat;
 mod netcdf;
 mod old;
 mod page;
@@ -111,6 +113,7 @@ fn dispatch(mut command: Command, cx: &Context<'_>) -> Result {
         Command::Copy(a) => copy::run(&a, cx),
         Command::Rechunk(a) => copy::run(&a.rechunking(), cx),
         Command::Combine(a) => combine::run(&a, cx),
+        Command::Concat(a) => concat::run(&a, cx),
         Command::Split(a) => split::run(&a, cx),
         Command::Refs(a) => refs::run(&a, cx),
         Command::Info(a) => info::run(&a, cx),
@@ -131,6 +134,7 @@ fn dispatch(mut command: Command, cx: &Context<'_>) -> Result {
         Command::Nocscombine(a) => old::nocscombine(&a, cx),
         Command::RebuildNemo(a) => old::rebuild_nemo(&a, cx),
         Command::Nccopy(a) => nccopy::run(&a, cx),
+        Command::Ncrcat(a) => ncrcat::run(&a, cx),
         Command::Completions(a) => shell::completions(&a, cx.printer),
         Command::Man(a) => shell::man(&a, cx.printer),
     }

@@ -3,7 +3,10 @@
 //! Days are counted from 1970-01-01 in whole numbers. Years are astronomical: there is a year 0. [`units`] turns dates into the numbers
 //! of a coordinate, exactly.
 
+mod rebase;
 pub(crate) mod units;
+
+pub(crate) use rebase::Rebase;
 
 /// Days of the year before each month, in a year that is no leap year.
 const BEFORE: [i64; 12] = [0, 31, 59, 90, 120, 151, 181, 212, 243, 273, 304, 334];

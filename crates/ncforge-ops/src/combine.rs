@@ -27,6 +27,7 @@
 //! ```
 
 mod compact_layout;
+mod concat;
 mod descriptors;
 mod files;
 mod headers;
@@ -54,11 +55,12 @@ use ncforge::{Engine, Error, Result};
 use self::files::Found;
 use self::mosaic::{Mosaic, build, pictures};
 
+pub use concat::{ConcatOptions, ConcatPlan, ConcatReport, ConcatRequest, concat, plan_concat};
 pub use left_out::KeptTile;
 pub use mosaic::Picture;
 pub use options::{CombineOptions, Differing, Holes, TileChunks};
 pub use request::CombineRequest;
-pub use scheme::{GenericScheme, Placement, Position, SchemeChoice, SchemeName};
+pub use scheme::{GenericScheme, Placement, Position, SchemeChoice, SchemeName, SeriesScheme};
 pub(crate) use scheme::{RENAMED, is_of_tile, lists_of_nemo};
 
 /// Part of the budget for descriptions of tiles: one in this many.
@@ -148,7 +150,7 @@ fn mosaic(
 ) -> Result<Mosaic> {
     let name = output.file_name().unwrap_or_default().to_string_lossy().into_owned();
     let mut mosaic = build(found, options, small, engine.memory() / DESCRIPTIONS, &name)?;
-    not_among(output, mosaic.tiles.paths())?;
+    not_among(output, mosaic.tiles.paths(), mosaic.scheme.noun())?;
     if options.copy.only.is_none() {
         mosaic.prepare_copy((engine.memory() / 2).min(TOGETHER));
     }
@@ -173,10 +175,10 @@ pub fn encoder(
 }
 
 /// An error if the output is one of the tiles.
-fn not_among(output: &Path, tiles: &[PathBuf]) -> Result<()> {
+fn not_among(output: &Path, tiles: &[PathBuf], noun: &str) -> Result<()> {
     let Ok(file) = std::fs::canonicalize(output) else { return Ok(()) };
     match tiles.iter().any(|tile| std::fs::canonicalize(tile).is_ok_and(|tile| tile == file)) {
-        true => Err(Error::Invalid(format!("the output `{}` is one of the tiles", output.display()))),
+        true => Err(Error::Invalid(format!("the output `{}` is one of the {noun}s", output.display()))),
         false => Ok(()),
     }
 }

@@ -43,6 +43,7 @@ pub mod request;
 mod same;
 pub mod sampling;
 pub mod select;
+mod series;
 mod source;
 pub mod split;
 pub mod traffic;

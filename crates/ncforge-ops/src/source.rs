@@ -12,9 +12,9 @@ use crate::boxes::each_row;
 use crate::raw_chunks;
 pub(crate) use crate::raw_chunks::RawChunk;
 use ncforge::model::{Format, Schema, Values, VarId, shape};
-use ncforge::raw::{Chunks, Region, VarLayout, coordinates};
+use ncforge::raw::{Chunks, Region, Runs, VarLayout, coordinates};
 use ncforge::store::ReadStore;
-use ncforge::{Buffer, Dataset, Engine, FileId, Hyperslab, Result};
+use ncforge::{Buffer, Dataset, Engine, Error, FileId, Hyperslab, Result};
 
 /// Variables whose values lie next to each other in the files: asked for together, they are read in fewer requests.
 /// All are of one shape and of elements of one size.
@@ -33,6 +33,32 @@ pub(crate) const HEAP_BATCH: u64 = 1 << 14;
 pub(crate) fn work_bytes(schema: &Schema, var: VarId) -> u64 {
     let size = schema.fixed_size(schema.var(var).dtype).unwrap_or(16) as u64;
     shape::bytes(&schema.shape(var), size)
+}
+
+/// Records as a classic file holds them: a piece of every variable that grows, then the next record; in one file, or in
+/// several that follow each other.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Records {
+    /// Bytes from one record to the next.
+    pub(crate) stride: u64,
+    /// The place of each variable in a record, from that of the first of them on.
+    pub(crate) behind: Vec<u64>,
+    /// For each file the number of its records, and the place of the first variable in the first of them.
+    pub(crate) files: Vec<(u64, u64)>,
+}
+
+impl Records {
+    /// The records of one file with these variables; `None` unless all of them lie in records of one length, the first of them first.
+    pub(crate) fn of(layouts: &[Arc<VarLayout>]) -> Option<Records> {
+        let runs = layouts.iter().map(|layout| layout.runs()).collect::<Option<Vec<Runs>>>()?;
+        let first = runs.first()?;
+        let stride = first.stride?;
+        let alike = runs.iter().all(|r| r.stride == Some(stride))
+            && layouts.iter().all(|layout| layout.shape.first() == layouts[0].shape.first());
+        let behind = runs.iter().map(|r| r.begin.checked_sub(first.begin)).collect::<Option<Vec<u64>>>()?;
+        let count = *layouts[0].shape.first()?;
+        alike.then(|| Records { stride, behind, files: vec![(count, first.begin)] })
+    }
 }
 
 /// Something to read variables from.
@@ -136,6 +162,16 @@ pub(crate) trait Source: Sync {
         let each = (out.len() / vars.len().max(1)).max(1);
         vars.iter().zip(out.chunks_exact_mut(each)).try_for_each(|(&v, out)| self.read_bytes(v, slab, out))
     }
+    /// The records that these variables make, if they lie in records, as [`Source::layout`] tells types and lengths.
+    fn records(&self, vars: &[VarId]) -> Result<Option<Records>> {
+        let _ = vars;
+        Ok(None)
+    }
+    /// The file with this number of [`Records::files`].
+    fn record_file(&self, number: usize) -> Result<Arc<dyn ReadStore>> {
+        let _ = number;
+        Err(Error::Internal(format!("`{}` has no records", self.name())))
+    }
     /// One chunk as it is stored.
     fn raw_chunk(&self, var: VarId, at: &[u64]) -> Result<RawChunk>;
     /// A box of chunks as they are stored, row-major, read in as few requests as may be; `None` where asking one by one
@@ -236,6 +272,18 @@ impl Source for Dataset {
         Dataset::engine(self).read_parts(count, size, &regions, out, |i, part| {
             part.read(0, self.container(), var, &parts[i].1)
         })
+    }
+
+    fn records(&self, vars: &[VarId]) -> Result<Option<Records>> {
+        if self.container().store().blocks().is_some() {
+            return Ok(None);
+        }
+        let layouts = vars.iter().map(|&v| self.container().layout(v)).collect::<Result<Vec<_>>>()?;
+        Ok(Records::of(&layouts))
+    }
+
+    fn record_file(&self, _number: usize) -> Result<Arc<dyn ReadStore>> {
+        Ok(Arc::clone(self.container().store()))
     }
 
     fn raw_chunk(&self, var: VarId, at: &[u64]) -> Result<RawChunk> {

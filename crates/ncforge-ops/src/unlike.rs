@@ -10,8 +10,31 @@ use ncforge::model::{Attribute, GroupId, Schema, VarId};
 /// Characters of a value that messages show.
 const SHOWN: usize = 60;
 
-/// Global attributes that programs write about a file, not about what is in it: when it was made, and by which commands.
-pub(crate) const OF_FILE: [&str; 3] = ["history", "timeStamp", "TimeStamp"];
+/// The relation of files to each other.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Files {
+    /// Parts that one run wrote at one time.
+    Run,
+    /// Files that were made one after the other, and published.
+    Series,
+}
+
+/// Global attributes that programs write about a file, not about what is in it (when it was made, by which commands, under which
+/// number), and the files that differ in them.
+const OF_FILE: [(&str, Files); 7] = [
+    ("history", Files::Run),
+    ("timeStamp", Files::Run),
+    ("TimeStamp", Files::Run),
+    ("NCO", Files::Series),
+    ("CDO", Files::Series),
+    ("creation_date", Files::Series),
+    ("tracking_id", Files::Series),
+];
+
+/// Whether files may differ in a global attribute, because it is about the file.
+pub(crate) fn is_of_file(attribute: &str, files: Files) -> bool {
+    OF_FILE.iter().any(|(name, of)| *name == attribute && (*of == Files::Run || *of == files))
+}
 
 /// An attribute that differs.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]

@@ -13,6 +13,7 @@ mod bench;
 mod choosing;
 mod combine;
 mod command;
+mod concat;
 mod contents;
 mod define;
 mod describe;
@@ -68,6 +69,8 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<encoder::Encoder>()?;
     module.add_function(wrap_pyfunction!(combine::combine, module)?)?;
     module.add_function(wrap_pyfunction!(combine::plan_combine, module)?)?;
+    module.add_function(wrap_pyfunction!(concat::concat, module)?)?;
+    module.add_function(wrap_pyfunction!(concat::plan_concat, module)?)?;
     module.add_function(wrap_pyfunction!(doctor::doctor, module)?)?;
     module.add_function(wrap_pyfunction!(doctor::doctor_across, module)?)?;
     module.add_function(wrap_pyfunction!(doctor::doctor_text, module)?)?;

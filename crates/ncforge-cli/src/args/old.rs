@@ -15,4 +15,5 @@ pub(crate) struct OldArgs {
 }
 
 /// The names under which the command behaves as another tool.
-pub(crate) const NAMES: [&str; 5] = ["ncdump", "nccopy", "nocscombine", "rebuild_nemo", "mppnccombine"];
+pub(crate) const NAMES: [&str; 6] =
+    ["ncdump", "nccopy", "ncrcat", "nocscombine", "rebuild_nemo", "mppnccombine"];

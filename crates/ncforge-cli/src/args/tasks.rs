@@ -9,7 +9,7 @@ struct Task {
     commands: &'static [&'static str],
 }
 
-const TASKS: [Task; 8] = [
+const TASKS: [Task; 9] = [
     Task {
         title: "Look at files",
         example: "ncforge doctor sst.nc",
@@ -24,6 +24,11 @@ const TASKS: [Task; 8] = [
         title: "Put tiles of a model together",
         example: "ncforge combine ocean_0000.nc -o ocean.nc",
         commands: &["combine", "split"],
+    },
+    Task {
+        title: "Join files along time",
+        example: "ncforge concat day_*.nc -o year.nc",
+        commands: &["concat"],
     },
     Task {
         title: "Read files through Zarr",
@@ -44,7 +49,7 @@ const TASKS: [Task; 8] = [
     Task {
         title: "Type what you know",
         example: "ncforge nccopy -4 -d1 -s in.nc out.nc",
-        commands: &["nccopy", "mppnccombine", "nocscombine", "rebuild_nemo"],
+        commands: &["nccopy", "ncrcat", "mppnccombine", "nocscombine", "rebuild_nemo"],
     },
 ];
 const SHELL: [&str; 3] = ["completions", "man", "help"];

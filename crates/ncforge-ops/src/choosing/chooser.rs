@@ -247,7 +247,8 @@ fn before(source: &dyn Source, schema: &Schema, var: VarId) -> Result<Option<Sto
     let layout = source.layout(var)?;
     Ok(match (layout.place.chunks(), layout.runs()) {
         (Some(Chunks { chunk, index, codecs }), _) => {
-            let first = index.get(&vec![0; chunk.len()])?;
+            // Chunks that lie in many files are not looked at.
+            let first = source.store().map(|_| index.get(&vec![0; chunk.len()])).transpose()?.flatten();
             let points = first.is_some_and(|record| has_points(source, codecs, record));
             let usual = Coding::of_chain(schema.var(var).storage.filters());
             Some((Some(chunk.to_vec()), Coding { points: points.then_some(SEGMENT_BYTES), ..usual }))

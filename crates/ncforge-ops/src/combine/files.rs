@@ -61,6 +61,35 @@ pub(crate) fn find(words: &[PathBuf], exact: bool) -> Result<Found> {
     }
 }
 
+/// The files of a series, in the order of the words: names, and patterns, which stand for what matches them in the order of its names.
+pub(crate) fn named(words: &[PathBuf]) -> Result<Vec<PathBuf>> {
+    let mut files = Vec::with_capacity(words.len());
+    for word in words {
+        let text = word.to_string_lossy();
+        let is_pattern = text.contains(['*', '?', '[']);
+        if let Some(url) = url_of(word).filter(|_| is_pattern) {
+            let mut found: Vec<PathBuf> =
+                remote::glob(url, &RemoteOptions::of_process())?.into_iter().map(PathBuf::from).collect();
+            found.sort();
+            files.append(&mut found);
+        } else if is_pattern && !word.exists() {
+            let mut found = matching(word)?;
+            found.sort();
+            files.append(&mut found);
+        } else {
+            files.push(word.clone());
+        }
+    }
+    match files.is_empty() {
+        true if words.is_empty() => Err(Error::Invalid("no files were named".into())),
+        true => {
+            let none = std::io::Error::new(std::io::ErrorKind::NotFound, "no file matches this name");
+            Err(Error::io("open", words[0].to_string_lossy(), none))
+        }
+        false => Ok(files),
+    }
+}
+
 /// These files, each once.
 fn these(paths: &[PathBuf]) -> Result<Found> {
     let mut seen = BTreeSet::new();

@@ -18,14 +18,18 @@ mod facts;
 mod fill;
 mod holes;
 mod join;
+mod order;
 mod pattern;
 mod read;
+mod rebase;
 mod records;
 mod scan;
+mod times;
 mod types;
 mod unlike;
 mod var_group;
 mod whole;
+mod whole_records;
 
 use ncforge::Result;
 

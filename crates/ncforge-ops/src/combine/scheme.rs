@@ -11,11 +11,13 @@ mod mitgcm;
 mod names;
 mod nemo;
 mod roms;
+mod series;
 mod wrf;
 
 use crate::request::{Words, words};
 use ncforge::Result;
 
+pub use convention::SeriesScheme;
 pub(crate) use convention::{AxisPlace, Header, Scheme, Span, TilePosition, may_differ};
 pub use generic::{GenericScheme, Placement, Position};
 pub(crate) use names::RENAMED;
@@ -69,6 +71,8 @@ pub enum SchemeChoice {
     Named(SchemeName),
     /// As the user says.
     Generic(GenericScheme),
+    /// One behind the other along a dimension.
+    Series(SeriesScheme),
 }
 
 impl Default for SchemeChoice {
@@ -86,6 +90,7 @@ pub(crate) fn is_of_tile(scheme: SchemeName, attribute: &str) -> bool {
 pub(crate) fn find(choice: &SchemeChoice, tile: &Header<'_>) -> Result<Box<dyn Scheme>> {
     let name = match choice {
         SchemeChoice::Generic(spec) => return Ok(Box::new(spec.clone())),
+        SchemeChoice::Series(series) => return Ok(Box::new(series.clone())),
         SchemeChoice::Named(name) => name,
     };
     let Some((_, make)) = KNOWN.iter().find(|(known, _)| known == name) else {

@@ -59,7 +59,7 @@ fn wants_codec(copy: &CopyOptions) -> bool {
 }
 
 /// The tiles' own format, or of the classic ones the first that can hold the whole.
-fn fitting(schema: &Schema) -> Format {
+pub(crate) fn fitting(schema: &Schema) -> Format {
     let own = schema.format;
     let rank = |f: Format| match f {
         Format::Cdf1 => 1,

@@ -9,7 +9,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use super::options::CopyOptions;
-use crate::source::{RawChunk, Source, VarGroup};
+use crate::source::{RawChunk, Records, Source, VarGroup};
 use ncforge::codec::filters::SHUFFLE;
 use ncforge::model::{
     Atomic, Attribute, DType, Endian, Format, Number, Schema, Storage, Value, Values, VarId,
@@ -290,6 +290,17 @@ impl Source for Converted<'_> {
 
     fn read_together(&self, vars: &[VarId], slab: &Hyperslab, out: &mut [u8]) -> Result<()> {
         self.source.read_together(vars, slab, out)
+    }
+
+    fn records(&self, vars: &[VarId]) -> Result<Option<Records>> {
+        match vars.iter().all(|v| self.is_own(v.0)) {
+            true => self.source.records(vars),
+            false => Ok(None),
+        }
+    }
+
+    fn record_file(&self, number: usize) -> Result<Arc<dyn ReadStore>> {
+        self.source.record_file(number)
     }
 
     fn raw_chunk(&self, var: VarId, at: &[u64]) -> Result<RawChunk> {

@@ -218,7 +218,9 @@ impl Planner<'_> {
         let sides = [Side::of(&layout), target];
         let sparse = self.is_sparse(&layout)?;
         let mut route = self.route(&layout, heap, sparse);
-        if self.all_filters && route == Route::Raw && has_masks(&layout)? {
+        // Chunks that lie in many files are not looked at.
+        let is_one = self.source.store().is_some();
+        if self.all_filters && route == Route::Raw && (!is_one || has_masks(&layout)?) {
             route = Route::Boxes;
         }
         let chunk = shape::bytes(&align, element);

@@ -1,10 +1,8 @@
 //! Properties that must be equal in files that are joined.
 
-use std::cmp::Ordering;
-
-use super::gather::{FileArrays, FileVar, Inputs};
+use super::gather::{FileArrays, FileVar};
+use crate::series;
 use crate::words::shape;
-use ncforge::model::Schema;
 use ncforge::{Error, Result};
 
 /// Attributes that give stored numbers their meaning.
@@ -19,34 +17,6 @@ const MEANING: [&str; 9] = [
     "flag_masks",
     "flag_meanings",
 ];
-
-/// The dimension along which files are joined: the given one, else the unlimited one of the first file, else the first
-/// whose length differs.
-pub(super) fn dimension(inputs: &Inputs<'_>, schema: &Schema, given: Option<&str>) -> Result<String> {
-    if let Some(name) = given {
-        return match schema.dims.iter().any(|d| d.name == name) {
-            true => Ok(name.to_owned()),
-            false => Err(schema.no_dimension("dimension", name, &inputs.names[0])),
-        };
-    }
-    if let Some(dim) = schema.dims.iter().find(|d| d.unlimited) {
-        return Ok(dim.name.clone());
-    }
-    for i in 1..inputs.names.len() {
-        let other = (inputs.open)(i)?;
-        if let Some(name) = differing(schema, other.schema()) {
-            return Ok(name);
-        }
-    }
-    Err(Error::Invalid(
-        "no dimension is unlimited, and none differs in length: name the one along which the files are joined".into(),
-    ))
-}
-
-fn differing(a: &Schema, b: &Schema) -> Option<String> {
-    let other = |name: &str| b.dims.iter().find(|d| d.name == name);
-    a.dims.iter().find(|d| other(&d.name).is_some_and(|o| o.len != d.len)).map(|d| d.name.clone())
-}
 
 /// Checks that a file can be joined to the first one.
 pub(super) fn check(first: (&str, &FileArrays), other: (&str, &FileArrays), along: &str) -> Result<()> {
@@ -70,33 +40,12 @@ pub(super) fn check(first: (&str, &FileArrays), other: (&str, &FileArrays), alon
 /// Checks that the coordinate of the joined dimension goes on, from file to file, in the direction that it has from the
 /// first one on; in every group that has one.
 pub(super) fn check_order(names: &[String], files: &[FileArrays]) -> Result<()> {
-    let coordinates = files[0].vars.iter().filter(|v| v.ends.is_some());
-    coordinates.into_iter().try_for_each(|v| check_order_of(names, files, &v.path))
-}
-
-fn check_order_of(names: &[String], files: &[FileArrays], along: &str) -> Result<()> {
-    let ends = |file: &FileArrays| file.vars.iter().find(|v| v.path == along).and_then(|v| v.ends);
-    let known: Vec<(&String, (f64, f64))> =
-        names.iter().zip(files).filter_map(|(name, file)| Some((name, ends(file)?))).collect();
-    let differs = |(a, b): (f64, f64)| a.partial_cmp(&b).filter(|o| o.is_ne()).map(Ordering::is_lt);
-    // Files of one step each have a direction only among each other.
-    let within = known.iter().find_map(|(_, ends)| differs(*ends));
-    let between = || known.windows(2).find_map(|w| differs((w[0].1.1, w[1].1.0)));
-    let rises = within.or_else(between).unwrap_or(true);
-    for pair in known.windows(2) {
-        let ((before, (_, end)), (after, (begin, _))) = (pair[0], pair[1]);
-        let goes_on = if rises { end < begin } else { end > begin };
-        // Values that are no numbers say nothing.
-        if !goes_on && !end.is_nan() && !begin.is_nan() {
-            return Err(Error::bad_option(
-                "order",
-                format!(
-                    "`{after}` cannot follow `{before}`: there `{along}` ends at {end}, here it begins at {begin}"
-                ),
-            ));
-        }
-    }
-    Ok(())
+    files[0].vars.iter().filter(|v| v.ends.is_some()).try_for_each(|v| {
+        let ends = |file: &FileArrays| file.vars.iter().find(|own| own.path == v.path)?.ends;
+        let known: Vec<_> =
+            names.iter().zip(files).filter_map(|(name, file)| Some((name.as_str(), ends(file)?))).collect();
+        series::check_order(&v.path, &known)
+    })
 }
 
 /// A variable by path; variables of equal files have equal numbers.

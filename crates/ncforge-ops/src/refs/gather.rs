@@ -6,8 +6,9 @@ use super::attributes;
 use super::kinds::Kind;
 use super::options::RefsOptions;
 use crate::same::unlike_names;
+use crate::series::{self, Ends};
 use crate::source::Source;
-use crate::unlike::{OF_FILE, Unlike, compare_global_attributes, same_attribute};
+use crate::unlike::{Files, Unlike, compare_global_attributes, is_of_file, same_attribute};
 use ncforge::model::{Attribute, DType, Filter, Number, Schema, UserKind, Value, Values, VarId, shape};
 use ncforge::raw::{ChunkGrid, ChunkRecord, Chunks};
 use ncforge::{Dataset, Error, Hyperslab, Result};
@@ -83,8 +84,8 @@ pub(super) struct FileVar {
     pub(super) values: Option<Values>,
     /// A hash of all values, if they do not lie along the joined dimension and are not too many.
     pub(super) digest: Option<u64>,
-    /// The first and the last value, if it is the coordinate of the joined dimension.
-    pub(super) ends: Option<(f64, f64)>,
+    /// Its ends, if it is the coordinate of the joined dimension.
+    pub(super) ends: Option<Ends>,
 }
 
 /// The place of a variable's bytes.
@@ -155,14 +156,9 @@ pub(super) fn file(dataset: &Dataset, source: &dyn Source, wanted: &Wanted<'_>) 
     Ok(FileArrays { groups, vars, unlike, notes })
 }
 
-/// Global attributes in which no two published files agree (CMIP's).
-const OF_RELEASE: [&str; 2] = ["creation_date", "tracking_id"];
-
 /// The attributes in which a file differs from the first: of groups, and of the variables that are wanted.
 fn unlike(first: &Schema, schema: &Schema, options: &RefsOptions) -> Vec<Unlike> {
-    let mut found = compare_global_attributes(first, schema, |name| {
-        OF_FILE.contains(&name) || OF_RELEASE.contains(&name)
-    });
+    let mut found = compare_global_attributes(first, schema, |name| is_of_file(name, Files::Series));
     for var in first.var_ids().filter(|var| is_wanted(first, *var, options)) {
         let Some(other) = schema.find_var(&first.var_path(var)) else { continue };
         let (a, b) = (first.var(var), schema.var(other));
@@ -283,16 +279,15 @@ fn read_small(source: &dyn Source, id: VarId, wanted: &Wanted<'_>, var: &mut Fil
     if bytes.saturating_mul(files) <= wanted.options.inline {
         var.values = Some(source.read(id, &Hyperslab::all(&var.shape))?);
     }
-    let name = var.path.rsplit('/').next();
-    let is_coordinate = var.dims.len() == 1 && name == wanted.along && var.axis(wanted.along).is_some();
+    let is_coordinate = wanted.along.is_some_and(|along| series::is_coordinate(source.schema(), id, along));
     if wanted.files > 1 && is_coordinate && !wanted.options.unsorted && var.shape[0] > 0 {
         var.ends = ends(source, id, var)?;
     }
     Ok(())
 }
 
-/// The first and the last value of a coordinate; `None` if it holds no numbers.
-fn ends(source: &dyn Source, id: VarId, var: &FileVar) -> Result<Option<(f64, f64)>> {
+/// The ends of a coordinate; `None` if it holds no numbers.
+fn ends(source: &dyn Source, id: VarId, var: &FileVar) -> Result<Option<Ends>> {
     let DType::Atomic(atomic) = source.schema().var(id).dtype else { return Ok(None) };
     let last = var.shape[0] - 1;
     let number = |at: u64| {
@@ -309,7 +304,8 @@ fn ends(source: &dyn Source, id: VarId, var: &FileVar) -> Result<Option<(f64, f6
         let own = bytes.get((at * size) as usize..((at + 1) * size) as usize);
         Ok::<_, Error>(own.and_then(|b| Number::read(atomic, b)).map(Number::to_f64))
     };
-    Ok(number(0)?.zip(number(last)?))
+    let both = number(0)?.zip(number(last)?);
+    Ok(both.map(|(first, last)| Ends { first, last, steps: None }))
 }
 
 /// A hash of values.

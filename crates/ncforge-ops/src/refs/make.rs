@@ -3,13 +3,14 @@
 use std::path::Path;
 use std::time::Instant;
 
+use super::build;
 use super::gather::{self, FileArrays, Inputs, Opened, Wanted};
 use super::model::References;
 use super::options::RefsOptions;
 use super::part::Parts;
-use super::{agree, build};
 use crate::alike::side_by_side;
 use crate::progress::{Progress, Silent, check_stop};
+use crate::series;
 use ncforge::{Dataset, Engine, Error, Result};
 
 /// Makes the references of files, joined along a dimension if there are several.
@@ -60,7 +61,10 @@ fn joined(
     let first = (inputs.open)(0)?;
     let along = match (count, &options.along) {
         (1, None) => None,
-        _ => Some(agree::dimension(inputs, first.schema(), options.along.as_deref())?),
+        (_, given) => {
+            let name = &inputs.names[0];
+            Some(series::dimension(first.schema(), name, given.as_deref(), count, inputs.open)?)
+        }
     };
     let parts = Parts::of(inputs, &first, along.as_deref(), options)?;
     let open = |i: usize| {

@@ -26,7 +26,7 @@ pub(super) fn done(r: &CopyReport, written: &WrittenArgs, printer: &Printer) -> 
 }
 
 /// Prints the digest of the output, if it was asked for.
-pub(super) fn tell_digest(r: &CopyReport, printer: &Printer) {
+pub(crate) fn tell_digest(r: &CopyReport, printer: &Printer) {
     if let Some(digest) = &r.digest {
         printer.line(line(digest, &r.output));
     }

@@ -30,7 +30,7 @@ pub(crate) fn agree(mosaic: &Mosaic, differing: Differing) -> Result<(Vec<String
     let mut left_out = LeftOut::default();
     let mut notes = agree_with_existing(mosaic, differing)?;
     let mut pairs = Vec::new();
-    for v in mosaic.schema.var_ids() {
+    for v in mosaic.schema.var_ids().filter(|v| mosaic.chosen[v.0]) {
         match mosaic.from[v.0] {
             From::Tile(with) => pairs.extend(
                 (0..mosaic.tiles.len())
@@ -66,10 +66,14 @@ pub(crate) fn agree(mosaic: &Mosaic, differing: Differing) -> Result<(Vec<String
     let name = |v: &VarId| mosaic.schema.var_path(*v).trim_start_matches('/').to_owned();
     if differing == Differing::Error {
         let what = format!(
-            "`{}` and `{}` do not go together: `{}`, which is not distributed, differs ({what})",
+            "`{}` and `{}` do not go together: `{}`, which {}, differs ({what})",
             mosaic.tiles.name(*with),
             mosaic.tiles.name(*tile),
-            name(var)
+            name(var),
+            match mosaic.scheme.series() {
+                Some(series) => format!("does not lie along `{}`", series.dim),
+                None => "is not distributed".to_owned(),
+            }
         );
         return Err(Error::TilesUnless { what, unless: TileOption::DifferingFirst });
     }
@@ -77,8 +81,13 @@ pub(crate) fn agree(mosaic: &Mosaic, differing: Differing) -> Result<(Vec<String
         left_out.add(*tile, format!("`{}`", name(var)));
     }
     notes.extend(differences.chunk_by(|a, b| a.0 == b.0).map(|of_var| {
-        let n = many(of_var.len() as u64, "tile");
-        format!("`{}` differs in {n}: the first tile's is taken", name(&of_var[0].0))
+        let noun = mosaic.scheme.noun();
+        let n = many(of_var.len() as u64, noun);
+        let such = match mosaic.scheme.series() {
+            Some(_) => format!(", such as `{}`", mosaic.tiles.name(of_var[0].1)),
+            None => String::new(),
+        };
+        format!("`{}` differs in {n}{such}: the first {noun}'s is taken", name(&of_var[0].0))
     }));
     Ok((notes, left_out))
 }

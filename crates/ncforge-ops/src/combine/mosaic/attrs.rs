@@ -1,5 +1,6 @@
 //! Attributes in several tiles: some must agree, some span, the rest is the first tile's.
 
+use crate::calendar::Rebase;
 use crate::same::unlike_names;
 use crate::unlike::{Unlike, same_attribute};
 use ncforge::model::{Attribute, DType, Number, Schema, VarId};
@@ -24,8 +25,22 @@ pub(crate) struct Conflicts {
     pub(crate) meaning: Option<(String, String)>,
     /// `valid_min`, `valid_max`, `valid_range` or `actual_range` of the first tile's variable, to be widened.
     pub(crate) ranges: Vec<(VarId, Attribute)>,
+    /// Times that count from another date, and how they become the first tile's.
+    pub(crate) times: Vec<(VarId, Rebase)>,
     /// The other attributes.
     pub(crate) others: Vec<Unlike>,
+}
+
+impl Conflicts {
+    /// The variable and the attribute by which the tiles do not go together. `may_change` tells whose times may be converted.
+    pub(crate) fn refused(
+        &self,
+        first: &Schema,
+        may_change: impl Fn(VarId) -> bool,
+    ) -> Option<(String, String)> {
+        let times = self.times.iter().find(|(v, _)| !may_change(*v));
+        self.meaning.clone().or_else(|| times.map(|(v, _)| (first.var_path(*v), "units".to_owned())))
+    }
 }
 
 /// Compares the attributes of the variables that both have. `same`: variables have the same numbers.
@@ -52,12 +67,30 @@ pub(super) fn compare_one(
         let spans = ["valid_min", "valid_max", "valid_range", "actual_range"].contains(&name);
         match y {
             _ if MEANING.contains(&name) => {
+                if name == "units"
+                    && let Some(change) = change(&a.attrs, &b.attrs)
+                {
+                    found.times.push((v, change));
+                    continue;
+                }
                 found.meaning.get_or_insert((first.var_path(v), name.to_owned()));
             }
             Some(y) if spans && x.is_some_and(|x| x.dtype == y.dtype) => found.ranges.push((v, y.clone())),
             _ => found.others.push(Unlike::of_var((first, v), name, (tile, y))),
         }
     }
+}
+
+/// The change from the units of a file's variable to those of another variable; `None` if these are not times of one calendar.
+fn change(wanted: &[Attribute], own: &[Attribute]) -> Option<Rebase> {
+    let text = |attrs: &[Attribute], name: &str| -> Option<String> {
+        Some(attrs.iter().find(|a| a.name == name)?.as_text()?.to_owned())
+    };
+    let (from, to) = (text(own, "units")?, text(wanted, "units")?);
+    let (calendar, other) = (text(own, "calendar"), text(wanted, "calendar"));
+    // Packed times are what `scale_factor` makes of them.
+    let is_packed = own.iter().any(|a| ["scale_factor", "add_offset"].contains(&a.name.as_str()));
+    Rebase::between((&from, calendar.as_deref()), (&to, other.as_deref())).filter(|_| !is_packed)
 }
 
 /// Widens the range that an attribute tells by another tile's.

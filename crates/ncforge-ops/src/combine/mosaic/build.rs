@@ -6,12 +6,17 @@ use std::path::PathBuf;
 use super::super::files::Found;
 use super::super::left_out::LeftOut;
 use super::super::options::{CombineOptions, Holes};
-use super::super::scheme::{self, Header, Scheme};
+use super::super::scheme::{self, Header, Scheme, SeriesScheme};
 use super::super::tiles::Tiles;
+use super::existing::is_chosen;
 use super::join::{Mapping, join};
 use super::pattern::{MOST_NAMES, Pattern, place_text};
-use super::scan::{Scanned, first, scan};
-use super::{DimKind, Existing, Facts, From, Mosaic, chunks, coords, counted, dims, fill, holes, unlike};
+use super::scan::{Headers, Scanned, first, scan};
+use super::times::Times;
+use super::{
+    DimKind, Existing, Facts, From, Mosaic, chunks, coords, counted, dims, fill, holes, order, unlike,
+};
+use crate::series::lies_along;
 use crate::words::many;
 use ncforge::model::{DimId, Schema, VarId};
 use ncforge::{Engine, Error, Result, TileOption};
@@ -25,26 +30,14 @@ pub(crate) fn build(
     memory: u64,
     output: &str,
 ) -> Result<Mosaic> {
-    let searched = found.searched && found.files.len() > 1;
-    let mut tiles = Tiles::new(found.files, engine, memory);
-    let named = found.named.as_ref().filter(|_| searched);
-    let scheme = scheme_of(&tiles, named, searched, options)?;
-    let head = first(&tiles, &*scheme, searched)?;
-    if options.begin_with > 0 && options.begin_with >= tiles.len() {
-        return Err(Error::Invalid(format!(
-            "to begin with tile {} of {} makes no sense",
-            options.begin_with,
-            tiles.len()
-        )));
-    }
-    let scanned = scan(&tiles, engine, &*scheme, &head, searched, options.begin_with)?;
-    let (scanned, mut notes) = tiles_among(&mut tiles, scanned, &*scheme);
-    let (mut schema, maps) = join(&tiles, &head, &scanned)?;
+    let set = in_order(headers(found, options, engine, memory)?, options, engine, memory)?;
+    let mut notes = set.notes.clone();
+    let (mut schema, maps) = join(&set.tiles, &set.head, &set.scanned)?;
     let mut left_out = LeftOut::default();
-    let head_vars = head.schema.vars.len();
-    unlike::attributes(&tiles, &mut schema, &scanned, head_vars, options, &mut notes, &mut left_out)?;
+    let times = unlike::attributes(&set, &mut schema, options, &mut notes, &mut left_out)?;
+    let Headers { tiles, scheme, searched, head, scanned, .. } = set;
     notes.extend(unlike::unsupported(&tiles, &schema, &scanned, &mut left_out)?);
-    notes.extend(said(&tiles, &scanned));
+    notes.extend(said(&tiles, &scanned, scheme.noun()));
     let mut found = dims::dims(&tiles, &mut schema, &scanned, &maps, options)?;
     notes.append(&mut found.notes);
     let facts: Vec<Facts> = std::mem::take(&mut found.spans)
@@ -71,7 +64,9 @@ pub(crate) fn build(
         }
         None => None,
     };
-    let (patterns, from) = patterns(&tiles, &schema, &facts, &found.kinds, options, &mut notes)?;
+    let of_whole =
+        Whole { tiles: &tiles, schema: &schema, facts: &facts, kinds: &found.kinds, scheme: &*scheme };
+    let (patterns, from) = patterns(&of_whole, options, &mut notes)?;
     let set = counted::Set {
         tiles: &tiles,
         scanned: &scanned,
@@ -84,6 +79,8 @@ pub(crate) fn build(
     notes.extend(set.ends_early(&missing).filter(|_| existing.is_none()));
     let fills = schema.var_ids().map(|v| fill::fill_of(&schema, v, options.holes)).collect();
     let bytes = scanned.iter().map(|s| s.bytes).sum();
+    let only = options.copy.only.as_ref();
+    let chosen = schema.var_ids().map(|v| only.is_none_or(|only| is_chosen(only, &schema, v))).collect();
     let mut mosaic = Mosaic {
         layouts: Vec::new(),
         tile_format: schema.format,
@@ -97,6 +94,8 @@ pub(crate) fn build(
         from,
         fills,
         patches: BTreeMap::new(),
+        times,
+        chosen,
         existing,
         notes,
         left_out,
@@ -109,10 +108,58 @@ pub(crate) fn build(
     mosaic.holes = holes::holes(&mosaic)?;
     check_holes(&mosaic, options)?;
     mosaic.layouts = chunks::layouts(&mosaic, &head, &scanned)?;
-    if mosaic.existing.is_none() {
+    if mosaic.existing.is_none() && mosaic.scheme.series().is_none() {
         coords::patch(&mut mosaic, options)?;
     }
     Ok(mosaic)
+}
+
+/// Reads the headers of files, and finds the scheme by which they lie.
+fn headers(found: Found, options: &CombineOptions, engine: &Engine, memory: u64) -> Result<Headers> {
+    let searched = found.searched && found.files.len() > 1;
+    let mut tiles = Tiles::new(found.files, engine, memory);
+    let named = found.named.as_ref().filter(|_| searched);
+    let scheme = scheme_of(&tiles, named, searched, options)?;
+    let head = first(&tiles, &*scheme, searched)?;
+    if options.begin_with > 0 && options.begin_with >= tiles.len() {
+        return Err(Error::Invalid(format!(
+            "to begin with tile {} of {} makes no sense",
+            options.begin_with,
+            tiles.len()
+        )));
+    }
+    let scanned = scan(&tiles, engine, &*scheme, &head, searched, options.begin_with)?;
+    let (scanned, notes) = tiles_among(&mut tiles, scanned, &*scheme);
+    Ok(Headers { tiles, scheme, searched, head, scanned, notes })
+}
+
+/// The same files in the order of their coordinate, if they are a series. The first of them is what the others are compared with, so a
+/// new order means to read the headers anew.
+fn in_order(set: Headers, options: &CombineOptions, engine: &Engine, memory: u64) -> Result<Headers> {
+    let Some(SeriesScheme { dim, unsorted }) = set.scheme.series().cloned() else { return Ok(set) };
+    let first = &set.head.schema;
+    let may_change = |v: VarId| lies_along(first, v, &dim);
+    if set.scanned.iter().any(|one| one.conflicts.refused(first, may_change).is_some()) {
+        // Values of other units have no order; the error comes with the attributes.
+        return Ok(set);
+    }
+    let times = |set: &Headers| Times::of(&set.head.schema, &dim, set.scanned.iter().map(|s| &s.conflicts));
+    let coordinates = |set: &Headers| order::coordinates(set, &times(set), engine);
+    let found = coordinates(&set)?;
+    let (mut set, found) = match order::order(&found).filter(|_| !unsorted) {
+        None => (set, found),
+        Some(order) => {
+            let files = order.iter().map(|&tile| set.tiles.paths()[tile].clone()).collect();
+            drop(set);
+            let mut set = headers(Found { files, searched: false, named: None }, options, engine, memory)?;
+            set.notes.push(format!("the files are joined in the order of `{dim}`, not as they are given"));
+            let found = coordinates(&set)?;
+            (set, found)
+        }
+    };
+    let notes = order::check(&set, &found, unsorted)?;
+    set.notes.extend(notes);
+    Ok(set)
 }
 
 /// The scheme by which the tiles tell their place: that of the file that the user `named`, else of the first. A pattern or a base name may
@@ -125,7 +172,10 @@ fn scheme_of(
 ) -> Result<Box<dyn Scheme>> {
     let look = |tile: usize| -> Result<Box<dyn Scheme>> {
         let dataset = tiles.open_whole(tile)?;
-        scheme::find(&options.scheme, &Header { schema: dataset.schema(), path: &tiles.paths()[tile] })
+        scheme::find(
+            &options.scheme,
+            &Header { schema: dataset.schema(), path: &tiles.paths()[tile], number: tile },
+        )
     };
     // A file that the user named must be a tile; otherwise its error is the one to report.
     let named = named.and_then(|n| tiles.paths().iter().position(|p| p == n));
@@ -150,14 +200,14 @@ fn tiles_among(
 }
 
 /// Notes on the tiles' formats: each once, with the first tile that has it.
-fn said(tiles: &Tiles, scanned: &[Scanned]) -> Vec<String> {
+fn said(tiles: &Tiles, scanned: &[Scanned], noun: &str) -> Vec<String> {
     let mut found: BTreeMap<&str, (usize, usize)> = BTreeMap::new();
     for (tile, one) in scanned.iter().enumerate() {
         one.notes.iter().for_each(|note| found.entry(note).or_insert((tile, 0)).1 += 1);
     }
     let words = |(note, (tile, count)): (&str, (usize, usize))| match count {
         1 => format!("`{}`: {note}", tiles.name(tile)),
-        n => format!("`{}` and {}: {note}", tiles.name(tile), many(n as u64 - 1, "other tile")),
+        n => format!("`{}` and {}: {note}", tiles.name(tile), many(n as u64 - 1, &format!("other {noun}"))),
     };
     found.into_iter().map(words).collect()
 }
@@ -177,15 +227,37 @@ fn drop_attributes(schema: &mut Schema, scheme: &dyn Scheme) {
     }
 }
 
+/// What is known of the whole before its parts are.
+struct Whole<'a> {
+    tiles: &'a Tiles,
+    schema: &'a Schema,
+    facts: &'a [Facts],
+    kinds: &'a [DimKind],
+    scheme: &'a dyn Scheme,
+}
+
+impl Whole<'_> {
+    /// The sentence on a variable that some of the tiles lack; `who` have it.
+    fn lacking(&self, v: VarId, who: &[usize]) -> String {
+        let (n, all, noun) = (who.len(), self.facts.len(), self.scheme.noun());
+        let text = format!("`{}` is in {n} of {all} {noun}s", self.schema.var_path(v));
+        let lacks = (0..all).zip(who.iter().map(Some).chain(std::iter::repeat(None)));
+        match lacks.into_iter().find(|(tile, has)| *has != Some(tile)) {
+            Some((tile, _)) if self.scheme.series().is_some() => {
+                format!("{text}, and not in `{}`", self.tiles.name(tile))
+            }
+            _ => text,
+        }
+    }
+}
+
 /// The patterns of all variables, each once.
 fn patterns(
-    tiles: &Tiles,
-    schema: &Schema,
-    facts: &[Facts],
-    kinds: &[DimKind],
+    whole: &Whole<'_>,
     options: &CombineOptions,
     notes: &mut Vec<String>,
 ) -> Result<(Vec<Pattern>, Vec<From>)> {
+    let Whole { tiles, schema, facts, kinds, scheme } = *whole;
     let mut known: HashMap<(Vec<DimId>, Option<Vec<usize>>), usize> = HashMap::new();
     let (mut patterns, mut from) = (Vec::new(), Vec::new());
     let every: Vec<usize> = (0..facts.len()).collect();
@@ -198,6 +270,9 @@ fn patterns(
             let records = |t: usize| var.dims.iter().map(|d| facts[t].spans[d.0].count).min().unwrap_or(1);
             let longest = who.iter().copied().rev().max_by_key(|&t| records(t));
             from.push(From::Tile(longest.unwrap_or(0)));
+            if scheme.series().is_some() && who.len() < facts.len() {
+                notes.push(whole.lacking(v, &who));
+            }
             continue;
         }
         if let Some(d) = split.iter().enumerate().find(|(i, d)| split[..*i].contains(d)).map(|x| x.1) {
@@ -211,8 +286,8 @@ fn patterns(
             });
         }
         let all = who.len() == facts.len();
-        if !all {
-            let what = format!("`{}` is in {} of {} tiles", schema.var_path(v), who.len(), facts.len());
+        if !all && options.copy.only.as_ref().is_none_or(|only| is_chosen(only, schema, v)) {
+            let what = whole.lacking(v, &who);
             if options.holes == Holes::Error && options.into_existing.is_none() {
                 return Err(Error::TilesUnless { what, unless: TileOption::HolesFill });
             }

@@ -29,6 +29,7 @@ fn layout(mosaic: &Mosaic, first: &First, scanned: &[Scanned], v: VarId) -> Resu
         return Err(Error::Internal(format!("no tile has `{}`", schema.var_path(v))));
     };
     let alike = v.0 < first.stored.len()
+        && !mosaic.times.has(v)
         && tiles.all(|t| scanned[t].schema.is_none() && !scanned[t].stored_differently.contains(&v));
     let Held { form, element, .. } = match alike {
         true => first.stored[v.0].clone(),

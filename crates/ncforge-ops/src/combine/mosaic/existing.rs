@@ -80,7 +80,7 @@ impl Existing {
             vars[to.0] = Some(v);
         }
         let conflicts = compare_attributes(own, whole, false);
-        if let Some((var, attr)) = &conflicts.meaning {
+        if let Some((var, attr)) = conflicts.refused(own, |_| false) {
             return Err(wrong(format!("the attribute `{var}:{attr}` differs")));
         }
         let mut unlike = compare_global_attributes(own, whole, |name| may_differ(scheme, whole, name));
@@ -153,7 +153,7 @@ impl Existing {
 }
 
 /// Whether a choice of variables has one of the file.
-fn is_chosen(only: &Names, own: &Schema, v: VarId) -> bool {
+pub(super) fn is_chosen(only: &Names, own: &Schema, v: VarId) -> bool {
     let path = own.var_path(v);
     let below = |group: &String| {
         let group = group.trim_matches('/');

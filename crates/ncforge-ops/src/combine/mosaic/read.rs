@@ -7,9 +7,10 @@ use std::sync::Arc;
 use super::fill::heap_fill_of;
 use super::{DimKind, From, Mosaic};
 use crate::boxes::each_row;
-use crate::source::{RawChunk, Source, VarGroup};
+use crate::source::{RawChunk, Records, Source, VarGroup};
 use ncforge::model::{Format, Schema, Values, VarId, shape};
 use ncforge::raw::{ChunkGrid, Chunks, Region, VarLayout, coordinates};
+use ncforge::store::ReadStore;
 use ncforge::{Engine, Error, Hyperslab, Result};
 
 /// A part of a selection that one tile has.
@@ -152,7 +153,7 @@ impl Source for Mosaic {
     fn name(&self) -> String {
         match self.tiles.len() {
             1 => self.tiles.name(0),
-            n => format!("{} and {} other tiles", self.tiles.name(0), n - 1),
+            n => format!("{} and {} other {}s", self.tiles.name(0), n - 1, self.scheme.noun()),
         }
     }
 
@@ -240,7 +241,8 @@ impl Source for Mosaic {
             let tile = self.tiles.open(pieces[i].tile)?;
             tile.note_read();
             part.read(0, tile.container(), own, &pieces[i].local)
-        })
+        })?;
+        pieces.iter().try_for_each(|piece| self.rebase(v, piece, &slab.count, out))
     }
 
     fn var_group(&self, v: VarId) -> Option<&VarGroup> {
@@ -250,6 +252,16 @@ impl Source for Mosaic {
     fn read_together(&self, vars: &[VarId], slab: &Hyperslab, out: &mut [u8]) -> Result<()> {
         vars.iter().try_for_each(|&v| self.check(v, slab))?;
         self.read_small(vars, slab, out)
+    }
+
+    fn records(&self, vars: &[VarId]) -> Result<Option<Records>> {
+        self.records_of_series(vars)
+    }
+
+    fn record_file(&self, number: usize) -> Result<Arc<dyn ReadStore>> {
+        let tile = self.file_with_records(number);
+        let tile = tile.ok_or_else(|| Error::Internal(format!("no file has the records {number}")))?;
+        Ok(Arc::clone(self.tiles.open(tile)?.container().store()))
     }
 
     fn raw_chunk(&self, v: VarId, at: &[u64]) -> Result<RawChunk> {

@@ -43,6 +43,18 @@ pub(crate) struct Scanned {
     pub(crate) notes: Vec<String>,
 }
 
+/// A set of files, of which all headers were read.
+pub(crate) struct Headers {
+    pub(crate) tiles: Tiles,
+    pub(crate) scheme: Box<dyn Scheme>,
+    /// Whether the files were searched for; then some may be of another run.
+    pub(crate) searched: bool,
+    pub(crate) head: First,
+    pub(crate) scanned: Vec<Scanned>,
+    /// Notes for the user.
+    pub(crate) notes: Vec<String>,
+}
+
 /// The first header: all others are compared with it.
 #[derive(Debug)]
 pub(crate) struct First {
@@ -85,7 +97,8 @@ pub(crate) fn first(tiles: &Tiles, scheme: &dyn Scheme, searched: bool) -> Resul
     for tile in 0..tiles.len() {
         let dataset = tiles.open_whole(tile)?;
         let schema = dataset.schema().clone();
-        let is_other = searched && !scheme.detect(&Header { schema: &schema, path: &tiles.paths()[tile] });
+        let is_other =
+            searched && !scheme.detect(&Header { schema: &schema, path: &tiles.paths()[tile], number: tile });
         if is_other && tile + 1 < tiles.len() {
             continue;
         }
@@ -136,7 +149,7 @@ struct Scan<'a> {
 impl Scan<'_> {
     /// The place of a tile; `None` if the file is none, and need not be.
     fn place(&self, i: usize, schema: &Schema) -> Result<Option<TilePosition>> {
-        let header = Header { schema, path: &self.tiles.paths()[i] };
+        let header = Header { schema, path: &self.tiles.paths()[i], number: i };
         if self.scheme.detect(&header) {
             return self.scheme.place(&header).map(Some);
         }

@@ -8,49 +8,58 @@ use super::super::left_out::LeftOut;
 use super::super::options::CombineOptions;
 use super::super::tiles::Tiles;
 use super::attrs::{Conflicts, compare_one, widen};
-use super::scan::Scanned;
+use super::scan::{Headers, Scanned};
+use super::times::Times;
+use crate::series::lies_along;
 use crate::unlike::Unlike;
-use ncforge::model::Schema;
+use ncforge::model::{Schema, VarId};
 use ncforge::{Error, Result};
 
-/// Compares the attributes of all tiles: an error where the meaning of values differs. The first `head_vars` variables of
-/// `schema` are the first tile's.
+/// Compares the attributes of all tiles: an error where the meaning of values differs, but for times of a series, which change. The first
+/// variables of `schema` are the first tile's.
 pub(super) fn attributes(
-    tiles: &Tiles,
+    set: &Headers,
     schema: &mut Schema,
-    scanned: &[Scanned],
-    head_vars: usize,
     options: &CombineOptions,
     notes: &mut Vec<String>,
     left_out: &mut LeftOut,
-) -> Result<()> {
-    let mut all: Vec<(usize, usize, Conflicts)> = later(schema, scanned, head_vars);
+) -> Result<Times> {
+    let (tiles, scanned, series) = (&set.tiles, &set.scanned, set.scheme.series());
+    let mut times = Times::default();
+    let mut all: Vec<(usize, usize, Conflicts)> = later(schema, scanned, set.head.schema.vars.len());
     all.extend(scanned.iter().enumerate().map(|(i, one)| (0, i, one.conflicts.clone())));
     all.sort_by_key(|(with, tile, _)| (*tile, *with));
     for (with, tile, conflicts) in &all {
-        if let Some((var, attr)) = &conflicts.meaning {
+        let refused = conflicts.refused(schema, |v| series.is_some_and(|s| lies_along(schema, v, &s.dim)));
+        if let Some((var, attr)) = refused {
             return Err(Error::Tiles(format!(
                 "`{}` and `{}` do not go together: the attribute `{var}:{attr}` differs",
                 tiles.name(*with),
                 tiles.name(*tile)
             )));
         }
-        for (v, attr) in &conflicts.ranges {
+        for (v, change) in &conflicts.times {
+            times.add(schema, *v, *tile, *change);
+        }
+        // A range in other units is none of this variable.
+        let counts_alike = |v: &VarId| conflicts.times.iter().all(|(other, _)| other != v);
+        for (v, attr) in conflicts.ranges.iter().filter(|(v, _)| counts_alike(v)) {
             if let Some(own) = schema.vars[v.0].attrs.iter_mut().find(|a| a.name == attr.name) {
                 widen(own, attr);
             }
         }
     }
-    let is_split = !scanned[0].place.axes.is_empty();
+    let is_split = series.is_none() && !scanned[0].place.axes.is_empty();
     let of_place = |unlike: &Unlike| is_split && unlike.name == "domain_decomposition";
     let global = scanned.iter().enumerate().flat_map(|(i, one)| one.global.iter().map(move |a| (0, i, a)));
     let of_vars = all.iter().flat_map(|(with, tile, c)| c.others.iter().map(|a| (*with, *tile, a)));
     let found: Vec<_> = global.chain(of_vars).filter(|(.., unlike)| !of_place(unlike)).collect();
     found.iter().for_each(|(_, tile, unlike)| left_out.add(*tile, format!("the {}", unlike.what)));
     let taken = if options.into_existing.is_none() { ", which the output follows" } else { "" };
-    let all = format!("{} tiles", tiles.len());
+    notes.extend(times.notes(schema, |tile| tiles.name(tile), tiles.len()));
+    let all = format!("{} {}s", tiles.len(), set.scheme.noun());
     notes.extend(crate::unlike::notes(found.into_iter(), |tile| tiles.name(tile), &all, taken));
-    Ok(())
+    Ok(times)
 }
 
 /// Notes what of the tiles cannot be read, and is not in the output; a copy names what the first tile has. An error where

@@ -9,6 +9,7 @@ use super::super::tiles::Tiles;
 use super::existing::Existing;
 use super::facts::{DimKind, Facts, From, Holes};
 use super::pattern::Pattern;
+use super::times::Times;
 use crate::source::VarGroup;
 use ncforge::model::{DimId, Format, Schema, VarId};
 use ncforge::raw::VarLayout;
@@ -35,6 +36,10 @@ pub(crate) struct Mosaic {
     pub(crate) fills: Vec<Option<Vec<u8>>>,
     /// Values for the holes of some variables: all of the variable, native order.
     pub(crate) patches: BTreeMap<VarId, Buffer>,
+    /// Times that change on the way.
+    pub(crate) times: Times,
+    /// Whether each variable is wanted in the output.
+    pub(crate) chosen: Vec<bool>,
     /// A file into which the tiles are put.
     pub(crate) existing: Option<Existing>,
     /// Notes for the user.

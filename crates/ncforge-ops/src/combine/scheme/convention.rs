@@ -3,6 +3,7 @@
 use std::fmt::Debug;
 use std::path::Path;
 
+use crate::unlike::{Files, is_of_file};
 use ncforge::model::{Atomic, Attribute, DType, DimId, Number, Schema};
 use ncforge::{Error, Result};
 
@@ -43,6 +44,15 @@ pub(crate) struct TilePosition {
     pub(crate) total: Option<u64>,
 }
 
+/// Files one behind the other.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SeriesScheme {
+    /// The dimension along which they follow each other, in every group that has one of this name.
+    pub dim: String,
+    /// Whether they stay in the order in which they are given, whatever the values of the coordinate.
+    pub unsorted: bool,
+}
+
 /// A convention of tiles.
 pub(crate) trait Scheme: Send + Sync + Debug {
     /// Its name.
@@ -73,6 +83,14 @@ pub(crate) trait Scheme: Send + Sync + Debug {
         let _ = attribute;
         false
     }
+    /// The dimension along which the tiles follow each other, if they are files of a series.
+    fn series(&self) -> Option<&SeriesScheme> {
+        None
+    }
+    /// What messages call a tile.
+    fn noun(&self) -> &'static str {
+        if self.series().is_some() { "file" } else { "tile" }
+    }
     /// Changes what else the description of the whole says differently from the tiles'. `output` is its file name.
     fn finish(&self, whole: &mut Schema, output: &str) {
         let _ = (whole, output);
@@ -82,7 +100,7 @@ pub(crate) trait Scheme: Send + Sync + Debug {
 /// Whether tiles of one run may differ in a global attribute: it speaks of the tile or of its file. All that is not known to
 /// do so is taken to speak of the run.
 pub(crate) fn may_differ(scheme: &dyn Scheme, first: &Schema, global_attribute: &str) -> bool {
-    crate::unlike::OF_FILE.contains(&global_attribute)
+    is_of_file(global_attribute, Files::Run)
         || scheme.is_of_tile(global_attribute)
         || scheme.is_of_file(first, global_attribute)
 }
@@ -92,6 +110,8 @@ pub(crate) fn may_differ(scheme: &dyn Scheme, first: &Schema, global_attribute: 
 pub(crate) struct Header<'a> {
     pub(crate) schema: &'a Schema,
     pub(crate) path: &'a Path,
+    /// The tile's number among the files that were found.
+    pub(crate) number: usize,
 }
 
 impl Header<'_> {

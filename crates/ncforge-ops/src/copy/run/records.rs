@@ -8,84 +8,112 @@ use std::ops::Range;
 
 use super::super::planned::Route;
 use super::Run;
+use crate::source::Records;
 use ncforge::model::VarId;
 use ncforge::raw::Runs;
 use ncforge::store::ReadStore;
 use ncforge::{Hyperslab, Result};
 
-/// Bytes of a request.
+/// Bytes of a request, about.
 const BLOCK: u64 = 2 << 20;
+/// Requests between two looks at whether the work was stopped.
+const MOST_REQUESTS: usize = 256;
 
-/// The records of two files, which are the same bytes but for the padding.
-pub(super) struct Records {
-    /// The beginning of record 0 in the source, and in the output.
-    from: u64,
+/// The records of source and output, which are the same bytes but for the padding.
+pub(super) struct Alike {
+    source: Records,
+    /// The beginning of record 0 in the output.
     to: u64,
-    /// Bytes from one record to the next.
-    stride: u64,
     /// Bytes of a record without the padding at its end.
     len: u64,
-    count: u64,
     /// The numbers of the work on their variables.
     pub(super) work: Vec<usize>,
 }
 
+/// Records of one file that are moved by one request.
+struct Request {
+    /// The number of the file, and the records' place in it.
+    file: usize,
+    offset: u64,
+    /// The records of the output.
+    records: Range<u64>,
+}
+
+impl Alike {
+    fn bytes(&self, records: u64) -> u64 {
+        records.saturating_sub(1).saturating_mul(self.source.stride).saturating_add(self.len)
+    }
+
+    /// The requests for all records, in order.
+    fn requests(&self) -> impl Iterator<Item = Request> + '_ {
+        let each = (BLOCK / self.source.stride).max(1);
+        let mut first = 0;
+        self.source.files.iter().enumerate().flat_map(move |(file, &(count, begin))| {
+            let base = first;
+            first += count;
+            (0..count).step_by(each as usize).map(move |at| Request {
+                file,
+                offset: begin + at * self.source.stride,
+                records: base + at..base + (at + each).min(count),
+            })
+        })
+    }
+}
+
 impl Run<'_> {
     /// The records of the source and the output, if they are alike.
-    pub(super) fn records(&self) -> Result<Option<Records>> {
+    pub(super) fn records(&self) -> Result<Option<Alike>> {
         let (source, plan) = (self.task.source, self.task.plan);
-        let plain = self.task.zipped.is_none() && source.store().is_some_and(|s| s.blocks().is_none());
-        if !plain {
+        if self.task.zipped.is_some() {
             return Ok(None);
         }
-        let mut all: Option<Records> = None;
-        let mut grow = 0;
+        let (mut vars, mut work, mut outputs) = (Vec::new(), Vec::new(), Vec::new());
         for var in 0..plan.schema.vars.len() {
             let output = self.writer.container().layout(VarId(var))?;
-            let Some(Runs { begin: to, stride: Some(stride), each, .. }) = output.runs() else { continue };
-            grow += 1;
+            let Some(Runs { stride: Some(_), .. }) = output.runs() else { continue };
             let Some(i) = plan.work.iter().position(|w| w.moved.to == VarId(var)) else { return Ok(None) };
-            let work = &plan.work[i];
-            let layout = source.layout(work.moved.from)?;
-            let Some(Runs { begin: from, stride: Some(same), .. }) = layout.runs() else { return Ok(None) };
-            let alike = stride == same && output.shape == layout.shape && output.element == layout.element;
-            if !alike || work.route != Route::Boxes || work.quantize.is_some() {
+            let one = &plan.work[i];
+            let layout = source.layout(one.moved.from)?;
+            let alike = output.shape == layout.shape && output.element == layout.element;
+            if !alike || one.route != Route::Boxes || one.quantize.is_some() {
                 return Ok(None);
             }
-            let records = all.get_or_insert_with(|| Records {
-                from,
-                to,
-                stride,
-                len: each,
-                count: output.shape[0],
-                work: Vec::new(),
-            });
-            // Behind the first, as far in the one file as in the other.
-            let Some(behind) = to.checked_sub(records.to) else { return Ok(None) };
-            if records.from.checked_add(behind) != Some(from) {
-                return Ok(None);
-            }
-            records.len = records.len.max(behind + each);
-            records.work.push(i);
+            vars.push(one.moved.from);
+            work.push(i);
+            outputs.push(output);
         }
         // The records of one variable are one run of bytes in any case.
-        Ok(all.filter(|r| {
-            grow > 1 && r.count > 0 && r.len <= r.stride && r.stride <= self.task.memory.boxes / 2
-        }))
+        let Some(ours) = Records::of(&outputs).filter(|_| vars.len() > 1) else { return Ok(None) };
+        let Some(source) = source.records(&vars)? else { return Ok(None) };
+        let (count, to) = ours.files[0];
+        let ends = ours.behind.iter().zip(outputs.iter().filter_map(|o| o.runs()));
+        let len = ends.map(|(behind, runs)| behind.saturating_add(runs.each)).max().unwrap_or(0);
+        let same = ours.stride == source.stride
+            && ours.behind == source.behind
+            && source.files.iter().map(|f| f.0).sum::<u64>() == count;
+        let fits = len <= ours.stride && ours.stride <= self.task.memory.boxes / 2;
+        Ok((same && fits && count > 0 && len > 0).then_some(Alike { source, to, len, work }))
     }
 
     /// Moves all records.
-    pub(super) fn move_records(&mut self, records: &Records) -> Result<()> {
+    pub(super) fn move_records(&mut self, alike: &Alike) -> Result<()> {
         let plan = self.task.plan;
-        let memory = self.task.memory.boxes;
-        let each = (BLOCK.min(memory / 2) / records.stride).max(1);
-        let most = (memory / (each * records.stride)).clamp(1, 2 * self.task.engine.threads() as u64);
+        // As many bytes as are in memory at a time.
+        let memory = (self.task.memory.boxes / 2).min(BLOCK * 2 * self.task.engine.threads() as u64);
         let mut moved = vec![0; plan.work.len()];
-        let mut first = 0;
-        while first < records.count {
-            let end = (first + each * most).min(records.count);
-            self.unless_stopped(0, |run| run.records_between(records, first..end, each))?;
-            for &i in &records.work {
+        let mut requests = alike.requests().peekable();
+        while requests.peek().is_some() {
+            let (mut these, mut bytes) = (Vec::new(), 0u64);
+            while let Some(next) = requests.peek() {
+                bytes = bytes.saturating_add(alike.bytes(next.records.end - next.records.start));
+                if !these.is_empty() && (bytes > memory || these.len() == MOST_REQUESTS) {
+                    break;
+                }
+                these.extend(requests.next());
+            }
+            let end = these.last().map_or(0, |r: &Request| r.records.end);
+            self.unless_stopped(0, |run| run.move_some(alike, &these))?;
+            for &i in &alike.work {
                 let walk = &plan.work[i].walk;
                 let ends = |b: u64| walk.box_at(b).end(0) <= end;
                 while moved[i] < walk.len() && ends(moved[i]) {
@@ -93,35 +121,28 @@ impl Run<'_> {
                     moved[i] += 1;
                 }
             }
-            first = end;
         }
         Ok(())
     }
 
-    /// Moves some of the records, `each` in a request.
-    fn records_between(&mut self, records: &Records, these: Range<u64>, each: u64) -> Result<()> {
+    /// Moves the records of some requests, which follow each other.
+    fn move_some(&mut self, alike: &Alike, these: &[Request]) -> Result<()> {
         let (task, writer) = (&self.task, &mut self.writer);
-        let Some(from) = task.source.store() else { return Ok(()) };
-        for &i in &records.work {
+        let (Some(first), Some(last)) = (these.first(), these.last()) else { return Ok(()) };
+        for &i in &alike.work {
             let var = task.plan.work[i].moved.to;
             let shape = writer.container().layout(var)?.shape.clone();
             let (mut start, mut count) = (vec![0; shape.len()], shape);
-            (start[0], count[0]) = (these.start, these.end - these.start);
+            (start[0], count[0]) = (first.records.start, last.records.end - first.records.start);
             writer.adopt_region(var, &Hyperslab::new(&start, &count))?;
         }
         self.writing = true;
-        let parts = (these.end - these.start).div_ceil(each);
-        let offset = |part: u64| (these.start + part * each) * records.stride;
-        let read = |part: usize| {
-            let part = part as u64;
-            let n = each.min(these.end - these.start - part * each);
-            let mut bytes = vec![0; ((n - 1) * records.stride + records.len) as usize];
-            read_or_zeros(&**from, &mut bytes, records.from + offset(part))?;
-            Ok(bytes)
-        };
         let store = &self.store;
-        task.engine.ordered(parts as usize, parts as usize, read, |part, bytes| {
-            store.write_at(&bytes, records.to + offset(part as u64))
+        task.engine.for_each(these.len(), |i| {
+            let Request { file, offset, records } = &these[i];
+            let mut bytes = vec![0; alike.bytes(records.end - records.start) as usize];
+            read_or_zeros(&*task.source.record_file(*file)?, &mut bytes, *offset)?;
+            store.write_at(&bytes, alike.to + records.start * alike.source.stride)
         })
     }
 }

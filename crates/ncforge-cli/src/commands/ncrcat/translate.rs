@@ -1,0 +1,253 @@
+//! ncrcat's options as a [`ConcatRequest`].
+//!
+//! Reference: the manual of NCO 5, sections "Shared features" and "ncrcat", and where it is silent, what the program does.
+
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+
+use ncforge::model::{Attribute, VarId};
+use ncforge::{Format, Schema};
+use ncforge_ops::combine::{ConcatRequest, Differing};
+use ncforge_ops::copy::{ChunkChoice, ChunkSpec, CodecName, CodingRequest, CopyRequest, RunRequest};
+use ncforge_ops::request::{FormatChoice, Size};
+
+use crate::args::NcrcatArgs;
+use crate::exit::{Failure, Result};
+
+/// Attributes that name variables which belong to a variable.
+const NAMING: [&str; 7] = [
+    "coordinates",
+    "bounds",
+    "climatology",
+    "ancillary_variables",
+    "cell_measures",
+    "formula_terms",
+    "grid_mapping",
+];
+
+/// The input files, and the output.
+pub(super) fn files(args: &NcrcatArgs) -> Result<(Vec<PathBuf>, PathBuf), Failure> {
+    let mut files = args.files.clone();
+    let output = match &args.output {
+        Some(output) => Some(output.clone()),
+        None => files.pop(),
+    };
+    let (Some(output), false) = (output, files.is_empty()) else {
+        return Err(Failure::usage("ncrcat: the name of the output is missing", "give it last, or with -o"));
+    };
+    if let Some(spec) = &args.numbered {
+        files = match &files[..] {
+            [first] => numbered(spec, first)?,
+            _ => {
+                return Err(Failure::usage(
+                    "ncrcat: -n takes one file, the first",
+                    "give the others no names",
+                ));
+            }
+        };
+    }
+    if let Some(folder) = &args.folder {
+        let has_folder = |file: &Path| file.parent().is_some_and(|p| !p.as_os_str().is_empty());
+        files.iter_mut().filter(|file| !has_folder(file)).for_each(|file| *file = folder.join(&*file));
+    }
+    Ok((files, output))
+}
+
+/// The names that `-n NUMBER,DIGITS[,STEP]` means.
+fn numbered(spec: &str, first: &Path) -> Result<Vec<PathBuf>, Failure> {
+    let wrong =
+        |what: String| Failure::usage(format!("ncrcat: -n {spec}: {what}"), "write -n 12,2 or -n 12,2,1");
+    let numbers: Option<Vec<u64>> = spec.split(',').map(|n| n.trim().parse().ok()).collect();
+    let (many, width, step) = match numbers.as_deref() {
+        Some(&[many, width]) => (many, width, 1),
+        Some(&[many, width, step]) => (many, width, step),
+        Some([_, _, _, _, ..]) => {
+            return Err(wrong("names that begin anew after the largest number are not supported".into()));
+        }
+        _ => return Err(wrong("numbers are expected".into())),
+    };
+    let name = first.file_name().unwrap_or_default().to_string_lossy().into_owned();
+    let end = name.rfind(|c: char| c.is_ascii_digit()).map_or(0, |i| i + 1);
+    let begin = usize::try_from(width).ok().and_then(|width| end.checked_sub(width));
+    let digits =
+        begin.and_then(|begin| name.get(begin..end)).filter(|d| d.bytes().all(|b| b.is_ascii_digit()));
+    let (Some(begin), Some(Ok(number))) = (begin, digits.map(str::parse::<u64>)) else {
+        return Err(wrong(format!("`{name}` has no number of {width} digits at its end")));
+    };
+    let width = width as usize;
+    (0..many)
+        .map(|i| {
+            let number = i.checked_mul(step).and_then(|n| n.checked_add(number));
+            let number = number.ok_or_else(|| wrong("the numbers are too large".into()))?;
+            let name = format!("{}{number:0width$}{}", &name[..begin], &name[end..]);
+            Ok(first.with_file_name(name))
+        })
+        .collect()
+}
+
+/// The request of ncrcat's options, for the first of the files. Records come in the order of the files, and what has none is the first's.
+pub(super) fn request(args: &NcrcatArgs, first: &Schema, history: String) -> Result<ConcatRequest, Failure> {
+    refuse(args)?;
+    if !first.dims.iter().any(|d| d.unlimited) {
+        let hint = "`ncforge concat --along DIM` joins along another dimension";
+        return Err(Failure::usage("ncrcat: the first file has no record dimension", hint));
+    }
+    let is_deflated = args.deflate.is_some_and(|level| level > 0);
+    let codec = match args.deflate {
+        Some(0) => CodecName::None,
+        Some(_) => CodecName::Deflate,
+        None => CodecName::Keep,
+    };
+    let chunks = chunks(args)?;
+    let is_chunked = is_deflated || chunks.is_some();
+    Ok(ConcatRequest {
+        unsorted: true,
+        differing: Differing::First,
+        copy: CopyRequest {
+            coding: CodingRequest {
+                format: FormatChoice(
+                    format(args).or((is_chunked && first.format.is_classic()).then_some(Format::Netcdf4)),
+                ),
+                codec,
+                level: args.deflate.filter(|_| is_deflated),
+                ..CodingRequest::default()
+            },
+            chunks,
+            min_chunked: args.min_chunked.map(Size),
+            run: RunRequest {
+                vars: variables(args, first)?,
+                verify: args.verify,
+                resume: args.resume,
+                overwrite: args.overwrite,
+                history: (!args.no_history).then_some(history),
+                ..RunRequest::default()
+            },
+            ..CopyRequest::default()
+        },
+        ..ConcatRequest::default()
+    })
+}
+
+/// The failure for options that would change the output, and that are not there.
+fn refuse(args: &NcrcatArgs) -> Result<(), Failure> {
+    if !args.slabs.is_empty() {
+        let hint = "`ncforge ncrcat` joins whole files: take the part with `ncks -d` behind it";
+        return Err(Failure::usage("ncrcat: -d (hyperslabs) is not supported", hint));
+    }
+    if args.append {
+        let hint = "write another file, and copy the variables with `ncks -A`";
+        return Err(Failure::usage("ncrcat: -A (append) is not supported", hint));
+    }
+    Ok(())
+}
+
+fn format(args: &NcrcatArgs) -> Option<Format> {
+    let digits = [
+        (args.classic, Format::Cdf1),
+        (args.cdf2, Format::Cdf2),
+        (args.netcdf4, Format::Netcdf4),
+        (args.cdf5, Format::Cdf5),
+        (args.netcdf4_classic, Format::Netcdf4Classic),
+    ];
+    digits.into_iter().find(|(given, _)| *given).map(|(_, format)| format)
+}
+
+/// `--cnk_dmn` and `--cnk_plc`.
+fn chunks(args: &NcrcatArgs) -> Result<Option<ChunkChoice>, Failure> {
+    match args.chunk_policy.as_deref() {
+        None | Some("g3d" | "cnk_g3d" | "plc_g3d" | "xst" | "cnk_xst" | "plc_xst") => {}
+        Some("uck" | "cnk_uck" | "plc_uck" | "unchunk" | "none") => {
+            return Ok(Some(ChunkChoice::Spec(ChunkSpec { unchunk: true, ..ChunkSpec::default() })));
+        }
+        Some(other) => {
+            let hint = "the policies are xst and uck; --cnk_dmn says the lengths";
+            return Err(Failure::usage(format!("ncrcat: --cnk_plc {other} is not supported"), hint));
+        }
+    }
+    let mut spec = ChunkSpec::default();
+    for text in &args.chunks {
+        spec.add(&text.replace(',', "/"))
+            .map_err(|e| Failure::usage(e.to_string(), "write --cnk_dmn time,365"))?;
+    }
+    Ok((!args.chunks.is_empty()).then_some(ChunkChoice::Spec(spec)))
+}
+
+/// `-v -x -c -C`: the variables by path; `None`: all.
+fn variables(args: &NcrcatArgs, first: &Schema) -> Result<Option<Vec<String>>, Failure> {
+    if args.vars.is_empty() {
+        return Ok(None);
+    }
+    let mut chosen: BTreeSet<VarId> = BTreeSet::new();
+    for name in &args.vars {
+        let means = |v: &VarId| {
+            first.var(*v).name == *name
+                || first.var_path(*v).trim_start_matches('/') == name.trim_start_matches('/')
+        };
+        let found: Vec<VarId> = first.var_ids().filter(means).collect();
+        if found.is_empty() {
+            return Err(Failure::usage(
+                format!("ncrcat: the first file has no variable `{name}`"),
+                "`ncforge info` shows what is in it",
+            ));
+        }
+        chosen.extend(found);
+    }
+    if args.exclude {
+        chosen = first.var_ids().filter(|v| !chosen.contains(v)).collect();
+    }
+    if args.coordinates {
+        chosen.extend(first.var_ids().filter(|v| is_of_dimension(first, *v)));
+    }
+    while !args.no_coordinates {
+        let more: BTreeSet<VarId> = chosen.iter().flat_map(|v| belonging(first, *v)).collect();
+        let before = chosen.len();
+        chosen.extend(more);
+        if chosen.len() == before {
+            break;
+        }
+    }
+    Ok(Some(chosen.into_iter().map(|v| first.var_path(v)).collect()))
+}
+
+fn is_of_dimension(schema: &Schema, v: VarId) -> bool {
+    let var = schema.var(v);
+    matches!(var.dims[..], [d] if schema.dim(d).name == var.name)
+}
+
+/// The coordinates of a variable's dimensions, and the variables that its attributes name.
+fn belonging(schema: &Schema, v: VarId) -> Vec<VarId> {
+    let var = schema.var(v);
+    let text = |name: &str| var.attr(name).and_then(Attribute::as_text).unwrap_or_default();
+    let named: Vec<&str> = NAMING.iter().flat_map(|name| text(name).split_ascii_whitespace()).collect();
+    let near =
+        |other: &VarId| schema.var(*other).group == var.group || schema.var(*other).group == Schema::ROOT;
+    let belongs = |other: &VarId| {
+        let it = schema.var(*other);
+        named.contains(&it.name.as_str())
+            || var.dims.iter().any(|d| schema.dim(*d).name == it.name && it.dims == [*d])
+    };
+    schema.var_ids().filter(near).filter(belongs).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_counted_on() {
+        let names = |spec, first| {
+            numbered(spec, Path::new(first))
+                .map(|all| all.iter().map(|p| p.display().to_string()).collect::<Vec<_>>())
+        };
+        assert_eq!(
+            names("3,2", "d/month_09.nc").ok().unwrap(),
+            ["d/month_09.nc", "d/month_10.nc", "d/month_11.nc"]
+        );
+        assert_eq!(names("2,4,10", "y1990").ok().unwrap(), ["y1990", "y2000"]);
+        for (spec, first) in
+            [("3", "a_1.nc"), ("3,2", "a_1.nc"), ("3,1,1,12,1", "a_1.nc"), ("x,1", "a_1.nc"), ("1,0", "a.nc")]
+        {
+            assert!(names(spec, first).is_err(), "{spec} {first}");
+        }
+    }
+}

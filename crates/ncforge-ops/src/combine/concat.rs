@@ -1,0 +1,154 @@
+//! Files of a series as one file: one behind the other along a dimension, which most often is time.
+//!
+//! The files are tiles whose place follows from the lengths of those before: a [mosaic](super::mosaic) of the scheme
+//! [`SeriesScheme`]. So what holds for combinations and copies holds here: chunks are moved as they are stored where they can be, memory
+//! and descriptors are bounded, and the output appears when it is whole.
+//!
+//! Further guarantees:
+//! * the order is that of the coordinate; files that overlap are an error that names them, and gaps in one that is evenly spaced a note;
+//! * times that count from other dates are converted, or an error where that would change them;
+//! * what gives values their meaning (`scale_factor`, `_FillValue`, `units`, …) is the same in all files, or an error; other attributes are
+//!   the first file's, with a note;
+//! * variables without the dimension are compared.
+//!
+//! ```no_run
+//! use std::path::{Path, PathBuf};
+//! use ncforge::Engine;
+//! use ncforge_ops::combine::{ConcatOptions, concat};
+//! use ncforge_ops::progress::Silent;
+//!
+//! let days = [PathBuf::from("day_*.nc")];
+//! let report = concat(&days, Path::new("year.nc"), &ConcatOptions::default(), &Engine::global(), &Silent)?;
+//! println!("{} files along {}", report.files, report.along);
+//! # Ok::<(), ncforge::Error>(())
+//! ```
+
+mod options;
+mod request;
+
+use std::path::{Path, PathBuf};
+
+use serde::Serialize;
+
+use super::files::{self, Found};
+use super::mosaic::Mosaic;
+use super::options::CombineOptions;
+use super::scheme::{SchemeChoice, SeriesScheme};
+use super::storage;
+use crate::copy::{CopyOptions, CopyReport, Lasting, Plan, copy_of, engine_below, plan_of};
+use crate::progress::Progress;
+use crate::series;
+use ncforge::{Dataset, Engine, Result};
+
+pub use options::ConcatOptions;
+pub use request::ConcatRequest;
+
+/// How files are going to be joined.
+#[derive(Clone, Debug, Serialize)]
+pub struct ConcatPlan {
+    /// Files.
+    pub files: usize,
+    /// Bytes of all of them.
+    pub bytes: u64,
+    /// The dimension along which they are joined.
+    pub along: String,
+    /// Its length in the output.
+    pub length: u64,
+    /// The copy that makes the output.
+    pub copy: Plan,
+    /// Notes for the user.
+    pub notes: Vec<String>,
+}
+
+/// The report of files that were joined.
+#[derive(Clone, Debug, Serialize)]
+pub struct ConcatReport {
+    /// Files.
+    pub files: usize,
+    /// The dimension along which they were joined.
+    pub along: String,
+    /// Its length in the output.
+    pub length: u64,
+    /// The copy.
+    pub copy: CopyReport,
+    /// Notes for the user.
+    pub notes: Vec<String>,
+}
+
+/// Joins files into `output`. `files` are names and patterns (`day_*.nc`); threads and memory are those of `engine`.
+///
+/// # Errors
+/// [`ncforge::Error::Tiles`] when the files do not go together; [`ncforge::Error::BadOption`] of the option `order` when they overlap; else as
+/// [`crate::copy::copy`].
+pub fn concat(
+    files: &[PathBuf],
+    output: &Path,
+    options: &ConcatOptions,
+    engine: &Engine,
+    progress: &dyn Progress,
+) -> Result<ConcatReport> {
+    let (whole, along) = joined(files, output, options, engine)?;
+    let report = copy_of(&whole, output, &options.copy, engine, progress, Lasting::Relaxed, None)?;
+    Ok(ConcatReport {
+        files: whole.tiles.len(),
+        length: length(&whole, &along),
+        along,
+        notes: whole.notes.iter().chain(&report.notes).cloned().collect(),
+        copy: report,
+    })
+}
+
+/// Finds out how files would be joined, and writes nothing.
+///
+/// # Errors
+/// As [`concat`], but for those of writing.
+pub fn plan_concat(
+    files: &[PathBuf],
+    output: &Path,
+    options: &ConcatOptions,
+    engine: &Engine,
+) -> Result<ConcatPlan> {
+    let (whole, along) = joined(files, output, options, engine)?;
+    let plan = plan_of(&whole, &options.copy.clone().for_output(output), engine)?;
+    Ok(ConcatPlan {
+        files: whole.tiles.len(),
+        bytes: whole.bytes,
+        length: length(&whole, &along),
+        along,
+        notes: whole.notes.iter().chain(&plan.notes).cloned().collect(),
+        copy: plan,
+    })
+}
+
+/// The whole that files make, checked, and the dimension along which they are joined.
+fn joined(
+    words: &[PathBuf],
+    output: &Path,
+    options: &ConcatOptions,
+    engine: &Engine,
+) -> Result<(Mosaic, String)> {
+    let small = engine_below(engine)?;
+    let files = files::named(words)?;
+    let open = |i: usize| Dataset::open_with(&files[i], &small);
+    let first = open(0)?;
+    let name = files[0].display().to_string();
+    let dim = series::dimension(first.schema(), &name, options.along.as_deref(), files.len(), open)?;
+    let of_tiles = CombineOptions {
+        scheme: SchemeChoice::Series(SeriesScheme { dim: dim.clone(), unsorted: options.unsorted }),
+        exact: true,
+        holes: options.holes,
+        differing: options.differing,
+        copy: CopyOptions { only: options.copy.only.clone(), ..CopyOptions::default() },
+        ..CombineOptions::default()
+    };
+    let found = Found { files, searched: false, named: None };
+    let mut whole = super::mosaic(found, output, &of_tiles, engine, &small)?;
+    whole.check_values(options.differing)?;
+    whole.schema.format = storage::fitting(&whole.schema);
+    Ok((whole, dim))
+}
+
+/// The length of the dimension of the whole, in the first group that has it.
+fn length(whole: &Mosaic, along: &str) -> u64 {
+    whole.schema.dims.iter().find(|d| d.name == along).map_or(0, |d| d.len)
+}

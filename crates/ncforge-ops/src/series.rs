@@ -1,0 +1,214 @@
+//! Files of a series, one behind the other along a dimension: which dimension that is, and their order.
+//!
+//! The coordinate of the dimension decides. Each file is known by the ends of its part: the parts follow each other, in one
+//! direction, and do not overlap.
+
+use std::cmp::Ordering;
+
+use ncforge::model::{Atomic, DType, Schema, VarId};
+use ncforge::{Dataset, Error, Result};
+
+/// The difference between spacings, as a part of the spacing, that still counts as even: coordinates are often floats.
+const EVEN: f64 = 1e-3;
+/// Gaps that a note names.
+const MOST_GAPS: usize = 3;
+
+/// The part of a coordinate that one file has.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Ends {
+    /// Its first value.
+    pub(crate) first: f64,
+    /// Its last value.
+    pub(crate) last: f64,
+    /// The smallest and the largest step between neighbours, where those are known and there are several values.
+    pub(crate) steps: Option<(f64, f64)>,
+}
+
+/// The name of the dimension along which `count` files follow each other: the given one, else the unlimited one of the first file, else
+/// the first whose length differs. `name` is that of the first file, for messages; `open` opens one of them.
+pub(crate) fn dimension(
+    schema: &Schema,
+    name: &str,
+    given: Option<&str>,
+    count: usize,
+    open: impl Fn(usize) -> Result<Dataset>,
+) -> Result<String> {
+    if let Some(dim) = given {
+        return match schema.dims.iter().any(|d| d.name == dim) {
+            true => Ok(dim.to_owned()),
+            false => Err(schema.no_dimension("dimension", dim, name)),
+        };
+    }
+    if let Some(dim) = schema.dims.iter().find(|d| d.unlimited) {
+        return Ok(dim.name.clone());
+    }
+    for i in 1..count {
+        if let Some(dim) = differing(schema, open(i)?.schema()) {
+            return Ok(dim);
+        }
+    }
+    Err(Error::Invalid(
+        "no dimension is unlimited, and none differs in length: name the one along which the files are joined".into(),
+    ))
+}
+
+fn differing(a: &Schema, b: &Schema) -> Option<String> {
+    let other = |name: &str| b.dims.iter().find(|d| d.name == name);
+    a.dims.iter().find(|d| other(&d.name).is_some_and(|o| o.len != d.len)).map(|d| d.name.clone())
+}
+
+/// Whether a variable is a coordinate of the dimension: numbers along it alone, and of its name.
+pub(crate) fn is_coordinate(schema: &Schema, v: VarId, along: &str) -> bool {
+    let var = schema.var(v);
+    var.name == along
+        && matches!(var.dims[..], [d] if schema.dim(d).name == along)
+        && matches!(var.dtype, DType::Atomic(a) if a != Atomic::Char)
+}
+
+/// Whether a variable has the dimension.
+pub(crate) fn lies_along(schema: &Schema, v: VarId, along: &str) -> bool {
+    schema.var(v).dims.iter().any(|d| schema.dim(*d).name == along)
+}
+
+/// Whether the coordinate rises: as within the first file that tells, else as from the first to the next that differs.
+fn rises(known: &[Ends]) -> bool {
+    let differs = |a: f64, b: f64| a.partial_cmp(&b).filter(|o| o.is_ne()).map(Ordering::is_lt);
+    // Files of one step each have a direction only among each other.
+    let within = known.iter().find_map(|ends| differs(ends.first, ends.last));
+    let between = || known.windows(2).find_map(|w| differs(w[0].last, w[1].first));
+    within.or_else(between).unwrap_or(true)
+}
+
+/// Whether one part goes on where another ends. Values that are no numbers say nothing.
+fn goes_on(rises: bool, before: Ends, after: Ends) -> bool {
+    let (end, begin) = (before.last, after.first);
+    end.is_nan() || begin.is_nan() || if rises { end < begin } else { end > begin }
+}
+
+/// An error, of the option `order`, unless the coordinate goes on from file to file in one direction. `ends` are those of the files that have
+/// values of it.
+pub(crate) fn check_order(coordinate: &str, ends: &[(&str, Ends)]) -> Result<()> {
+    let rises = rises(&ends.iter().map(|e| e.1).collect::<Vec<_>>());
+    let wrong = ends.windows(2).find(|pair| !goes_on(rises, pair[0].1, pair[1].1));
+    let Some(&[(before, Ends { last: end, .. }), (after, Ends { first: begin, .. })]) =
+        wrong.and_then(|pair| pair.first_chunk::<2>())
+    else {
+        return Ok(());
+    };
+    Err(Error::bad_option(
+        "order",
+        format!(
+            "`{after}` cannot follow `{before}`: there `{coordinate}` ends at {end}, here it begins at {begin}"
+        ),
+    ))
+}
+
+/// The order in which the coordinate goes on; `None`: as they are. Files without values of it come last, where there is another order.
+/// Without a direction within a file, it rises.
+pub(crate) fn order(ends: &[Option<Ends>]) -> Option<Vec<usize>> {
+    let known: Vec<Ends> = ends.iter().flatten().copied().collect();
+    let follow = |rises: bool| known.windows(2).all(|pair| goes_on(rises, pair[0], pair[1]));
+    if follow(rises(&known)) {
+        return None;
+    }
+    let falls = known.iter().find(|e| e.first != e.last).is_some_and(|e| e.last < e.first);
+    let mut order: Vec<usize> = (0..ends.len()).collect();
+    order.sort_by(|&a, &b| match (ends[a], ends[b]) {
+        (Some(a), Some(b)) if falls => b.first.total_cmp(&a.first),
+        (Some(a), Some(b)) => a.first.total_cmp(&b.first),
+        (a, b) => a.is_none().cmp(&b.is_none()),
+    });
+    (!order.is_sorted()).then_some(order)
+}
+
+/// A note on the gaps between files of a coordinate that is evenly spaced otherwise; `ends` are in order.
+pub(crate) fn gaps(coordinate: &str, ends: &[(&str, Ends)]) -> Option<String> {
+    let jumps: Vec<f64> = ends.windows(2).map(|pair| (pair[1].1.first - pair[0].1.last).abs()).collect();
+    let within = ends.iter().filter_map(|e| e.1.steps);
+    let step = within.clone().map(|s| s.0).chain(jumps.iter().copied()).fold(f64::INFINITY, f64::min);
+    let is = |n: f64, x: f64| (x - n * step).abs() <= EVEN * step;
+    let steps = jumps.iter().map(|jump| (jump / step).round()).collect::<Vec<f64>>();
+    let even = step > 0.0
+        && step.is_finite()
+        && within.clone().all(|(least, most)| is(1.0, least) && is(1.0, most))
+        && steps.iter().zip(&jumps).all(|(&n, &jump)| is(n, jump));
+    let found: Vec<usize> = (0..steps.len()).filter(|&i| steps[i] > 1.0).collect();
+    // Most of what is known must agree on the step.
+    let agree = within.count() + steps.len() - found.len();
+    if !even || found.is_empty() || agree <= found.len() {
+        return None;
+    }
+    let words = |&i: &usize| {
+        let missing = steps[i] - 1.0;
+        format!(
+            "{missing} {} between `{}` ({}) and `{}` ({})",
+            if missing == 1.0 { "step" } else { "steps" },
+            ends[i].0,
+            ends[i].1.last,
+            ends[i + 1].0,
+            ends[i + 1].1.first
+        )
+    };
+    let named: Vec<String> = found.iter().take(MOST_GAPS).map(words).collect();
+    let more = match found.len().saturating_sub(MOST_GAPS) {
+        0 => String::new(),
+        n => format!(", and in {n} other places"),
+    };
+    Some(format!("`{coordinate}`, which has a step of {step}, lacks {}{more}", named.join(", ")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn ends(parts: &[(f64, f64)]) -> Vec<Ends> {
+        let steps = |a: f64, b: f64| (b > a).then_some((1.0, 1.0));
+        parts.iter().map(|&(first, last)| Ends { first, last, steps: steps(first, last) }).collect()
+    }
+
+    fn named(ends: &[Ends]) -> Vec<(&'static str, Ends)> {
+        ["a", "b", "c", "d", "e"].into_iter().zip(ends.iter().copied()).collect()
+    }
+
+    #[test]
+    fn parts_are_put_in_order() {
+        for (parts, expected) in [
+            (&[(0.0, 3.0), (4.0, 5.0), (6.0, 6.0)][..], None),
+            (&[(4.0, 5.0), (0.0, 3.0), (6.0, 6.0)], Some(vec![1, 0, 2])),
+            (&[(6.0, 5.0), (9.0, 7.0)], Some(vec![1, 0])),
+            (&[(3.0, 3.0), (2.0, 2.0), (1.0, 1.0)], None),
+            (&[(3.0, 3.0), (1.0, 1.0), (2.0, 2.0)], Some(vec![1, 2, 0])),
+            (&[(0.0, 3.0), (3.0, 4.0)], None),
+            (&[], None),
+        ] {
+            let all: Vec<Option<Ends>> = ends(parts).into_iter().map(Some).collect();
+            assert_eq!(order(&all), expected, "{parts:?}");
+        }
+        let second = ends(&[(5.0, 6.0), (1.0, 2.0)]);
+        assert_eq!(order(&[None, Some(second[0]), Some(second[1]), None]), Some(vec![2, 1, 0, 3]));
+        assert_eq!(order(&[None, Some(second[1]), None, Some(second[0])]), None);
+    }
+
+    #[test]
+    fn overlaps_name_both_files() {
+        let all = ends(&[(0.0, 3.0), (3.0, 5.0)]);
+        let said = check_order("time", &named(&all)).unwrap_err().to_string();
+        assert!(
+            said.contains("`b` cannot follow `a`: there `time` ends at 3, here it begins at 3"),
+            "{said}"
+        );
+        assert!(check_order("time", &named(&ends(&[(0.0, f64::NAN), (1.0, 2.0)]))).is_ok());
+    }
+
+    #[test]
+    fn gaps_are_those_of_even_spacing() {
+        let note = |parts: &[(f64, f64)]| gaps("time", &named(&ends(parts)));
+        let said = note(&[(0.0, 9.0), (10.0, 19.0), (23.0, 29.0)]).unwrap();
+        assert_eq!(said, "`time`, which has a step of 1, lacks 3 steps between `b` (19) and `c` (23)");
+        assert!(note(&[(0.0, 0.0), (1.0, 1.0), (2.0, 2.0), (4.0, 4.0)]).is_some());
+        for even in [&[(0.0, 3.0), (4.0, 5.0)][..], &[(0.0, 0.0), (31.0, 31.0), (59.0, 59.0)], &[(0.0, 0.0)]]
+        {
+            assert_eq!(note(even), None, "{even:?}");
+        }
+    }
+}

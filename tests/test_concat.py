@@ -1,0 +1,491 @@
+"""``ncforge concat`` and ``ncforge ncrcat``: files of a series as one, judged by NCO's ncrcat and by netCDF4-python."""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+import signal
+import subprocess
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import h5py
+import netCDF4
+import numpy as np
+import pytest
+
+import ncforge
+from conftest import Run
+
+FORMATS = ["NETCDF3_CLASSIC", "NETCDF3_64BIT_OFFSET", "NETCDF3_64BIT_DATA", "NETCDF4_CLASSIC", "NETCDF4"]
+#: Global attributes that say how a file was made.
+MADE_BY = {"history", "NCO", "nco_openmp_thread_number"}
+
+
+def part(
+    path: Path,
+    first: float = 0.0,
+    n: int = 3,
+    kind: str = "NETCDF4",
+    units: str = "days since 2000-01-01",
+    seed: int = 0,
+    change: Callable[[netCDF4.Dataset], None] | None = None,
+    time_type: str = "f8",
+    **storage: Any,
+) -> Path:
+    """A file of ``n`` times from ``first`` on."""
+    rng = np.random.default_rng([seed, int(first * 4) & 0xFFFF])
+    with netCDF4.Dataset(path, "w", format=kind) as ds:
+        ds.title = "series"
+        ds.history = f"made {path.name}"
+        ds.createDimension("time", None)
+        ds.createDimension("lat", 4)
+        ds.createDimension("lon", 5)
+        ds.createDimension("len", 8)
+        t = ds.createVariable("time", time_type, ("time",))
+        t.units, t.calendar = units, "standard"
+        t[:] = first + np.arange(n)
+        ds.createVariable("lat", "f4", ("lat",))[:] = np.arange(4)
+        ds.createVariable("crs", "i4", ()).grid_mapping_name = "latitude_longitude"
+        ds["crs"][...] = 7
+        tas = ds.createVariable("tas", "f4", ("time", "lat", "lon"), fill_value=np.float32(-9), **storage)
+        tas.units = "K"
+        count = ds.createVariable("count", "i2", ("time", "lat"), **storage)
+        flag = ds.createVariable("flag", "i1", ("time",))
+        name = ds.createVariable("name", "S1", ("time", "len"))
+        if n:
+            tas[:] = rng.normal(size=(n, 4, 5)).astype("f4")
+            tas[0, 1] = np.ma.masked
+            count[:] = rng.integers(-99, 99, (n, 4))
+            flag[:] = rng.integers(0, 9, n)
+            name[:] = rng.choice(list(b"abc"), (n, 8)).astype("u1").view("S1")
+        if change is not None:
+            change(ds)
+    return path
+
+
+def series(folder: Path, lens: list[int], **options: Any) -> list[Path]:
+    """Files that follow each other."""
+    starts = np.cumsum([0, *lens[:-1]])
+    return [
+        part(folder / f"p_{i:03}.nc", float(a), n, **options) for i, (a, n) in enumerate(zip(starts, lens, strict=True))
+    ]
+
+
+def described(group: netCDF4.Dataset | netCDF4.Group, top: bool = True) -> dict[str, Any]:
+    """Everything that a group says."""
+    attrs = {k: np.asarray(group.getncattr(k)).tolist() for k in group.ncattrs() if not (top and k in MADE_BY)}
+    out: dict[str, Any] = {
+        "attrs": attrs,
+        "dims": {d.name: (len(d), d.isunlimited()) for d in group.dimensions.values()},
+    }
+    for name, var in group.variables.items():
+        var.set_auto_maskandscale(False)
+        var.set_auto_chartostring(False)
+        values = var[...]
+        raw = values.tolist() if values.dtype == object else (values.dtype.kind, values.shape, values.tobytes())
+        out[name] = (var.dimensions, raw, {k: np.asarray(var.getncattr(k)).tolist() for k in var.ncattrs()})
+    for name, below in group.groups.items():
+        out[f"/{name}"] = described(below, top=False)
+    return out
+
+
+def records(path: Path) -> int:
+    """Records of a file."""
+    with netCDF4.Dataset(path) as ds:
+        return len(ds.dimensions["time"])
+
+
+def same(a: Path, b: Path) -> None:
+    """Both files say the same, as netCDF-C reads them."""
+    with netCDF4.Dataset(a) as x, netCDF4.Dataset(b) as y:
+        assert described(x) == described(y)
+
+
+@pytest.mark.parametrize("kind", FORMATS)
+def test_the_output_is_that_of_ncrcat(tmp_path: Path, run: Run, tool: Callable[..., str], kind: str) -> None:
+    lens = [3, 1, 4, 2]
+    files = series(tmp_path, lens, kind=kind)
+    out, judge, front = (tmp_path / name for name in ("out.nc", "judge.nc", "front.nc"))
+    tool("ncrcat", "--no_cll_mth", "-O", *files, judge)
+    run("concat", *files, "-o", out, "--verify")
+    same(out, judge)
+    run("ncrcat", *files, front)
+    same(front, judge)
+    with netCDF4.Dataset(out) as ds:
+        assert ds.data_model.startswith(kind.split("_64")[0]) and ds["time"][:].tolist() == list(range(10))
+        assert "concat" in ds.history and "made p_000.nc" in ds.history
+
+
+@pytest.mark.parametrize("kind", FORMATS)
+@pytest.mark.parametrize("seed", range(3))
+def test_random_series(tmp_path: Path, run: Run, tool: Callable[..., str], kind: str, seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    types = ["i1", "i2", "i4", "f4", "f8", "S1"] + (
+        [] if kind.startswith(("NETCDF3_C", "NETCDF3_64BIT_O", "NETCDF4_C")) else ["u2", "i8"]
+    )
+    deflated = {"zlib": True, "shuffle": bool(seed % 2)} if kind.startswith("NETCDF4") else {}
+    inner = {"x": int(rng.integers(1, 7)), "y": int(rng.integers(1, 5))}
+    shapes = [("time",), ("time", "y", "x"), ("time", "x"), ("y", "x"), (), ("x",)]
+    variables = [(f"v{i}", str(rng.choice(types)), shapes[rng.integers(len(shapes))]) for i in range(8)]
+    fixed: dict[str, Any] = {}
+    files = []
+    for i in range(int(rng.integers(2, 7))):
+        n = int(rng.integers(0, 5)) if i else 2
+        path = tmp_path / f"r{i}.nc"
+        with netCDF4.Dataset(path, "w", format=kind) as ds:
+            ds.createDimension("time", None)
+            for name, length in inner.items():
+                ds.createDimension(name, length)
+            for name, dtype, dims in variables:
+                sizes = [n if d == "time" else inner[d] for d in dims]
+                values = rng.integers(0, 100, sizes).astype("u1" if dtype == "S1" else dtype)
+                values = values.view("S1") if dtype == "S1" else values
+                if "time" not in dims:
+                    values = fixed.setdefault(name, values)
+                var = ds.createVariable(name, dtype, dims, **(deflated if dims else {}))
+                var.set_auto_chartostring(False)
+                var.long_name = f"the {name}"
+                if values.size:
+                    var[...] = values
+            if not any("time" in dims for _, _, dims in variables):
+                ds.createVariable("time", "f8", ("time",))[:] = 10.0 * i + np.arange(n)
+        files.append(path)
+    # NCO refuses files without records.
+    tool("ncrcat", "--no_cll_mth", "-O", "-h", *(f for f in files if records(f)), tmp_path / "judge.nc")
+    for name, options in {"a.nc": [], "b.nc": ["-j", "1", "--memory", "64M"]}.items():
+        run("concat", *files, "-o", tmp_path / name, "--no-history", *options)
+        same(tmp_path / name, tmp_path / "judge.nc")
+    assert (tmp_path / "a.nc").read_bytes() == (tmp_path / "b.nc").read_bytes()
+
+
+def test_groups_and_user_types(tmp_path: Path, run: Run, tool: Callable[..., str]) -> None:
+    def more(ds: netCDF4.Dataset) -> None:
+        n = len(ds.dimensions["time"])
+        group = ds.createGroup("obs/deep")
+        group.note = "below"
+        group.createVariable("p", "f8", ("time",))[:] = np.arange(n) + ds["time"][0]
+        own = ds.createGroup("own")
+        own.createDimension("time", None)
+        own.createVariable("q", "i4", ("time",))[:] = np.arange(2 * n)
+
+    files = series(tmp_path, [2, 3], change=more)
+    tool("ncrcat", "--no_cll_mth", "-O", *files, tmp_path / "judge.nc")
+    run("concat", *files, "-o", tmp_path / "out.nc", "--verify")
+    same(tmp_path / "out.nc", tmp_path / "judge.nc")
+    with netCDF4.Dataset(tmp_path / "out.nc") as ds:
+        assert ds["own/q"][:].tolist() == [*range(4), *range(6)]
+
+
+def test_strings_of_a_coordinate_keep_the_order(tmp_path: Path, run: Run) -> None:
+    files = []
+    for i, names in enumerate((["b", "c"], ["a"])):
+        files.append(tmp_path / f"s{i}.nc")
+        with netCDF4.Dataset(files[-1], "w") as ds:
+            ds.createDimension("station", len(names))
+            ds.createVariable("station", str, ("station",))[:] = np.array(names, object)
+            ds.createVariable("v", "i4", ("station",))[:] = np.arange(len(names)) + 10 * i
+    run("concat", *files, "-o", tmp_path / "out.nc")
+    with netCDF4.Dataset(tmp_path / "out.nc") as ds:
+        assert ds["station"][:].tolist() == ["b", "c", "a"] and ds["v"][:].tolist() == [0, 1, 10]
+        assert not ds.dimensions["station"].isunlimited()
+
+
+def test_a_fixed_dimension(tmp_path: Path, run: Run) -> None:
+    values = np.arange(60, dtype="f4").reshape(3, 4, 5)
+    cuts = [(0, 2), (2, 5)]
+    for i, (a, b) in enumerate(cuts):
+        with netCDF4.Dataset(tmp_path / f"l{i}.nc", "w", format="NETCDF3_CLASSIC") as ds:
+            for name, n in {"t": 3, "y": 4, "lon": b - a}.items():
+                ds.createDimension(name, n)
+            ds.createVariable("lon", "f8", ("lon",))[:] = np.arange(a, b)
+            ds.createVariable("v", "f4", ("t", "y", "lon"))[:] = values[:, :, a:b]
+    files = [tmp_path / "l1.nc", tmp_path / "l0.nc"]
+    done = run("concat", *files, "-o", tmp_path / "out.nc", "--along", "lon")
+    assert "in the order of `lon`" in done.stderr
+    run("concat", *files, "-o", tmp_path / "guessed.nc")
+    same(tmp_path / "out.nc", tmp_path / "guessed.nc")
+    with netCDF4.Dataset(tmp_path / "out.nc") as ds:
+        assert (ds["v"][:] == values).all() and ds["lon"][:].tolist() == [0, 1, 2, 3, 4]
+    assert "--along DIM" in run("concat", files[0], "-o", tmp_path / "no.nc", code=2).stderr
+    assert "latitude" in run("concat", *files, "-o", tmp_path / "no.nc", "--along", "latitude", code=2).stderr
+
+
+@pytest.mark.parametrize("kind", ["NETCDF3_CLASSIC", "NETCDF4"])
+def test_the_order_is_that_of_the_coordinate(tmp_path: Path, run: Run, kind: str) -> None:
+    files = series(tmp_path, [2, 1, 3, 1, 2], kind=kind)
+    shuffled = [files[i] for i in (3, 0, 4, 2, 1)]
+    for name, given in {"sorted": files, "shuffled": shuffled, "pattern": [tmp_path / "p_*.nc"]}.items():
+        run("concat", *given, "-o", tmp_path / f"{name}.nc", "--no-history")
+    same(tmp_path / "sorted.nc", tmp_path / "shuffled.nc")
+    same(tmp_path / "sorted.nc", tmp_path / "pattern.nc")
+    run("concat", *shuffled, "-o", tmp_path / "given.nc", "--unsorted")
+    with netCDF4.Dataset(tmp_path / "given.nc") as ds:
+        assert ds["time"][:].tolist() == [6, 0, 1, 7, 8, 3, 4, 5, 2]
+    listed = tmp_path / "list.txt"
+    listed.write_text("".join(f"{path}\n" for path in files))
+    run("concat", f"@{listed}", "-o", tmp_path / "listed.nc", "--no-history")
+    same(tmp_path / "sorted.nc", tmp_path / "listed.nc")
+
+
+def test_overlaps_and_gaps(tmp_path: Path, run: Run) -> None:
+    a, b, c = (part(tmp_path / f"{n}.nc", first, 3) for n, first in {"a": 0, "b": 2, "c": 6}.items())
+    done = run("concat", b, a, "-o", tmp_path / "out.nc", code=2)
+    assert re.search(r"`\S*b.nc` cannot follow `\S*a.nc`: there `time` ends at 2, here it begins at 2", done.stderr)
+    assert "--unsorted" in done.stderr and not (tmp_path / "out.nc").exists()
+    done = run("concat", a, c, "-o", tmp_path / "out.nc")
+    assert re.search(r"lacks 3 steps between `\S*a.nc` \(2\) and `\S*c.nc` \(6\)", done.stderr)
+    done = run("concat", b, a, "-o", tmp_path / "out.nc", "-O", "--unsorted")
+    assert "cannot follow" in done.stderr
+    with pytest.raises(ncforge.InvalidError, match="cannot follow"):
+        ncforge.concat([a, b], tmp_path / "no.nc")
+
+
+def test_other_units_of_time(tmp_path: Path, run: Run) -> None:
+    def bounds(ds: netCDF4.Dataset) -> None:
+        ds.createDimension("two", 2)
+        ds["time"].bounds = "time_bnds"
+        times = ds["time"][:]
+        ds.createVariable("time_bnds", "f8", ("time", "two"))[:] = np.stack([times, times + 1], axis=1)
+
+    a = part(tmp_path / "a.nc", 0, 31, units="days since 2001-01-01", change=bounds)
+    b = part(tmp_path / "b.nc", 0, 28, units="days since 2001-02-01 00:00:00", change=bounds)
+    c = part(tmp_path / "c.nc", 0, 24, units="hours since 2001-03-01T00:00:00Z", change=bounds)
+    done = run("concat", b, c, a, "-o", tmp_path / "out.nc", "--verify")
+    assert "`time` has other units in 2 of 3 files" in done.stderr
+    with netCDF4.Dataset(tmp_path / "out.nc") as ds:
+        times = ds["time"][:]
+        assert ds["time"].units == "days since 2001-01-01"
+        assert times[:59].tolist() == list(range(59))
+        assert np.allclose(times[59:], 59 + np.arange(24) / 24, rtol=1e-14)
+        assert ds["time_bnds"][:59, 1].tolist() == list(range(1, 60))
+        dates = netCDF4.num2date(times, ds["time"].units)
+        assert str(dates[65]) == "2001-03-01 06:00:00"
+
+
+def test_units_that_are_not_converted(tmp_path: Path, run: Run) -> None:
+    def calendar(ds: netCDF4.Dataset) -> None:
+        ds["time"].calendar = "noleap"
+
+    a = part(tmp_path / "a.nc", 0, 3, time_type="i4")
+    for name, options, says in [
+        ("hours", {"units": "hours since 2000-01-11 06:00", "time_type": "i4"}, "does not hold"),
+        ("months", {"units": "months since 2000-02-01", "time_type": "i4"}, "`time:units` differs"),
+        ("noleap", {"units": "days since 2000-02-01", "time_type": "i4", "change": calendar}, "differs"),
+    ]:
+        b = part(tmp_path / f"{name}.nc", 0, 3, **options)
+        done = run("concat", a, b, "-o", tmp_path / "out.nc", code=4)
+        assert says in done.stderr and b.name in done.stderr, name
+        assert not (tmp_path / "out.nc").exists()
+
+
+def set_scale(ds: netCDF4.Dataset) -> None:
+    ds["count"].scale_factor = 0.5
+
+
+def no_fill(ds: netCDF4.Dataset) -> None:
+    ds["tas"].units = "degC"
+
+
+def new_lat(ds: netCDF4.Dataset) -> None:
+    ds["lat"][1] = 77
+
+
+def renamed(ds: netCDF4.Dataset) -> None:
+    ds.renameVariable("flag", "flags")
+
+
+def longer(ds: netCDF4.Dataset) -> None:
+    ds.createDimension("extra", 2)
+    ds.createVariable("more", "f4", ("time", "extra"))
+
+
+@pytest.mark.parametrize(
+    ("change", "says"),
+    [(set_scale, "count:scale_factor"), (no_fill, "tas:units"), (new_lat, "`lat`, which does not lie along `time`"),
+     (renamed, "`flag` is in 1 of 2 files"), (longer, "`more` is in 1 of 2 files")],
+)  # fmt: skip
+def test_files_that_do_not_go_together(tmp_path: Path, run: Run, change: Any, says: str) -> None:
+    a, b = part(tmp_path / "a.nc", 0), part(tmp_path / "b.nc", 3, change=change)
+    done = run("concat", a, b, "-o", tmp_path / "out.nc", code=4)
+    assert says in done.stderr and ("b.nc" in done.stderr or "a.nc" in done.stderr)
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["a.nc", "b.nc"]
+
+
+def test_what_may_differ(tmp_path: Path, run: Run) -> None:
+    def other(ds: netCDF4.Dataset) -> None:
+        ds.tracking_id = ds.creation_date = ds.filepath()
+        ds.title = "another"
+
+    def first(ds: netCDF4.Dataset) -> None:
+        ds.tracking_id = ds.creation_date = "x"
+
+    a, b = part(tmp_path / "a.nc", 0, change=first), part(tmp_path / "b.nc", 3, change=other)
+    done = run("concat", a, b, "-o", tmp_path / "out.nc")
+    assert "global attribute `title` differs" in done.stderr and "tracking_id" not in done.stderr
+    c = part(tmp_path / "c.nc", 6, change=lambda ds: [new_lat(ds), renamed(ds)])
+    done = run("concat", a, c, "-o", tmp_path / "out.nc", "-O", "--differing", "first", "--holes", "fill")
+    assert "c.nc" in done.stderr
+    with netCDF4.Dataset(tmp_path / "out.nc") as ds:
+        assert ds["lat"][1] == 1 and ds["flag"][3:].mask.all() and ds["flags"][:3].mask.all()
+        assert not ds["flag"][:3].mask.any()
+
+
+def test_empty_and_single_files(tmp_path: Path, run: Run, tool: Callable[..., str]) -> None:
+    for kind in ("NETCDF3_CLASSIC", "NETCDF4"):
+        empty, full = part(tmp_path / "e.nc", 0, 0, kind), part(tmp_path / "f.nc", 0, 2, kind)
+        last = part(tmp_path / "g.nc", 2, 2, kind)
+        for i, files in enumerate([[full, empty, last], [empty, full], [empty], [full], [empty, empty]]):
+            out, judge = tmp_path / f"o{i}.nc", tmp_path / f"j{i}.nc"
+            run("concat", *files, "-o", out, "-O", "--no-history", "--verify")
+            if len(files) > 1 and files[0] is full:
+                tool("ncrcat", "--no_cll_mth", "-O", "-h", *(f for f in files if records(f)), judge)
+                same(out, judge)
+            with netCDF4.Dataset(out) as ds:
+                assert len(ds["time"]) == 2 * sum(f is not empty for f in files)
+
+
+def chunk_bytes(path: Path, name: str) -> list[bytes]:
+    """The chunks of a variable as they are stored, in the order of their places."""
+    with h5py.File(path) as f:
+        d = f[name].id
+        infos = sorted((d.get_chunk_info(i) for i in range(d.get_num_chunks())), key=lambda c: c.chunk_offset)
+        return [d.read_direct_chunk(c.chunk_offset)[1] for c in infos]
+
+
+def test_chunks_are_moved_where_edges_agree(tmp_path: Path, run: Run) -> None:
+    storage = {"zlib": True, "complevel": 4, "shuffle": True}
+    files = series(tmp_path, [1] * 6, **storage)
+    out = tmp_path / "out.nc"
+    run("concat", *files, "-o", out)
+    for name in ("tas", "count"):
+        assert chunk_bytes(out, name) == [c for f in files for c in chunk_bytes(f, name)], name
+    report = json.loads(run("concat", *files, "-o", out, "-O", "--json").stdout)
+    assert report["copy"]["raw_variables"] >= 2 and report["files"] == 6
+    run("concat", *files, "-o", out, "-O", "--codec", "none", "--chunks", "time/3")
+    with netCDF4.Dataset(out) as ds:
+        assert ds["tas"].chunking()[0] == 3 and not ds["tas"].filters()["zlib"]
+
+
+@pytest.mark.parametrize("lens", [[4, 8, 3], [5, 3, 4], [4, 4, 1, 4]])
+def test_chunks_that_edges_cut(tmp_path: Path, run: Run, tool: Callable[..., str], lens: list[int]) -> None:
+    files, start = [], 0
+    for i, n in enumerate(lens):
+        files.append(tmp_path / f"c{i}.nc")
+        with netCDF4.Dataset(files[-1], "w") as ds:
+            ds.createDimension("time", None)
+            ds.createDimension("x", 5)
+            ds.createVariable("time", "f8", ("time",))[:] = np.arange(start, start + n)
+            ds.createVariable("v", "i4", ("time", "x"), chunksizes=(4, 2), zlib=True, fletcher32=True)[:] = (
+                np.random.default_rng(start).integers(0, 99, (n, 5))
+            )
+        start += n
+    tool("ncrcat", "--no_cll_mth", "-O", "-h", *files, tmp_path / "judge.nc")
+    run("concat", *files, "-o", tmp_path / "out.nc", "--no-history", "--verify")
+    same(tmp_path / "out.nc", tmp_path / "judge.nc")
+
+
+@pytest.mark.parametrize("kind", ["NETCDF3_64BIT_OFFSET", "NETCDF4"])
+def test_more_files_than_descriptors(tmp_path: Path, ncforge_bin: Path, kind: str) -> None:
+    files = series(tmp_path, [1] * 300, kind=kind)
+    command = f"ulimit -n 64; exec {ncforge_bin} concat {tmp_path}/p_*.nc -o {tmp_path}/out.nc"
+    subprocess.run(["bash", "-c", command], check=True, timeout=300)
+    with netCDF4.Dataset(tmp_path / "out.nc") as ds, netCDF4.Dataset(files[250]) as one:
+        assert ds["time"][:].tolist() == list(range(300))
+        assert (ds["tas"][250] == one["tas"][0]).all()
+
+
+def test_an_interrupted_run_leaves_no_output(tmp_path: Path, run: Run, ncforge_bin: Path) -> None:
+    files = []
+    for i in range(12):
+        files.append(tmp_path / f"big_{i:02}.nc")
+        with netCDF4.Dataset(files[-1], "w") as ds:
+            ds.createDimension("time", None)
+            ds.createDimension("x", 400_000)
+            ds.createVariable("time", "f8", ("time",))[:] = [i]
+            ds.createVariable("v", "f8", ("time", "x"))[:] = np.random.default_rng(i).normal(size=(1, 400_000))
+    out = tmp_path / "out.nc"
+    options = ["--codec", "deflate", "--level", "9", "-j", "1", "--checkpoint", "0.01"]
+    command = [ncforge_bin, "concat", *files, "-o", out, *options]
+    running = subprocess.Popen([*map(str, command)], stderr=subprocess.DEVNULL)
+    while running.poll() is None and not list(tmp_path.glob(".out.nc*")):
+        time.sleep(0.01)
+    time.sleep(0.2)
+    running.send_signal(signal.SIGINT)
+    code = running.wait(timeout=60)
+    assert code == 0 or not out.exists()
+    run("concat", *files, "-o", out, *options, "--resume", *(["-O"] if code == 0 else []))
+    with netCDF4.Dataset(out) as ds:
+        assert all((ds["v"][i] == np.random.default_rng(i).normal(size=400_000)).all() for i in range(12))
+    assert sorted(p.name for p in tmp_path.iterdir()) == sorted([*(f.name for f in files), "out.nc"])
+
+
+def test_names_and_existing_outputs(tmp_path: Path, run: Run) -> None:
+    files = series(tmp_path, [2, 2])
+    done = run("concat", tmp_path / "p_*.nc", "-o", files[1], "-O", code=2)
+    assert "is one of the files" in done.stderr and "-o" in done.stderr
+    out = tmp_path / "year.nc"
+    out.write_text("mine")
+    assert "exists" in run("concat", *files, "-o", out, code=2).stderr and out.read_text() == "mine"
+    assert "no file matches" in run("concat", tmp_path / "q_*.nc", "-o", out, "-O", code=4).stderr
+    assert "none.nc" in run("concat", tmp_path / "none.nc", files[0], "-o", out, "-O", code=4).stderr
+    run("concat", *files, "-o", out, "-O", "--dry-run")
+    assert out.read_text() == "mine"
+    run("concat", *files, "-o", out, "-O", "--vars", "tas,time", "-5")
+    with netCDF4.Dataset(out) as ds:
+        assert set(ds.variables) == {"tas", "time"} and ds.data_model == "NETCDF3_64BIT_DATA"
+
+
+def test_python(tmp_path: Path) -> None:
+    files = series(tmp_path, [2, 3], kind="NETCDF3_CLASSIC")
+    plan = ncforge.plan_concat(files, tmp_path / "out.nc")
+    assert (plan.files, plan.along, plan.length) == (2, "time", 5) and not (tmp_path / "out.nc").exists()
+    report = ncforge.concat(
+        str(tmp_path / "p_*.nc"), tmp_path / "out.nc", "time", format="netcdf4", codec="deflate", digest=True
+    )
+    assert report.length == 5 and report.copy.format == "netCDF-4" and report.raw["copy"]["digest"]
+    with ncforge.Dataset(tmp_path / "out.nc") as ds:
+        assert ds["time"][:].tolist() == list(range(5))
+    with pytest.raises(TypeError, match="sorted"):
+        ncforge.concat(files, tmp_path / "out.nc", sorted=True)  # type: ignore[call-arg]
+    with pytest.raises(ncforge.ExistsError):
+        ncforge.concat(files, tmp_path / "out.nc")
+
+
+def test_options_of_ncrcat(tmp_path: Path, run: Run, tool: Callable[..., str], ncforge_bin: Path) -> None:
+    files = series(tmp_path, [2, 1, 3], kind="NETCDF3_CLASSIC")
+    names = [f.name for f in files]
+    for i, options in enumerate(
+        [
+            ["-v", "tas"],
+            ["-v", "tas,count", "-C"],
+            ["-x", "-v", "tas"],
+            ["-v", "flag", "-c"],
+            ["-4"],
+            ["-7", "-L", "1"],
+            ["-5"],
+        ]
+    ):
+        judge, out = tmp_path / f"j{i}.nc", tmp_path / f"o{i}.nc"
+        tool("ncrcat", "--no_cll_mth", "-O", "-h", *options, *files, judge)
+        run("ncrcat", "--no_cll_mth", "-O", "-h", *options, *files, "-o", out)
+        same(out, judge)
+    judge, out = tmp_path / "jn.nc", tmp_path / "on.nc"
+    tool("ncrcat", "--no_cll_mth", "-O", "-h", "-p", tmp_path, "-n", "3,3,1", names[0], judge)
+    run("ncrcat", "-O", "-h", "-p", tmp_path, "-n", "3,3,1", names[0], out)
+    same(out, judge)
+    run("ncrcat", "-O", "-4", "--cnk_dmn", "time,2", "--cnk_dmn", "lat,3", *files, out)
+    with netCDF4.Dataset(out) as ds:
+        assert ds["tas"].chunking()[:2] == [2, 3]
+    assert "-d" in run("ncrcat", "-d", "time,0,1", *files, out, code=2).stderr
+    assert "-A" in run("ncrcat", "-A", *files, out, code=2).stderr
+    assert "--rec_apn" in run("ncrcat", "--rec_apn", *files, out, code=2).stderr
+    assert "exists" in run("ncrcat", *files, out, code=2).stderr
+    link = tmp_path / "ncrcat"
+    link.symlink_to(shutil.which(str(ncforge_bin)) or ncforge_bin)
+    subprocess.run([link, "-O", "-h", files[2], files[0], out], check=True)
+    with netCDF4.Dataset(out) as ds:
+        assert ds["time"][:].tolist() == [3, 4, 5, 0, 1]
