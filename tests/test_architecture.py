@@ -52,7 +52,7 @@ OPS = {
     "zip": {"progress"},
     "verify": {"boxes", "points", "progress", "source", "written", "zip"},
     "digest": {"boxes", "intact", "progress", "source", "written"},
-    "refs": {"alike", "profile", "progress", "same", "select", "unlike", "window"},
+    "refs": {"alike", "profile", "progress", "same", "select", "source", "unlike", "window"},
     "copy": {
         "boxes", "choosing", "compare", "digest", "profile", "progress", "sampling", "select", "source", "tune", "written",
     },
