@@ -95,16 +95,16 @@ impl<'a> Along<'a> {
     }
 
     fn only_indices(&self, why: impl std::fmt::Display) -> Error {
-        self.error(format_args!("values and dates cannot be selected along it: {why}; indices can"))
+        self.error(format_args!("no value or date can be selected along it, but indices can: {why}"))
     }
 
     /// The error where nothing is selected, with the range that there is.
     fn nothing(&self, wanted: &Pick, coordinate: Option<&Coordinate>) -> Error {
         match (self.len, coordinate) {
             (0, _) => self.error("it has length 0: there is nothing to select"),
-            (len, None) => self.error(format_args!("no index is in {wanted}: there are 0 to {}", len - 1)),
+            (len, None) => self.error(format_args!("no index is in `{wanted}`; there are 0 to {}", len - 1)),
             (len, Some(c)) => self.error(format_args!(
-                "no value is in {wanted}: the coordinate goes from {} to {}",
+                "no value is in `{wanted}`; the coordinate goes from {} to {}",
                 c.text(0),
                 c.text(len - 1)
             )),
