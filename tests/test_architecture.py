@@ -53,11 +53,7 @@ OPS = {
     "zip": {"progress"},
     "verify": {"boxes", "points", "progress", "source", "written", "zip"},
     "digest": {"boxes", "intact", "progress", "source", "written"},
-<<<<<<< HEAD
-    "refs": {"alike", "profile", "progress", "same", "select", "series", "unlike", "window"},
-=======
-    "refs": {"alike", "profile", "progress", "same", "select", "source", "unlike", "window"},
->>>>>>> h-select
+    "refs": {"alike", "profile", "progress", "same", "select", "series", "source", "unlike", "window"},
     "copy": {
         "boxes", "choosing", "compare", "digest", "profile", "progress", "sampling", "select", "source", "tune", "written",
     },

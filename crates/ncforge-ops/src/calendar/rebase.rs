@@ -13,10 +13,10 @@ const NOTICED: f64 = 500.0;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Rebase {
     /// Nanoseconds of the present unit, and of the one that is wanted.
-    pub(super) from: i128,
-    pub(super) to: i128,
+    from: i128,
+    to: i128,
     /// Nanoseconds from the wanted origin to the present one.
-    pub(super) shift: i128,
+    shift: i128,
 }
 
 impl Rebase {
@@ -30,7 +30,9 @@ impl Rebase {
     ) -> Option<Rebase> {
         let parse =
             |units, calendar: Option<&str>| TimeUnits::parse(units, calendar.unwrap_or_default()).ok();
-        parse(units, calendar)?.rebase(&parse(wanted, other)?)
+        let (own, wanted) = (parse(units, calendar)?, parse(wanted, other)?);
+        let is_one = own.calendar == wanted.calendar && own.has_zero == wanted.has_zero;
+        is_one.then(|| Rebase { from: own.unit, to: wanted.unit, shift: own.base - wanted.base })
     }
 
     /// A number in the wanted unit, about.

@@ -3,7 +3,7 @@
 //! All is exact: moments are whole nanoseconds from 1970, a bound in the units of a coordinate is a fraction. Zones, years without a
 //! year 0 and the lengths of months are those of cftime.
 
-use super::{Calendar, Date, Rebase};
+use super::{Calendar, Date};
 
 /// Nanoseconds of a second.
 const SECOND: i128 = 1_000_000_000;
@@ -16,12 +16,12 @@ pub(crate) type Moment = i128;
 /// The meaning of the numbers of a coordinate of times.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct TimeUnits {
-    calendar: Calendar,
+    pub(super) calendar: Calendar,
     /// Nanoseconds of a unit.
-    unit: i128,
-    base: Moment,
+    pub(super) unit: i128,
+    pub(super) base: Moment,
     /// Whether there is a year 0.
-    has_zero: bool,
+    pub(super) has_zero: bool,
 }
 
 /// A number of units as it is, with its lowest terms.
@@ -71,12 +71,6 @@ impl TimeUnits {
         found.has_zero = !of_people || base.year == 0;
         found.base = found.begin(&base).ok_or_else(none)? - i128::from(base.zone) * 60 * SECOND;
         Ok(found)
-    }
-
-    /// The change of numbers in these units to others; `None` if they are of another calendar.
-    pub(super) fn rebase(&self, wanted: &TimeUnits) -> Option<Rebase> {
-        let is_one = self.calendar == wanted.calendar && self.has_zero == wanted.has_zero;
-        is_one.then(|| Rebase { from: self.unit, to: wanted.unit, shift: self.base - wanted.base })
     }
 
     fn unit_of(&self, word: &str) -> Result<i128, String> {
