@@ -334,6 +334,9 @@ fn stored(dataset: &Dataset, layout: &VarLayout, var: &FileVar) -> Result<Stored
     }
     Ok(match layout.place.chunks() {
         None if layout.place.is_nowhere() || layout.place.unsupported().is_some() => Stored::Nothing,
+        None if layout.place.parts().is_some() => {
+            Stored::Values("its values lie in other variables (it is virtual)".into())
+        }
         None => Stored::Values("its values are within the metadata".into()),
         Some(Chunks { chunk, codecs, index }) => {
             let filters = codecs.filters().to_vec();
