@@ -18,7 +18,7 @@ NCFORGE = {
     "codec": set(),
     "model": {"buffer"},
     "select": {"model"},
-    "layout": {"codec", "model"},
+    "layout": {"codec", "model", "store"},
     "store": {"buffer", "codec"},
     "container": {"layout", "model", "select", "store"},
     "hdf5": {"buffer", "codec", "layout", "model", "select", "store"},

@@ -74,6 +74,9 @@ class Dataset(Group):
     store
         An object that reads ranges of bytes of ``filename``: a store of obstore (obspec's ``get_ranges``), or a file system of
         fsspec (``cat_ranges``).
+    follow
+        Whether a file that is read may lead to others: HDF5's virtual datasets. ``False`` is for files of people who must not
+        see this machine's own. A URL, and bytes in memory, lead to no file in any case.
 
     A new file appears under its name, complete, when it is synced or closed. After an exception in its ``with`` block, the
     state before remains: no file, the old one, or the state of the last ``sync``.
@@ -84,7 +87,7 @@ class Dataset(Group):
     opening).
     """
 
-    __slots__ = ("_discards", "_handle", "_is_new", "_on_disk", "_persist", "_process", "_told")
+    __slots__ = ("_discards", "_follow", "_handle", "_is_new", "_on_disk", "_persist", "_process", "_told")
 
     @suggesting("Dataset")
     def __init__(
@@ -107,6 +110,7 @@ class Dataset(Group):
         durable: bool = False,
         storage_options: Mapping[str, Any] | None = None,
         store: Any = None,
+        follow: bool = True,
         _memory: int | None = None,
     ) -> None:
         if parallel:
@@ -131,6 +135,7 @@ class Dataset(Group):
                 f"`{path}` cannot be updated in memory (`diskless`): copy the file, and open the copy with mode {mode!r}"
             )
         self._handle: Any = None
+        self._follow = follow
         self._discards = self._told = False
         self._persist = path if diskless and persist else None
         self._is_new = plain in ("w", "x")
@@ -146,7 +151,7 @@ class Dataset(Group):
                 self._handle = alone(path, storage_options, store)
                 core = self._handle.file()
             case "r":
-                core = File.open(path, locking)
+                core = File.open(path, locking, None if follow else False)
             case "w" | "x" if diskless or memory is not None:
                 preserved = plain == "x" or (not clobber and self._persist is not None)
                 if preserved and os.path.exists(path):
@@ -172,6 +177,7 @@ class Dataset(Group):
         new._persist, new._is_new, new._process, new._handle = None, False, os.getpid(), None
         new._discards = new._told = False
         new._on_disk = core.identity() is not None
+        new._follow = True
         new._fill(core, Types(core), Contents(core), None, 0, "/")
         return new
 
@@ -185,7 +191,7 @@ class Dataset(Group):
                 f"`{self.filepath()}` is being written, is in memory, or is closed: such a dataset cannot be sent to another "
                 "process; open the file there"
             )
-        return _open_again, (os.path.abspath(self.filepath()), identity, self.auto_complex)
+        return _open_again, (os.path.abspath(self.filepath()), identity, self.auto_complex, self._follow)
 
     def _title(self) -> str:
         return f"ncforge.Dataset {self.filepath()} · {self.data_model}"
@@ -365,10 +371,11 @@ def _from_handle(opened: Any, auto_complex: bool) -> Dataset:
     return new
 
 
-def _open_again(path: str, identity: Identity, auto_complex: bool) -> Dataset:
-    core = File.open(path)
+def _open_again(path: str, identity: Identity, auto_complex: bool, follow: bool = True) -> Dataset:
+    core = File.open(path, follow=None if follow else False)
     if core.identity() != identity:
         raise ChangedError(f"`{path}` is another file, or has other contents, than the one that was sent here")
     new = Dataset._of(core)
+    new._follow = follow
     new._contents.auto_complex = auto_complex
     return new

@@ -78,6 +78,9 @@ impl Context<'_> {
 pub(crate) fn run(cli: Cli, argv: &[OsString], again: &[OsString]) -> Exit {
     let printer = Printer::new(&cli.global);
     RemoteOptions::set_default(cli.global.remote());
+    if cli.global.no_follow {
+        ncforge::set_follow(false);
+    }
     // A program that is run gets the limit that its caller gave it.
     if !matches!(cli.command, Command::Run(_) | Command::Netcdf(_)) {
         descriptors::raise();

@@ -211,6 +211,9 @@ impl Variable {
         if let Some(why) = layout.place.unsupported() {
             return Err(format!("`{}`: {why}", self.path));
         }
+        if layout.place.parts().is_some() {
+            return Err(format!("`{}` is a virtual dataset", self.path));
+        }
         // Where a dimension is longer than what is stored, netCDF-C makes up the rest in a way of its own.
         if layout.shape != self.shape {
             return Err(format!("`{}` is shorter than its dimensions", self.path));

@@ -65,11 +65,16 @@ impl File {
 
 #[pymethods]
 impl File {
-    /// Opens a file for reading.
+    /// Opens a file for reading. `follow`: whether it may lead to other files.
     #[staticmethod]
-    #[pyo3(signature = (path, locking=None))]
-    fn open(py: Python<'_>, path: PathBuf, locking: Option<LockingArgument>) -> PyResult<Self> {
-        outside(py, || State::read(path, LockingArgument::locking(locking)?)).map(File::of)
+    #[pyo3(signature = (path, locking=None, follow=None))]
+    fn open(
+        py: Python<'_>,
+        path: PathBuf,
+        locking: Option<LockingArgument>,
+        follow: Option<bool>,
+    ) -> PyResult<Self> {
+        outside(py, || State::read(path, LockingArgument::locking(locking)?, follow)).map(File::of)
     }
 
     /// Opens a file whose bytes Python holds, for reading.

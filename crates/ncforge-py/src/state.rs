@@ -45,8 +45,8 @@ impl Drop for State {
 
 impl State {
     /// Opens a file for reading; it is locked only if that is asked for.
-    pub(crate) fn read(path: PathBuf, locking: Option<Locking>) -> Result<Self> {
-        let options = OpenOptions { locking, ..OpenOptions::default() };
+    pub(crate) fn read(path: PathBuf, locking: Option<Locking>, follow: Option<bool>) -> Result<Self> {
+        let options = OpenOptions { locking, follow, ..OpenOptions::default() };
         Ok(Self::over(Dataset::open_options(&path, &options)?, path))
     }
 

@@ -189,6 +189,12 @@ fn stored(file: &dyn Container, layout: &VarLayout, shape: &[u64]) -> Result<Vec
             None
         }
         Place::Records { .. } => None,
+        Place::Parts(_) => {
+            return Err(ncforge::Error::Unsupported {
+                path: layout.name.clone(),
+                what: "a virtual dataset".into(),
+            });
+        }
         Place::Unsupported(why) => {
             return Err(ncforge::Error::Unsupported { path: layout.name.clone(), what: why.clone() });
         }

@@ -65,7 +65,7 @@ pub use define::{
 };
 pub use identity::FileId;
 pub use mutable::DatasetMut;
-pub use options::{CreateOptions, UpdateOptions};
+pub use options::{CreateOptions, UpdateOptions, set_follow};
 pub use typed::Element;
 
 /// A dataset that is open for reading. Clones share it.
@@ -125,6 +125,9 @@ pub struct OpenOptions {
     /// Access to a URL; the process' options ([`RemoteOptions::of_process`]) when `None`. A URL is neither mapped nor
     /// locked.
     pub remote: Option<RemoteOptions>,
+    /// Whether the file may lead to others, whose values are read as its own: virtual datasets of HDF5. `None`: what [`set_follow`] says.
+    /// A URL and bytes in memory lead to no file in any case.
+    pub follow: Option<bool>,
 }
 
 impl Drop for Inner {
@@ -151,12 +154,13 @@ impl Dataset {
     pub fn open_options(path: impl AsRef<Path>, options: &OpenOptions) -> Result<Self> {
         let path = path.as_ref();
         let engine = options.engine.clone().unwrap_or_else(Engine::global);
+        let follow = options.follow.unwrap_or_else(options::follows);
         let (container, id, follower) = match remote::url_of(path) {
             Some(url) => {
                 let store =
                     remote::open(url, &options.remote.clone().unwrap_or_else(RemoteOptions::of_process))?;
                 let id = FileId::of_object(path, &*store);
-                (formats::open(store, &engine)?, id, None)
+                (formats::open(store, &engine, follow)?, id, None)
             }
             None => FileStore::whole_state(
                 || {
@@ -169,10 +173,10 @@ impl Dataset {
                 },
                 |store| {
                     let id = FileId::of(path, store.file())?;
-                    let container = formats::open(store.clone(), &engine)?;
+                    let container = formats::open(store.clone(), &engine, follow)?;
                     // A zipped file is read through another store, which keeps the state of its opening.
                     let is_file = FileStore::of(&**container.store()).is_some();
-                    let follower = is_file.then(|| Follower::new(store.clone(), engine.clone()));
+                    let follower = is_file.then(|| Follower::new(store.clone(), engine.clone(), follow));
                     Ok((container, Some(id), follower))
                 },
                 // The header of a classic file is changed in one place.
@@ -185,7 +189,7 @@ impl Dataset {
 
     /// Opens a dataset in any store, a [`crate::store::MemoryStore`] for one.
     pub fn from_store(store: Arc<dyn ReadStore>, engine: &Engine) -> Result<Self> {
-        Ok(Self::from_container(formats::open(store, engine)?, engine))
+        Ok(Self::from_container(formats::open(store, engine, options::follows())?, engine))
     }
 
     /// A dataset over a container that is open already.

@@ -4,6 +4,7 @@
 //! (a region of the array, a byte range of the store, and the codec chain between them).
 
 mod absent;
+mod parts;
 mod runs;
 
 use std::fmt::Debug;
@@ -15,6 +16,7 @@ use crate::model::shape;
 
 pub(crate) use crate::codec::{Element, Order, SwapField, is_swapped};
 pub use absent::Absent;
+pub use parts::{ArrayPart, OpenPart, PartAxis, PartSource, Parts, Stretch};
 pub use runs::Runs;
 
 /// The location of a variable's bytes, and how they are encoded.
@@ -115,7 +117,9 @@ pub enum Place {
         /// The chunk index.
         index: Arc<dyn ChunkIndex>,
     },
-    /// Cannot be read, with the reason: "a virtual dataset", "filter 32013 (zfp)". Reading is an error with this reason.
+    /// In other variables, most of them in other files.
+    Parts(Arc<Parts>),
+    /// Cannot be read, with the reason: "an external dataset", "filter 32013 (zfp)". Reading is an error with this reason.
     Unsupported(String),
 }
 
@@ -131,6 +135,14 @@ impl Place {
     /// The filter chain of chunks.
     pub fn codecs(&self) -> Option<&CodecChain> {
         self.chunks().map(|c| c.codecs)
+    }
+
+    /// The parts that lie elsewhere, if it consists of such.
+    pub fn parts(&self) -> Option<&Parts> {
+        match self {
+            Place::Parts(parts) => Some(parts),
+            _ => None,
+        }
     }
 
     /// The reason why it cannot be read, if there is one.

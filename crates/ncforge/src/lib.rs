@@ -31,7 +31,7 @@ pub use buffer::Buffer;
 pub use dataset::{
     Alignment, ChunkChooser, Converted, CreateOptions, Dataset, DatasetMut, DefineMode, Definer, Element,
     FileId, Imap, NewFilter, NewLayout, NewStorage, NewVariable, OpenOptions, Owner, UpdateOptions,
-    check_changed, check_new, convert_numbers, default_chunks,
+    check_changed, check_new, convert_numbers, default_chunks, set_follow,
 };
 pub use engine::{Engine, EngineOptions, EngineStats, parse_size, without_signals};
 pub use error::{Error, Late, Limit, Result, TileOption, nearest};

@@ -48,5 +48,10 @@ pub fn is_hidden(attribute: &str) -> bool {
 /// # Ok::<(), ncforge::Error>(())
 /// ```
 pub fn open(store: Arc<dyn ReadStore>) -> Result<Box<dyn Container>> {
-    Ok(Box::new(read::open(store)?))
+    open_as(store, true)
+}
+
+/// As [`open`]; `follow`: whether virtual datasets of a file may lead to other files.
+pub(crate) fn open_as(store: Arc<dyn ReadStore>, follow: bool) -> Result<Box<dyn Container>> {
+    Ok(Box::new(read::open(store, follow)?))
 }

@@ -68,6 +68,9 @@ pub(crate) struct GlobalArgs {
     /// How URLs are accessed: `endpoint=https://…`, `region=eu-west-2`, `timeout=60s`, … (repeatable)
     #[arg(long = "storage-option", value_name = "NAME=VALUE", value_parser = storage_option)]
     pub(crate) storage_options: Vec<(String, String)>,
+    /// Refuse to read other files that a file leads to: virtual datasets of HDF5. For files of people who must not see this machine's own
+    #[arg(long)]
+    pub(crate) no_follow: bool,
 }
 
 pub(super) fn storage_option(text: &str) -> Result<(String, String), String> {
@@ -94,6 +97,7 @@ impl GlobalArgs {
             color: own.color.or(self.color),
             anonymous: self.anonymous || own.anonymous,
             storage_options: [&self.storage_options[..], &own.storage_options[..]].concat(),
+            no_follow: self.no_follow || own.no_follow,
         }
     }
 }

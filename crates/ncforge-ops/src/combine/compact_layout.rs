@@ -159,6 +159,7 @@ fn taken_apart(layout: &VarLayout, chunks: &mut Vec<CompactRecord>) -> (Place, V
     match &layout.place {
         Place::Nowhere => (Place::Nowhere, ValuePosition::SharedLayout, none()),
         Place::Unsupported(why) => (Place::Unsupported(why.clone()), ValuePosition::SharedLayout, none()),
+        Place::Parts(parts) => (Place::Parts(Arc::clone(parts)), ValuePosition::SharedLayout, none()),
         Place::Contiguous { offset: at } | Place::Records { begin: at, .. } => {
             (layout.place.clone(), ValuePosition::At(*at), none())
         }

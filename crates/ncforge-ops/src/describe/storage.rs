@@ -168,7 +168,13 @@ fn count(container: &dyn Container, layout: &VarLayout, facts: &mut VarStorage) 
                 facts.place = "records";
             }
         }
-        (None, None) => facts.place = if layout.place.is_nowhere() { "nothing stored" } else { "compact" },
+        (None, None) => {
+            facts.place = match (layout.place.parts(), layout.place.is_nowhere()) {
+                (Some(_), _) => "virtual",
+                (None, true) => "nothing stored",
+                (None, false) => "compact",
+            }
+        }
     }
     facts.stored_bytes = Some(layout.stored_bytes(file)?);
     Ok(())

@@ -355,6 +355,9 @@ fn stored(source: &dyn Source, id: VarId, len: u64, var: &FileVar) -> Result<Sto
     }
     Ok(match layout.place.chunks() {
         None if layout.place.is_nowhere() || layout.place.unsupported().is_some() => Stored::Nothing,
+        None if layout.place.parts().is_some() => {
+            Stored::Values("its values lie in other variables (it is virtual)".into())
+        }
         None => Stored::Values("its values are within the metadata".into()),
         Some(_) if !source.has_chunks(id) => {
             Stored::Values("what is selected does not begin at edges of its chunks".into())

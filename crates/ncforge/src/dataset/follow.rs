@@ -36,6 +36,8 @@ const LONG: u64 = 1 << 20;
 pub(super) struct Follower {
     engine: Engine,
     opened: Arc<FileStore>,
+    /// Whether it may lead to other files.
+    follow: bool,
     /// The newest state that was seen; `None` while that is the one of the opening.
     later: RwLock<Option<Arc<State>>>,
     /// One opens it.
@@ -99,8 +101,8 @@ fn same_place(old: &VarLayout, new: &VarLayout) -> bool {
 
 impl Follower {
     /// Follows a file that was just opened.
-    pub(super) fn new(opened: Arc<FileStore>, engine: Engine) -> Self {
-        Self { engine, opened, later: RwLock::new(None), opening: Mutex::new(()) }
+    pub(super) fn new(opened: Arc<FileStore>, engine: Engine, follow: bool) -> Self {
+        Self { engine, opened, follow, later: RwLock::new(None), opening: Mutex::new(()) }
     }
 
     /// Reads a variable from the newest state. `opened` is the container of the opening; `slab` is what is read, if that is
@@ -177,7 +179,7 @@ impl Follower {
         let before = newest.as_ref().map_or(&self.opened, |state| &state.file);
         let opened = FileStore::whole_state(
             || before.again().map(Arc::new),
-            |file| Ok((file.clone(), formats::open(file.clone(), &self.engine)?)),
+            |file| Ok((file.clone(), formats::open(file.clone(), &self.engine, self.follow)?)),
             |(_, container)| container.schema().format.is_classic(),
         );
         let (file, container) = opened.map_err(|e| match e {

@@ -17,15 +17,15 @@ use crate::{classic, netcdf4};
 /// Bytes of one request at least for a zipped file in a store with latency: its reader follows one small structure after the other.
 const ZIPPED_PAGE: u64 = 1 << 20;
 
-/// Opens a store for reading.
-pub(super) fn open(store: Arc<dyn ReadStore>, engine: &Engine) -> Result<Box<dyn Container>> {
+/// Opens a store for reading. `follow`: whether it may lead to other files.
+pub(super) fn open(store: Arc<dyn ReadStore>, engine: &Engine, follow: bool) -> Result<Box<dyn Container>> {
     let family = family(&*store)?;
     let page = if matches!(family, Family::Zipped) { ZIPPED_PAGE } else { 1 };
     let store = NeighbourStore::over(store, page, engine.fetch_memory());
     match family {
         Family::Zipped => classic::open(Arc::new(ZippedStore::open(store, engine.zipped_resources())?)),
         Family::Classic => classic::open(store),
-        Family::Netcdf4 => netcdf4::open(store),
+        Family::Netcdf4 => netcdf4::open_as(store, follow),
     }
 }
 

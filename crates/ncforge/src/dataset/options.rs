@@ -1,5 +1,7 @@
 //! Options of new files.
 
+use std::sync::atomic::{AtomicBool, Ordering};
+
 use crate::engine::Engine;
 use crate::netcdf4::Alignment;
 use crate::store::{Locking, zipped};
@@ -69,4 +71,17 @@ pub struct UpdateOptions {
     /// [`DatasetMut::close`]: super::DatasetMut::close
     /// [`DatasetMut::sync`]: super::DatasetMut::sync
     pub durable: bool,
+}
+
+/// Whether files that are opened without [`OpenOptions::follow`](super::OpenOptions::follow) may lead to others.
+static FOLLOW: AtomicBool = AtomicBool::new(true);
+
+/// Says whether files may lead to others from now on, where [`OpenOptions::follow`](super::OpenOptions::follow) is `None`; they may at first.
+/// For programs that read files of people who must not see the other files of the machine.
+pub fn set_follow(follow: bool) {
+    FOLLOW.store(follow, Ordering::Relaxed);
+}
+
+pub(super) fn follows() -> bool {
+    FOLLOW.load(Ordering::Relaxed)
 }

@@ -261,7 +261,7 @@ impl Request<'_> {
     /// How many times less the request decodes if its chunks have access points: 1 if they have none.
     fn cheapness(&self) -> u64 {
         let source = Source { engine: self.engine, store: self.store, var: self.var, layout: self.layout };
-        let how = How { number: self.number, parallel: false, keep: Keep::Nothing };
+        let how = How::new(self.number, false, Keep::Nothing);
         source.chunked(&[], how).and_then(|read| read.cheapness(self.slab)).unwrap_or(1)
     }
 
@@ -336,7 +336,7 @@ impl Request<'_> {
                 chunk.len() == rank && !chunk.contains(&0) && (!codecs.is_empty() || self.is_scattered(chunk))
             }
             Place::Contiguous { .. } | Place::Records { .. } => self.is_scattered(&layout.shape),
-            Place::Nowhere | Place::Inline(_) | Place::Unsupported(_) => false,
+            Place::Nowhere | Place::Inline(_) | Place::Parts(_) | Place::Unsupported(_) => false,
         }
     }
 

@@ -8,6 +8,14 @@ pub(super) struct How {
     /// Whether other threads may help.
     pub(super) parallel: bool,
     pub(super) keep: Keep,
+    /// Arrays of parts that led here.
+    pub(super) depth: u32,
+}
+
+impl How {
+    pub(super) fn new(number: u64, parallel: bool, keep: Keep) -> Self {
+        Self { number, parallel, keep, depth: 0 }
+    }
 }
 
 /// The fate of decoded chunks.

@@ -39,6 +39,12 @@ pub(super) fn read(engine: &Engine, container: &dyn Container, var: VarId, picks
     let layout = checked_layout(container, var, picks)?;
     let bytes = picks.len().saturating_mul(layout.element.size as u64);
     check_memory(&layout, bytes)?;
+    if layout.element.heap && layout.place.parts().is_some() {
+        let source = Source { engine, store: container.store(), var, layout: &layout };
+        let how = How::new(engine.inner.reads.fetch_add(1, Ordering::Relaxed) + 1, true, Keep::Parts);
+        let decode = |stored: &[u8]| container.decode_heap(var, stored);
+        return Ok(Values::Heap(source.pick_values(picks, &decode, how)?));
+    }
     let mut out = engine.inner.results.buffer(bytes as usize)?;
     read_stored(engine, container, var, &layout, picks, &mut out)?;
     if layout.element.heap {
@@ -77,7 +83,7 @@ fn read_stored(
     let out = SharedOut::new(out);
     let work = Work {
         source: Source { engine, store: container.store(), var, layout },
-        how: How { number, parallel: tasks == 1, keep: Keep::Parts },
+        how: How::new(number, tasks == 1, Keep::Parts),
         rank: cell.len(),
         size,
         axes,

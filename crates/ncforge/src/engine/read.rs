@@ -61,6 +61,12 @@ impl Engine {
         let layout = checked_layout(container, var, slab)?;
         let len = result_bytes(slab, &layout)?;
         check_memory(&layout, len)?;
+        if layout.element.heap && layout.place.parts().is_some() {
+            let source = Source { engine: self, store: container.store(), var, layout: &layout };
+            let how = How::new(self.inner.reads.fetch_add(1, Ordering::Relaxed) + 1, true, Keep::Parts);
+            let decode = |stored: &[u8]| container.decode_heap(var, stored);
+            return Ok(Values::Heap(source.read_values(slab, &decode, how)?));
+        }
         // Every byte is overwritten, or the buffer is dropped by the error.
         let mut bytes = self.inner.results.buffer(len as usize)?;
         read_stored(self, container, var, &layout, slab, &mut bytes)?;
@@ -80,7 +86,7 @@ impl Engine {
     ) -> Result<Option<PartialRequests>> {
         let layout = checked_layout(container, var, slab)?;
         let source = Source { engine: self, store: container.store(), var, layout: &layout };
-        let how = How { number: 0, parallel: false, keep: Keep::Nothing };
+        let how = How::new(0, false, Keep::Nothing);
         match source.chunked(&[], how) {
             Some(read) if (0..slab.rank()).all(|d| slab.end(d) <= layout.shape[d]) => {
                 read.partial_requests(slab)
@@ -159,7 +165,7 @@ fn read_stored(
         return Ok(());
     }
     let source = Source { engine, store: container.store(), var, layout };
-    let how = How { number, parallel: true, keep: Keep::Parts };
+    let how = How::new(number, true, Keep::Parts);
     // SAFETY: `out` is ours.
     unsafe { source.read(slab, &steps, &out, how)? };
     add(&inner.counters.delivered, want);

@@ -1,5 +1,7 @@
 //! A variable's values where they are stored, and reading any box of them.
 
+mod parts;
+
 use std::sync::Arc;
 
 use super::boxes::{self, Axis};
@@ -101,6 +103,8 @@ impl Source<'_> {
                 // SAFETY: as for us.
                 unsafe { read.read(&held, steps, out) }
             }
+            // SAFETY: as for us.
+            Place::Parts(parts) => unsafe { self.read_parts(parts, &held, steps, out, how) },
             Place::Unsupported(what) => Err(Error::Unsupported {
                 path: format!("{}: {}", store.name(), layout.name),
                 what: what.clone(),

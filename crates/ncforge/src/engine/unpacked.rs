@@ -74,7 +74,7 @@ pub(super) fn read(
     inner.pool.run(strips, parallel, |i| {
         let Some((out, mask)) = take(&rooms[i]) else { return Ok(()) };
         let part = strip(slab, rows, i as u64);
-        let how = How { number, parallel: false, keep: Keep::Parts };
+        let how = How::new(number, false, Keep::Parts);
         let found = if rules.scaling.is_none() {
             read_strip(&source, &part, out, how)?;
             rules.find(out, mask)?

@@ -19,8 +19,11 @@ pub(crate) enum Layout {
     },
     /// Chunks.
     Chunked(Chunked),
-    /// Other datasets.
-    Virtual,
+    /// Other datasets ([`super::mappings`]).
+    Virtual {
+        /// The object of the global heap that says which: the address of its collection and its number there; `None` if there are none.
+        heap: Option<(u64, u32)>,
+    },
 }
 
 /// A chunked layout.
@@ -74,7 +77,10 @@ impl Layout {
                     1 => Ok(Layout::Contiguous { address: c.address()?, size: Some(c.length()?) }),
                     2 if version == 3 => chunked_v3(c),
                     2 => chunked_v4(c),
-                    3 if version >= 4 => Ok(Layout::Virtual),
+                    3 if version >= 4 => {
+                        let (address, index) = (c.address()?, c.u32()?);
+                        Ok(Layout::Virtual { heap: address.map(|address| (address, index)) })
+                    }
                     n => Err(start.fail(format!("data layout class {n} is not known"))),
                 }
             }
@@ -190,6 +196,8 @@ mod tests {
 
     #[test]
     fn virtual_datasets_are_recognised() {
-        assert_eq!(parse(&[4, 3]).unwrap(), Layout::Virtual);
+        let message = |address: u64| [&[4, 3][..], &address.to_le_bytes(), &7u32.to_le_bytes()].concat();
+        assert_eq!(parse(&message(90)).unwrap(), Layout::Virtual { heap: Some((90, 7)) });
+        assert_eq!(parse(&message(u64::MAX)).unwrap(), Layout::Virtual { heap: None });
     }
 }

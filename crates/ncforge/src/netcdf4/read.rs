@@ -7,6 +7,8 @@ mod heap_refs;
 mod hints;
 pub(crate) mod narrow;
 mod objects;
+mod parts;
+mod paths;
 mod prefetch;
 pub(crate) mod scan;
 pub(crate) mod types;
@@ -34,20 +36,27 @@ use crate::store::ReadStore;
 use attrs::{FoundAttrs, convert};
 use dims::Dims;
 use objects::Objects;
+use parts::Virtuals;
 use scan::Found;
 use types::{Types, endian};
 
 /// The prefix of the dataset of a variable that has the name of a dimension without being its coordinate.
 const NON_COORDINATE: &str = "_nc4_non_coord_";
 
-/// Opens a store.
-pub(crate) fn open(store: Arc<dyn ReadStore>) -> Result<Netcdf4File> {
+/// Opens a store. `follow`: whether virtual datasets may lead to other files.
+pub(crate) fn open(store: Arc<dyn ReadStore>, follow: bool) -> Result<Netcdf4File> {
     let file = Arc::new(File::open(store)?);
-    let found = scan::scan(&file)?;
+    let mut found = scan::scan(&file)?;
+    let virtuals = Virtuals::find(&file, &mut found, follow);
     let builder = Builder { file: &file, schema: Schema::new(Format::Netcdf4), notes: Vec::new() };
-    let (schema, objects, datasets, notes) = builder.build(found)?;
+    let built = builder.build(found)?;
     file.source.forget();
-    Ok(Netcdf4File::new(file, schema, objects, datasets, notes, |store| Ok(Arc::new(open(store)?))))
+    Ok(container_of(file, built, virtuals))
+}
+
+fn container_of(file: Arc<File>, built: Built, virtuals: Virtuals) -> Netcdf4File {
+    // Another state is opened for its chunks.
+    Netcdf4File::new(file, built, virtuals, |store| Ok(Arc::new(open(store, false)?)))
 }
 
 struct Builder<'a> {
@@ -210,7 +219,7 @@ fn storage(d: &Dataset) -> Storage {
     }
     match &d.layout {
         Layout::Compact(_) => Storage::Compact,
-        Layout::Contiguous { .. } | Layout::Virtual => Storage::Contiguous,
+        Layout::Contiguous { .. } | Layout::Virtual { .. } => Storage::Contiguous,
         Layout::Chunked(c) => Storage::Chunked { chunks: c.chunk.clone(), filters },
     }
 }

@@ -13,6 +13,7 @@ pub(super) fn describe_place(p: &Place) -> String {
         Place::Contiguous { .. } => "contiguous".into(),
         Place::Records { .. } => "records".into(),
         Place::Chunked { chunk, codecs, .. } => describe_chunks(chunk, codecs.filters()),
+        Place::Parts(_) => "virtual".into(),
         Place::Unsupported(why) => why.clone(),
     }
 }

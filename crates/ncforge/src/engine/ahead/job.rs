@@ -39,7 +39,7 @@ impl Work {
                 let out = unsafe { SharedOut::from_raw(w.memory.ptr, w.len) };
                 let source =
                     Source { engine: &self.engine, store: &self.store, var: self.var, layout: &self.layout };
-                let how = How { number: self.number, parallel: w.shared, keep };
+                let how = How::new(self.number, w.shared, keep);
                 // SAFETY: parts are disjoint, and each is taken once.
                 unsafe { source.read(part, &w.steps, &out.from(*at), how) }
             });

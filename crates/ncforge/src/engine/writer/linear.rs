@@ -41,7 +41,7 @@ pub(super) fn write(
             (begin.saturating_add(from), axes)
         }
         Place::Inline(old) => return write_inline(container, var, layout, slab, memory_steps, bytes, old),
-        Place::Nowhere | Place::Chunked { .. } => {
+        Place::Nowhere | Place::Chunked { .. } | Place::Parts(_) => {
             return Err(Error::Unsupported {
                 path: format!("{}: {}", container.store().name(), layout.name),
                 what: "writing to a variable without a place in the file".to_owned(),

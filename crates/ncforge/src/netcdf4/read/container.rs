@@ -2,11 +2,12 @@
 
 use std::sync::{Arc, OnceLock};
 
-use super::narrow;
 use super::objects::Objects;
+use super::parts::Virtuals;
 use super::types::element;
 use super::values::{Decoder, is_heap, to_native};
 use super::watch::{Open, Watch, WatchedChunks};
+use super::{Built, narrow};
 use crate::codec::widen::Widen;
 use crate::codec::{self, CodecChain};
 use crate::container::Container;
@@ -30,6 +31,7 @@ pub(crate) struct Netcdf4File {
     layouts: Vec<OnceLock<Arc<VarLayout>>>,
     notes: Vec<String>,
     metadata: u64,
+    virtuals: Virtuals,
     /// The watch on a file that others may write to.
     watch: Option<Arc<Watch>>,
 }
@@ -37,16 +39,14 @@ pub(crate) struct Netcdf4File {
 impl Netcdf4File {
     pub(super) fn new(
         file: Arc<File>,
-        schema: Schema,
-        objects: Objects,
-        datasets: Vec<Dataset>,
-        notes: Vec<String>,
+        (schema, objects, datasets, notes): Built,
+        virtuals: Virtuals,
         open: Open,
     ) -> Self {
         let layouts = datasets.iter().map(|_| OnceLock::new()).collect();
         let metadata = file.source.metadata_bytes();
         let watch = Watch::new(file.source.store(), open).map(Arc::new);
-        Netcdf4File { file, schema, objects, datasets, layouts, notes, metadata, watch }
+        Netcdf4File { file, schema, objects, datasets, layouts, notes, metadata, virtuals, watch }
     }
 
     /// The HDF5 dataset of a variable.
@@ -78,7 +78,7 @@ impl Netcdf4File {
                 .unsupported(format!("the type of `{name}` (more than 65536 numbers)")));
         };
         let absent = self.absent(var, &element)?.within(d.space.dims(), &self.schema.shape(var));
-        let place = self.place(&name, d)?;
+        let place = self.place(&name, var)?;
         Ok(VarLayout { name, shape: d.space.dims().to_vec(), element, absent, place })
     }
 
@@ -107,12 +107,12 @@ impl Netcdf4File {
         let (name, shape) = (self.schema.var_path(var), d.space.dims().to_vec());
         let element = Element::atomic(atomic, Endian::Native);
         let absent = self.absent(var, &element)?.within(&shape, &self.schema.shape(var));
-        let place = narrow::place(&**self.store(), self.place(&name, d)?, &shape, widen)?;
+        let place = narrow::place(&**self.store(), self.place(&name, var)?, &shape, widen)?;
         Ok(VarLayout { name, shape, element, absent, place })
     }
 
-    fn place(&self, name: &str, d: &Dataset) -> Result<Place> {
-        let source = &self.file.source;
+    fn place(&self, name: &str, var: VarId) -> Result<Place> {
+        let (source, d) = (&self.file.source, &self.datasets[var.0]);
         let corrupt = |what: String| Error::corrupt(source.name(), None, format!("`{name}`: {what}"));
         let size = u64::from(d.datatype.size);
         if d.external {
@@ -120,7 +120,10 @@ impl Netcdf4File {
         }
         let needed = d.space.count().and_then(|n| n.checked_mul(size));
         match &d.layout {
-            Layout::Virtual => Ok(Place::Unsupported("a virtual dataset".into())),
+            Layout::Virtual { .. } => match self.virtuals.get(self.objects.vars[var.0]) {
+                Some(parts) => parts.place(),
+                None => Ok(Place::Unsupported("a virtual dataset".into())),
+            },
             Layout::Compact(bytes) => {
                 let part = needed.and_then(|n| bytes.get(..usize::try_from(n).ok()?));
                 let part = part.ok_or_else(|| {

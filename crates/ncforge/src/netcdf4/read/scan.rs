@@ -7,8 +7,6 @@
 //! Each header is read once. Damage in one object leaves that object out ([`Cause::Damaged`]) and nothing else;
 //! only the root must be whole.
 
-use std::collections::HashMap;
-
 use crate::error::{Error, Result};
 use crate::hdf5::dataset::Dataset;
 use crate::hdf5::file::{File, ObjectKind};
@@ -19,13 +17,12 @@ use crate::model::{Cause, Group, GroupId, Skipped, decode_name};
 
 use super::attrs::{FoundAttrs, text, understood};
 use super::hints::Hints;
+use super::paths::Paths;
 use super::prefetch::prefetch;
 use super::types::FoundType;
 
 /// Groups that are one inside the other at most, the root among them; no real file comes near.
 pub(crate) const MAX_GROUPS: usize = 128;
-/// Soft links that lead to soft links.
-const MAX_HOPS: usize = 32;
 /// When more objects than this are damaged, the file is: the rest is not worth listing.
 const MAX_DAMAGED: usize = 4096;
 
@@ -79,7 +76,7 @@ pub(crate) fn scan(file: &File) -> Result<Found> {
     // groups that are linked many times over.
     let left = file.source.len() / 16 + 64;
     let mut scan =
-        Scan { file, out: Found::default(), left, known: HashMap::new(), open: Vec::new(), damaged: 0 };
+        Scan { file, out: Found::default(), left, paths: Paths::default(), open: Vec::new(), damaged: 0 };
     prefetch(file)?;
     let root = file.object(file.superblock.root)?;
     if File::kind(&root) != ObjectKind::Group {
@@ -93,8 +90,8 @@ struct Scan<'a> {
     file: &'a File,
     out: Found,
     left: u64,
-    /// Links of the groups that soft links led through, by the groups' addresses.
-    known: HashMap<u64, HashMap<Vec<u8>, Target>>,
+    /// What soft links led through.
+    paths: Paths,
     /// Addresses of the groups that are being walked, to notice circles.
     open: Vec<u64>,
     damaged: usize,
@@ -216,7 +213,7 @@ impl Scan<'_> {
     fn target(&mut self, group: &ObjectHeader, link: &Link) -> Result<Lead> {
         Ok(match &link.target {
             Target::Hard(address) => Lead::At(*address),
-            Target::Soft(path) => match self.resolve(group.address, path, MAX_HOPS)? {
+            Target::Soft(path) => match self.paths.resolve(self.file, group.address, path)? {
                 Some(address) => Lead::At(address),
                 None => Lead::Skip(format!("a soft link to `{}`, which is not there", decode_name(path))),
             },
@@ -225,34 +222,6 @@ impl Scan<'_> {
             }
             Target::Other(kind) => Lead::Skip(format!("a user-defined link of kind {kind}")),
         })
-    }
-
-    /// The object at a path, from a group or (with a leading slash) from the root.
-    fn resolve(&mut self, from: u64, path: &[u8], hops: usize) -> Result<Option<u64>> {
-        if hops == 0 {
-            return Ok(None);
-        }
-        let mut at = if path.starts_with(b"/") { self.file.superblock.root } else { from };
-        for part in path.split(|&b| b == b'/').filter(|p| !p.is_empty() && *p != b".") {
-            if !self.known.contains_key(&at) {
-                let header = self.file.object(at)?;
-                let links = match File::kind(&header) {
-                    ObjectKind::Group => self.file.links(&header)?.links,
-                    _ => Vec::new(),
-                };
-                self.known.insert(at, links.into_iter().map(|l| (l.name, l.target)).collect());
-            }
-            let target = self.known.get(&at).and_then(|links| links.get(part)).cloned();
-            at = match target {
-                Some(Target::Hard(address)) => address,
-                Some(Target::Soft(path)) => match self.resolve(at, &path, hops - 1)? {
-                    Some(address) => address,
-                    None => return Ok(None),
-                },
-                _ => return Ok(None),
-            };
-        }
-        Ok(Some(at))
     }
 }
 

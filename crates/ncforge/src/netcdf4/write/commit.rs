@@ -191,7 +191,7 @@ impl Netcdf4Writer {
             let what = format!("{} bytes at {} reach into what is there", pair[0].len, pair[0].offset);
             return Err(self.wrong(pair[1].offset, &what));
         }
-        let found = read::open(Arc::clone(&self.read_store))?;
+        let found = read::open(Arc::clone(&self.read_store), false)?;
         // Dimensions with invented names exist only as long as variables that use them.
         let seen = |s: &Schema| (s.groups.len(), s.vars.len());
         if seen(found.schema()) != seen(&self.schema) {

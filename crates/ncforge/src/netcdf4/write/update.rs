@@ -87,7 +87,7 @@ pub fn open_mut(store: Arc<dyn WriteStore>) -> Result<Box<dyn ContainerMut>> {
         return Err(refuse(format!("{}-byte addresses", sb.sizes.offset)));
     }
     let found = scan::scan(&file)?;
-    let container = read::open(Arc::clone(&read_store))?;
+    let container = read::open(Arc::clone(&read_store), true)?;
     let schema = container.schema().clone();
     if let Some(s) = schema.skipped.first() {
         return Err(match s.cause {
@@ -210,7 +210,7 @@ fn bare_contents(file: &Arc<File>, d: &FoundDataset, attrs: &[Attribute]) -> Res
             }
         }
         Layout::Chunked(c) => DatasetChunks::new(file, &d.dataset, c)?.list()?.is_empty(),
-        Layout::Virtual => false,
+        Layout::Virtual { .. } => false,
     };
     Ok((!is_empty).then_some("values"))
 }
@@ -315,6 +315,7 @@ fn state(
             },
             _ => return Ok(Err(format!("`{path}`: {why}"))),
         },
+        Place::Parts(_) => return Ok(Err(format!("`{path}`: a virtual dataset"))),
         Place::Records { .. } => return Ok(Err(format!("`{path}`: records"))),
     };
     let stays = !matches!(dataset.fill.value, FillKind::User(_))

@@ -93,7 +93,7 @@ impl Search<'_> {
                 }
                 Ok(true)
             }
-            Place::Records { .. } | Place::Unsupported(_) => Ok(false),
+            Place::Records { .. } | Place::Parts(_) | Place::Unsupported(_) => Ok(false),
         }
     }
 

@@ -1,0 +1,269 @@
+//! Arrays whose parts lie in other variables: a selection is cut along the parts, and each piece is read by a [`Source`] of its own,
+//! straight into its place.
+
+mod meet;
+mod values;
+
+use super::super::boxes::Axis;
+use super::super::fill;
+use super::super::how::How;
+use super::super::parts::{Region, overlap};
+use super::super::shared::SharedOut;
+use super::Source;
+use crate::error::{Error, Result};
+use crate::layout::{ArrayPart, OpenPart, PartAxis, Parts, Stretch, VarLayout};
+use crate::select::{Hyperslab, coordinates};
+
+use meet::{Common, meet};
+
+/// Arrays of parts that lie in arrays of parts; what is deeper goes in a circle.
+const MAX_DEPTH: u32 = 16;
+/// Sources that were changed while they were read are opened once more, this many times.
+const ATTEMPTS: u32 = 3;
+
+/// What a selection takes of a part.
+struct Met<'a> {
+    part: &'a ArrayPart,
+    /// For each dimension, the elements that both have.
+    axes: Vec<Vec<Common>>,
+}
+
+/// Elements at equal distances on all dimensions.
+struct Piece {
+    /// For each dimension of the selection, the first of its elements, and from each to the next.
+    first: Vec<u64>,
+    step: Vec<u64>,
+    /// The elements of the source.
+    slab: Hyperslab,
+}
+
+impl<'a> Met<'a> {
+    fn new(part: &'a ArrayPart, slab: &Hyperslab) -> Option<Self> {
+        // Most parts are elsewhere.
+        let may_meet = |(d, axis): (usize, &PartAxis)| {
+            axis.stretches.iter().any(|s| s.to < slab.end(d) && last(s) >= slab.start[d])
+        };
+        if !part.axes.iter().enumerate().all(may_meet) {
+            return None;
+        }
+        let mut axes = Vec::with_capacity(part.axes.len());
+        for (d, axis) in part.axes.iter().enumerate() {
+            let common: Vec<Common> = (axis.stretches.iter())
+                .filter_map(|s| meet(s, slab.start[d], slab.stride[d], slab.count[d]))
+                .collect();
+            if common.is_empty() {
+                return None;
+            }
+            axes.push(common);
+        }
+        Some(Self { part, axes })
+    }
+
+    /// Elements in all.
+    fn len(&self) -> u64 {
+        let along = |axis: &Vec<Common>| axis.iter().map(|c| c.count).fold(0, u64::saturating_add);
+        self.axes.iter().map(along).fold(1, u64::saturating_mul)
+    }
+
+    /// The smallest box of the selection that holds them.
+    fn region(&self) -> Region {
+        let first = |axis: &Vec<Common>| axis.iter().map(|c| c.first).min().unwrap_or(0);
+        let end = |axis: &Vec<Common>| axis.iter().map(Common::end).max().unwrap_or(0);
+        let start: Vec<u64> = self.axes.iter().map(first).collect();
+        let count = self.axes.iter().map(end).zip(&start).map(|(end, start)| end - start).collect();
+        Region { start, count }
+    }
+
+    fn pieces(&self) -> impl Iterator<Item = Piece> + '_ {
+        let ranges: Vec<_> = self.axes.iter().map(|axis| 0..axis.len() as u64).collect();
+        coordinates(&ranges).map(|at| self.piece(&at))
+    }
+
+    fn piece(&self, at: &[u64]) -> Piece {
+        let rank = self.part.origin.len();
+        let mut slab = Hyperslab::new(&self.part.origin, &vec![1; rank]);
+        let common = at.iter().zip(&self.axes).map(|(&i, axis)| &axis[i as usize]);
+        for (c, along) in common.clone().zip(self.part.axes.iter().map(|a| a.along)) {
+            if let Some(e) = along {
+                (slab.start[e], slab.count[e], slab.stride[e]) = (c.from, c.count, c.from_step);
+            }
+        }
+        Piece {
+            first: common.clone().map(|c| c.first).collect(),
+            step: common.map(|c| c.step).collect(),
+            slab,
+        }
+    }
+
+    /// The number of elements of a piece along each dimension of the selection.
+    fn counts(&self, piece: &Piece) -> Vec<u64> {
+        self.part.axes.iter().map(|a| a.along.map_or(1, |e| piece.slab.count[e])).collect()
+    }
+}
+
+fn last(s: &Stretch) -> u64 {
+    s.to.saturating_add((s.count.saturating_sub(1)).saturating_mul(s.to_step))
+}
+
+/// The parts that a selection meets, in their order, and whether no two of them can have an element in common.
+fn met<'a>(parts: &'a Parts, slab: &Hyperslab) -> (Vec<Met<'a>>, bool) {
+    let met: Vec<Met<'_>> = parts.list.iter().filter_map(|part| Met::new(part, slab)).collect();
+    let mut regions: Vec<Region> = met.iter().map(Met::region).collect();
+    let mut are_apart = true;
+    if let Some(axis) = (0..slab.rank()).max_by_key(|&d| starts(&regions, d)) {
+        regions.sort_by_key(|r| r.start[axis]);
+        let mut open: Vec<&Region> = Vec::new();
+        for r in &regions {
+            open.retain(|o| o.start[axis] + o.count[axis] > r.start[axis]);
+            if open.iter().any(|o| overlap(o, r)) {
+                are_apart = false;
+                break;
+            }
+            open.push(r);
+        }
+    } else {
+        are_apart = regions.len() <= 1;
+    }
+    (met, are_apart)
+}
+
+/// At how many places regions begin along a dimension.
+fn starts(regions: &[Region], d: usize) -> usize {
+    let mut starts: Vec<u64> = regions.iter().map(|r| r.start[d]).collect();
+    starts.sort_unstable();
+    starts.dedup();
+    starts.len()
+}
+
+impl Source<'_> {
+    /// Reads elements of an array of parts. `slab` lies inside the extents.
+    ///
+    /// # Safety
+    /// Nobody else may touch the selection's elements in the destination meanwhile.
+    pub(super) unsafe fn read_parts(
+        &self,
+        parts: &Parts,
+        slab: &Hyperslab,
+        steps: &[u64],
+        out: &SharedOut<'_>,
+        how: How,
+    ) -> Result<()> {
+        let how = deeper(self, how)?;
+        let (met, are_apart) = met(parts, slab);
+        let covered = met.iter().map(Met::len).fold(0, u64::saturating_add);
+        // Otherwise absent sources alone are filled.
+        let fill_first = !are_apart || covered < slab.len();
+        if fill_first {
+            // SAFETY: as for us.
+            unsafe { self.fill(out, 0, &slab.count, steps)? };
+        }
+        let pool = &self.engine.inner.pool;
+        // Many parts: a thread each. Few: all threads on one after the other.
+        let many = how.parallel && are_apart && met.len() >= 2 * self.engine.threads();
+        let how = How { parallel: how.parallel && !many, ..how };
+        // SAFETY: parts that are read at the same time are apart, and all of them are the caller's alone.
+        pool.run(met.len(), many, |i| unsafe { self.read_part(&met[i], steps, out, how, fill_first) })
+    }
+
+    /// # Safety
+    /// As for [`Self::read_parts`].
+    unsafe fn read_part(
+        &self,
+        met: &Met<'_>,
+        steps: &[u64],
+        out: &SharedOut<'_>,
+        how: How,
+        is_filled: bool,
+    ) -> Result<()> {
+        opened(met.part, |open| {
+            let Some(open) = open else {
+                for piece in met.pieces().filter(|_| !is_filled) {
+                    let (to, own) = place(&piece, steps);
+                    // SAFETY: the piece is the caller's alone.
+                    unsafe { self.fill(out, to, &met.counts(&piece), &own)? };
+                }
+                return Ok(());
+            };
+            let layout = open.layout()?;
+            let source =
+                Source { engine: self.engine, store: open.store(), var: open.var(), layout: &layout };
+            self.check(&source)?;
+            for piece in met.pieces() {
+                piece.slab.check(&layout.shape, &layout.name)?;
+                let (to, own) = place(&piece, steps);
+                let mut source_steps = vec![layout.element.size as u64; layout.shape.len()];
+                for (axis, step) in met.part.axes.iter().zip(own) {
+                    if let Some(e) = axis.along {
+                        source_steps[e] = step;
+                    }
+                }
+                // SAFETY: the piece is the caller's alone.
+                unsafe { source.read(&piece.slab, &source_steps, &out.from(to), how)? };
+            }
+            Ok(())
+        })
+    }
+
+    /// An error unless elements of another variable can be elements of this one.
+    fn check(&self, source: &Source<'_>) -> Result<()> {
+        let (own, other) = (&self.layout.element, &source.layout.element);
+        match (own.size, own.heap) == (other.size, other.heap) || own.heap && other.heap {
+            true => Ok(()),
+            false => Err(Error::Unsupported {
+                path: format!("{}: {}", self.store.name(), self.layout.name),
+                what: format!("a part of {}-byte elements in an array of {}-byte ones", other.size, own.size),
+            }),
+        }
+    }
+
+    /// # Safety
+    /// Nobody else may touch the box's elements in the destination meanwhile.
+    unsafe fn fill(&self, out: &SharedOut<'_>, to: u64, counts: &[u64], steps: &[u64]) -> Result<()> {
+        let axes: Vec<Axis> =
+            counts.iter().zip(steps).map(|(&count, &step)| Axis { count, from: step, to: step }).collect();
+        // SAFETY: as for us.
+        unsafe {
+            fill::fill_parallel(
+                self.engine,
+                &self.layout.unwritten(),
+                out,
+                to,
+                axes,
+                self.layout.element.size,
+            )
+        }
+    }
+}
+
+/// How the parts of an array are read.
+fn deeper(source: &Source<'_>, how: How) -> Result<How> {
+    let VarLayout { name, .. } = source.layout;
+    match how.depth {
+        MAX_DEPTH.. => Err(Error::corrupt(
+            source.store.name(),
+            None,
+            format!(
+                "`{name}`: arrays that are parts of one another more than {MAX_DEPTH} times, or in a circle"
+            ),
+        )),
+        depth => Ok(How { depth: depth + 1, ..how }),
+    }
+}
+
+/// The place of a piece in the destination, and its steps there.
+fn place(piece: &Piece, steps: &[u64]) -> (u64, Vec<u64>) {
+    let to = piece.first.iter().zip(steps).map(|(first, step)| first * step).sum();
+    (to, piece.step.iter().zip(steps).map(|(a, b)| a * b).collect())
+}
+
+/// Reads from the present state of a source.
+fn opened<T>(part: &ArrayPart, mut read: impl FnMut(Option<&dyn OpenPart>) -> Result<T>) -> Result<T> {
+    let mut attempt = 1;
+    loop {
+        let open = part.source.open()?;
+        match read(open.as_deref()) {
+            Err(Error::Changed { .. }) if attempt < ATTEMPTS => attempt += 1,
+            done => return done,
+        }
+    }
+}
