@@ -467,6 +467,11 @@ def test_options_of_ncrcat(tmp_path: Path, run: Run, tool: Callable[..., str], n
             ["-4"],
             ["-7", "-L", "1"],
             ["-5"],
+            ["-d", "time,1,4"],
+            ["-d", "time,1,5,2"],
+            ["-d", "lat,1,2", "-d", "lon,,3"],
+            ["-d", "lat,-2,-1", "-d", "time,1.,4."],
+            ["-d", "lon,2"],
         ]
     ):
         judge, out = tmp_path / f"j{i}.nc", tmp_path / f"o{i}.nc"
@@ -480,7 +485,7 @@ def test_options_of_ncrcat(tmp_path: Path, run: Run, tool: Callable[..., str], n
     run("ncrcat", "-O", "-4", "--cnk_dmn", "time,2", "--cnk_dmn", "lat,3", *files, out)
     with netCDF4.Dataset(out) as ds:
         assert ds["tas"].chunking()[:2] == [2, 3]
-    assert "-d" in run("ncrcat", "-d", "time,0,1", *files, out, code=2).stderr
+    assert "nearest" in run("ncrcat", "-O", "-d", "lat,1.2", *files, out, code=2).stderr
     assert "-A" in run("ncrcat", "-A", *files, out, code=2).stderr
     assert "--rec_apn" in run("ncrcat", "--rec_apn", *files, out, code=2).stderr
     assert "exists" in run("ncrcat", *files, out, code=2).stderr

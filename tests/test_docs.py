@@ -164,7 +164,7 @@ def provide(name: str, folder: Path) -> None:
     grid(
         folder / "sst.nc", "sst", (steps, 180, 360), format="NETCDF4" if name == "docs/xarray.md" else "NETCDF3_CLASSIC"
     )
-    if name in ("docs/xarray.md", "docs/python.md"):
+    if name in ("README.md", "docs/xarray.md", "docs/python.md"):
         for part in (1, 2):
             shutil.copy(folder / "sst.nc", folder / f"sst_{part}.nc")
             with netCDF4.Dataset(folder / f"sst_{part}.nc", "a") as later:

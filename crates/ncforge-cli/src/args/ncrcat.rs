@@ -82,8 +82,14 @@ pub(crate) struct NcrcatArgs {
     /// No `cell_methods` of records: ncforge never writes them
     #[arg(long = "no_cll_mth", alias = "no_cell_methods", hide = true)]
     no_cell_methods: bool,
-    /// Hyperslabs: not supported yet
-    #[arg(short = 'd', long = "dmn", alias = "dimension", value_name = "DIM,…", hide = true)]
+    /// Only these indices along DIM (MAX is the last one), or between these values of the coordinate, if they have a decimal point
+    #[arg(
+        short = 'd',
+        long = "dmn",
+        alias = "dimension",
+        value_name = "DIM,MIN,MAX,STRIDE",
+        allow_hyphen_values = true
+    )]
     pub(crate) slabs: Vec<String>,
     /// Append to an output: not supported
     #[arg(short = 'A', long = "apn", alias = "append", hide = true)]

@@ -9,7 +9,8 @@ use ncforge::model::{Attribute, VarId};
 use ncforge::{Format, Schema};
 use ncforge_ops::combine::{ConcatRequest, Differing};
 use ncforge_ops::copy::{ChunkChoice, ChunkSpec, CodecName, CodingRequest, CopyRequest, RunRequest};
-use ncforge_ops::request::{FormatChoice, Size};
+use ncforge_ops::request::{BadValue, FormatChoice, Size};
+use ncforge_ops::select::Selection;
 
 use crate::args::NcrcatArgs;
 use crate::exit::{Failure, Result};
@@ -116,6 +117,7 @@ pub(super) fn request(args: &NcrcatArgs, first: &Schema, history: String) -> Res
             min_chunked: args.min_chunked.map(Size),
             run: RunRequest {
                 vars: variables(args, first)?,
+                select: selection(args)?,
                 verify: args.verify,
                 resume: args.resume,
                 overwrite: args.overwrite,
@@ -130,15 +132,66 @@ pub(super) fn request(args: &NcrcatArgs, first: &Schema, history: String) -> Res
 
 /// The failure for options that would change the output, and that are not there.
 fn refuse(args: &NcrcatArgs) -> Result<(), Failure> {
-    if !args.slabs.is_empty() {
-        let hint = "`ncforge ncrcat` joins whole files: take the part with `ncks -d` behind it";
-        return Err(Failure::usage("ncrcat: -d (hyperslabs) is not supported", hint));
-    }
     if args.append {
         let hint = "write another file, and copy the variables with `ncks -A`";
         return Err(Failure::usage("ncrcat: -A (append) is not supported", hint));
     }
     Ok(())
+}
+
+/// `-d DIM,MIN,MAX,STRIDE`: indices from 0, both included, from the end below 0; values of the coordinate where numbers have a point or an
+/// exponent.
+fn selection(args: &NcrcatArgs) -> Result<Selection, Failure> {
+    let mut all = Vec::new();
+    for slab in &args.slabs {
+        let selection = slab_as_selection(slab).map_err(|what| {
+            let hint = "`ncforge concat --select` takes indices, values and dates; docs/reference/select.md";
+            Failure::usage(format!("ncrcat: -d {slab}: {what}"), hint)
+        })?;
+        all.push(selection);
+    }
+    Ok(Selection::all(&all))
+}
+
+fn slab_as_selection(slab: &str) -> Result<Selection, String> {
+    let parts: Vec<&str> = slab.split(',').map(str::trim).collect();
+    let (dim, min, max, stride) = match parts[..] {
+        [dim, only] => (dim, only, None, ""),
+        [dim, min, max] => (dim, min, Some(max), ""),
+        [dim, min, max, stride] => (dim, min, Some(max), stride),
+        _ => return Err("DIM,MIN,MAX,STRIDE is expected".into()),
+    };
+    let given = || [Some(min), max].into_iter().flatten().filter(|text| !text.is_empty());
+    let text = if given().any(|text| text.contains(['.', 'e', 'E']) && text.parse::<f64>().is_ok()) {
+        let Some(max) = max else { return Err("the nearest of a value is not supported".into()) };
+        let ends: Vec<f64> = given().filter_map(|text| text.parse().ok()).collect();
+        if ends.len() != given().count() {
+            return Err("MIN and MAX are not both values".into());
+        }
+        if !stride.is_empty() {
+            return Err("a stride between values is not supported".into());
+        }
+        if ends.len() == 2 && ends[0] > ends[1] {
+            return Err("values that wrap are not supported".into());
+        }
+        format!("{dim}={min}..{max}")
+    } else {
+        let number = |text: &str| match text {
+            "" => Ok(None),
+            text => text.parse::<i64>().map(Some).map_err(|_| format!("`{text}` is no index")),
+        };
+        let (first, last) = (number(min)?, number(max.unwrap_or(min))?);
+        let shown = |n: Option<i64>| n.map(|n| n.to_string()).unwrap_or_default();
+        // The last index of all has none behind it.
+        let end = last.filter(|last| *last != -1).map(|last| last.saturating_add(1));
+        format!(
+            "{dim}={}:{}{}",
+            shown(first),
+            shown(end),
+            number(stride)?.map(|n| format!(":{n}")).unwrap_or_default()
+        )
+    };
+    text.parse().map_err(|e: BadValue| e.to_string())
 }
 
 fn format(args: &NcrcatArgs) -> Option<Format> {
@@ -232,6 +285,25 @@ fn belonging(schema: &Schema, v: VarId) -> Vec<VarId> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn hyperslabs_are_selections() {
+        let same = |slab: &str, wanted: &str| {
+            let wanted: Selection = wanted.parse().unwrap();
+            assert_eq!(slab_as_selection(slab), Ok(wanted), "{slab}");
+        };
+        same("time,3,20", "time=3:21");
+        same("time,3,-1", "time=3:");
+        same("time,-3,-2", "time=-3:-1");
+        same("time,5", "time=5:6");
+        same("time,-1", "time=-1:");
+        same("time,,,2", "time=::2");
+        same("lat,-10.,10.5", "lat=-10..10.5");
+        same("lat,,1e1", "lat=..10.0");
+        for bad in ["time", "time,x", "time,1,2,3,4", "lat,10.,-10.", "lat,5.", "lat,1.,2.,2", "time,1,2,0"] {
+            assert!(slab_as_selection(bad).is_err(), "{bad}");
+        }
+    }
 
     #[test]
     fn names_are_counted_on() {
