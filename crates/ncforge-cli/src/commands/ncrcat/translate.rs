@@ -251,13 +251,11 @@ fn variables(args: &NcrcatArgs, first: &Schema) -> Result<Option<Vec<String>>, F
     if args.coordinates {
         chosen.extend(first.var_ids().filter(|v| is_of_dimension(first, *v)));
     }
-    while !args.no_coordinates {
+    let mut before = if args.no_coordinates { chosen.len() } else { 0 };
+    while chosen.len() > before {
+        before = chosen.len();
         let more: BTreeSet<VarId> = chosen.iter().flat_map(|v| belonging(first, *v)).collect();
-        let before = chosen.len();
         chosen.extend(more);
-        if chosen.len() == before {
-            break;
-        }
     }
     Ok(Some(chosen.into_iter().map(|v| first.var_path(v)).collect()))
 }
