@@ -174,7 +174,9 @@ fn slab_as_selection(slab: &str) -> Result<Selection, String> {
         if ends.len() == 2 && ends[0] > ends[1] {
             return Err("values that wrap are not supported".into());
         }
-        format!("{dim}={min}..{max}")
+        // As Rust writes numbers: NCO's `4.` would be a third dot.
+        let shown = |text: &str| text.parse().map_or_else(|_| String::new(), |x: f64| format!("{x:?}"));
+        format!("{dim}={}..{}", shown(min), shown(max))
     } else {
         let number = |text: &str| match text {
             "" => Ok(None),
