@@ -1,13 +1,14 @@
 //! The open file, as the engine sees it.
 
+use std::fmt::Debug;
 use std::sync::{Arc, OnceLock};
 
+use super::builder::Built;
+use super::narrow;
 use super::objects::Objects;
-use super::parts::Virtuals;
 use super::types::element;
 use super::values::{Decoder, is_heap, to_native};
 use super::watch::{Open, Watch, WatchedChunks};
-use super::{Built, narrow};
 use crate::codec::widen::Widen;
 use crate::codec::{self, CodecChain};
 use crate::container::Container;
@@ -31,22 +32,31 @@ pub(crate) struct Netcdf4File {
     layouts: Vec<OnceLock<Arc<VarLayout>>>,
     notes: Vec<String>,
     metadata: u64,
-    virtuals: Virtuals,
+    elsewhere: Arc<dyn Elsewhere>,
     /// The watch on a file that others may write to.
     watch: Option<Arc<Watch>>,
 }
 
+/// What is known of a file.
+pub(super) struct Facts {
+    pub(super) file: Arc<File>,
+    pub(super) built: Built,
+    pub(super) elsewhere: Arc<dyn Elsewhere>,
+}
+
+/// What knows the places of datasets whose elements are those of others.
+pub(super) trait Elsewhere: Send + Sync + Debug {
+    /// The place of the dataset whose header is at an address; `None` if it is none of these.
+    fn place(&self, address: u64) -> Result<Option<Place>>;
+}
+
 impl Netcdf4File {
-    pub(super) fn new(
-        file: Arc<File>,
-        (schema, objects, datasets, notes): Built,
-        virtuals: Virtuals,
-        open: Open,
-    ) -> Self {
+    pub(super) fn new(facts: Facts, open: Open) -> Self {
+        let Facts { file, built: (schema, objects, datasets, notes), elsewhere } = facts;
         let layouts = datasets.iter().map(|_| OnceLock::new()).collect();
         let metadata = file.source.metadata_bytes();
         let watch = Watch::new(file.source.store(), open).map(Arc::new);
-        Netcdf4File { file, schema, objects, datasets, layouts, notes, metadata, virtuals, watch }
+        Netcdf4File { file, schema, objects, datasets, layouts, notes, metadata, elsewhere, watch }
     }
 
     /// The HDF5 dataset of a variable.
@@ -120,10 +130,10 @@ impl Netcdf4File {
         }
         let needed = d.space.count().and_then(|n| n.checked_mul(size));
         match &d.layout {
-            Layout::Virtual { .. } => match self.virtuals.get(self.objects.vars[var.0]) {
-                Some(parts) => parts.place(),
-                None => Ok(Place::Unsupported("a virtual dataset".into())),
-            },
+            Layout::Virtual { .. } => {
+                let place = self.elsewhere.place(self.objects.vars[var.0])?;
+                Ok(place.unwrap_or_else(|| Place::Unsupported("a virtual dataset".into())))
+            }
             Layout::Compact(bytes) => {
                 let part = needed.and_then(|n| bytes.get(..usize::try_from(n).ok()?));
                 let part = part.ok_or_else(|| {

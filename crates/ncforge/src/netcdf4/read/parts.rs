@@ -11,13 +11,14 @@ mod pairing;
 use std::collections::HashMap;
 use std::sync::Arc;
 
-pub(super) use files::{Pool, Sources};
-
-use super::container::Netcdf4File;
+use super::attrs::FoundAttrs;
+use super::builder::build;
+use super::container::{Elsewhere, Facts, Netcdf4File};
+use super::hints::Hints;
+use super::narrow;
 use super::scan::{Found, FoundDataset, FoundGroup};
 use super::types::atomic;
-use super::{Builder, narrow};
-use crate::container::Container;
+use super::watch::Open as Again;
 use crate::error::{Error, Result};
 use crate::hdf5::dataset::Dataset;
 use crate::hdf5::dataspace::Dataspace;
@@ -25,12 +26,12 @@ use crate::hdf5::datatype::{Class, Datatype};
 use crate::hdf5::file::File;
 use crate::hdf5::layout::Layout;
 use crate::hdf5::selection::Selection;
-use crate::layout::{OpenPart, PartSource, Parts, Place, VarLayout};
-use crate::model::{Cause, Format, Group, Schema, Skipped, Value, VarId};
-use crate::store::ReadStore;
+use crate::layout::{OpenPart, PartSource, Parts, Place};
+use crate::model::{Cause, Group, Schema, Skipped};
 
-use lengths::Lengths;
-use pairing::{Cells, Trouble, pair};
+use files::{Opened, Pool, Sources};
+use lengths::{Chosen, Lengths, Mapped, Shared};
+use pairing::{Trouble, pair};
 
 /// The virtual datasets of a file, by the addresses of their headers.
 #[derive(Debug, Default)]
@@ -42,7 +43,7 @@ pub(super) struct Virtuals {
 
 /// A virtual dataset whose lengths are known.
 #[derive(Debug)]
-pub(super) struct Virtual {
+struct Virtual {
     shared: Arc<Shared>,
     /// Its lengths.
     shape: Vec<u64>,
@@ -51,48 +52,15 @@ pub(super) struct Virtual {
     refused: Option<&'static str>,
 }
 
-/// What its sources need of it.
-#[derive(Debug)]
-struct Shared {
-    sources: Arc<Sources>,
-    datatype: Datatype,
-    name: String,
-}
-
-/// Elements that are those of a source.
-#[derive(Debug)]
-struct Mapped {
-    file: Vec<u8>,
-    dataset: Vec<u8>,
-    to: Chosen,
-    from: Chosen,
-}
-
-/// Elements of a dataset: some do not depend on its lengths, and some are what they were when these became known.
-#[derive(Debug)]
-enum Chosen {
-    Selection(Selection),
-    Cells(Cells),
-}
-
-impl Chosen {
-    fn cells(&self, shape: &[u64]) -> std::result::Result<Cells, Trouble> {
-        match self {
-            Chosen::Selection(selection) => Cells::of(selection, shape),
-            Chosen::Cells(cells) => Ok(cells.clone()),
-        }
-    }
-}
-
 impl Virtuals {
     /// Finds out the lengths of the virtual datasets of a file. One whose lengths cannot be known is left out.
-    pub(super) fn find(file: &Arc<File>, found: &mut Found, follow: bool) -> Self {
+    pub(super) fn find(file: &Arc<File>, found: &mut Found, follow: bool, again: Again) -> Self {
         let is_virtual = |d: &FoundDataset| matches!(d.dataset.layout, Layout::Virtual { .. });
         if !found.datasets.iter().any(is_virtual) {
             return Self::default();
         }
         let pool = Arc::default();
-        let sources = Sources::new(file, &pool, follow);
+        let sources = Sources::new(file, &pool, follow, again, open_dataset);
         let mut all = HashMap::new();
         let Found { datasets, skipped, tree, .. } = found;
         datasets.retain_mut(|d| {
@@ -111,9 +79,11 @@ impl Virtuals {
         });
         Self { all, _pool: Some(pool) }
     }
+}
 
-    pub(super) fn get(&self, address: u64) -> Option<&Virtual> {
-        self.all.get(&address)
+impl Elsewhere for Virtuals {
+    fn place(&self, address: u64) -> Result<Option<Place>> {
+        self.all.get(&address).map(Virtual::place).transpose()
     }
 }
 
@@ -177,7 +147,7 @@ impl Virtual {
     }
 
     /// The place of its elements.
-    pub(super) fn place(&self) -> Result<Place> {
+    fn place(&self) -> Result<Place> {
         if let Some(what) = self.refused {
             return Ok(Place::Unsupported(what.to_owned()));
         }
@@ -207,19 +177,6 @@ impl Virtual {
             }
         }
         Ok(Place::Parts(Arc::new(Parts { list })))
-    }
-}
-
-impl Shared {
-    fn damaged(&self, what: &str) -> Error {
-        Error::corrupt(self.sources.file.source.name(), None, format!("`{}`: {what}", self.name))
-    }
-
-    fn explain(&self, trouble: Trouble) -> Error {
-        match trouble {
-            Trouble::Damaged(what) => self.damaged(&what),
-            Trouble::Unsupported(what) => self.sources.file.source.unsupported(what),
-        }
     }
 }
 
@@ -266,66 +223,28 @@ fn are_alike(a: &Datatype, b: &Datatype) -> bool {
     }
 }
 
-/// A source that is open: a file with one variable.
-#[derive(Debug)]
-pub(super) struct Opened {
-    container: Netcdf4File,
-}
-
-impl Opened {
-    fn shape(&self) -> &[u64] {
-        self.container.dataset(self.var()).space.dims()
-    }
-}
-
-impl OpenPart for Opened {
-    fn store(&self) -> &Arc<dyn ReadStore> {
-        self.container.store()
-    }
-
-    fn var(&self) -> VarId {
-        VarId(0)
-    }
-
-    fn layout(&self) -> Result<Arc<VarLayout>> {
-        self.container.layout(self.var())
-    }
-
-    fn decode_heap(&self, stored: &[u8]) -> Result<Vec<Value>> {
-        self.container.decode_heap(self.var(), stored)
-    }
-}
-
 /// A dataset without anything around it.
 fn open_dataset(
-    sources: &Sources,
-    address: u64,
-    name: String,
-    dataset: Dataset,
-    parts: Option<Virtual>,
+    sources: &Arc<Sources>,
+    (address, name, mut dataset): (u64, String, Dataset),
+    depth: usize,
 ) -> Result<Opened> {
     let file = &sources.file;
-    let root = FoundGroup { address: file.superblock.root, attrs: Default::default(), tracked: false };
-    let group = Schema::ROOT;
+    let parts = Virtual::of(sources, &name, &mut dataset, depth)?;
+    let root = FoundGroup { address: file.superblock.root, attrs: FoundAttrs::default(), tracked: false };
+    let (group, attrs, hints) = (Schema::ROOT, FoundAttrs::default(), Hints::default());
     let found = Found {
         tree: vec![Group { name: String::new(), parent: None, attrs: Vec::new() }],
         groups: vec![root],
-        datasets: vec![FoundDataset {
-            group,
-            name,
-            address,
-            dataset,
-            attrs: Default::default(),
-            hints: Default::default(),
-        }],
+        datasets: vec![FoundDataset { group, name, address, dataset, attrs, hints }],
         ..Found::default()
     };
-    let builder = Builder { file, schema: Schema::new(Format::Netcdf4), notes: Vec::new() };
-    let (schema, objects, datasets, notes) = builder.build(found)?;
-    if let (true, Some(skipped)) = (schema.vars.is_empty(), schema.skipped.first()) {
+    let built = build(file, found)?;
+    if let (true, Some(skipped)) = (built.0.vars.is_empty(), built.0.skipped.first()) {
         return Err(skipped.error(file.source.name()));
     }
     let all = parts.map(|p| (address, p)).into_iter().collect();
-    let virtuals = Virtuals { all, _pool: None };
-    Ok(Opened { container: super::container_of(file.clone(), (schema, objects, datasets, notes), virtuals) })
+    let elsewhere = Arc::new(Virtuals { all, _pool: None });
+    let facts = Facts { file: file.clone(), built, elsewhere };
+    Ok(Opened { container: Netcdf4File::new(facts, sources.again) })
 }

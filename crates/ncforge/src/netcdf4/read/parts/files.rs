@@ -11,10 +11,15 @@ use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
+use super::super::container::Netcdf4File;
 use super::super::paths::Paths;
-use super::{Opened, Virtual, open_dataset};
+use super::super::watch::Open as Again;
+use crate::container::Container;
 use crate::error::{Error, Result};
+use crate::hdf5::dataset::Dataset;
 use crate::hdf5::file::{File, ObjectKind};
+use crate::layout::{OpenPart, VarLayout};
+use crate::model::{Value, VarId};
 use crate::store::{FileStore, ReadStore};
 
 /// Files that stay open, and datasets: far fewer than the descriptors that a process may have.
@@ -28,18 +33,54 @@ const ORIGIN: &str = "${ORIGIN}";
 
 /// A file, and the way from it to others.
 #[derive(Debug)]
-pub(in super::super) struct Sources {
+pub(super) struct Sources {
     pub(super) file: Arc<File>,
     paths: Mutex<Paths>,
     /// What is open; nothing is kept open once the file that was opened first is closed.
     pool: Weak<Pool>,
     /// Whether sources in other files may be opened.
     follow: bool,
+    /// How another state of the file, and a dataset, are opened.
+    pub(super) again: Again,
+    open_dataset: OpenDataset,
+}
+
+/// Opens a dataset, which was found at an address, as the only variable of its file. The number: virtual datasets that led to it.
+pub(super) type OpenDataset = fn(&Arc<Sources>, (u64, String, Dataset), usize) -> Result<Opened>;
+
+/// A source that is open: a file with one variable.
+#[derive(Debug)]
+pub(super) struct Opened {
+    pub(super) container: Netcdf4File,
+}
+
+impl Opened {
+    pub(super) fn shape(&self) -> &[u64] {
+        self.container.dataset(self.var()).space.dims()
+    }
+}
+
+impl OpenPart for Opened {
+    fn store(&self) -> &Arc<dyn ReadStore> {
+        self.container.store()
+    }
+
+    fn var(&self) -> VarId {
+        VarId(0)
+    }
+
+    fn layout(&self) -> Result<Arc<VarLayout>> {
+        self.container.layout(self.var())
+    }
+
+    fn decode_heap(&self, stored: &[u8]) -> Result<Vec<Value>> {
+        self.container.decode_heap(self.var(), stored)
+    }
 }
 
 /// Open sources of a file, and theirs.
 #[derive(Debug, Default)]
-pub(in super::super) struct Pool {
+pub(super) struct Pool {
     open: Mutex<Open>,
 }
 
@@ -76,8 +117,15 @@ fn keep<K: PartialEq, V>(list: &mut Vec<(K, V)>, key: K, value: V) {
 
 impl Sources {
     /// Sources of a file that was opened.
-    pub(in super::super) fn new(file: &Arc<File>, pool: &Arc<Pool>, follow: bool) -> Arc<Self> {
-        Arc::new(Self { file: file.clone(), paths: Mutex::default(), pool: Arc::downgrade(pool), follow })
+    pub(super) fn new(
+        file: &Arc<File>,
+        pool: &Arc<Pool>,
+        follow: bool,
+        again: Again,
+        open_dataset: OpenDataset,
+    ) -> Arc<Self> {
+        let (file, paths, pool) = (file.clone(), Mutex::default(), Arc::downgrade(pool));
+        Arc::new(Self { file, paths, pool, follow, again, open_dataset })
     }
 
     fn store(&self) -> &dyn ReadStore {
@@ -139,9 +187,7 @@ impl Sources {
                 what: "a virtual dataset whose source is no dataset".into(),
             });
         }
-        let mut dataset = file.dataset(&header)?;
-        let parts = Virtual::of(self, &name, &mut dataset, depth)?;
-        open_dataset(self, address, name, dataset, parts).map(Some)
+        (self.open_dataset)(self, (address, name, file.dataset(&header)?), depth).map(Some)
     }
 
     /// Opens the file of a name; `None` if there is none.
@@ -175,7 +221,8 @@ impl Sources {
         }
         let file = Arc::new(File::open(Arc::new(FileStore::open(path)?))?);
         let (paths, pool_of_it) = (Mutex::default(), self.pool.clone());
-        let opened = Arc::new(Self { file, paths, pool: pool_of_it, follow: self.follow });
+        let Self { follow, again, open_dataset, .. } = *self;
+        let opened = Arc::new(Self { file, paths, pool: pool_of_it, follow, again, open_dataset });
         if let Some(pool) = &pool {
             keep(&mut lock(&pool.open).files, path.to_owned(), opened.clone());
         }

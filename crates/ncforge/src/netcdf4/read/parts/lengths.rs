@@ -1,15 +1,64 @@
 //! The lengths of a virtual dataset, and the elements of its unlimited mappings.
 
-use super::pairing::{Cells, Lattice};
-use super::{Chosen, Mapped, Shared};
-use crate::error::Result;
+use std::sync::Arc;
+
+use super::files::Sources;
+use super::pairing::{Cells, Lattice, Trouble};
+use crate::error::{Error, Result};
 use crate::hdf5::dataspace::UNLIMITED;
+use crate::hdf5::datatype::Datatype;
 use crate::hdf5::mappings::Mapping;
 use crate::hdf5::selection::Selection;
 use crate::model::shape;
 
 /// Sources of one mapping whose names have a number.
 const MOST_NUMBERED: u64 = 1 << 20;
+
+/// What its sources need of it.
+#[derive(Debug)]
+pub(super) struct Shared {
+    pub(super) sources: Arc<Sources>,
+    pub(super) datatype: Datatype,
+    pub(super) name: String,
+}
+
+/// Elements that are those of a source.
+#[derive(Debug)]
+pub(super) struct Mapped {
+    pub(super) file: Vec<u8>,
+    pub(super) dataset: Vec<u8>,
+    pub(super) to: Chosen,
+    pub(super) from: Chosen,
+}
+
+/// Elements of a dataset: some do not depend on its lengths, and some are what they were when these became known.
+#[derive(Debug)]
+pub(super) enum Chosen {
+    Selection(Selection),
+    Cells(Cells),
+}
+
+impl Chosen {
+    pub(super) fn cells(&self, shape: &[u64]) -> std::result::Result<Cells, Trouble> {
+        match self {
+            Chosen::Selection(selection) => Cells::of(selection, shape),
+            Chosen::Cells(cells) => Ok(cells.clone()),
+        }
+    }
+}
+
+impl Shared {
+    pub(super) fn damaged(&self, what: &str) -> Error {
+        Error::corrupt(self.sources.file.source.name(), None, format!("`{}`: {what}", self.name))
+    }
+
+    pub(super) fn explain(&self, trouble: Trouble) -> Error {
+        match trouble {
+            Trouble::Damaged(what) => self.damaged(&what),
+            Trouble::Unsupported(what) => self.sources.file.source.unsupported(what),
+        }
+    }
+}
 
 /// The lengths of a virtual dataset while its mappings are read.
 pub(super) struct Lengths<'a> {
