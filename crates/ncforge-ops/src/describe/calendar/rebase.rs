@@ -113,7 +113,8 @@ fn parsed(units: &str, calendar: Calendar) -> Option<(i128, i128)> {
 
 /// Nanoseconds from 1970 to `2000-01-01 12:30:00.5 +01:00`; `None` unless all of the text is understood.
 fn origin(text: &str, calendar: Calendar) -> Option<i128> {
-    let split = text[1.min(text.len())..].find(['T', 't', ' ']).map_or(text.len(), |i| i + 1);
+    let is_end = |c: char| matches!(c, 'T' | 't' | ' ');
+    let split = text.char_indices().skip(1).find(|(_, c)| is_end(*c)).map_or(text.len(), |(i, _)| i);
     let (date, time) = (text.get(..split)?, text.get(split..)?.trim_start_matches(['T', 't', ' ']));
     let (sign, date) = match date.strip_prefix('-') {
         Some(rest) => (-1, rest),
