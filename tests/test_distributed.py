@@ -77,6 +77,7 @@ OPTIONS: list[dict[str, Any]] = [
     {"chunks": "time/200,lat/30,lon/70", "codec": "deflate", "access_points": 16384},
     {"codec": "auto", "chunks": "auto", "for_": "series=3,map=1"},
     {"codec": "auto", "goal": "small", "allow_zstd": True, "chunks": "time/40,lat/30,lon/35"},
+    {"select": "time=3:180:2,lon=10:65", "chunks": "time/33,lat/20,lon/20", "codec": "deflate"},
 ]
 
 
@@ -88,7 +89,8 @@ def test_copies_are_those_of_one_process(client: Any, source: Path, tmp_path: Pa
     report = ncforge.copy(source, together, client=client, progress=lambda *a: reported.append(a), **options)
     assert together.read_bytes() == alone.read_bytes()
     assert report.output_bytes == alone.stat().st_size and reported[-1][1] == reported[-1][2]
-    assert ncforge.compare(source, together, vars=options.get("vars")).differing_values == 0
+    if "select" not in options:
+        assert ncforge.compare(source, together, vars=options.get("vars")).differing_values == 0
 
 
 def test_relative_paths_mean_those_of_the_caller(client: Any, source: Path, tmp_path: Path, monkeypatch: Any) -> None:
