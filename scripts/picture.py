@@ -159,9 +159,8 @@ def title(result: dict[str, Any]) -> str:
     """The picture in words."""
     rows = []
     for read, by in result["seconds"].items():
-        times = ", ".join(f"{READERS[reader][0]} {said(statistics.median(times))}" for reader, times in by.items())
-        rows.append(f"{READS[read]}: {times}")
-    return f"Times of reads. {'; '.join(rows)}"
+        rows.append(f"{READS[read]} {', '.join(said(statistics.median(times)) for times in by.values())}")
+    return f"netCDF4-python, ncforge, ncforge with access points: {'; '.join(rows)}"
 
 
 def draw(result: dict[str, Any]) -> str:

@@ -408,3 +408,25 @@ def test_what_says_what_is_there(tmp_path: Path) -> None:
         subprocess.run([command, *map(str, words)], check=True, capture_output=True)
     with pytest.raises(ncforge.NcforgeError, match="virtual dataset"):
         ncforge.Dataset(path, "a")
+
+
+def test_other_files_are_refused_where_they_must_not_be_read(tmp_path: Path, run: Any) -> None:
+    """Sources in the same file are read all the same."""
+    path = tmp_path / "all.h5"
+    with h5py.File(tmp_path / "part.h5", "w") as f:
+        f["v"] = np.arange(4, dtype="i4")
+    with h5py.File(path, "w") as f:
+        f["own"] = np.arange(4, dtype="i4") + 10
+        virtual(f, "away", [4], [(space([4]), "part.h5", "v", space([4]))])
+        virtual(f, "here", [4], [(space([4]), ".", "own", space([4]))])
+    with ncforge.Dataset(path) as ds:
+        assert ds["away"][:].tolist() == [0, 1, 2, 3]
+    with ncforge.Dataset(path, follow=False) as ds:
+        assert ds["here"][:].tolist() == [10, 11, 12, 13]
+        with pytest.raises(ncforge.Error, match=r"part\.h5"):
+            ds["away"][:]
+    assert "0, 1, 2, 3" in run("dump", "-v", "away", path).stdout
+    assert "10, 11, 12, 13" in run("--no-follow", "dump", "-v", "here", path).stdout
+    refused = run("--no-follow", "copy", path, tmp_path / "copy.nc", code=1)
+    assert "part.h5" in refused.stderr
+    assert not (tmp_path / "copy.nc").exists()
