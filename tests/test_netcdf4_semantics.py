@@ -351,6 +351,17 @@ def test_text(tmp_path: Path) -> None:
             assert list(ds["s"][:]) == list(nc["s"][:])
 
 
+def test_text_does_not_make_an_unlimited_dimension_longer(tmp_path: Path) -> None:
+    with ncforge.Dataset(tmp_path / "a.nc", "w") as ds:
+        ds.createDimension("t")
+        v = ds.createVariable("v", "S1", ("t",))
+        with pytest.raises(ValueError, match="single ones"):
+            v[:] = "abc"
+        v[:] = np.array(list("abc"), "S1")
+        v[1] = "z"
+        assert v[:].tolist() == [b"a", b"z", b"c"]
+
+
 ROWS = [
     np.s_[:],
     np.s_[::-1],

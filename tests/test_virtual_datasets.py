@@ -6,6 +6,7 @@ import itertools
 import os
 import shutil
 import subprocess
+import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -390,7 +391,10 @@ def test_many_sources(tmp_path: Path) -> None:
         virtual(f, "v", (1500,), mappings)
     script = f"import ncforge; print(int(ncforge.Dataset({str(path)!r})['v'][...].sum()))"
     done = subprocess.run(
-        ["bash", "-c", 'ulimit -n 200; exec python -c "$1"', "bash", script], check=True, capture_output=True, text=True
+        ["bash", "-c", 'ulimit -n 200; exec "$0" -c "$1"', sys.executable, script],
+        check=True,
+        capture_output=True,
+        text=True,
     )
     assert int(done.stdout) == 5 * sum(range(300))
 
@@ -423,10 +427,10 @@ def test_other_files_are_refused_where_they_must_not_be_read(tmp_path: Path, run
         assert ds["away"][:].tolist() == [0, 1, 2, 3]
     with ncforge.Dataset(path, follow=False) as ds:
         assert ds["here"][:].tolist() == [10, 11, 12, 13]
-        with pytest.raises(ncforge.Error, match=r"part\.h5"):
+        with pytest.raises(ncforge.NcforgeError, match="not followed"):
             ds["away"][:]
     assert "0, 1, 2, 3" in run("dump", "-v", "away", path).stdout
     assert "10, 11, 12, 13" in run("--no-follow", "dump", "-v", "here", path).stdout
     refused = run("--no-follow", "copy", path, tmp_path / "copy.nc", code=1)
-    assert "part.h5" in refused.stderr
+    assert "not followed" in refused.stderr
     assert not (tmp_path / "copy.nc").exists()

@@ -81,7 +81,13 @@ def _characters(variable: Variable, key: Any, value: Any, how: Switches) -> Any:
     text = np.asarray(value)
     if text.dtype.kind in "iufb":
         return text.astype("S1")
-    if rules.encoding is None or not how.chartostring or text.dtype.kind not in "US" or not variable._dims:
+    if text.dtype.kind not in "US" or not variable._dims:
+        return value
+    if rules.encoding is None or not how.chartostring:
+        is_text = text.ndim == 0 and text.dtype.itemsize > np.dtype(f"{text.dtype.kind}1").itemsize
+        if is_text and variable._contents.dim(variable._dims[-1])[2]:
+            # netCDF4-python writes its first character.
+            raise UnfitError("text does not fit an unlimited dimension of characters: write an array of single ones")
         return value
     shape = variable.shape
     if _chosen(expand(key, shape, variable._name)[-1], shape[-1]) != shape[-1]:
