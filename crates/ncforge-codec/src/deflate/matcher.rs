@@ -104,19 +104,26 @@ impl Matcher {
     /// Enters the positions `from..to` without a search for matches.
     pub(super) fn prime(&mut self, bytes: &[u8], effort: Effort, from: usize, to: usize) {
         let entries = self.entries;
-        for at in from..to.min(bytes.len().saturating_sub(3)) {
-            match effort {
-                Effort::Runs => return,
-                Effort::Pairs { .. } => buckets::enter(&mut self.pairs, entries, bytes, at),
-                Effort::Fours => buckets::enter(&mut self.fours, entries, bytes, at),
-                Effort::Short => self.short.enter(entries, bytes, at),
-                Effort::Chains { least: 3, .. } => {
-                    self.chains.enter::<3>(entries, bytes, at);
-                }
-                Effort::Chains { .. } => {
-                    self.chains.enter::<4>(entries, bytes, at);
-                }
+        let to = to.min(bytes.len().saturating_sub(3));
+        // As in a search: of a run, only the first and the last positions. All others are equivalent, and entering one waits for the one before.
+        let inside = |at: usize| {
+            at >= from + 4 && {
+                let eight = bytes::word8(bytes, at - 4);
+                eight == eight.rotate_left(8)
             }
+        };
+        let places = (from..to).filter(|at| !inside(*at));
+        match effort {
+            Effort::Runs => {}
+            Effort::Pairs { .. } => places.for_each(|at| buckets::enter(&mut self.pairs, entries, bytes, at)),
+            Effort::Fours => places.for_each(|at| buckets::enter(&mut self.fours, entries, bytes, at)),
+            Effort::Short => places.for_each(|at| self.short.enter(entries, bytes, at)),
+            Effort::Chains { least: 3, .. } => places.for_each(|at| {
+                self.chains.enter::<3>(entries, bytes, at);
+            }),
+            Effort::Chains { .. } => places.for_each(|at| {
+                self.chains.enter::<4>(entries, bytes, at);
+            }),
         }
     }
 

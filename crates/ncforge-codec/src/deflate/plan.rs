@@ -4,34 +4,16 @@
 //! together whose size is at most slightly larger. This tolerance is relative to the *whole* chunk: where one plane is
 //! random, the others may be treated faster than each alone could.
 
+mod sampler;
+
+use sampler::{Judged, Sampler, repeats_of_three};
+
 use super::access::Segments;
 use super::block::{Counts, Sequence};
-use super::cost::Cost;
 use super::efforts::{like_zlib, patient, thorough, tolerance};
-use super::matcher::{Effort, Matcher, Range, stretch};
+use super::matcher::{Effort, Matcher, stretch};
 use super::symbols::{MAX_MATCH, WINDOW};
 
-/// Samples of a plane.
-const SAMPLES: usize = 4;
-/// Samples are shifted by this part of their distance, so that they do not end at halves and quarters of the plane, where
-/// chunks of few layers have rows that end, or elements beyond the extent of the array. The last sample is the plane's end.
-const ASIDE: f64 = 0.05;
-/// Bytes of one sample: this part of the plane, within bounds.
-const PART: usize = 128;
-const SHORTEST: usize = 1 << 10;
-const LONGEST: usize = 4 << 10;
-/// The largest number of bytes before a sample that are entered into the tables, unless the whole window matters.
-const KNOWN: usize = 8 << 10;
-/// The time for a sample is multiplied by this where more than its neighbourhood is in the tables.
-const UNKNOWN: f64 = 0.95;
-/// A short plane that takes at most this many bits a byte as runs is not searched further.
-const REGULAR: f64 = 0.06;
-/// A short plane is searched further at low levels if the last position of three bytes leaves less than this part of it.
-const DEEPER: f64 = 0.9;
-/// Bytes of a short plane in which strings of three are searched.
-const SEARCHED: usize = 2 << 10;
-/// An estimate from a part of a plane may be wrong by about this factor.
-const PROMISE: f32 = 1.01;
 /// Planes up to this length are tried as a whole, without samples; at level 1, where little is tried, up to the second
 /// length: otherwise the bytes before each sample would be searched several times.
 const SMALL: usize = 8 << 10;
@@ -95,31 +77,6 @@ pub(super) struct Plan {
     echoes: u64,
     /// An estimate of the bits of the stream.
     bits: f64,
-}
-
-/// The predicted result of a treatment of a plane.
-#[derive(Clone, Copy)]
-struct Choice {
-    treatment: Treatment,
-    /// Bits a byte.
-    bits: f64,
-    /// Nanoseconds a byte, as [`Cost::total`] weighs them.
-    time: f64,
-}
-
-/// A plane and its possible treatments.
-struct Judged {
-    options: Vec<Choice>,
-    /// The number of bytes before a sample in which its repeats may be.
-    known: usize,
-    /// Whether a deeper search gains nothing.
-    settled: bool,
-}
-
-impl Judged {
-    fn best(&self) -> f64 {
-        self.options.iter().fold(f64::MAX, |best, o| best.min(o.bits))
-    }
 }
 
 impl Plan {
@@ -231,7 +188,9 @@ impl Plan {
         let total = judged.iter().map(Judged::best).sum::<f64>();
         if total < TINY * planes as f64 {
             let bits = total * n as f64;
-            return Plan { bits, ..Plan::new(vec![Treatment::Code(patient(level)); planes]) };
+            let constant = |j: &Judged| j.is_constant();
+            let treatment = |j| Treatment::Code(if constant(j) { Effort::Runs } else { patient(level) });
+            return Plan { bits, ..Plan::new(judged.iter().map(treatment).collect()) };
         }
         if level > 1 {
             for (p, j) in judged.iter_mut().enumerate() {
@@ -268,9 +227,12 @@ impl Plan {
         let each = SUM_BITS + POINT_BITS * planes as f64 + RESTART_BITS * coded;
         let mut segment = first;
         while n.div_ceil(segment) >= FEWEST {
-            let mut lost = each * n.div_ceil(segment) as f64;
+            let count = n.div_ceil(segment) as f64;
+            let mut lost = each * count;
             for (p, treatment) in self.treatments.iter().enumerate() {
                 match treatment {
+                    // Even the fewest segments would lose too much.
+                    _ if lost * FEWEST as f64 > most * count => break,
                     Treatment::Code(effort) if *effort != Effort::Runs => {
                         lost += sampler.lost(&bytes[p * n..(p + 1) * n], *effort, segment) * n as f64;
                     }
@@ -336,237 +298,8 @@ fn choose(judged: &[Judged], level: u32) -> Vec<usize> {
     }
 }
 
-struct Sampler<'a> {
-    matcher: &'a mut Matcher,
-    sequences: &'a mut Vec<Sequence>,
-}
-
-impl Sampler<'_> {
-    /// A plane with the fast treatments.
-    fn quick(&mut self, plane: &[u8], level: u32) -> Judged {
-        let pairs = Effort::Pairs { lazy: false };
-        let len = sample_len(plane);
-        let runs = self.choice(plane, Effort::Runs, 0, level);
-        // The number of strings of three bytes that would repeat in random bytes with the same frequencies.
-        let by_chance = |bits: f64| 1.0 - (-2048.0 / (bits * 3.0).exp2()).exp();
-        let often = |bits: f64| repeats_of_three(plane) > 0.002 + 1.5 * by_chance(bits);
-        let store = Choice { treatment: Treatment::Store, bits: 8.003, time: Cost::STORED.total(level) };
-        if runs.bits > 7.97 && !often(runs.bits) && !far_repeats(plane) {
-            return Judged { options: vec![store], known: 0, settled: true };
-        }
-        let mut known = (4 * len).min(KNOWN);
-        let mut found = self.choice(plane, pairs, known, level);
-        let mut options = vec![store, runs];
-        let least = runs.bits.min(found.bits);
-        let mut threes = (level <= 3 || found.bits < 7.0) && often(least);
-        if least > 7.0 {
-            // Here few repeats matter, and they may be anywhere in the window.
-            known = WINDOW;
-            found = self.choice(plane, pairs, known, level);
-        } else if threes {
-            // Repeats of four bytes may suffice.
-            threes = found.bits > 0.8 * runs.bits;
-        }
-        options.push(found);
-        if threes {
-            // From level 4 on, zlib tries more than one position, and samples underestimate what it finds.
-            let mut short = f64::MAX;
-            if level <= 3 {
-                let choice = self.choice(plane, Effort::Short, known, level);
-                short = choice.bits;
-                options.push(choice);
-            }
-            if level > 3 || short < found.bits {
-                options.push(self.choice(plane, like_zlib(level), known, level));
-            }
-        }
-        if found.bits < runs.bits {
-            options.push(self.choice(plane, Effort::Fours, known, level));
-        }
-        // If most bytes are literals and two positions find almost nothing, more positions do not find more.
-        let settled = !threes && runs.bits > 2.5 && runs.bits < 7.0 && found.bits > 0.985 * runs.bits;
-        Judged { options, known, settled }
-    }
-
-    /// The treatment of a short plane, each tried on all of it: the smallest, or a faster one that is nearly as small.
-    fn small(&mut self, plane: &[u8], level: u32) -> (Treatment, Option<Parse>) {
-        let n = plane.len() as f64;
-        // A deeper search may also find repeats of earlier planes, which were not in the tables when this one was tried.
-        let hasty = level == 1 && plane.len() >= SHORTEST;
-        let complete = |effort| hasty || effort == Effort::Runs;
-        let chosen = |(effort, parse)| (Treatment::Code(effort), complete(effort).then_some(parse));
-        let runs = (Effort::Runs, self.whole(plane, Effort::Runs));
-        let bits = runs.1.bits();
-        if bits < REGULAR * n {
-            return chosen(runs);
-        }
-        // Random bytes without repeats: a search finds nothing.
-        let searched = if hasty { SEARCHED / 2 } else { SEARCHED };
-        if bits > 7.97 * n && repeats_within(plane, searched) < 0.002 && !far_repeats(plane) {
-            return (Treatment::Store, None);
-        }
-        if hasty {
-            if !self.promises(plane) {
-                return chosen(runs);
-            }
-            let found = (Effort::Short, self.whole(plane, Effort::Short));
-            return chosen(if found.1.bits() < bits { found } else { runs });
-        }
-        let threes = repeats_of_three(plane) > 0.002;
-        let quick = match level {
-            ..4 if threes => Effort::Short,
-            ..4 => Effort::Pairs { lazy: false },
-            _ => thorough(level),
-        };
-        let found = (quick, self.whole(plane, quick));
-        let some = found.1.bits();
-        let mut best = if some < bits { Some(found) } else { None };
-        let mut least = bits.min(some);
-        // Repeats of three bytes are for planes that repeat in many short pieces; at the low levels, more positions than the
-        // last are tried only if that one makes a difference.
-        if threes && (level >= 4 || some < DEEPER * bits) {
-            let like = (like_zlib(level), self.whole(plane, like_zlib(level)));
-            if like.1.bits() < least * (1.0 - tolerance(level)) {
-                least = like.1.bits();
-                best = Some(like);
-            }
-        }
-        chosen(best.filter(|_| bits >= least * (1.0 + tolerance(level))).unwrap_or(runs))
-    }
-
-    /// Whether repeats of three bytes make an eighth of a short plane about as small as runs do, or smaller, if half of
-    /// the plane is in the tables. If not, searching all of it would be useless.
-    fn promises(&mut self, plane: &[u8]) -> bool {
-        let half = plane.len() / 2;
-        let mut bits = |effort| self.counts(&plane[..half + half / 4], effort, half).bits();
-        bits(Effort::Short) < bits(Effort::Runs) * PROMISE
-    }
-
-    /// The sequences of a whole plane with this effort.
-    fn whole(&mut self, plane: &[u8], effort: Effort) -> Parse {
-        let counts = self.counts(plane, effort, 0);
-        Parse { sequences: self.sequences.clone(), counts }
-    }
-
-    /// The symbols for `bytes` from `from` on; the bytes before are entered into the tables.
-    fn counts(&mut self, bytes: &[u8], effort: Effort, from: usize) -> Counts {
-        if effort != Effort::Runs {
-            self.matcher.begin(bytes.len());
-            self.matcher.prime(bytes, effort, 0, from);
-        }
-        self.sequences.clear();
-        let range = Range { from, stop: bytes.len(), end: bytes.len() };
-        self.matcher.find(bytes, effort, range, self.sequences);
-        Counts::of(&bytes[from..], self.sequences)
-    }
-
-    /// Bits per byte of samples of a plane with this effort; `known` bytes before each are entered into the tables.
-    fn bits(&mut self, plane: &[u8], effort: Effort, known: usize) -> f64 {
-        self.sample(plane, effort, known).0
-    }
-
-    /// As [`Sampler::bits`], with the time.
-    fn choice(&mut self, plane: &[u8], effort: Effort, known: usize, level: u32) -> Choice {
-        let (bits, cost) = self.sample(plane, effort, known);
-        // Matches are fewer and longer if the whole window is in the tables.
-        let rest = if effort == Effort::Runs || known == WINDOW { 1.0 } else { UNKNOWN };
-        Choice { treatment: Treatment::Code(effort), bits, time: cost.total(level) * rest }
-    }
-
-    /// Bits a byte that a plane takes more if no match reaches out of its segment: some segments alone, and with what is before them.
-    fn lost(&mut self, plane: &[u8], effort: Effort, segment: usize) -> f64 {
-        let known = WINDOW.min(plane.len() / 4);
-        // To enter a position in the tables takes a quarter of the time of a search.
-        let samples = (plane.len() / 8 / (known / 4 + 2 * segment)).clamp(1, SAMPLES);
-        let (mut alone, mut after) = (Counts::none(), Counts::none());
-        for i in 1..=samples {
-            let from = i * (plane.len() - segment) / (samples + 1) / segment * segment;
-            let (first, to) = (from - known.min(from), from + segment);
-            after.add(&self.counts(&plane[first..to], effort, from - first));
-            alone.add(&self.counts(&plane[from..to], effort, 0));
-        }
-        // Small samples differ by chance, in both directions.
-        f64::from(alone.bits() - after.bits()) / (samples * segment) as f64
-    }
-
-    fn sample(&mut self, plane: &[u8], effort: Effort, known: usize) -> (f64, Cost) {
-        let len = sample_len(plane);
-        let samples = if known < WINDOW { SAMPLES } else { SAMPLES / 2 };
-        let last = plane.len() - len;
-        let mut counts = Counts::none();
-        let (mut matches, mut literals) = (0, 0);
-        for i in 1..=samples {
-            let aside = if i < samples { ASIDE } else { 0.0 };
-            let from = ((i as f64 - aside) * last as f64 / samples as f64) as usize;
-            let first = from.saturating_sub(known);
-            let part = &plane[first..from + len];
-            counts.add(&self.counts(part, effort, from - first));
-            matches += self.sequences.len();
-            literals += self.sequences.iter().map(|s| s.literals as usize).sum::<usize>();
-        }
-        let bytes = (samples * len) as f64;
-        let bits = f64::from(counts.bits() + counts.bias()) / bytes;
-        (bits, Cost::of(effort, matches as f64 / bytes, literals as f64 / bytes))
-    }
-}
-
 /// The number of equal bytes at the end of a plane.
 fn last_run(plane: &[u8]) -> usize {
     let Some(last) = plane.last() else { return 0 };
     plane.iter().rev().take_while(|b| *b == last).count()
-}
-
-fn sample_len(plane: &[u8]) -> usize {
-    (plane.len() / PART).clamp(SHORTEST, LONGEST)
-}
-
-/// Whether strings of eight bytes repeat within the window, anywhere in a plane: checked at every position of one
-/// byte value, which finds both positions of every repeat that contains it.
-fn far_repeats(plane: &[u8]) -> bool {
-    let Some(&anchor) = plane.get(plane.len() / 2) else { return false };
-    let mut places = [0u32; 1 << 10];
-    let (mut seen, mut again) = (0, 0);
-    for (b, block) in plane.chunks(32).enumerate() {
-        if block.iter().map(|&x| u8::from(x == anchor)).sum::<u8>() == 0 {
-            continue;
-        }
-        for (i, _) in block.iter().enumerate().filter(|(_, x)| **x == anchor) {
-            let at = b * 32 + i;
-            let Some(&eight) = plane[at..].first_chunk::<8>() else { break };
-            let eight = u64::from_le_bytes(eight);
-            let place = &mut places[(eight.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 54) as usize];
-            let before = *place as usize;
-            seen += 1;
-            again += usize::from(
-                before > 0
-                    && at + 1 - before <= WINDOW
-                    && plane[before - 1..before + 7] == eight.to_le_bytes(),
-            );
-            *place = at as u32 + 1;
-        }
-    }
-    again * 64 > seen
-}
-
-/// The part of the strings of three bytes that repeat within a sample, except for runs.
-fn repeats_of_three(plane: &[u8]) -> f64 {
-    repeats_within(plane, if plane.len() <= SMALL { SEARCHED } else { 4096 })
-}
-
-/// As [`repeats_of_three`], within a sample of at most `most` bytes, up to 4096.
-fn repeats_within(plane: &[u8], most: usize) -> f64 {
-    let mut places = [0u16; 1 << 12];
-    let len = plane.len().min(most);
-    let sample = &plane[(plane.len() - len) / 2..][..len];
-    let mut repeats = 0;
-    // Four bytes are one load; the last of them does not count.
-    let three = |at: usize| sample[at..].first_chunk::<4>().map_or(0, |w| u32::from_le_bytes(*w) << 8);
-    for i in 0..sample.len().saturating_sub(3) {
-        let here = three(i);
-        let place = &mut places[(here.wrapping_mul(0x9E37_79B1) >> 20) as usize];
-        let before = *place as usize;
-        repeats += usize::from((before > 0) & (before < i) & (three(before.saturating_sub(1)) == here));
-        *place = i as u16 + 1;
-    }
-    repeats as f64 / sample.len().max(1) as f64
 }
