@@ -172,8 +172,8 @@ wheel: $(STAMP_PIP_BUILD) ## The Python wheel, in target/wheels; ARCH=aarch64 fo
 wheel-check: wheel $(STAMP_PIP_RELEASE) ## The wheel in a fresh environment without a compiler: tutorials and examples
 	bash packaging/wheel-check.sh $(PYTHON) "$$(ls -t "$$(dirname "$$(bash scripts/target-dir.sh release)")"/wheels/*$(ARCH).whl | head -n 1)"
 
-tarball: $(STAMP_PIP_BUILD) ## The command as a tarball, in target/tarball; ARCH=aarch64 for ARM
-	bash packaging/tarball.sh $(ARCH)
+tarball: $(STAMP_PIP_BUILD) ## The command as a tarball, in target/tarball; ARCH=aarch64 for ARM, KIND=no-network without URLs
+	bash packaging/tarball.sh $(ARCH) $(KIND)
 
 sdist-check: $(STAMP_PIP) ## The source distribution, and a wheel built from it alone
 	bash packaging/sdist-check.sh $(PY)

@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
 # Builds crates for old systems: linked by zig against the symbols of glibc 2.17, which every system since 2014 has.
 #
-#   packaging/portable.sh ARCH CRATE…
+#   packaging/portable.sh ARCH CRATE… [OPTION…]
 #
-# ARCH is x86_64 or aarch64. cargo-zigbuild and zig come from the virtual environment (requirements-build.txt). Prints the folder
-# with the binaries.
+# ARCH is x86_64 or aarch64; options are cargo's. cargo-zigbuild and zig come from the virtual environment (requirements-build.txt).
+# Prints the folder with the binaries.
 set -euo pipefail
 arch=$1
 shift
@@ -16,5 +16,12 @@ if ! ls -d "$(rustc --print target-libdir --target "$target")" >/dev/null 2>&1; 
     echo "hint: rustup target add $target" >&2
     exit 1
 fi
-cargo-zigbuild build --quiet --locked --profile dist --target "$target.2.17" "${@/#/--package=}" >&2
+arguments=()
+for each; do
+    case $each in
+        -*) arguments+=("$each") ;;
+        *) arguments+=("--package=$each") ;;
+    esac
+done
+cargo-zigbuild build --quiet --locked --profile dist --target "$target.2.17" "${arguments[@]}" >&2
 echo "$(dirname "$(bash scripts/target-dir.sh release)")/$target/dist"

@@ -97,6 +97,19 @@ def steps() -> list[Step]:
             lambda: script("tarball-check", newest(tarball(ARCH))),
             after=("tarball",),
         ),
+        Step(
+            "no-network",
+            f"tarball without network code, {ARCH}",
+            lambda: script("tarball", ARCH, "no-network"),
+            tarball(f"{ARCH}-no-network"),
+        ),
+        Step(
+            "no-network-check",
+            "… extracted elsewhere, URLs refused",
+            lambda: script("tarball-check", newest(tarball(f"{ARCH}-no-network"))),
+            after=("no-network",),
+        ),
+        Step("sbom", "bills of materials (CycloneDX)", lambda: script("sbom"), "sbom/ncforge.cdx.json"),
         Step("old-system", "Debian 11 in a folder", lambda: script("old-system", OLD), lacking=no_old),
         Step(
             "old-wheel",
@@ -146,12 +159,12 @@ def main() -> int:
         parser.error(f"no step {', '.join(sorted(unknown))}")
     logs = TARGET / "release-check"
     logs.mkdir(parents=True, exist_ok=True)
-    print(f"{'step':<15}{'':<41}{'result':<9}{'seconds':>7}{'size':>10}", flush=True)
+    print(f"{'step':<17}{'':<41}{'result':<9}{'seconds':>7}{'size':>10}", flush=True)
     failed: set[str] = set()
     for step in every:
         if asked and step.name not in asked:
             continue
-        print(f"{step.name:<15}{step.title:<41}", end="", flush=True)
+        print(f"{step.name:<17}{step.title:<41}", end="", flush=True)
         if step.lacking:
             print(f"skipped: {step.lacking}", flush=True)
             continue

@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# A tarball extracted elsewhere: the command and the library for programs of netCDF-C work there, and the module files lead to them.
+# A tarball extracted elsewhere: the command and the library for programs of netCDF-C work there, and the module files lead to them. A
+# tarball without network code refuses URLs, and names no TLS library.
 #
 #   packaging/tarball-check.sh TARBALL [ROOT]
 #
@@ -29,6 +30,20 @@ clean "$ncforge" --version
 clean "$ncforge" copy "$file" "$(within "$work")/copy.nc" --chunks auto --codec deflate --verify >/dev/null
 clean "$ncforge" copy "$file" "$(within "$work")/classic.nc" --format classic --codec none >/dev/null
 clean "$ncforge" zip "$(within "$work")/classic.nc" "$(within "$work")/zipped.ncz" >/dev/null
+case $tarball in
+    *-no-network.tar.gz)
+        if refusal=$(clean "$ncforge" info https://example.org/a.nc 2>&1); then
+            echo "error: a URL was opened" >&2
+            exit 1
+        fi
+        echo "$refusal"
+        grep -qF 'a URL in a build without' <<<"$refusal"
+        if grep -qaE 'rustls|reqwest' "$root/bin/ncforge"; then
+            echo "error: the command contains network code" >&2
+            exit 1
+        fi
+        ;;
+esac
 status=$(clean "$ncforge" netcdf status)
 echo "$status"
 grep -qF "library: $(within "$root")/lib/libncforge_netcdf.so" <<<"$status"

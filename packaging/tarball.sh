@@ -2,17 +2,27 @@
 # The command as a tarball for Linux, which needs no installation: command, library for programs of netCDF-C, manual pages,
 # completions, module files, licences. Prints its path.
 #
-#   packaging/tarball.sh ARCH
+#   packaging/tarball.sh ARCH [no-network]
 #
-# ARCH is x86_64 or aarch64. For another one than this machine's, the pages and completions are taken from this machine's tarball, which
-# has to be there.
+# ARCH is x86_64 or aarch64. The second word leaves out everything that opens a connection: URLs, TLS, the HTTP client. For another ARCH
+# than this machine's, the pages and completions are taken from this machine's tarball, which has to be there.
 set -euo pipefail
 arch=$1
+kind=${2:-}
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 target=$(dirname "$(bash scripts/target-dir.sh release)")
 version=$(sed -nE '/^\[workspace.package\]/,/^\[/s/^version = "(.*)"/\1/p' Cargo.toml)
 summary=$(sed -nE 's/^description = "(.*)"/\1/p' pyproject.toml)
-name=ncforge-$version-linux-$arch
+name=ncforge-$version-linux-$arch${kind:+-$kind}
+features=()
+case $kind in
+    '') ;;
+    no-network) features=(--no-default-features) ;;
+    *)
+        echo "error: no tarball is called $kind" >&2
+        exit 2
+        ;;
+esac
 own=$target/tarball/ncforge-$version-linux-$(uname -m)
 root=$target/tarball/$name
 if [ "$arch" != "$(uname -m)" ] && [ ! -d "$own/share/man" ]; then
@@ -22,7 +32,7 @@ if [ "$arch" != "$(uname -m)" ] && [ ! -d "$own/share/man" ]; then
 fi
 # One crate at a time: together they would share the features of the command, and the library needs no URLs.
 bash packaging/portable.sh "$arch" ncforge-netcdf >/dev/null
-built=$(bash packaging/portable.sh "$arch" ncforge-cli)
+built=$(bash packaging/portable.sh "$arch" ncforge-cli "${features[@]}")
 rm -rf "$root"
 mkdir -p "$root"/{bin,lib,share/{man/man1,doc/ncforge,modulefiles/ncforge}} \
     "$root"/share/{bash-completion/completions,zsh/site-functions,fish/vendor_completions.d}

@@ -36,7 +36,7 @@ OTHERS = sorted(
 )
 
 #: Pages that programs write.
-GENERATED = {"docs/reference/licences.md", "docs/reference/command.md"}
+GENERATED = {"docs/reference/licences.md", "docs/reference/command.md", "docs/reference/bench-command.md"}
 
 #: What would take minutes is run with less to do; what is left out of a line is only a number.
 SMALLER = {
@@ -308,11 +308,14 @@ def test_what_is_made_small_stands_in_a_document() -> None:
     assert not SMALLER.keys() - lines
 
 
-def test_the_reference_of_commands_is_up_to_date(ncforge_bin: Path) -> None:
-    made = subprocess.run([str(ncforge_bin), "man", "--markdown"], capture_output=True, text=True, timeout=600).stdout
-    assert (ROOT / "docs" / "reference" / "command.md").read_text() == made, (
-        "make it anew: ncforge man --markdown > docs/reference/command.md"
+@pytest.mark.parametrize("page, apart", [("command.md", ()), ("bench-command.md", ("bench",))])
+def test_the_reference_of_commands_is_up_to_date(ncforge_bin: Path, page: str, apart: tuple[str, ...]) -> None:
+    command = [str(ncforge_bin), "man", "--markdown", *apart]
+    made = subprocess.run(command, capture_output=True, text=True, timeout=600).stdout
+    assert (ROOT / "docs" / "reference" / page).read_text() == made, (
+        f"make it anew: ncforge {' '.join(command[1:])} > docs/reference/{page}"
     )
+    assert len(made.split()) <= 6_000
 
 
 def test_the_picture_of_the_readme_is_that_of_the_saved_result(tmp_path: Path) -> None:
@@ -360,7 +363,8 @@ def test_every_command_has_a_label() -> None:
     labels = re.findall(r"^\| (stable|new|experimental) \|", section, re.MULTILINE)
     assert labels == ["stable", "new", "experimental"]
     named = set(re.findall(r"`(?:ncforge )?([a-z_]+)`", section)) | set(re.findall(r"`ncforge ([a-z]+)", section))
-    headings = re.findall(r"^## ncforge ([a-z_]+)$", (ROOT / "docs/reference/command.md").read_text(), re.MULTILINE)
+    pages = [(ROOT / "docs/reference" / page).read_text() for page in ("command.md", "bench-command.md")]
+    headings = re.findall(r"^## ncforge ([a-z_]+)$", "\n".join(pages), re.MULTILINE)
     assert len(headings) > 15
     assert not set(headings) - named
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import ast
+import re
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +13,7 @@ import numpy as np
 import pytest
 
 import ncforge
+from conftest import Run
 
 
 @pytest.fixture
@@ -331,3 +334,42 @@ def test_coordinates_under_a_name_that_is_no_text(tmp_path: Path) -> None:
         pytest.skip("the file system takes no such name")
     report = ncforge.combine(tmp_path / "tile_*.nc", tmp_path / "whole.nc", coords=coords)
     assert report.tiles == 4
+
+
+#: Options of the command that Python has as something else, and of Python alone.
+COMMAND_ONLY = {"dry_run", "json", "no_history", "no_shuffle", "help"}
+PYTHON_ONLY = {
+    "all_dimensions",
+    "checkpoint",
+    "groups",
+    "header_space",
+    "history",
+    "memory",
+    "min_chunked",
+    "threads",
+    "values_of",
+}
+
+
+def test_the_command_the_types_and_the_docstring_have_the_same_options(run: Run) -> None:
+    """An option that one of them lacks works, and nobody finds it."""
+    package = Path(ncforge.__file__).parent
+    classes = {
+        node.name: node
+        for module in ("_options.py", "ops.py")
+        for node in ast.walk(ast.parse((package / module).read_text()))
+        if isinstance(node, ast.ClassDef)
+    }
+
+    def fields(name: str) -> set[str]:
+        own = {
+            n.target.id for n in classes[name].body if isinstance(n, ast.AnnAssign) and isinstance(n.target, ast.Name)
+        }
+        bases = (b.id for b in classes[name].bases if isinstance(b, ast.Name) and b.id in classes)
+        return own.union(*map(fields, bases))
+
+    typed = {name.rstrip("_") for name in fields("CopyOptions")}
+    shown = set(re.findall(r"^ +(?:-\w, )?--([a-z0-9-]+)", run("copy", "--help").stdout, re.MULTILINE))
+    assert {name.replace("-", "_") for name in shown} - COMMAND_ONLY == typed - PYTHON_ONLY
+    documented = set(re.findall(r"^    ([a-z_0-9, ]+)$", ncforge.copy.__doc__ or "", re.MULTILINE))
+    assert typed <= {name.strip().rstrip("_") for line in documented for name in line.split(",")}

@@ -117,7 +117,16 @@ impl Step {
         match self {
             Step::Identity { .. } | Step::Shuffle { .. } => Some(len),
             Step::Fletcher32 => len.checked_add(4),
-            _ => None,
+            Step::Deflate { .. }
+            | Step::Zstd { .. }
+            | Step::Bzip2 { .. }
+            | Step::Lz4 { .. }
+            | Step::Lzf
+            | Step::Blosc(_)
+            | Step::Bitshuffle(_)
+            | Step::Szip(_)
+            | Step::Nbit(_)
+            | Step::ScaleOffset(_) => None,
         }
     }
 
@@ -165,7 +174,18 @@ impl Step {
 
     /// Whether the filter can be encoded, not only decoded.
     pub(super) fn is_written(&self) -> bool {
-        !matches!(self, Step::Identity { .. } | Step::Szip(_) | Step::Nbit(_) | Step::ScaleOffset(_))
+        match self {
+            Step::Identity { .. } | Step::Szip(_) | Step::Nbit(_) | Step::ScaleOffset(_) => false,
+            Step::Deflate { .. }
+            | Step::Zstd { .. }
+            | Step::Bzip2 { .. }
+            | Step::Lz4 { .. }
+            | Step::Lzf
+            | Step::Blosc(_)
+            | Step::Bitshuffle(_)
+            | Step::Shuffle { .. }
+            | Step::Fletcher32 => true,
+        }
     }
 
     /// Encodes; returns the number of bytes written to the front of `out`, or `None` if the bytes

@@ -26,7 +26,14 @@ pub(crate) struct ManArgs {
     /// Write all pages into this folder instead
     #[arg(long, value_name = "DIR", conflicts_with = "command", value_hint = clap::ValueHint::DirPath)]
     pub(crate) dir: Option<PathBuf>,
-    /// All commands in one document, as Markdown
-    #[arg(long, conflicts_with_all = ["command", "dir"])]
-    pub(crate) markdown: bool,
+    /// All commands but `bench` in one document, as Markdown; or `bench`
+    #[arg(long, value_name = "bench", num_args = 0..=1, conflicts_with_all = ["command", "dir"])]
+    pub(crate) markdown: Option<Option<Apart>>,
+}
+
+/// A command with a document of its own.
+#[derive(clap::ValueEnum, Clone, Copy, Debug)]
+pub(crate) enum Apart {
+    /// All below `ncforge bench`
+    Bench,
 }

@@ -48,10 +48,10 @@ fn with_files(script: &str) -> String {
 pub(crate) fn man(args: &ManArgs, printer: &Printer) -> Result {
     // A manual page has a list of commands of its own.
     let page = |declared: clap::Command| declared.disable_help_subcommand(true).before_help(None);
-    let mut root = page(if args.markdown { declared() } else { declaration() });
+    let mut root = page(if args.markdown.is_some() { declared() } else { declaration() });
     root.build();
-    if args.markdown {
-        printer.data(&reference::markdown(&root));
+    if let Some(apart) = args.markdown {
+        printer.data(&reference::markdown(&root, apart.is_some()));
         return Ok(Exit::Ok);
     }
     if let Some(dir) = &args.dir {

@@ -23,7 +23,7 @@ pub use generic::{GenericScheme, Placement, Position};
 pub(crate) use names::RENAMED;
 pub(crate) use nemo::lists as lists_of_nemo;
 
-/// Schemes of tiles, by name. A new one is a variant, a line in each of the two lists below, and a module.
+/// Schemes of tiles, by name. A new one is a module, a variant, its words, and what makes it; schemes are tried in the order of the words.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum SchemeName {
     /// The one that recognises the tiles.
@@ -53,16 +53,19 @@ words!(SchemeName:
     (SchemeName::Generic, "generic", [], "As --place says"),
 );
 
-type Make = fn() -> Box<dyn Scheme>;
-
-/// The schemes that can be recognised, in the order in which that is tried.
-const KNOWN: [(SchemeName, Make); 5] = [
-    (SchemeName::Nemo, || Box::new(nemo::Nemo)),
-    (SchemeName::Fms, || Box::new(fms::Fms)),
-    (SchemeName::Roms, || Box::new(roms::Roms)),
-    (SchemeName::Wrf, || Box::new(wrf::Wrf)),
-    (SchemeName::Mitgcm, || Box::new(mitgcm::Mitgcm)),
-];
+impl SchemeName {
+    /// The scheme, if it recognises tiles without being described.
+    fn make(self) -> Option<Box<dyn Scheme>> {
+        match self {
+            SchemeName::Auto | SchemeName::Generic => None,
+            SchemeName::Nemo => Some(Box::new(nemo::Nemo)),
+            SchemeName::Fms => Some(Box::new(fms::Fms)),
+            SchemeName::Roms => Some(Box::new(roms::Roms)),
+            SchemeName::Wrf => Some(Box::new(wrf::Wrf)),
+            SchemeName::Mitgcm => Some(Box::new(mitgcm::Mitgcm)),
+        }
+    }
+}
 
 /// The scheme that the tiles follow.
 #[derive(Clone, Debug, PartialEq)]
@@ -83,7 +86,7 @@ impl Default for SchemeChoice {
 
 /// Whether a global attribute is one of tiles of a scheme, which the output has not.
 pub(crate) fn is_of_tile(scheme: SchemeName, attribute: &str) -> bool {
-    KNOWN.iter().any(|(name, make)| *name == scheme && make().is_of_tile(attribute))
+    scheme.make().is_some_and(|scheme| scheme.is_of_tile(attribute))
 }
 
 /// The scheme that was asked for, or that recognises the tile.
@@ -93,15 +96,14 @@ pub(crate) fn find(choice: &SchemeChoice, tile: &Header<'_>) -> Result<Box<dyn S
         SchemeChoice::Series(series) => return Ok(Box::new(series.clone())),
         SchemeChoice::Named(name) => name,
     };
-    let Some((_, make)) = KNOWN.iter().find(|(known, _)| known == name) else {
-        let found = KNOWN.iter().map(|(_, make)| make()).find(|s| s.detect(tile));
+    let Some(asked) = name.make() else {
+        let known = || SchemeName::WORDS.iter().filter_map(|word| Some((word.about, word.value.make()?)));
+        let found = known().map(|(_, scheme)| scheme).find(|s| s.detect(tile));
         return found.ok_or_else(|| {
-            let about = |name| SchemeName::WORDS.iter().find(|w| w.value == name).map_or("", |w| w.about);
-            let marks: Vec<&str> = KNOWN.iter().map(|&(name, _)| about(name)).collect();
+            let marks: Vec<&str> = known().map(|(about, _)| about).collect();
             tile.has_no_scheme(&marks.join("; "))
         });
     };
-    let asked = make();
     match asked.detect(tile) {
         true => Ok(asked),
         false => Err(tile.wrong(format!("is no tile of the scheme {}", asked.name()))),

@@ -1,5 +1,5 @@
-//! The reference of all commands as one document of Markdown, made from the declaration: docs/reference/command.md. Options that several
-//! commands have are described once.
+//! The reference of all commands as two documents of Markdown, made from the declaration: docs/reference/command.md and bench-command.md.
+//! Options that several commands have are described once.
 
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -14,17 +14,30 @@ const SEVERAL: &str = "Options of several commands";
 /// An option as one types it, and its meaning.
 type Described = (String, String);
 
-/// The document. `root` is built ([`Command::build`]).
-pub(super) fn markdown(root: &Command) -> String {
-    let mut out = String::from(
-        "# Command reference\n\n\
-         Made by `ncforge man --markdown` from the declaration of the command line, which `--help`, the manual pages and the\n\
-         completions are made from, too. [The command](../command.md) has the contracts: streams, exit codes, files, environment.\n\n",
+/// The command that has a document of its own: it is nearly as long as that of all others.
+const APART: &str = "bench";
+
+/// The document of all commands but [`APART`], or of that one. `root` is built ([`Command::build`]).
+pub(super) fn markdown(root: &Command, apart: bool) -> String {
+    let (title, option, other) = match apart {
+        false => ("Command reference", "", "[`ncforge bench`](bench-command.md) has a page of its own."),
+        true => ("Reference of `ncforge bench`", " bench", "[All other commands](command.md) have one page."),
+    };
+    let mut out = format!(
+        "# {title}\n\n\
+         Made by `ncforge man --markdown{option}` from the declaration of the command line, which `--help`, the manual pages and the\n\
+         completions are made from, too. {other} [The command](../command.md) has the contracts: streams, exit codes, files, environment.\n\n",
     );
     // Writing to a String cannot fail.
-    let _ = writeln!(out, "## Options of every command\n");
-    list(&mut out, root.get_arguments().filter(|a| a.get_help_heading() == Some(EVERYWHERE)).map(described));
-    let commands = || root.get_subcommands().filter(|c| c.get_name() != "help");
+    if !apart {
+        let _ = writeln!(out, "## Options of every command\n");
+        list(
+            &mut out,
+            root.get_arguments().filter(|a| a.get_help_heading() == Some(EVERYWHERE)).map(described),
+        );
+    }
+    let commands =
+        || root.get_subcommands().filter(|c| c.get_name() != "help" && (c.get_name() == APART) == apart);
     let mut number = BTreeMap::new();
     commands().for_each(|command| count(command, &mut number));
     let several: Vec<Described> = number
