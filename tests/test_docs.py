@@ -308,7 +308,7 @@ def test_what_is_made_small_stands_in_a_document() -> None:
     assert not SMALLER.keys() - lines
 
 
-@pytest.mark.parametrize("page, apart", [("command.md", ()), ("bench-command.md", ("bench",))])
+@pytest.mark.parametrize(("page", "apart"), [("command.md", ()), ("bench-command.md", ("bench",))])
 def test_the_reference_of_commands_is_up_to_date(ncforge_bin: Path, page: str, apart: tuple[str, ...]) -> None:
     command = [str(ncforge_bin), "man", "--markdown", *apart]
     made = subprocess.run(command, capture_output=True, text=True, timeout=600).stdout

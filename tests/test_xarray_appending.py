@@ -467,3 +467,38 @@ def test_packing_is_the_same_in_every_write(
             nc["v"].set_auto_maskandscale(False)
             stored.append((nc["v"][:].tolist(), {name: nc["v"].getncattr(name) for name in nc["v"].ncattrs()}))
     assert stored[0] == stored[1]
+
+
+def months(n: int) -> Any:
+    """Monthly means with bounds, which have no units of their own."""
+    edges = xr.date_range("2000-01-01", periods=n + 1, freq="MS")
+    bounds = np.stack([edges[:-1], edges[1:]], 1)
+    variables = {"tas": ("time", np.arange(n, dtype="f8")), "time_bnds": (("time", "b"), bounds)}
+    made = xr.Dataset(variables, coords={"time": ("time", edges[:n], {"bounds": "time_bnds"})})
+    made.time.encoding.update(units="days since 2000-01-01", dtype="f8")
+    made.tas.encoding.update(dtype="i2", scale_factor=0.5, add_offset=1.0, _FillValue=-1)
+    return made
+
+
+@pytest.mark.parametrize("first", [ncforge.to_netcdf, xr.Dataset.to_netcdf])
+def test_bounds_of_times_have_the_units_of_their_coordinate(tmp_path: Path, first: Any) -> None:
+    path, whole = tmp_path / "months.nc", months(5)
+    first(whole.isel(time=[0]), path, unlimited_dims=["time"])
+    for i in (1, 2):
+        ncforge.to_netcdf(whole.isel(time=[i]), path, append_dim="time")
+    ncforge.to_netcdf(whole.isel(time=[3, 4]), tmp_path / "rest.nc", unlimited_dims=["time"])
+    # As they are stored: numbers, their units and their packing as attributes.
+    with xr.open_dataset(tmp_path / "rest.nc", decode_times=False, mask_and_scale=False) as rest:
+        other = rest.load().copy()
+        ncforge.to_netcdf(rest, path, append_dim="time")
+    ncforge.to_netcdf(whole.isel(time=slice(1, 3)), path, region={"time": slice(1, 3)})
+    with open_netcdf4(path) as ds:
+        assert "units" not in ds["time_bnds"].ncattrs()
+    with xr.open_dataset(path) as read:
+        xr.testing.assert_equal(read, whole)
+    other["time"] = other.time + 1000
+    for name, attribute, value in (("time", "units", "hours since 1999-01-01"), ("tas", "scale_factor", 0.25)):
+        wrong = other.copy()
+        wrong[name].attrs[attribute] = value
+        with pytest.raises(ValueError, match=f"'{name}'"):
+            ncforge.to_netcdf(wrong, path, append_dim="time")

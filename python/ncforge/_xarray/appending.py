@@ -51,11 +51,13 @@ def add(
         places = _places(dataset, old, spans, region)
         if append_dim is not None:
             _check_complete(dataset, store, append_dim)
-        _check_meanings(dataset, old, store, places)
+        _check_meanings(dataset, old, places)
         dataset = dataset.copy()
         for name, variable in dataset.variables.items():
+            # Values that were not decoded have these as attributes, which are compared.
             stored = old.variables[name].encoding
-            variable.encoding = {k: stored[k] for k in _VALUE_ENCODING if k in stored}
+            variable.encoding = {k: stored[k] for k in _VALUE_ENCODING if k in stored and k not in variable.attrs}
+            _check_undecoded(name, variable.attrs, stored)
         variables, _ = conventions.encode_dataset_coordinates(dataset)
         with warnings.catch_warnings():
             # xarray would use other units; here that is an error.
@@ -145,7 +147,7 @@ def _check_complete(dataset: Any, store: WritingStore, append_dim: Any) -> None:
         )
 
 
-def _check_meanings(dataset: Any, old: Any, store: WritingStore, names: Iterable[Any]) -> None:
+def _check_meanings(dataset: Any, old: Any, names: Iterable[Any]) -> None:
     """Whether the file's variables say what values are: numbers would become true or false, and times become numbers."""
     for name in names:
         variable = dataset.variables[name]
@@ -154,8 +156,29 @@ def _check_meanings(dataset: Any, old: Any, store: WritingStore, names: Iterable
                 f"{name!r} is {variable.dtype}, in the file true or false; use `astype(bool)` if that is meant"
             )
         is_time = variable.dtype.kind in "mM" or contains_cftime_datetimes(variable)
-        if is_time and "units" not in store.ds.variables[name].ncattrs():
-            raise ValueError(f"{name!r} has times, in the file numbers without units; set its attribute `units` first")
+        # Bounds of a coordinate have its units.
+        if is_time and "units" not in old.variables[name].encoding:
+            raise ValueError(
+                f"{name!r} has times, in the file numbers without units of time; set the attribute `units` in the file first"
+            )
+
+
+def _check_undecoded(name: Any, attrs: Mapping[Any, Any], stored: Mapping[str, Any]) -> None:
+    """Whether values that were not decoded are packed as the file's are."""
+    for key in ("scale_factor", "add_offset", "_FillValue", "missing_value", "_Unsigned"):
+        if key in attrs and (key not in stored or not _is_equal(attrs[key], stored[key])):
+            raise ValueError(
+                f"{name!r} has the attribute {key} = {attrs[key]}, the file {stored.get(key)}: decode the values"
+            )
+
+
+def _is_equal(one: Any, other: Any) -> bool:
+    """Whether values of an attribute are equal, missing ones included."""
+    return (
+        xr.Variable((), one).equals(xr.Variable((), other))
+        if np.ndim(one) == np.ndim(other) == 0
+        else bool(np.array_equal(one, other))
+    )
 
 
 def _check_units(name: Any, variable: Any, made: Any, encoding: Mapping[str, Any]) -> None:
