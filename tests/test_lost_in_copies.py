@@ -259,3 +259,44 @@ def test_a_pipe_is_not_a_file(tmp_path: Path) -> None:
     out = tmp_path / "out.nc"
     for line in (("info", pipe), ("copy", pipe, out), ("combine", pipe, "-o", out)):
         assert "is a pipe or a device, not a file" in run(*line, code=4).stderr
+
+
+@pytest.mark.parametrize("chunk", [(2, 500), (50, 500)])
+def test_damage_in_chunks_that_are_moved_is_found_by_their_checksum(tmp_path: Path, chunk: tuple[int, int]) -> None:
+    """Chunks of 4 KB are moved together, those of 100 KB one by one. netCDF-C's nccopy decodes them."""
+    whole, torn = tmp_path / "whole.nc", tmp_path / "torn.nc"
+    values = np.random.default_rng(1).integers(0, 99, (100, 500), "i4")
+    for path in (whole, torn):
+        with netCDF4.Dataset(path, "w") as ds:
+            ds.createDimension("time", None)
+            ds.createDimension("x", 500)
+            v = ds.createVariable("v", "i4", ("time", "x"), zlib=True, fletcher32=True, chunksizes=chunk)
+            v[:] = values
+    with h5py.File(torn) as f:
+        where = f["v"].id.get_chunk_info(1).byte_offset + 40
+    data = bytearray(torn.read_bytes())
+    data[where] ^= 0xFF
+    torn.write_bytes(data)
+    out = tmp_path / "out.nc"
+    for words in (["copy", torn], ["nccopy", torn], ["concat", whole, torn, "-o"]):
+        done = run(*words, out, code=4)
+        assert "`v`" in done.stderr and "checksum" in done.stderr, done.stderr
+        assert not out.exists()
+    run("copy", whole, out, "--verify")
+
+
+@pytest.mark.parametrize("words", [["verify"], ["digest"], ["compare"], ["copy"]])
+def test_a_chunk_that_passes_the_budget_is_refused(tmp_path: Path, words: list[str]) -> None:
+    """It is decoded as a whole. One that was never written takes no memory."""
+    path, never = tmp_path / "long.nc", tmp_path / "never.nc"
+    for file, filled in ((path, True), (never, False)):
+        with h5py.File(file, "w") as f:
+            v = f.create_dataset("v", (1 << 22,), "f4", chunks=(1 << 22,), compression=1)
+            if filled:
+                v[:] = 0
+    others = {"compare": lambda p: [p], "copy": lambda p: [tmp_path / "copy.nc"]}.get(words[0], lambda p: [])
+    done = run(*words, path, *others(path), "--memory", "8M", code=2)
+    assert "a chunk of `v`" in done.stderr and "16777216 bytes" in done.stderr
+    run(*words, path, *others(path), "--memory", "256M")
+    if words != ["copy"]:
+        run(*words, never, *others(never), "--memory", "8M")

@@ -220,6 +220,20 @@ def test_a_coordinate_in_other_packing(tmp_path: Path) -> None:
         np.testing.assert_array_equal(raw(out)[name], raw(path)[name][first:end], err_msg=name)
 
 
+def test_an_index_that_is_a_value_elsewhere_is_noted(tmp_path: Path, run: Run) -> None:
+    path = tmp_path / "in.nc"
+    with netCDF4.Dataset(path, "w") as ds:
+        for name, values in (("lat", np.arange(-89.5, 90)), ("lev", np.arange(30.0)), ("time", np.arange(12.0))):
+            ds.createDimension(name, len(values))
+            ds.createVariable(name, "f8", (name,))[:] = values
+        ds["time"].units = "days since 2000-01-01"
+    noted = run("copy", path, tmp_path / "lat.nc", "--select", "lat=45")
+    assert "`lat=45` is the index 45, where `lat` is -44.5; `lat=45..45` is the value" in noted.stderr + noted.stdout
+    for select in ("lat=45..46", "lat=100", "lat=-3", "lat=45:46:2", "lev=7", "time=3"):
+        done = run("copy", path, tmp_path / f"{select}.nc", "--select", select)
+        assert "is the index" not in done.stderr + done.stdout, select
+
+
 @pytest.mark.parametrize("calendar", CALENDARS)
 def test_dates_are_those_of_cftime(tmp_path: Path, calendar: str) -> None:
     """Spans of dates in each calendar, in units of several kinds, by cftime's dates of all elements."""

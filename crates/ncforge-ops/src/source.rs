@@ -189,6 +189,18 @@ pub(crate) trait Source: Sync {
 /// Bytes of a part that are held beside the place where they go.
 const BAND: u64 = 16 << 20;
 
+/// An error where one stored chunk of a variable, which is decoded as a whole, passes the whole budget.
+pub(crate) fn check_chunk(source: &dyn Source, var: VarId) -> Result<()> {
+    let (layout, budget) = (source.layout(var)?, source.engine().memory());
+    let needed = layout.place.chunks().map_or(0, |c| shape::bytes(c.chunk, layout.element.size as u64));
+    let mut is_stored = false;
+    if needed <= budget || source.each_stored(var, &mut |_| is_stored = true)? && !is_stored {
+        return Ok(());
+    }
+    let what = format!("a chunk of `{}` in `{}`", source.schema().var_path(var), source.name());
+    Err(Error::Budget { what, needed, budget })
+}
+
 /// A part in pieces along its first dimension of more than one index, so that none takes much memory.
 fn bands(region: &Region, slab: &Hyperslab, size: usize) -> Vec<(Region, Hyperslab)> {
     let Some(axis) = slab.count.iter().position(|&n| n > 1) else {

@@ -14,7 +14,7 @@ use std::path::Path;
 
 use crate::boxes::{Side, Walk, choose};
 use crate::progress::{Progress, check_stop};
-use crate::source::{HEAP_BATCH, Source, work_bytes};
+use crate::source::{HEAP_BATCH, Source, check_chunk, work_bytes};
 use crate::written;
 use ncforge::model::{VarId, shape};
 use ncforge::raw::{self, ChunkGrid, ChunkRecord};
@@ -60,6 +60,7 @@ pub fn verify(path: &Path, engine: &Engine, progress: &dyn Progress) -> Result<V
         problems.push(Problem { what, image: None, every: None, touches: Vec::new() });
     }
     let (mut variables, mut bytes) = (0, 0);
+    schema.var_ids().filter(|&v| data.layout(v).is_ok()).try_for_each(|v| check_chunk(&data, v))?;
     for var in schema.var_ids() {
         progress.item(&schema.var_path(var));
         let mut reading = Reading::of(&data, var, progress);

@@ -11,7 +11,7 @@ use super::difference::{Comparison, Difference, Kind, Largest};
 use crate::boxes::{Side, Walk, choose_comfortable};
 use crate::progress::{Progress, check_stop};
 use crate::same::{Offsets, same_type};
-use crate::source::{HEAP_BATCH, Source, work_bytes};
+use crate::source::{HEAP_BATCH, Source, check_chunk, work_bytes};
 use crate::written;
 use ncforge::model::{DType, Values, VarId, shape};
 use ncforge::raw::unravel;
@@ -75,6 +75,8 @@ pub(crate) fn compare_values(
             return Ok(out);
         }
     }
+    check_chunk(a, va)?;
+    check_chunk(b, vb)?;
     out.variables = 1;
     out.values = shape::elements(&shape);
     let job = Job { a, va, b, vb, how, path, shape };

@@ -21,10 +21,10 @@ use super::planned::{Memory, Plan, Route, VarWork};
 use super::quantized;
 use super::spill::Spill;
 use crate::progress::Progress;
-use crate::source::Source;
+use crate::source::{Source, check_chunk};
 use crate::written;
-use ncforge::model::{Storage, shape};
-use ncforge::raw::{Chunks, Writer, coordinates, with_stop};
+use ncforge::model::Storage;
+use ncforge::raw::{Writer, coordinates, with_stop};
 use ncforge::store::zipped::{self, ZippedStore};
 use ncforge::store::{Durability, OutputFile, WriteStore, free_space};
 use ncforge::{Buffer, Engine, Error, Hyperslab, Result};
@@ -111,12 +111,8 @@ fn check_budget(task: &Task<'_>) -> Result<()> {
         if work.largest_box() > budget {
             return too_small(format!("a box of whole chunks of `{name}`"), work.largest_box());
         }
-        let layout = task.source.layout(work.moved.from)?;
-        if let (Some(Chunks { chunk, .. }), false) = (layout.place.chunks(), work.route == Route::Nothing) {
-            let bytes = shape::bytes(chunk, layout.element.size as u64);
-            if bytes > budget {
-                return too_small(format!("a chunk of `{name}` in the source"), bytes);
-            }
+        if work.route != Route::Nothing {
+            check_chunk(task.source, work.moved.from)?;
         }
     }
     Ok(())

@@ -13,7 +13,7 @@ use blake3::{Hash, Hasher};
 use super::canonical::Canonical;
 use crate::boxes::{Side, Walk, choose_comfortable, each_row};
 use crate::progress::{Progress, check_stop};
-use crate::source::{HEAP_BATCH, Source};
+use crate::source::{HEAP_BATCH, Source, check_chunk};
 use crate::written;
 use ncforge::model::{Value, Values, VarId};
 use ncforge::raw::{ChunkGrid, VarLayout, coordinates};
@@ -48,6 +48,7 @@ pub(super) fn values(data: &dyn Source, var: VarId, progress: &dyn Progress) -> 
         return Err(Error::Unsupported { path: schema.var_path(var), what: why.into() });
     }
     let mut fold = Fold::default();
+    check_chunk(data, var)?;
     if !shape.contains(&0) {
         let canonical = Canonical::of(schema, schema.var(var).dtype);
         let tiles = ChunkGrid::new(&shape, &tile(&shape));

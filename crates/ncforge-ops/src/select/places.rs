@@ -98,6 +98,23 @@ impl<'a> Along<'a> {
         self.error(format_args!("no value or date can be selected along it, but indices can: {why}"))
     }
 
+    /// A note where one index is selected that is a value of the coordinate, too: of another element.
+    fn mistakable(&self, index: u64) -> Option<String> {
+        let coordinate =
+            self.coordinate().ok().filter(|c| !self.is_time && index < self.len && c.len() == self.len)?;
+        let (first, last, here) =
+            (coordinate.value(0), coordinate.value(self.len - 1), coordinate.value(index));
+        let value = index as f64;
+        let is_within = first.min(last) <= value && value <= first.max(last);
+        (is_within && here != value).then(|| {
+            format!(
+                "`{0}={index}` is the index {index}, where `{0}` is {1}; `{0}={index}..{index}` is the value",
+                self.name,
+                coordinate.text(index)
+            )
+        })
+    }
+
     /// The error where nothing is selected, with the range that there is.
     fn nothing(&self, wanted: &Pick, coordinate: Option<&Coordinate>) -> Error {
         match (self.len, coordinate) {
@@ -118,9 +135,14 @@ impl<'a> Along<'a> {
 /// [`Error::BadOption`] where there are none, or the coordinate has no order.
 pub(crate) fn places(along: &Along<'_>, pick: &Pick, notes: &mut Vec<String>) -> Result<Ranges> {
     let (found, coordinate) = match pick {
-        Pick::Slice { first, end, step } => (slice(along.len, *first, *end, *step), None),
+        Pick::Slice { first, end, step } => {
+            let found = slice(along.len, *first, *end, *step);
+            notes.extend(pick.single().and_then(|index| along.mistakable(index)));
+            (found, None)
+        }
         Pick::At(text) if !along.is_time && is_year(text) => {
             let at: i64 = text.parse().unwrap_or(i64::MAX);
+            notes.extend(u64::try_from(at).ok().and_then(|index| along.mistakable(index)));
             (slice(along.len, Some(at), at.checked_add(1), 1), None)
         }
         Pick::At(text) => {

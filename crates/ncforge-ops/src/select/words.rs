@@ -72,6 +72,12 @@ impl Pick {
     fn index(at: i64) -> Self {
         Pick::Slice { first: Some(at), end: at.checked_add(1).filter(|&end| end != 0), step: 1 }
     }
+
+    /// The index from the front, if this is one.
+    pub(super) fn single(&self) -> Option<u64> {
+        let Pick::Slice { first: Some(at), .. } = self else { return None };
+        u64::try_from(*at).ok().filter(|_| *self == Pick::index(*at))
+    }
 }
 
 fn bad(text: &str, why: impl fmt::Display) -> BadValue {

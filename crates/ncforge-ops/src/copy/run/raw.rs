@@ -16,8 +16,9 @@ struct Moving<'a> {
     source: &'a dyn Source,
     work: &'a VarWork,
     grid: ChunkGrid,
-    /// The extents of the source.
+    /// The extents of the source, and its filters.
     stored: Vec<u64>,
+    codecs: Option<CodecChain>,
     /// The chain that gives chunks access points, where they shall have some.
     points: Option<CodecChain>,
 }
@@ -32,7 +33,9 @@ impl Run<'_> {
             Route::Points => self.writer.container().layout(work.moved.to)?.place.codecs().cloned(),
             _ => None,
         };
-        let moving = Moving { source, work, grid, stored: source.layout(from)?.shape.clone(), points };
+        let layout = source.layout(from)?;
+        let (stored, codecs) = (layout.shape.clone(), layout.place.codecs().cloned());
+        let moving = Moving { source, work, grid, stored, codecs, points };
         let touched = moving.grid.touched(slab);
         let at: Vec<Vec<u64>> = coordinates(&touched).collect();
         let chunk_bytes = moving.grid.chunk_len().saturating_mul(work.element);
@@ -46,6 +49,7 @@ impl Run<'_> {
             // An error comes again where each chunk is asked for by itself, and says there which one it is.
             && let Ok(Some(chunks)) = source.raw_chunks(from, &touched, space)
         {
+            let chunks: Vec<_> = chunks.into_iter().map(|chunk| moving.checked(chunk)).collect();
             return moving.place_together(writer, &at, &chunks);
         }
         // A chunk that gets access points is there three times.
@@ -55,7 +59,7 @@ impl Run<'_> {
             at.len(),
             window as usize,
             |i| match moving.is_whole(&at[i]) {
-                true => Ok(moving.with_points(source.raw_chunk(from, &at[i])?)),
+                true => Ok(moving.with_points(moving.checked(source.raw_chunk(from, &at[i])?))),
                 false => Ok(RawChunk::Pieces),
             },
             |i, chunk| match encoded(&chunk) {
@@ -74,6 +78,15 @@ impl Moving<'_> {
         let start = |d: usize| at[d] * self.grid.chunk[d];
         let end = |d: usize| (start(d) + self.grid.chunk[d]).min(self.grid.shape[d]);
         (0..at.len()).all(|d| end(d) <= self.stored[d]) || (0..at.len()).any(|d| start(d) >= self.stored[d])
+    }
+
+    /// A chunk whose checksum agrees, if it has one. Reading the values of any other says what is wrong with it, and where.
+    fn checked(&self, chunk: RawChunk) -> RawChunk {
+        let is_intact = match (&self.codecs, encoded(&chunk)) {
+            (Some(codecs), Some((bytes, mask))) => codecs.is_intact(bytes, mask),
+            _ => true,
+        };
+        if is_intact { chunk } else { RawChunk::Pieces }
     }
 
     /// A chunk with access points, if it shall have some.
