@@ -362,3 +362,18 @@ def test_output_that_is_lost_is_a_failure(words: list[str], ncforge_bin: Path, t
     done = subprocess.run(line, stdout=write, stderr=subprocess.PIPE, text=True)
     os.close(write)
     assert done.returncode == 0 and "standard output" not in done.stderr
+
+
+def test_patterns_that_the_shell_left_alone(tmp_path: Path, run: Run) -> None:
+    for name in ("b.nc", "a.nc", "c[1].nc"):
+        with netCDF4.Dataset(tmp_path / name, "w") as ds:
+            ds.createDimension("x", 2)
+            ds.createVariable("v", "i4", ("x",))[:] = 1
+    for command in ("info", "verify", "digest", "doctor"):
+        said = run(command, tmp_path / "?.nc").stdout
+        assert "a.nc" in said and "b.nc" in said and "c[1]" not in said, command
+        assert "c[1].nc" in run(command, tmp_path / "c[1].nc").stdout
+        none = run(command, tmp_path / "d*.nc", code=4)
+        assert "no file matches" in none.stderr and not none.stdout, command
+    run("copy", tmp_path / "[ab].nc", f"{tmp_path}/out/")
+    assert sorted(p.name for p in (tmp_path / "out").iterdir()) == ["a.nc", "b.nc"]

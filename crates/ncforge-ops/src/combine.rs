@@ -56,6 +56,7 @@ use self::files::Found;
 use self::mosaic::{Mosaic, build, pictures};
 
 pub use concat::{ConcatOptions, ConcatPlan, ConcatReport, ConcatRequest, concat, plan_concat};
+pub use files::{is_pattern, matching};
 pub use left_out::KeptTile;
 pub use mosaic::Picture;
 pub use options::{CombineOptions, Differing, Holes, TileChunks};

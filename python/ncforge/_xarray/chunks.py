@@ -62,7 +62,10 @@ class Blocking(NamedTuple):
     @classmethod
     def of(cls, how: Preferred) -> Blocking:
         """As the option says. ``ValueError`` for what is no size."""
-        return cls(how == "disk", None if how in ("auto", "disk") else size_of(how), _most())
+        try:
+            return cls(how == "disk", None if how in ("auto", "disk") else size_of(how), _most())
+        except ValueError as e:
+            raise ValueError(f"preferred_chunks is 'auto', 'disk' or a size: {e}") from None
 
     def chunked(
         self, dims: Sequence[Any], chunks: Sequence[int], shape: Sequence[int], itemsize: int, filtered: bool

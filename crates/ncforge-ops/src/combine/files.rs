@@ -73,9 +73,7 @@ pub(crate) fn named(words: &[PathBuf]) -> Result<Vec<PathBuf>> {
             found.sort();
             files.append(&mut found);
         } else if is_pattern && !word.exists() {
-            let mut found = matching(word)?;
-            found.sort();
-            files.append(&mut found);
+            files.append(&mut matching(word)?);
         } else {
             files.push(word.clone());
         }
@@ -187,10 +185,20 @@ fn based_on(base: &Path) -> Result<Vec<PathBuf>> {
     })
 }
 
-/// The files that match a pattern; folders are taken as they stand.
-fn matching(pattern: &Path) -> Result<Vec<PathBuf>> {
+/// The files whose names match a pattern of the shell, in the order of their names; folders are taken as they stand.
+///
+/// # Errors
+/// [`Error::Io`] of a folder that cannot be listed.
+pub fn matching(pattern: &Path) -> Result<Vec<PathBuf>> {
     let wanted = glob(&name_of(pattern));
-    listed(&folder_of(pattern), |name| wanted.matches(name))
+    let mut found = listed(&folder_of(pattern), |name| wanted.matches(name))?;
+    found.sort();
+    Ok(found)
+}
+
+/// Whether a path is a pattern of the shell, and no file.
+pub fn is_pattern(path: &Path) -> bool {
+    path.to_string_lossy().contains(['*', '?', '[']) && url_of(path).is_none() && !path.exists()
 }
 
 /// `*`, `?`, `[a-z]`, `[!a-z]`, as in a shell. Brackets that make no class stand for themselves.
