@@ -62,7 +62,7 @@ OPS = {
         "boxes", "calendar", "copy", "describe", "intact", "raw_chunks", "progress", "same", "series", "source", "tune", "unlike",
     },
     "split": {"combine", "copy", "intact", "progress", "window"},
-    "doctor": {"choosing", "describe", "points", "profile", "sampling", "tune"},
+    "doctor": {"choosing", "copy", "describe", "points", "profile", "sampling", "tune"},
 }  # fmt: skip
 MODULES = {"ncforge": NCFORGE, "ncforge-ops": OPS}
 BELOW_ALL = {"ncforge": {"error"}, "ncforge-ops": {"rates", "request", "words"}}

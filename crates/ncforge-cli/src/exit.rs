@@ -1,8 +1,9 @@
 //! Exit codes, and failures that know theirs.
 
 use ncforge::Error;
-use ncforge_ops::request::{Front, RequestError};
+use ncforge_ops::request::RequestError;
 
+use crate::command_line::CommandLine;
 use crate::hint;
 
 /// The result of a sub-command.
@@ -78,19 +79,6 @@ impl Failure {
 impl From<Error> for Failure {
     fn from(e: Error) -> Self {
         Failure { hint: hint::of(&e).into_owned(), exit: Exit::of(&e), message: e.to_string() }
-    }
-}
-
-/// Options as the command line has them.
-struct CommandLine;
-
-impl Front for CommandLine {
-    fn option(&self, name: &str) -> String {
-        format!("--{}", name.replace('_', "-"))
-    }
-
-    fn setting(&self, name: &str, value: &str) -> String {
-        format!("{} {value}", self.option(name))
     }
 }
 

@@ -122,7 +122,7 @@ mod tests {
         let mut finding = Finding::new(rule, Some("g/tas"), "a \"message\"".into());
         finding.weight = f64::INFINITY;
         finding.slower = vec![Slower { read: "map".into(), now: 0.25, then: 3.0 }];
-        let mut fix = Fix::option("--endian native");
+        let mut fix = Fix::native();
         fix.and(&Fix::chunks("g/tas", &[100, 8]));
         finding.fix = Some(fix);
         let report = Report {
@@ -136,9 +136,9 @@ mod tests {
             notes: vec!["a note".into()],
         };
         let again = Report::restored(&report.saved()).unwrap();
-        let text = |r: Report| super::super::text(&[r], &super::super::Plain);
-        assert_eq!(super::super::json(&report), super::super::json(&again));
-        assert_eq!(text(report), text(again));
+        let mut expected = report;
+        expected.findings[0].weight = f64::MAX;
+        assert_eq!(format!("{expected:?}"), format!("{again:?}"));
         assert!(Report::restored("{}").is_err());
     }
 }
