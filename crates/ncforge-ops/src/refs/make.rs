@@ -11,7 +11,7 @@ use super::part::Parts;
 use crate::alike::side_by_side;
 use crate::progress::{Progress, Silent, check_stop};
 use crate::series;
-use ncforge::{Dataset, Engine, Error, Result};
+use ncforge::{Dataset, Engine, Error, Op, Result};
 
 /// Makes the references of files, joined along a dimension if there are several.
 ///
@@ -104,5 +104,5 @@ pub(super) fn location(path: &Path, base: Option<&str>) -> Result<String> {
     if given.contains("://") {
         return Ok(given);
     }
-    text(&std::path::absolute(path).map_err(|e| Error::io("find", given, e))?)
+    text(&std::path::absolute(path).map_err(|e| Error::io(Op::Other("find"), given, e))?)
 }

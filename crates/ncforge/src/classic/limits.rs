@@ -23,8 +23,9 @@ fn beyond(version: Version, limit: Limit, what: String) -> Error {
     Error::Limit { format: version.name(), limit, what }
 }
 
-fn cannot(version: Version, what: impl Into<String>) -> Error {
-    Error::NotRepresentable { format: version.name(), what: what.into() }
+/// The error of what files of this version do not have.
+pub(super) fn cannot(version: Version, what: impl Into<String>) -> Error {
+    beyond(version, Limit::Classic, what.into())
 }
 
 /// An error unless `version` can hold the schema. `known` are names that are already in the file: the rules for new names

@@ -126,7 +126,7 @@ impl ClassicWriter {
     }
 
     fn cannot(&self, what: String) -> Error {
-        Error::NotRepresentable { format: self.file.version.name(), what }
+        limits::cannot(self.file.version, what)
     }
 
     /// Current bytes of a variable's elements, and its records (1 for a fixed variable).
