@@ -9,7 +9,7 @@
 use std::fmt::Debug;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use crate::same::same_objects;
+use ncforge::model::agreement::same_objects;
 use ncforge::model::{Schema, Value, VarId, Variable, shape};
 use ncforge::raw::{ChunkIndex, ChunkRecord, Container, Place, VarLayout};
 use ncforge::store::ReadStore;

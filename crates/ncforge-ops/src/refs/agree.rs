@@ -3,20 +3,12 @@
 use super::gather::{FileArrays, FileVar};
 use crate::series;
 use crate::words::shape;
+use ncforge::model::agreement::{Class, Origin, Policy, Verdict};
 use ncforge::{Error, Result};
 
-/// Attributes that give stored numbers their meaning.
-const MEANING: [&str; 9] = [
-    "scale_factor",
-    "add_offset",
-    "missing_value",
-    "_Unsigned",
-    "units",
-    "calendar",
-    "flag_values",
-    "flag_masks",
-    "flag_meanings",
-];
+/// What differences of attributes are to files that are joined.
+pub(super) const POLICY: Policy =
+    Policy { meaning: Verdict::Refuse, span: Verdict::Note, origin: Origin::Series, other: Verdict::Note };
 
 /// Checks that a file can be joined to the first one.
 pub(super) fn check(first: (&str, &FileArrays), other: (&str, &FileArrays), along: &str) -> Result<()> {
@@ -82,7 +74,8 @@ fn difference(a: &FileVar, b: &FileVar, along: &str) -> Option<(String, String, 
         let text = |v: &FileVar| format!("{:?}", v.fill);
         return found("the value (bytes) of what was never written", text(b), text(a));
     }
-    for name in MEANING {
+    let names = a.attrs.iter().chain(&b.attrs).map(|(name, _)| name);
+    for name in names.filter(|name| POLICY.verdict(Class::of_variable(name)) == Verdict::Refuse) {
         let text = |v: &FileVar| v.attrs.iter().find(|(n, _)| n == name).map(|(_, t)| t.clone());
         let (is, was) = (text(b), text(a));
         if is != was {
