@@ -35,6 +35,44 @@ pub enum Error {
     /// A request that makes no sense for these files.
     #[error("{0}")]
     Invalid(String),
+    /// A value that an option cannot have, alone or with the others.
+    #[error("{what}")]
+    BadOption {
+        /// The option: "hint", "chunk".
+        option: &'static str,
+        /// The given value, and what it can be.
+        what: String,
+    },
+    /// The file has no such object.
+    #[error("no {kind} `{name}`")]
+    NotFound {
+        /// "numeric variable".
+        kind: &'static str,
+        /// The name.
+        name: String,
+    },
+    /// A file without the values that are to be read.
+    #[error("`{variable}` in `{path}` {what}")]
+    NoValues {
+        /// The variable.
+        variable: String,
+        /// The file.
+        path: String,
+        /// "has no values", "holds no numbers".
+        what: &'static str,
+    },
+    /// A selection that does not fit the block, or the memory, that it is for.
+    #[error("{0}")]
+    Misfit(String),
+    /// A file that this driver cannot open so: for reading only, without variables, without chunks.
+    #[error("{0}")]
+    WrongKind(String),
+    /// More bytes than can be handed over at once, or than there is room for.
+    #[error("{0}")]
+    TooLarge(String),
+    /// What the ranks of a team need of each other is not there, or is damaged.
+    #[error("{0}")]
+    Team(String),
     /// A library under the benchmark said no.
     #[error("{0}")]
     Library(String),
@@ -72,6 +110,10 @@ impl Error {
         Error::Io { op, path: path.display().to_string(), source }
     }
 
+    pub(crate) fn bad_option(option: &'static str, what: impl Into<String>) -> Self {
+        Error::BadOption { option, what: what.into() }
+    }
+
     pub(crate) fn place(op: &'static str, path: &std::path::Path, source: std::io::Error) -> Self {
         Error::Place { op, path: path.display().to_string(), source }
     }
@@ -87,7 +129,14 @@ impl Error {
             Error::Io { .. } | Error::Place { .. } | Error::Library(_) | Error::Missing(_) => {
                 ErrorKind::Failed
             }
-            Error::Invalid(_) => ErrorKind::Request,
+            Error::Invalid(_)
+            | Error::BadOption { .. }
+            | Error::NotFound { .. }
+            | Error::NoValues { .. }
+            | Error::Misfit(_)
+            | Error::WrongKind(_)
+            | Error::TooLarge(_)
+            | Error::Team(_) => ErrorKind::Request,
             Error::Unreadable(_) => ErrorKind::Input,
             Error::Rank { code, .. } => return *code,
             // Nothing of it is kept, as after Ctrl-C.

@@ -80,6 +80,8 @@ fn usual(e: &Error) -> &'static str {
         }
         Error::OutputIsInput { .. } => "give -o the name of another file",
         Error::BadOption { option: "along", .. } => "--along DIM names it",
+        Error::BadOption { option: "dims", .. } => "--dims X,Y names the dimensions to split",
+        Error::CannotRedefine(_) => "`ncforge copy` makes a file that has it",
         Error::BadOption { option: "order", .. } => {
             "give the files in the order of their coordinates, each once; --unsorted joins them as they are given"
         }

@@ -10,6 +10,7 @@ mod nearest;
 mod netcdf;
 mod op;
 
+use std::borrow::Cow;
 use std::path::PathBuf;
 
 pub use kind::ErrorKind;
@@ -169,6 +170,28 @@ pub enum Error {
         /// The operation that was asked for.
         what: &'static str,
     },
+    /// A chunk that the variable's grid does not have.
+    #[error("`{variable}` has no chunk {at:?}")]
+    NoChunk {
+        /// The variable.
+        variable: String,
+        /// The place in the grid.
+        at: Vec<u64>,
+    },
+    /// Picks that do not choose each dimension once.
+    #[error("`{variable}`: {why}")]
+    BadPick {
+        /// The variable.
+        variable: String,
+        /// The fault.
+        why: String,
+    },
+    /// A description whose parts contradict each other: a variable of a dimension that is not there.
+    #[error("{0}")]
+    BadSchema(String),
+    /// A change of a description that its file cannot follow: a copy can have it.
+    #[error("redefinition cannot {0}")]
+    CannotRedefine(String),
     /// A selection with more or fewer dimensions than its variable has.
     #[error("`{variable}` has {rank} dimensions, the selection has {given}")]
     Rank {
@@ -247,7 +270,7 @@ pub enum Error {
         /// The variable, or the file.
         name: String,
         /// The property that is wrong or missing: "is not stored in chunks".
-        what: &'static str,
+        what: Cow<'static, str>,
     },
     /// A value that an option cannot have.
     #[error("{what}")]
@@ -293,6 +316,22 @@ pub enum Error {
         /// The option that would allow it.
         unless: TileOption,
     },
+    /// A list of inputs with none in it.
+    #[error("no {0} were named")]
+    NoInput(&'static str),
+    /// Files that cannot be joined.
+    #[error("`{file}` cannot be joined {to}: {why}")]
+    CannotJoin {
+        /// The file.
+        file: String,
+        /// To what: "to `a.nc`", "along `time`".
+        to: String,
+        /// What differs, or what cannot be.
+        why: String,
+    },
+    /// What another process knows of a copy does not fit the copy.
+    #[error("{0}")]
+    BadTicket(String),
     /// The output is one of the inputs.
     #[error("the output `{}` is one of the {input}s", .output.display())]
     OutputIsInput {
@@ -433,9 +472,14 @@ impl Error {
         Error::BadOption { option, what: what.into() }
     }
 
+    /// An [`Error::WrongKind`].
+    pub fn wrong_kind(name: impl Into<String>, what: impl Into<Cow<'static, str>>) -> Self {
+        Error::WrongKind { name: name.into(), what: what.into() }
+    }
+
     /// An [`Error::WrongKind`] of a variable that has no chunks.
     pub fn not_chunked(name: impl Into<String>) -> Self {
-        Error::WrongKind { name: name.into(), what: "is not stored in chunks" }
+        Error::wrong_kind(name, "is not stored in chunks")
     }
 }
 

@@ -30,7 +30,7 @@ pub(crate) struct Found {
 /// one word is a file, as each of several is.
 pub(crate) fn find(words: &[PathBuf], exact: bool) -> Result<Found> {
     match words {
-        [] => Err(Error::Invalid("no tiles were named".into())),
+        [] => Err(Error::NoInput("tiles")),
         all if exact => these(all),
         [one] if url_of(one).is_some() => {
             let pattern = one.to_string_lossy();
@@ -81,7 +81,7 @@ pub(crate) fn named(words: &[PathBuf]) -> Result<Vec<PathBuf>> {
         }
     }
     match files.is_empty() {
-        true if words.is_empty() => Err(Error::Invalid("no files were named".into())),
+        true if words.is_empty() => Err(Error::NoInput("files")),
         true => {
             let none = std::io::Error::new(std::io::ErrorKind::NotFound, "no file matches this name");
             Err(Error::io(Op::Open, words[0].to_string_lossy(), none))

@@ -61,7 +61,8 @@ impl SavedFinding {
     fn restored(self) -> Result<Finding> {
         let rule = rules().find(|r| r.code == self.code);
         Ok(Finding {
-            rule: rule.ok_or_else(|| Error::Invalid(format!("there is no rule {}", self.code)))?,
+            rule: rule
+                .ok_or_else(|| Error::bad_option("report", format!("there is no rule {}", self.code)))?,
             var: self.var,
             message: self.message,
             weight: self.weight,
@@ -95,10 +96,10 @@ impl Report {
     /// The report that was saved as this text.
     ///
     /// # Errors
-    /// [`Error::Invalid`] if it is no such text.
+    /// [`Error::BadOption`] if it is no such text.
     pub fn restored(text: &str) -> Result<Self> {
-        let saved: Saved =
-            serde_json::from_str(text).map_err(|e| Error::Invalid(format!("this is no report: {e}")))?;
+        let saved: Saved = serde_json::from_str(text)
+            .map_err(|e| Error::bad_option("report", format!("this is no report: {e}")))?;
         Ok(Report {
             file: saved.file,
             format: saved.format,

@@ -13,7 +13,7 @@ pub(super) const POLICY: Policy =
 /// Checks that a file can be joined to the first one.
 pub(super) fn check(first: (&str, &FileArrays), other: (&str, &FileArrays), along: &str) -> Result<()> {
     let refuse = |what: String| {
-        Err(Error::Invalid(format!("`{}` cannot be joined to `{}`: {what}", other.0, first.0)))
+        Err(Error::CannotJoin { file: other.0.to_owned(), to: format!("to `{}`", first.0), why: what })
     };
     if let Some(var) = other.1.vars.iter().find(|v| find(first.1, &v.path, 0).is_none()) {
         return refuse(format!("only the former has the variable `{}`", var.path));

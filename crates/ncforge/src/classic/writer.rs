@@ -284,7 +284,7 @@ impl ContainerMut for ClassicWriter {
 
     fn place_chunk(&mut self, var: VarId, _at: &[u64], _encoded: &[u8], _mask: u32) -> Result<()> {
         let name = self.file.schema.var_path(var);
-        Err(Error::Invalid(format!("`{name}` has no chunks: {} has none", self.file.version.name())))
+        Err(Error::not_chunked(name))
     }
 
     fn is_untouched(&self, var: VarId) -> bool {

@@ -33,6 +33,13 @@ impl Error {
             Error::Verify(_) => ErrorKind::Difference,
             Error::Interrupted(_) | Error::NotUploaded { .. } => ErrorKind::Interrupted,
             Error::Exists(_)
+            | Error::NoInput(_)
+            | Error::CannotJoin { .. }
+            | Error::BadTicket(_)
+            | Error::NoChunk { .. }
+            | Error::BadPick { .. }
+            | Error::BadSchema(_)
+            | Error::CannotRedefine(_)
             | Error::OutputIsInput { .. }
             | Error::CannotResume { .. }
             | Error::Budget { .. }

@@ -166,6 +166,13 @@ impl Error {
             | Error::Rank { .. }
             | Error::Length(_)
             | Error::WrongKind { .. }
+            | Error::NoInput(_)
+            | Error::CannotJoin { .. }
+            | Error::BadTicket(_)
+            | Error::NoChunk { .. }
+            | Error::BadPick { .. }
+            | Error::BadSchema(_)
+            | Error::CannotRedefine(_)
             | Error::OutputIsInput { .. }
             | Error::CannotResume { .. }
             | Error::Tiles(_)

@@ -71,7 +71,7 @@ mod tests {
 
         let failed = store.replace(&mut |s| {
             s.write_at(b"half", 0)?;
-            Err(Error::Invalid("stop".into()))
+            Err(Error::Interrupted("stop".into()))
         });
         assert!(failed.is_err());
         assert_eq!(std::fs::read(&path).unwrap(), b"old");

@@ -106,7 +106,7 @@ pub(crate) fn first(tiles: &Tiles, scheme: &dyn Scheme, searched: bool) -> Resul
         let stored = schema.var_ids().map(|v| held_in(&dataset, &name, v)).collect::<Result<_>>()?;
         return Ok(First { tile, schema, stored });
     }
-    Err(Error::Invalid("no tiles were named".into()))
+    Err(Error::NoInput("tiles"))
 }
 
 /// Reads all headers, from tile `begin` on and around. Of files that were `searched` for, those that are no tiles say nothing.

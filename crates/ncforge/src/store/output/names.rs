@@ -26,7 +26,7 @@ pub(super) fn target(path: &Path) -> Result<PathBuf> {
     };
     match target.metadata() {
         Ok(m) if !m.is_file() => {
-            Err(Error::Invalid(format!("`{shown}` is not a regular file; the output must be one")))
+            Err(Error::wrong_kind(shown, "is not a regular file; the output must be one"))
         }
         _ => Ok(target),
     }
