@@ -13,8 +13,7 @@ mod op;
 use std::borrow::Cow;
 use std::path::PathBuf;
 
-pub use kind::ErrorKind;
-pub use kinds::{Late, Limit, NameFault, Stale, TileOption};
+pub use kinds::{ErrorKind, Late, Limit, NameFault, Stale, TileOption};
 pub use nearest::nearest;
 pub use op::Op;
 

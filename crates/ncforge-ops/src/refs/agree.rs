@@ -1,14 +1,11 @@
 //! Properties that must be equal in files that are joined.
 
 use super::gather::{FileArrays, FileVar};
+use super::options::POLICY;
 use crate::series;
 use crate::words::shape;
-use ncforge::model::agreement::{Class, Origin, Policy, Verdict};
+use ncforge::model::agreement::{Class, Verdict};
 use ncforge::{Error, Result};
-
-/// What differences of attributes are to files that are joined.
-pub(super) const POLICY: Policy =
-    Policy { meaning: Verdict::Refuse, span: Verdict::Note, origin: Origin::Series, other: Verdict::Note };
 
 /// Checks that a file can be joined to the first one.
 pub(super) fn check(first: (&str, &FileArrays), other: (&str, &FileArrays), along: &str) -> Result<()> {

@@ -2,10 +2,9 @@
 
 use std::hash::{DefaultHasher, Hash, Hasher};
 
-use super::agree::POLICY;
 use super::attributes;
 use super::kinds::Kind;
-use super::options::RefsOptions;
+use super::options::{POLICY, RefsOptions};
 use crate::series::{self, Ends};
 use crate::source::Source;
 use crate::unlike::{Unlike, compare_global_attributes};

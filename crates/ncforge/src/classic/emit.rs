@@ -1,7 +1,6 @@
 //! Writes a header: the inverse of [`super::header`].
 
 use super::layout::Extent;
-use super::limits;
 use super::order::swap_stored;
 use super::version::Version;
 use crate::error::{Error, Result};
@@ -62,7 +61,7 @@ impl Emitter {
             (Version::V5, _) => self.out.extend_from_slice(&n.to_be_bytes()),
             (_, Ok(n)) => self.word(n),
             (version, Err(_)) => {
-                return Err(limits::cannot(version, format!("a count of {n}")));
+                return Err(version.cannot(format!("a count of {n}")));
             }
         }
         Ok(())
@@ -71,7 +70,7 @@ impl Emitter {
     fn offset(&mut self, n: u64) -> Result<()> {
         if n > self.version.max_offset() {
             let what = format!("data that begin at byte {n}");
-            return Err(limits::cannot(self.version, what));
+            return Err(self.version.cannot(what));
         }
         match self.version {
             Version::V1 => self.word(n as u32),
@@ -111,7 +110,7 @@ impl Emitter {
     }
 
     fn cannot(&self, what: &str) -> Result<()> {
-        Err(limits::cannot(self.version, format!("values of type {what}")))
+        Err(self.version.cannot(format!("values of type {what}")))
     }
 
     fn attributes(&mut self, attrs: &[Attribute]) -> Result<()> {

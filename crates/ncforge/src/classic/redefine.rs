@@ -237,7 +237,7 @@ fn fits(schema: &Schema, layout: &Layout, w: &ClassicWriter, floor: u64) -> Resu
     layout.check(schema, floor).map_err(Error::Invalid)?;
     match layout.file_len(w.file.records()) {
         Some(_) => Ok(()),
-        None => Err(limits::cannot(w.file.version, "data of more than 2^63 bytes")),
+        None => Err(w.file.version.cannot("data of more than 2^63 bytes")),
     }
 }
 

@@ -126,7 +126,7 @@ impl ClassicWriter {
     }
 
     fn cannot(&self, what: String) -> Error {
-        limits::cannot(self.file.version, what)
+        self.file.version.cannot(what)
     }
 
     /// Current bytes of a variable's elements, and its records (1 for a fixed variable).

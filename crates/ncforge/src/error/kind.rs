@@ -2,23 +2,7 @@
 
 use std::io::ErrorKind as Io;
 
-use super::{Error, Op};
-
-/// Whose fault an error is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum ErrorKind {
-    /// The request makes no sense: the caller has to ask for something else.
-    Request,
-    /// An input cannot be read, is damaged, or goes with no other.
-    Input,
-    /// A verification found a difference.
-    Difference,
-    /// The work was asked to stop.
-    Interrupted,
-    /// The operation failed: the system refused something, or this crate has a defect.
-    Failed,
-}
+use super::{Error, ErrorKind, Op};
 
 impl Error {
     /// Whose fault it is.

@@ -16,6 +16,22 @@ pub enum TileOption {
     HolesFill,
 }
 
+/// Whose fault an error is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum ErrorKind {
+    /// The request makes no sense: the caller has to ask for something else.
+    Request,
+    /// An input cannot be read, is damaged, or goes with no other.
+    Input,
+    /// A verification found a difference.
+    Difference,
+    /// The work was asked to stop.
+    Interrupted,
+    /// The operation failed: the system refused something, or this crate has a defect.
+    Failed,
+}
+
 /// The rule of netCDF that a name breaks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
