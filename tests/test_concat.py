@@ -287,6 +287,10 @@ def set_scale(ds: netCDF4.Dataset) -> None:
     ds["count"].scale_factor = 0.5
 
 
+def swap_flags(ds: netCDF4.Dataset) -> None:
+    ds["flag"].flag_meanings = "sea land"
+
+
 def no_fill(ds: netCDF4.Dataset) -> None:
     ds["tas"].units = "degC"
 
@@ -311,7 +315,8 @@ def longer(ds: netCDF4.Dataset) -> None:
 
 @pytest.mark.parametrize(
     ("change", "says"),
-    [(set_scale, "count:scale_factor"), (no_fill, "tas:units"), (new_lat, "`lat`, which does not lie along `time`"),
+    [(set_scale, "count:scale_factor"), (swap_flags, "flag:flag_meanings"), (no_fill, "tas:units"),
+     (new_lat, "`lat`, which does not lie along `time`"),
      (renamed, "`flag` is in 1 of 2 files"), (longer, "`more` is in 1 of 2 files")],
 )  # fmt: skip
 def test_files_that_do_not_go_together(tmp_path: Path, run: Run, change: Any, says: str) -> None:

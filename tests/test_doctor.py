@@ -518,6 +518,73 @@ def test_what_is_proposed_spoils_no_read(tmp_path: Path) -> None:
     assert chunks[0] < n // 4, chunks
 
 
+def test_names_with_separators_get_the_same_fixes(tmp_path: Path) -> None:
+    """Characters that mean something in a list of variables: the fixes of each variable, alone and together, are those of `tas`."""
+    ncforge = pytest.importorskip("ncforge")
+    names = ["tas", "a;b", "a,b", "a:b", "a|b&c", "a\\b", "a\\;b"]
+    path = tmp_path / "odd.nc"
+    values = smooth()
+    with netCDF4.Dataset(path, "w") as d:
+        for name, n in (("time", None), ("lat", NY), ("lon", NX)):
+            d.createDimension(name, n)
+        for name in names:
+            d.createVariable(name, "f4", ("time", "lat", "lon"), **z((1, NY, NX), shuffle=False))[:] = values
+    by_name = {f["variable"]: f for f in findings(path, "--select", "NC101,NC301")}
+    assert sorted(by_name) == sorted(names)
+    one_fixed = type_in(by_name["a;b"]["commands"][0], tmp_path)
+    (whole,) = one("--fail-on", "never", path, "--select", "NC101,NC301")["commands"]
+    found = ncforge.doctor(path, select=["NC101", "NC301"])
+    found.apply(tmp_path / "all.nc")
+    assert found.commands == [whole]
+    with netCDF4.Dataset(tmp_path / "all.nc") as d, netCDF4.Dataset(one_fixed) as alone:
+        for name in names:
+            assert d[name].chunking() == d["tas"].chunking() != [1, NY, NX], name
+            assert d[name].filters()["shuffle"], name
+            assert (alone[name].chunking() != [1, NY, NX]) == (name == "a;b"), name
+    one_fixed.unlink()
+    with netCDF4.Dataset(type_in(whole, tmp_path)) as d:
+        assert all(d[name].chunking() == d["tas"].chunking() != [1, NY, NX] for name in names)
+
+
+def test_findings_are_applied(tmp_path: Path) -> None:
+    """Python makes the copies that the commands would make."""
+    ncforge = pytest.importorskip("ncforge")
+    path = tmp_path / "maps.nc"
+    field(path, **z((1, NY, NX)))
+    found = ncforge.doctor(path, for_="series")
+    (finding,) = [f for f in found if f.code == "NC101"]
+    assert finding.fix and set(finding.fix) == {"chunks"}
+    report = finding.apply(tmp_path / "new.nc", verify=True)
+    assert report.verified and report.output == str(tmp_path / "new.nc")
+    typed = type_in(finding.commands[0], tmp_path)
+    with netCDF4.Dataset(tmp_path / "new.nc") as ours, netCDF4.Dataset(typed) as theirs:
+        assert ours["tas"].chunking() == theirs["tas"].chunking() != [1, NY, NX]
+    assert "NC101" not in {f.code for f in ncforge.doctor(tmp_path / "new.nc", for_="series")}
+    with pytest.raises(ncforge.ExistsError):
+        finding.apply(tmp_path / "new.nc")
+    assert finding.apply(tmp_path / "new.nc", overwrite=True, chunks="keep").output_bytes > 0, (
+        "options win over the fix"
+    )
+    with netCDF4.Dataset(tmp_path / "new.nc") as d:
+        assert d["tas"].chunking() == [1, NY, NX]
+    # Where several files differ, each gets its copy in a folder.
+    for name, chunks in (("a", (32, 8, 16)), ("b", (32, 8, 16)), ("c", (16, 8, 16))):
+        field(tmp_path / f"{name}.nc", (64, NY, NX), **z(chunks))
+    both = ncforge.doctor([tmp_path / f"{name}.nc" for name in "abc"], across=True)
+    (across,) = [f for f in both.across if f.code == "NC501" and f.variable == "tas"]
+    (done,) = across.apply(tmp_path / "alike")
+    assert done.output == str(tmp_path / "alike" / "c.nc")
+    again = ncforge.doctor([tmp_path / "a.nc", tmp_path / "alike" / "c.nc"], across=True)
+    assert not [f for f in again.across if f.variable == "tas"]
+    # No copy can fix it.
+    field(tmp_path / "d.nc", (64, NY, NX), dtype="f8", **z((32, 8, 16)))
+    both = ncforge.doctor([tmp_path / "a.nc", tmp_path / "d.nc"], across=True)
+    (across,) = [f for f in both.across if f.code == "NC504"]
+    assert across.fix is None and not across.commands
+    with pytest.raises(ncforge.InvalidError, match="no copy"):
+        across.apply(tmp_path / "no.nc")
+
+
 def test_small_files_are_worth_no_warning(tmp_path: Path) -> None:
     """A file that is read in a moment needs no mending, however it is cut."""
     for name in ("navy_winds.nc", "uv300.nc", "etopo60.cdf", "sst30e_netcdf.nc", "nc4uvt.nc", "binned_GSHHS_c.nc"):

@@ -6,6 +6,7 @@ import numpy as np
 import numpy.typing as npt
 
 __all__ = [
+    "ATTRIBUTES",
     "Contents",
     "Encoder",
     "File",
@@ -229,6 +230,8 @@ def nearest(name: str, known: list[str]) -> str | None: ...
 def main(argv: list[str], again: list[str]) -> int: ...
 
 _Alike = tuple[list[int], int, list[tuple[int | None, str]], list[tuple[int, npt.NDArray[np.uint8] | None]]]
+
+ATTRIBUTES: dict[str, list[str]]
 
 def set_remote_options(anonymous: bool, options: dict[str, str]) -> None: ...
 def glob_urls(pattern: str, anonymous: bool, options: dict[str, str]) -> list[str]: ...

@@ -15,7 +15,7 @@ from ncforge._options import given
 from ncforge._progress import Progress, reporter
 from ncforge._reports import Path, only
 from ncforge._reports import names as names_of
-from ncforge.errors import NcforgeError
+from ncforge.errors import InvalidError, NcforgeError
 
 if TYPE_CHECKING:
     from distributed import Client
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from typing_extensions import Unpack
 
     from ncforge._options import EngineOptions
+    from ncforge.ops import CopyOptions, CopyReport
 
     class Options(EngineOptions, total=False):
         """Options of :func:`doctor`."""
@@ -81,12 +82,24 @@ class Finding:
     """The path of the variable (or dimension); ``None``: the file."""
     commands: list[str] = field(default_factory=list)
     """Command lines that fix it; none where no copy can."""
+    fix: dict[str, Any] | None = None
+    """Options of :func:`ncforge.copy` that fix it; ``None`` where no copy can."""
     slower: list[Slower] = field(default_factory=list)
     """Reads that take longer after that, and by how much."""
     netcdf_c_cache: CacheAdvice | None = None
     """The cache that users of netCDF-C can set instead."""
     files: list[str] = field(default_factory=list)
     """The files that differ, where several were compared."""
+    _file: str = field(default="", repr=False, compare=False)
+    """The file that was checked alone."""
+
+    def apply(self, target: Path, **options: Unpack[CopyOptions]) -> CopyReport | list[CopyReport]:
+        """Fixes it in a copy, as ``commands`` do.
+
+        ``target`` is the new file. Where several files were compared (``files``), it is a folder, made if it is not there, and
+        the result is a list. ``options`` are further ones of :func:`ncforge.copy`, such as ``overwrite=True``, and win over ``fix``.
+        """
+        return _applied(self.fix, self.files or self._file, target, options)
 
     def __str__(self) -> str:
         of = f"{self.variable}: " if self.variable else ""
@@ -112,6 +125,10 @@ class Diagnosis:
     reader_cache: dict[str, Any] = field(default_factory=dict)
     """The cache of netCDF-C that chunks were compared with."""
     notes: list[str] = field(default_factory=list)
+    commands: list[str] = field(default_factory=list)
+    """The command line that fixes all findings at once; none where no copy fixes any."""
+    fix: dict[str, Any] | None = None
+    """Its options, as :func:`ncforge.copy` takes them."""
     text: str = field(default="", repr=False)
     """The findings as the command prints them; ``str()`` gives this."""
     raw: dict[str, Any] = field(default_factory=dict, repr=False)
@@ -127,6 +144,12 @@ class Diagnosis:
     def worst(self) -> str | None:
         """The highest severity; ``None`` where nothing was found."""
         return max((f.severity for f in self.findings), key=_ORDER.index, default=None)
+
+    def apply(self, target: Path, **options: Unpack[CopyOptions]) -> CopyReport:
+        """Fixes all findings at once in a copy; ``options`` are further ones of :func:`ncforge.copy`, and win over ``fix``."""
+        report = _applied(self.fix, self.file, target, options)
+        assert not isinstance(report, list)
+        return report
 
     def __iter__(self) -> Iterator[Finding]:
         return iter(self.findings)
@@ -208,6 +231,18 @@ class Diagnoses:
         return "<div>" + "".join(parts) + "".join(map(_as_text, texts)) + "</div>"
 
 
+def _applied(
+    fix: dict[str, Any] | None, source: str | list[str], target: Path, options: Any
+) -> CopyReport | list[CopyReport]:
+    from ncforge.ops import copy
+
+    if fix is None:
+        raise InvalidError("no copy fixes this")
+    if not isinstance(source, str):
+        os.makedirs(target, exist_ok=True)
+    return copy(source, target, **{**fix, **options})
+
+
 def _as_text(text: str) -> str:
     return f"<pre>{escape(text)}</pre>" if text else ""
 
@@ -224,11 +259,12 @@ class Rule:
     fixed_by: str
 
 
-def _finding(raw: dict[str, Any]) -> Finding:
+def _finding(raw: dict[str, Any], file: str = "") -> Finding:
     cache = raw.get("netcdf_c_cache")
     own = {
         "netcdf_c_cache": None if cache is None else only(CacheAdvice, cache),
         "slower": [only(Slower, s) for s in raw.get("slower", [])],
+        "_file": file,
     }
     return only(Finding, {**raw, **own})
 
@@ -237,7 +273,8 @@ def _diagnosis(text: str, request: dict[str, Any]) -> Diagnosis:
     raw = json.loads(text)
     # Not parts of the command's document.
     printed, saved = raw.pop("text").rstrip(), raw.pop("saved")
-    own = {"text": printed, "findings": [_finding(f) for f in raw["findings"]], "raw": raw, "_saved": saved}
+    own = {"text": printed, "raw": raw, "_saved": saved}
+    own["findings"] = [_finding(f, raw["file"]) for f in raw["findings"]]
     return only(Diagnosis, {**raw, **own, "_request": request, "_seen": identity_at(raw["file"])})
 
 

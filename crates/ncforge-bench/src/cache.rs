@@ -107,15 +107,18 @@ const TRIES: u32 = 5;
 /// Brings files out of the page cache, and makes sure.
 ///
 /// # Errors
-/// [`Error::Invalid`] when they stay: memory is their home, or somebody has them mapped.
+/// [`Error::BadOption`] when they stay: memory is their home, or somebody has them mapped.
 pub fn make_cold(paths: &[PathBuf]) -> Result<()> {
     for path in paths {
         if let Some(f) = Filesystem::of(path).filter(|f| f.in_memory) {
-            return Err(Error::Invalid(format!(
-                "`{}` lies on a {}, which is memory: no read of it is ever cold; take a file on a disk, or --cache warm",
-                path.display(),
-                f.kind
-            )));
+            return Err(Error::bad_option(
+                "cache",
+                format!(
+                    "`{}` lies on a {}, which is memory: no read of it is ever cold; take a file on a disk, or --cache warm",
+                    path.display(),
+                    f.kind
+                ),
+            ));
         }
         let mut share = 1.0;
         for attempt in 0..TRIES {
@@ -127,11 +130,14 @@ pub fn make_cold(paths: &[PathBuf]) -> Result<()> {
             std::thread::sleep(Duration::from_millis(20 << attempt));
         }
         if share > 1.0 - PROVEN {
-            return Err(Error::Invalid(format!(
-                "{:.1} % of `{}` stay in the page cache: some process has it mapped or locked, so that a cold read is not possible",
-                share * 100.0,
-                path.display()
-            )));
+            return Err(Error::bad_option(
+                "cache",
+                format!(
+                    "{:.1} % of `{}` stay in the page cache: some process has it mapped or locked, so that a cold read is not possible",
+                    share * 100.0,
+                    path.display()
+                ),
+            ));
         }
     }
     Ok(())

@@ -122,7 +122,7 @@ fn cold(folder: &Path) -> Result<Check> {
     let mut file = tempfile::Builder::new()
         .prefix("ncforge-bench-doctor-")
         .tempfile_in(folder)
-        .map_err(|e| Error::io("make a file in", folder, e))?;
+        .map_err(|e| Error::place("make a file in", folder, e))?;
     let path: PathBuf = file.path().to_owned();
     let bytes: Vec<u8> = (0..PROBE).map(|i| (i.wrapping_mul(2_654_435_761) >> 13) as u8).collect();
     file.write_all(&bytes).map_err(|e| Error::io("write", &path, e))?;

@@ -33,4 +33,4 @@ pub mod stats;
 pub mod team;
 pub mod workload;
 
-pub use error::{Error, Result};
+pub use error::{Error, Result, exit_code};

@@ -93,7 +93,7 @@ pub fn exchange<T: serde::Serialize + serde::de::DeserializeOwned>(
     team: &dyn Team,
     mine: &T,
 ) -> Result<Vec<T>> {
-    let broken = |e: serde_json::Error| Error::Invalid(format!("what ranks exchange is damaged: {e}"));
+    let broken = |e: serde_json::Error| Error::Team(format!("what ranks exchange is damaged: {e}"));
     let all = team.all_gather(&serde_json::to_vec(mine).map_err(broken)?)?;
     all.iter().map(|bytes| serde_json::from_slice(bytes).map_err(broken)).collect()
 }

@@ -19,7 +19,7 @@ fn folder(parent: Option<&Path>) -> Result<tempfile::TempDir> {
         Some(dir) => builder.tempdir_in(dir),
         None => builder.tempdir(),
     }
-    .map_err(|e| Error::io("make a folder in", parent.unwrap_or(Path::new("the temporary folder")), e))
+    .map_err(|e| Error::place("make a folder in", parent.unwrap_or(Path::new("the temporary folder")), e))
 }
 
 /// Lengths as text.

@@ -1,8 +1,9 @@
 //! Exit codes, and failures that know theirs.
 
-use ncforge::Error;
-use ncforge_ops::request::{Front, RequestError};
+use ncforge::{Error, Op};
+use ncforge_ops::request::RequestError;
 
+use crate::command_line::CommandLine;
 use crate::hint;
 
 /// The result of a sub-command.
@@ -28,9 +29,9 @@ pub(crate) enum Exit {
 }
 
 impl Exit {
-    /// The code that the library gives to an error.
+    /// The code of an error of the library.
     pub(crate) fn of(e: &Error) -> Exit {
-        Self::from_code(e.exit_code())
+        Self::from_code(ncforge_bench::exit_code(e.kind()))
     }
 
     /// The code with this number; 1 for others.
@@ -70,7 +71,7 @@ impl Failure {
     }
 
     /// The system refused to do something with a file (exit code 1).
-    pub(crate) fn system(op: &str, path: &std::path::Path, e: std::io::Error) -> Self {
+    pub(crate) fn system(op: Op, path: &std::path::Path, e: std::io::Error) -> Self {
         Failure { exit: Exit::Failed, ..Error::io(op, path.display().to_string(), e).into() }
     }
 }
@@ -78,19 +79,6 @@ impl Failure {
 impl From<Error> for Failure {
     fn from(e: Error) -> Self {
         Failure { hint: hint::of(&e).into_owned(), exit: Exit::of(&e), message: e.to_string() }
-    }
-}
-
-/// Options as the command line has them.
-struct CommandLine;
-
-impl Front for CommandLine {
-    fn option(&self, name: &str) -> String {
-        format!("--{}", name.replace('_', "-"))
-    }
-
-    fn setting(&self, name: &str, value: &str) -> String {
-        format!("{} {value}", self.option(name))
     }
 }
 

@@ -6,7 +6,7 @@ use std::borrow::Cow;
 use std::io::ErrorKind;
 
 use ncforge::store::remote;
-use ncforge::{Error, TileOption};
+use ncforge::{Error, Op, TileOption};
 
 /// The remedy for an error of the library.
 pub(crate) fn of(e: &Error) -> Cow<'static, str> {
@@ -26,7 +26,7 @@ fn usual(e: &Error) -> &'static str {
         {
             "no such scheme; known: s3://, gs://, az://, https://, http://"
         }
-        Error::Io { op, source, .. } if op == "create" && source.kind() == ErrorKind::NotFound => {
+        Error::Io { op: Op::Create, source, .. } if source.kind() == ErrorKind::NotFound => {
             "a file is made only in a folder that exists: make it (`mkdir -p`), or look at its name"
         }
         Error::Io { path, source, .. } => match remote::url_of(path.as_ref()) {
@@ -37,12 +37,10 @@ fn usual(e: &Error) -> &'static str {
         Error::NotNetcdf { .. } => {
             "ncforge reads netCDF classic, netCDF-4 and zipped files; `file NAME` may tell what this is"
         }
-        Error::Unsupported { what, .. } if what.starts_with("writing to a URL") => {
+        Error::WriteToUrl { .. } => {
             "write a local file, and upload it by `ncforge copy FILE URL` or a tool of the store"
         }
-        Error::Unsupported { what, .. } if what.starts_with("a server that sends no parts") => {
-            "download the file first, and read the local copy"
-        }
+        Error::NoRanges { .. } => "download the file first, and read the local copy",
         Error::Unsupported { .. } => {
             "docs/formats.md lists what is supported; other variables can be copied with --vars"
         }
@@ -68,9 +66,7 @@ fn usual(e: &Error) -> &'static str {
         Error::Changed { .. } => "run the command again: it reads what is there now",
         Error::Memory { .. } => "select less at a time, or give a smaller --memory",
         Error::Budget { .. } => "give a larger --memory, or smaller chunks",
-        Error::Interrupted(what) if what.starts_with("nothing was uploaded") => {
-            "start the same command again: an upload begins anew"
-        }
+        Error::NotUploaded { .. } => "start the same command again: an upload begins anew",
         Error::Interrupted(_) => "run the same command with --resume to go on",
         Error::Verify(_) => "do not use the output; make it again, and report it when that fails, too",
         Error::Internal(_) => {
@@ -79,10 +75,13 @@ fn usual(e: &Error) -> &'static str {
         Error::BadOption { option: "memory" | "threads", .. } => {
             "give a number, by --memory (such as 4G) or --threads; both count before NCFORGE_MEMORY and NCFORGE_THREADS"
         }
-        Error::Invalid(what) if what.starts_with("cannot resume") => {
+        Error::CannotResume { .. } => {
             "without --resume the output is begun anew, and what was done before is removed"
         }
-        Error::Invalid(what) if what.ends_with("is one of the tiles") => "give -o the name of another file",
+        Error::OutputIsInput { .. } => "give -o the name of another file",
+        Error::BadOption { option: "along", .. } => "--along DIM names it",
+        Error::BadOption { option: "dims", .. } => "--dims X,Y names the dimensions to split",
+        Error::CannotRedefine(_) => "`ncforge copy` makes a file that has it",
         Error::BadOption { option: "order", .. } => {
             "give the files in the order of their coordinates, each once; --unsorted joins them as they are given"
         }
@@ -192,7 +191,7 @@ pub(crate) fn of_bench(e: &ncforge_bench::Error) -> Cow<'static, str> {
     use ncforge_bench::Error as Bench;
     let hint = match e {
         Bench::Ncforge(e) => return of(e),
-        Bench::Io { source, .. } => of_io(source),
+        Bench::Io { source, .. } | Bench::Place { source, .. } => of_io(source),
         Bench::Library(_) => {
             "`ncforge bench doctor` lists the libraries of this machine; --driver chooses others"
         }
@@ -209,15 +208,17 @@ pub(crate) fn of_bench(e: &ncforge_bench::Error) -> Cow<'static, str> {
 mod tests {
     use std::collections::HashSet;
 
+    use ncforge::Stale;
+
     use super::*;
 
     #[test]
     fn what_differs_in_what_can_be_done_has_a_hint_of_its_own() {
         let text = || "x".to_owned();
         let all = [
-            Error::io("open", "x", ErrorKind::NotFound.into()),
-            Error::io("create", "x", ErrorKind::NotFound.into()),
-            Error::io("write", "x", ErrorKind::StorageFull.into()),
+            Error::io(Op::Open, "x", ErrorKind::NotFound.into()),
+            Error::io(Op::Create, "x", ErrorKind::NotFound.into()),
+            Error::io(Op::Write, "x", ErrorKind::StorageFull.into()),
             Error::corrupt("x", None, "y"),
             Error::NotNetcdf { path: text(), what: text() },
             Error::Unsupported { path: text(), what: text() },
@@ -229,11 +230,14 @@ mod tests {
             Error::TilesUnless { what: text(), unless: TileOption::AllowRagged },
             Error::TilesUnless { what: text(), unless: TileOption::DifferingFirst },
             Error::TilesUnless { what: text(), unless: TileOption::HolesFill },
-            Error::io("open", "x", std::io::Error::from_raw_os_error(libc::EMFILE)),
-            Error::io("write", "x", std::io::Error::from_raw_os_error(libc::EFBIG)),
+            Error::io(Op::Open, "x", std::io::Error::from_raw_os_error(libc::EMFILE)),
+            Error::io(Op::Write, "x", std::io::Error::from_raw_os_error(libc::EFBIG)),
             Error::bad_option("memory", "x"),
-            Error::Invalid("cannot resume: x".into()),
-            Error::Invalid("the output `x` is one of the tiles".into()),
+            Error::CannotResume { partial: text(), why: Stale::Source },
+            Error::OutputIsInput { output: "x".into(), input: "tile" },
+            Error::bad_option("along", text()),
+            Error::WriteToUrl { url: text() },
+            Error::NoRanges { url: text() },
             Error::Exists("x".into()),
             Error::Appeared { path: "x".into(), partial: ".x".into() },
             Error::Locked { path: text(), what: text() },
@@ -242,20 +246,20 @@ mod tests {
             Error::Budget { what: text(), needed: 2, budget: 1 },
             Error::Memory { bytes: 1 },
             Error::Interrupted(text()),
-            Error::Interrupted("nothing was uploaded to `s3://b/a.nc`".to_owned()),
+            Error::NotUploaded { url: text() },
             Error::bad_option("endpoint", text()),
             Error::bad_option("storage option", text()),
             Error::bad_option("URL", text()),
             Error::bad_option("order", text()),
-            Error::io("open", "s4://b/a.nc", ErrorKind::NotFound.into()),
-            Error::io("open", "s3://b/a.nc", ErrorKind::NotFound.into()),
-            Error::io("open", "https://h/a.nc", ErrorKind::NotFound.into()),
-            Error::io("open", "s3://b/a.nc", ErrorKind::PermissionDenied.into()),
-            Error::io("open", "gs://b/a.nc", ErrorKind::PermissionDenied.into()),
-            Error::io("open", "az://b/a.nc", ErrorKind::PermissionDenied.into()),
-            Error::io("open", "s3://b/a.nc", ErrorKind::ConnectionRefused.into()),
-            Error::io("open", "https://h/a.nc", ErrorKind::ConnectionRefused.into()),
-            Error::io("open", "https://h/a.nc", ErrorKind::ConnectionAborted.into()),
+            Error::io(Op::Open, "s4://b/a.nc", ErrorKind::NotFound.into()),
+            Error::io(Op::Open, "s3://b/a.nc", ErrorKind::NotFound.into()),
+            Error::io(Op::Open, "https://h/a.nc", ErrorKind::NotFound.into()),
+            Error::io(Op::Open, "s3://b/a.nc", ErrorKind::PermissionDenied.into()),
+            Error::io(Op::Open, "gs://b/a.nc", ErrorKind::PermissionDenied.into()),
+            Error::io(Op::Open, "az://b/a.nc", ErrorKind::PermissionDenied.into()),
+            Error::io(Op::Open, "s3://b/a.nc", ErrorKind::ConnectionRefused.into()),
+            Error::io(Op::Open, "https://h/a.nc", ErrorKind::ConnectionRefused.into()),
+            Error::io(Op::Open, "https://h/a.nc", ErrorKind::ConnectionAborted.into()),
             Error::Verify(text()),
             Error::Internal(text()),
         ];

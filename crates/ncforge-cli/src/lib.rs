@@ -1,7 +1,7 @@
 //! The `ncforge` command: arguments, progress, printing. The work is done by the library.
 //!
 //! The rooms: `args` declares the command line and nothing else; `commands` holds one file a sub-command; `printer`
-//! does all printing; `exit` knows the exit codes and how a failure is reported; `interrupt` turns Ctrl-C into a request to
+//! does all printing; `command_line` writes options and commands; `exit` knows the exit codes and how a failure is reported; `interrupt` turns Ctrl-C into a request to
 //! stop; `descriptors` asks for as many open files as may be had. The contracts (streams, exit codes, options) are in `docs/command.md`.
 //!
 //! Two programs are this command: the one of this crate, and the script that comes with the Python package.
@@ -12,6 +12,7 @@
 //! ```
 
 mod args;
+mod command_line;
 mod commands;
 mod descriptors;
 mod exit;
@@ -23,6 +24,8 @@ mod progress;
 mod stderr;
 
 use std::ffi::OsString;
+
+pub use command_line::CommandLine;
 
 /// Runs the command line `argv` (the program's name first) and gives the exit code. `again` are the program and its first
 /// arguments by which this very command can be started again (`bench io` starts ranks); empty: the running program.

@@ -33,8 +33,8 @@ use std::path::Path;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use crate::same::{same_objects, unlike_names};
-use ncforge::model::{Atomic, Attribute, DType, GroupId, Schema, Storage, Values, VarId};
+use ncforge::model::agreement::{Difference, differences, group_differences, same_objects};
+use ncforge::model::{Atomic, DType, GroupId, Schema, Storage, Values, VarId};
 use ncforge::store::remote::url_of;
 use ncforge::{Dataset, OpenOptions, Result};
 
@@ -151,10 +151,12 @@ fn itself(dataset: &Dataset, group: GroupId) -> Result<Alike> {
 
 fn compared(like: &Dataset, known: &[(VarId, Values)], dataset: &Dataset, group: GroupId) -> Result<Alike> {
     let (a, b) = (like.schema(), dataset.schema());
-    let mut attributes = Vec::new();
-    differing(&a.group(group).attrs, &b.group(group).attrs, None, &mut attributes);
+    let named = |of: Option<VarId>, found: Vec<Difference<'_>>| -> Vec<(Option<VarId>, String)> {
+        found.iter().map(|d| (of, d.name.to_owned())).collect()
+    };
+    let mut attributes = named(None, group_differences((a, group), (b, group)));
     for var in a.vars_in(group) {
-        differing(&a.var(var).attrs, &b.var(var).attrs, Some(var), &mut attributes);
+        attributes.extend(named(Some(var), differences((a, var), (b, var))));
     }
     let is_known =
         |var, values: &Values| known.iter().any(|(v, theirs)| *v == var && same_values(theirs, values));
@@ -201,16 +203,10 @@ fn same_description(a: &Schema, b: &Schema) -> bool {
     same_objects(a, b) && skipped(a) == skipped(b)
 }
 
-/// Attributes with other values or types, and those that only one has.
-fn differing(a: &[Attribute], b: &[Attribute], of: Option<VarId>, out: &mut Vec<(Option<VarId>, String)>) {
-    let same = |x: &Attribute, y: &Attribute| x.dtype == y.dtype && same_values(&x.values, &y.values);
-    out.extend(unlike_names(a, b, same).into_iter().map(|name| (of, name.to_owned())));
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use ncforge::model::{DimId, Dimension, Format, Variable};
+    use ncforge::model::{Attribute, DimId, Dimension, Format, Variable};
     use ncforge::{CreateOptions, DatasetMut, Hyperslab};
 
     /// A file of `time` records from `first` on; `lat` is two numbers.

@@ -76,10 +76,11 @@ impl Choosing {
     /// Reads lengths as people write them: `time=3650,member=50`.
     ///
     /// # Errors
-    /// [`Error::Invalid`] for what is not `name=length`.
+    /// [`Error::BadOption`] for what is not `name=length`.
     pub fn parse_expected(text: &str) -> Result<Vec<(String, u64)>> {
-        let bad =
-            |item: &str| Error::Invalid(format!("`{}`: a final length is written time=3650", item.trim()));
+        let bad = |item: &str| {
+            Error::bad_option("expect", format!("`{}`: a final length is written time=3650", item.trim()))
+        };
         text.split(',')
             .map(|item| {
                 let (name, len) = item.split_once('=').ok_or_else(|| bad(item))?;

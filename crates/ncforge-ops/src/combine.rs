@@ -176,10 +176,10 @@ pub fn encoder(
 }
 
 /// An error if the output is one of the tiles.
-fn not_among(output: &Path, tiles: &[PathBuf], noun: &str) -> Result<()> {
+fn not_among(output: &Path, tiles: &[PathBuf], input: &'static str) -> Result<()> {
     let Ok(file) = std::fs::canonicalize(output) else { return Ok(()) };
     match tiles.iter().any(|tile| std::fs::canonicalize(tile).is_ok_and(|tile| tile == file)) {
-        true => Err(Error::Invalid(format!("the output `{}` is one of the {noun}s", output.display()))),
+        true => Err(Error::OutputIsInput { output: output.to_owned(), input }),
         false => Ok(()),
     }
 }

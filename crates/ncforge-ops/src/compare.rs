@@ -58,11 +58,11 @@ impl CompareOptions {
     /// ```
     ///
     /// # Errors
-    /// [`Error::Invalid`].
+    /// [`Error::BadOption`].
     pub fn check(&self) -> Result<()> {
         match self.tolerance {
             Some(t) if t.is_nan() || t < 0.0 => {
-                Err(Error::Invalid("a tolerance is a number of at least 0, such as 1e-6".into()))
+                Err(Error::bad_option("tolerance", "a tolerance is a number of at least 0, such as 1e-6"))
             }
             _ => Ok(()),
         }

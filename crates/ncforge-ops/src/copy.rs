@@ -70,7 +70,7 @@ use crate::digest;
 use crate::progress::Progress;
 use crate::source::Source;
 use ncforge::store::{OutputFile, OutputOptions, ReadStore, remote};
-use ncforge::{Dataset, Engine, Error, Result};
+use ncforge::{Dataset, Engine, Error, Result, Stale};
 
 pub use ncforge::store::partial_path;
 
@@ -330,17 +330,12 @@ fn earlier(claim: &mut OutputFile) -> Result<Option<(Header, Vec<journal::Step>)
 
 /// Whether this run would go on where the interrupted one was.
 fn check_same(claim: &OutputFile, old: &Header, new: &Header) -> Result<()> {
-    let partial = claim.partial().display();
+    let partial = claim.partial().display().to_string();
     if old.source != new.source {
-        return Err(Error::Invalid(format!(
-            "cannot resume: the source has changed since `{partial}` was begun; copy without --resume"
-        )));
+        return Err(Error::CannotResume { partial, why: Stale::Source });
     }
     if old.plan != new.plan {
-        return Err(Error::Invalid(format!(
-            "cannot resume: `{partial}` was begun with other options or another memory budget; give the same \
-             ones, or copy without --resume"
-        )));
+        return Err(Error::CannotResume { partial, why: Stale::Options });
     }
     Ok(())
 }

@@ -1,7 +1,7 @@
 //! Examination of files: slow storage, the readers who suffer, by how much, why, and the command that fixes it.
 //!
 //! A linter for storage: every finding belongs to a [`Rule`] with a code, and carries figures and, where a copy can
-//! help, the options of `ncforge copy` that fix it ([`Fix`]).
+//! help, that copy ([`Fix`]).
 //!
 //! | family | about |
 //! |---|---|
@@ -40,7 +40,7 @@
 //! let report = examine(&path, &DoctorOptions::default(), &Engine::global())?;
 //! let slow = report.findings.iter().find(|f| f.rule.code == "NC101").unwrap();
 //! assert!(slow.message.starts_with("time is chunked by 1: a point series decodes 400 chunks, 4.88 MiB, to deliver"));
-//! assert!(slow.fix.as_ref().unwrap().command(&report.file).contains("--chunks t2m:"));
+//! assert!(slow.fix.as_ref().unwrap().options()["chunks"].as_str().unwrap().starts_with("t2m:"));
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
@@ -86,12 +86,12 @@ pub use crate::profile::Profile;
 pub use crate::tune::{CacheAdvice, Slower};
 pub use anatomy::{Anatomy, Read, Run, StoredChunk, Use, VariableAnatomy, anatomy};
 pub use finding::{Finding, Folded, Group, fold};
-pub use fix::Fix;
+pub use fix::{Commands, Fix, Repair};
 pub use report::json;
 pub use request::DoctorRequest;
 pub use rule::{Rule, Severity, When};
 pub use rules::{Codes, rules};
-pub use text::{Plain, Style, text, text_across, text_rules};
+pub use text::{Style, text, text_across, text_rules};
 
 /// The default cache of another reader.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -189,6 +189,14 @@ impl Report {
     /// The worst that was found.
     pub fn worst(&self) -> Option<Severity> {
         self.findings.iter().map(|f| f.severity).max()
+    }
+
+    /// One copy that fixes all findings; `None` where no copy fixes any.
+    pub fn fix(&self) -> Option<Fix> {
+        let mut fixes = self.findings.iter().filter_map(|f| f.fix.as_ref());
+        let mut all = fixes.next()?.clone();
+        fixes.for_each(|fix| all.and(fix));
+        Some(all)
     }
 }
 

@@ -40,7 +40,6 @@ pub mod rates;
 mod raw_chunks;
 pub mod refs;
 pub mod request;
-mod same;
 pub mod sampling;
 pub mod select;
 mod series;

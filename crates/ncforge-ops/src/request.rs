@@ -21,6 +21,7 @@
 //! # Ok::<(), ncforge::Error>(())
 //! ```
 
+mod escape;
 mod parts;
 mod values;
 mod words;
@@ -32,6 +33,8 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 
+pub use escape::{escaped, names};
+pub(crate) use escape::{rsplit_once, split, split_once, unescaped};
 pub use parts::EngineRequest;
 pub use values::{PointsChoice, Size, Tiling, Times};
 pub(crate) use values::{list, list_or_none, parsed, path, text_of};
@@ -236,6 +239,17 @@ pub fn names_of<T: Default + Serialize>() -> Vec<String> {
     match serde_json::to_value(T::default()) {
         Ok(Value::Object(all)) => all.into_iter().map(|(name, _)| name).collect(),
         _ => Vec::new(),
+    }
+}
+
+/// The options of a request by name, without those that have their default: [`from_options`] makes the same request of them.
+pub fn options_of<T: Default + Serialize>(request: &T) -> Map<String, Value> {
+    let usual = serde_json::to_value(T::default()).unwrap_or_default();
+    match serde_json::to_value(request) {
+        Ok(Value::Object(all)) => {
+            all.into_iter().filter(|(name, value)| usual.get(name) != Some(value)).collect()
+        }
+        _ => Map::new(),
     }
 }
 

@@ -47,8 +47,9 @@ pub(crate) fn dimension(
             return Ok(dim);
         }
     }
-    Err(Error::Invalid(
-        "no dimension is unlimited, and none differs in length: name the one along which the files are joined".into(),
+    Err(Error::bad_option(
+        "along",
+        "no dimension is unlimited, and none differs in length: name the one along which the files are joined",
     ))
 }
 

@@ -75,12 +75,12 @@ pub fn split(
     let families = Families::of(&source, options)?;
     has_no_list(&source, &families, options)?;
     if options.halo > 0 && options.scheme != TileScheme::Nemo {
-        return Err(Error::Invalid("only tiles of NEMO can have a halo".into()));
+        return Err(Error::bad_option("halo", "only tiles of NEMO can have a halo"));
     }
     let kept = kept_tiles(&source, &families, options)?;
     let total = kept.iter().filter(|k| **k).count();
     if total == 0 {
-        return Err(Error::Invalid("the mask leaves no tile".into()));
+        return Err(Error::bad_option("mask", "the mask leaves no tile"));
     }
     let (nx, ny) = options.tiles;
     let mut report = SplitReport {
@@ -143,13 +143,16 @@ fn has_no_list(source: &Dataset, families: &Families, options: &SplitOptions) ->
     let split: Vec<DimId> = families.x.members.iter().chain(&families.y.members).map(|m| m.dim).collect();
     match lists_of_nemo(schema, &split).first() {
         None => Ok(()),
-        Some(d) => Err(Error::Invalid(format!(
-            "`{0}`: in tiles of NEMO the unlimited dimension `{1}`, which no split variable uses, is a list, of which \
+        Some(d) => Err(Error::bad_option(
+            "scheme",
+            format!(
+                "`{0}`: in tiles of NEMO the unlimited dimension `{1}`, which no split variable uses, is a list, of which \
              `combine` would put one copy of each tile together; make it fixed (`ncforge nccopy -u`), or choose another \
              scheme",
-            source.path().display(),
-            schema.dim(*d).name
-        ))),
+                source.path().display(),
+                schema.dim(*d).name
+            ),
+        )),
     }
 }
 
@@ -184,7 +187,7 @@ fn kept_tiles(source: &Dataset, families: &Families, options: &SplitOptions) -> 
     let all = nx.saturating_mul(ny) as usize;
     let Some(mask) = &options.mask else { return Ok(vec![true; all]) };
     if options.scheme == TileScheme::Wrf {
-        return Err(Error::Invalid("WRF writes every tile: a mask makes no sense".into()));
+        return Err(Error::bad_option("mask", "WRF writes every tile: a mask makes no sense"));
     }
     let v = source.var(mask)?;
     let schema = source.schema();
@@ -192,7 +195,10 @@ fn kept_tiles(source: &Dataset, families: &Families, options: &SplitOptions) -> 
     let (x, y) = (families.x.main(), families.y.main());
     let place = |d| var.dims.iter().position(|&o| o == d);
     let (Some(px), Some(py), DType::Atomic(kind)) = (place(x), place(y), var.dtype) else {
-        return Err(Error::Invalid(format!("the mask `{mask}` is not a number over the split dimensions")));
+        return Err(Error::bad_option(
+            "mask",
+            format!("the mask `{mask}` is not a number over the split dimensions"),
+        ));
     };
     let missing: Vec<Vec<u8>> = ["_FillValue", "missing_value"]
         .iter()

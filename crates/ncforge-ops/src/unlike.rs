@@ -4,37 +4,11 @@
 use std::collections::BTreeMap;
 
 use crate::describe::attribute_words;
-use crate::same::{Offsets, same_type, unlike_names};
+use ncforge::model::agreement::group_differences;
 use ncforge::model::{Attribute, GroupId, Schema, VarId};
 
 /// Characters of a value that messages show.
 const SHOWN: usize = 60;
-
-/// The relation of files to each other.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Files {
-    /// Parts that one run wrote at one time.
-    Run,
-    /// Files that were made one after the other, and published.
-    Series,
-}
-
-/// Global attributes that programs write about a file, not about what is in it (when it was made, by which commands, under which
-/// number), and the files that differ in them.
-const OF_FILE: [(&str, Files); 7] = [
-    ("history", Files::Run),
-    ("timeStamp", Files::Run),
-    ("TimeStamp", Files::Run),
-    ("NCO", Files::Series),
-    ("CDO", Files::Series),
-    ("creation_date", Files::Series),
-    ("tracking_id", Files::Series),
-];
-
-/// Whether files may differ in a global attribute, because it is about the file.
-pub(crate) fn is_of_file(attribute: &str, files: Files) -> bool {
-    OF_FILE.iter().any(|(name, of)| *name == attribute && (*of == Files::Run || *of == files))
-}
 
 /// An attribute that differs.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -100,8 +74,8 @@ pub(crate) fn compare_global_attributes(
         let path = first.group_path(GroupId(g));
         let theirs = if g == 0 { Some(GroupId(0)) } else { other.find_group(&path) };
         let Some(theirs) = theirs else { continue };
-        let (a, b) = (&first.groups[g].attrs, &other.groups[theirs.0].attrs);
-        for name in unlike_names(a, b, |x, y| same_attribute((first, x), (other, y))) {
+        for d in group_differences((first, GroupId(g)), (other, theirs)) {
+            let name = d.name;
             if g == 0 && may_differ(name) {
                 continue;
             }
@@ -109,16 +83,10 @@ pub(crate) fn compare_global_attributes(
                 0 => format!("global attribute `{name}`"),
                 _ => format!("attribute `{path}:{name}`"),
             };
-            let find = |list: &[Attribute]| list.iter().find(|x| x.name == name).cloned();
-            found.push(Unlike::new(name, what, (first, find(a).as_ref()), (other, find(b).as_ref())));
+            found.push(Unlike::new(name, what, (first, d.first), (other, d.other)));
         }
     }
     found
-}
-
-/// Whether two attributes of one name say the same.
-pub(crate) fn same_attribute((sa, a): (&Schema, &Attribute), (sb, b): (&Schema, &Attribute)) -> bool {
-    a.name == b.name && a.values == b.values && same_type((sa, a.dtype), (sb, b.dtype), Offsets::MustAgree)
 }
 
 /// An attribute that differs: an example, and in how many files.

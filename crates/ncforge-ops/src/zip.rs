@@ -72,7 +72,10 @@ pub(crate) fn zipped_store(path: &Path, engine: &Engine) -> Result<ZippedStore> 
     let data = Dataset::open_with(path, engine)?;
     if data.container().store().blocks().is_none() {
         let kind = data.schema().format.kind();
-        return Err(Error::Invalid(format!("`{}` is not zipped, it is a {kind} file", path.display())));
+        return Err(Error::wrong_kind(
+            path.display().to_string(),
+            format!("is not zipped, it is a {kind} file"),
+        ));
     }
     ZippedStore::open(file, engine.zipped_resources())
 }
@@ -111,13 +114,14 @@ pub fn zip(
     let data = Dataset::open_with(input, engine)?;
     let shown = input.display();
     if data.container().store().blocks().is_some() {
-        return Err(Error::Invalid(format!("`{shown}` is zipped already")));
+        return Err(Error::wrong_kind(shown.to_string(), "is zipped already"));
     }
     if !data.schema().format.is_classic() {
         let kind = data.schema().format.kind();
-        return Err(Error::Invalid(format!(
-            "`{shown}` is a {kind} file, and only classic ones can be zipped as they are"
-        )));
+        return Err(Error::wrong_kind(
+            shown.to_string(),
+            format!("is a {kind} file, and only classic ones can be zipped as they are"),
+        ));
     }
     let source = store::open(input)?;
     let parts = classic::parts(&source)?;

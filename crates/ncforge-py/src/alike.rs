@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
+use ncforge::model::agreement::Class;
 use ncforge::model::{GroupId, VarId};
 use ncforge::store::{RemoteOptions, remote};
 use ncforge::{Dataset, OpenOptions, Result};
@@ -21,6 +22,18 @@ type Bytes<'py> = Bound<'py, PyArray1<u8>>;
 
 /// Lengths of dimensions; a number for chunks; attributes that differ; coordinates, with values if they differ.
 type Found<'py> = (Vec<u64>, u64, Vec<(Option<usize>, String)>, Vec<(usize, Option<Bytes<'py>>)>);
+
+/// The attributes on which something depends, by what that is.
+pub(crate) fn attribute_classes() -> BTreeMap<&'static str, Vec<&'static str>> {
+    let classes = [
+        ("packing", Class::Packing),
+        ("units", Class::Units),
+        ("codes", Class::Codes),
+        ("links", Class::Links),
+        ("storage", Class::Storage),
+    ];
+    classes.into_iter().map(|(name, class)| (name, class.names().collect())).collect()
+}
 
 /// Opens files side by side and compares them with one that is open. For each path the file and in what it differs from that
 /// one (`None` if it is not alike), or the exception that says why it cannot be opened.

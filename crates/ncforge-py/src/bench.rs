@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use ncforge::{Dataset, Error, Result, parse_size};
+use ncforge::{Dataset, Error, Op, Result, parse_size};
 use ncforge_bench::driver::{Driver, LibnetcdfDriver, NcforgeDriver};
 use ncforge_bench::workload::access::{self, AccessOptions, Pattern, largest};
 use ncforge_bench::workload::chunks::sweep::{self, SweepOptions};
@@ -17,7 +17,9 @@ use crate::progress::reporting;
 pub(crate) fn of_library(error: ncforge_bench::Error) -> Error {
     match error {
         ncforge_bench::Error::Ncforge(e) => e,
-        ncforge_bench::Error::Io { op, path, source } => Error::io(op, path, source),
+        ncforge_bench::Error::Io { op, path, source } | ncforge_bench::Error::Place { op, path, source } => {
+            Error::io(Op::Other(op), path, source)
+        }
         other => invalid(other.to_string()),
     }
 }
@@ -119,7 +121,7 @@ pub(crate) fn bench_chunks(
             Some(dir) => tempfile::Builder::new().prefix("ncforge-bench-").tempdir_in(dir),
             None => tempfile::Builder::new().prefix("ncforge-bench-").tempdir(),
         }
-        .map_err(|e| Error::io("make a folder for the files of", file.display().to_string(), e))?;
+        .map_err(|e| Error::io(Op::Other("make a folder for the files of"), file.display().to_string(), e))?;
         let own = driver(request.threads, request.memory.as_deref())?;
         let libraries = request
             .libraries

@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use ncforge::Result;
 use ncforge_bench::driver::LibnetcdfDriver;
+use ncforge_cli::CommandLine;
 use ncforge_ops::doctor::{self as examining, DoctorOptions, DoctorRequest, ReaderCache, Report};
 use pyo3::prelude::*;
 use serde_json::{Value, json};
@@ -32,8 +33,8 @@ fn options(request: &DoctorRequest) -> Result<DoctorOptions> {
 pub(crate) fn doctor(py: Python<'_>, path: PathBuf, request: Asked<DoctorRequest>) -> PyResult<String> {
     outside(py, || {
         let report = examining::examine(&path, &options(&request.0)?, &request.0.engine.engine()?)?;
-        let mut document = examining::json(&report);
-        document["text"] = examining::text(std::slice::from_ref(&report), &examining::Plain).into();
+        let mut document = examining::json(&report, &CommandLine);
+        document["text"] = examining::text(std::slice::from_ref(&report), &CommandLine).into();
         document["saved"] = report.saved().into();
         to_json(&document)
     })
@@ -44,7 +45,7 @@ pub(crate) fn doctor(py: Python<'_>, path: PathBuf, request: Asked<DoctorRequest
 pub(crate) fn draw_doctor(py: Python<'_>, path: PathBuf, request: Asked<DoctorRequest>) -> PyResult<String> {
     outside(py, || {
         let (report, file) = examining::anatomy(&path, &options(&request.0)?, &request.0.engine.engine()?)?;
-        Ok(ncforge_view::doctor_fragment(&report, &file))
+        Ok(ncforge_view::doctor_fragment(&report, &file, &CommandLine))
     })
 }
 
@@ -53,7 +54,7 @@ pub(crate) fn draw_doctor(py: Python<'_>, path: PathBuf, request: Asked<DoctorRe
 pub(crate) fn doctor_text(py: Python<'_>, saved: Vec<String>) -> PyResult<String> {
     outside(py, || {
         let reports = saved.iter().map(|text| Report::restored(text)).collect::<Result<Vec<_>>>()?;
-        Ok(examining::text(&reports, &examining::Plain))
+        Ok(examining::text(&reports, &CommandLine))
     })
 }
 
@@ -68,8 +69,8 @@ pub(crate) fn doctor_across(
         let (reports, findings) =
             examining::examine_across(&paths, &options(&request.0)?, &request.0.engine.engine()?);
         let reports: Vec<Report> = reports.into_iter().collect::<Result<_>>()?;
-        let text = examining::text_across(&findings, reports.len(), &examining::Plain);
-        let findings: Vec<Value> = findings.iter().map(|f| f.json("")).collect();
+        let text = examining::text_across(&findings, reports.len(), &CommandLine);
+        let findings: Vec<Value> = findings.iter().map(|f| f.json("", &CommandLine)).collect();
         to_json(&json!({ "findings": findings, "text": text }))
     })
 }

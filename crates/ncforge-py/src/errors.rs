@@ -53,6 +53,7 @@ pub(crate) fn to_python(py: Python<'_>, error: &Error) -> PyErr {
         Error::Corrupt { path, .. } => ("CorruptError", None, Some(path.as_str())),
         Error::NotNetcdf { path, .. } => ("NotNetcdfError", None, Some(path.as_str())),
         Error::Unsupported { path, .. } => ("UnsupportedError", None, Some(path.as_str())),
+        Error::WriteToUrl { url } | Error::NoRanges { url } => ("UnsupportedError", None, Some(url.as_str())),
         Error::NotFound { .. } => ("NotFoundError", None, None),
         Error::NotRepresentable { .. } | Error::Limit { .. } => ("NotRepresentableError", None, None),
         Error::Internal(_) => ("InternalError", None, None),
@@ -64,7 +65,7 @@ pub(crate) fn to_python(py: Python<'_>, error: &Error) -> PyErr {
         Error::Lost { path, .. } => ("IoError", None, Some(path.as_str())),
         Error::Budget { .. } => ("BudgetError", None, None),
         Error::Memory { .. } => ("OutOfMemoryError", None, None),
-        Error::Interrupted(_) => ("InterruptedCopyError", None, None),
+        Error::Interrupted(_) | Error::NotUploaded { .. } => ("InterruptedCopyError", None, None),
         Error::Verify(_) => ("VerifyError", None, None),
         _ => ("InvalidError", None, None),
     };
@@ -108,6 +109,7 @@ fn hint(error: &Error) -> Option<Cow<'static, str>> {
             Some("holes=\"fill\" fills them: models often write no tile where all is land")
         }
         Error::Interrupted(_) => Some("the same call with resume=True goes on"),
+        Error::CannotResume { .. } => Some("without resume=True the output is begun anew"),
         _ => None,
     };
     hint.map(Cow::Borrowed)

@@ -46,6 +46,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(whole::write_whole, module)?)?;
     module.add_function(wrap_pyfunction!(engine::engine_stats, module)?)?;
     module.add_function(wrap_pyfunction!(engine::clear_cache, module)?)?;
+    module.add("ATTRIBUTES", alike::attribute_classes())?;
     module.add_function(wrap_pyfunction!(alike::look_at, module)?)?;
     module.add_function(wrap_pyfunction!(alike::glob_urls, module)?)?;
     module.add_function(wrap_pyfunction!(remote::set_remote_options, module)?)?;

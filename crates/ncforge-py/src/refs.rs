@@ -100,7 +100,7 @@ impl Grid {
         let counts = counts(array);
         let size = shape::elements(&counts);
         if size > MOST_POSITIONS {
-            return Err(Error::Invalid(format!("the chunk grid of `{}` has {size} positions", array.path)));
+            return Err(Error::TooLarge(format!("the chunk grid of `{}` has {size} positions", array.path)));
         }
         let size = size as usize;
         let mut grid = Grid { files: vec![-1; size], offsets: vec![0; size], lens: vec![0; size] };

@@ -5,7 +5,7 @@ use std::sync::{Mutex, PoisonError};
 
 use bytes::Bytes;
 use ncforge::store::{IoProfile, ReadStore};
-use ncforge::{Error, Result};
+use ncforge::{Error, Op, Result};
 use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedBytes;
 
@@ -95,10 +95,10 @@ impl ReadStore for ObjectStore {
             Some(Ok(done)) if done == buf.len() => Ok(()),
             Some(Ok(_)) => Err(past_end(&self.name, buf.len(), offset, self.len)),
             Some(Err(error)) => {
-                Err(Error::io("read", self.name.clone(), std::io::Error::other(error.to_string())))
+                Err(Error::io(Op::Read, self.name.clone(), std::io::Error::other(error.to_string())))
             }
             None => Err(Error::io(
-                "read",
+                Op::Read,
                 self.name.clone(),
                 std::io::Error::other("the interpreter is going away"),
             )),
@@ -121,7 +121,7 @@ impl RangesStore {
     }
 
     fn failed(&self, what: impl Into<String>) -> Error {
-        Error::io("read", self.name.clone(), std::io::Error::other(what.into()))
+        Error::io(Op::Read, self.name.clone(), std::io::Error::other(what.into()))
     }
 }
 

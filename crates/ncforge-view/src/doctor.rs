@@ -1,32 +1,32 @@
 //! The page of `doctor`: what was found, the commands, and what they bring.
 
 use maud::{Markup, html};
-use ncforge_ops::doctor::{Anatomy, Fix, Report, Severity, Slower, fold};
+use ncforge_ops::doctor::{Anatomy, Commands, Fix, Report, Severity, Slower, fold};
 use ncforge_ops::words::many;
 
 use crate::page::{drawn, page, summary, variable_id};
 use crate::{bytes, reads, variable};
 
-/// A page about what is slow in files, each with what was found and taken apart.
-pub fn doctor_page(files: &[(Report, Anatomy)]) -> String {
+/// A page about what is slow in files, each with what was found and taken apart, and the commands of a front.
+pub fn doctor_page(files: &[(Report, Anatomy)], front: &dyn Commands) -> String {
     let title = match files {
         [(one, _)] => format!("What is slow in {}", one.file),
         _ => format!("What is slow in {}", many(files.len() as u64, "file")),
     };
     let body = html! {
-        @for (i, (report, file)) in files.iter().enumerate() { (section(report, file, Some(i), files.len() > 1)) }
+        @for (i, (report, file)) in files.iter().enumerate() { (section(report, file, front, Some(i), files.len() > 1)) }
     };
     page(&title, &body)
 }
 
 /// All about a file, the `number`th of a page. `titled`: under its name.
-pub(crate) fn section(report: &Report, file: &Anatomy, number: Option<usize>, titled: bool) -> Markup {
-    let mut all = Fix::default();
-    let mut fixed = 0;
-    for fix in report.findings.iter().filter_map(|f| f.fix.as_ref()) {
-        all.and(fix);
-        fixed += 1;
-    }
+pub(crate) fn section(
+    report: &Report,
+    file: &Anatomy,
+    front: &dyn Commands,
+    number: Option<usize>,
+    titled: bool,
+) -> Markup {
     let changed: Vec<usize> =
         drawn(file).into_iter().filter(|&i| file.variables[i].better.is_some()).collect();
     html! {
@@ -36,10 +36,10 @@ pub(crate) fn section(report: &Report, file: &Anatomy, number: Option<usize>, ti
             div.summary {
                 h2 { "What was found" }
                 @if report.findings.is_empty() { p { "Nothing to fix." } }
-                @else { (findings(report)) }
-                @if fixed > 0 {
+                @else { (findings(report, front)) }
+                @if let Some(all) = report.fix() {
                     p { "All of it at once:" }
-                    pre { code { (all.command(&report.file)) } }
+                    (commands(&all, report, front))
                 }
                 @for note in &report.notes { p.note { "Note: " (note) } }
             }
@@ -57,7 +57,12 @@ pub(crate) fn section(report: &Report, file: &Anatomy, number: Option<usize>, ti
     }
 }
 
-fn findings(report: &Report) -> Markup {
+/// The commands that fix something.
+fn commands(fix: &Fix, report: &Report, front: &dyn Commands) -> Markup {
+    html! { @for command in fix.commands(&[&report.file], front) { pre { code { (command) } } } }
+}
+
+fn findings(report: &Report, front: &dyn Commands) -> Markup {
     let folded = fold(&report.findings);
     html! {
         div.scroll tabindex="0" {
@@ -71,7 +76,7 @@ fn findings(report: &Report) -> Markup {
                                 td { (names(&group.vars)) }
                                 td {
                                     (one.worst.message)
-                                    @if let Some(fix) = &one.worst.fix { pre { code { (fix.command(&report.file)) } } }
+                                    @if let Some(fix) = &one.worst.fix { (commands(fix, report, front)) }
                                     @if let Some(words) = Slower::words(&one.worst.slower) { p.note { (words) } }
                                     @if let Some(cache) = &one.worst.cache { p.note { "or, in netCDF-C, for the " (cache.read) ":" } pre { code { (cache.call()) } } }
                                 }

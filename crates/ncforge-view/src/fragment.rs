@@ -4,7 +4,7 @@
 //! is unknown get the light one, on paper of its own.)
 
 use maud::{Markup, PreEscaped, html};
-use ncforge_ops::doctor::{Anatomy, Report};
+use ncforge_ops::doctor::{Anatomy, Commands, Report};
 
 use crate::doctor;
 use crate::page::{DRAWINGS, file_section};
@@ -18,8 +18,8 @@ pub fn info_fragment(file: &Anatomy) -> String {
 }
 
 /// The findings on a file as [`doctor_page`](crate::doctor_page) draws them, as a part of a page.
-pub fn doctor_fragment(report: &Report, file: &Anatomy) -> String {
-    fragment(&doctor::section(report, file, None, true))
+pub fn doctor_fragment(report: &Report, file: &Anatomy, front: &dyn Commands) -> String {
+    fragment(&doctor::section(report, file, front, None, true))
 }
 
 fn fragment(body: &Markup) -> String {

@@ -17,7 +17,7 @@ fn main() {
     for path in std::env::args().skip(1) {
         let out = match dump(Path::new(&path)) {
             Ok(json) => json,
-            Err(e) => json!({ "error": e.to_string(), "code": e.exit_code() }),
+            Err(e) => json!({ "error": e.to_string(), "kind": format!("{:?}", e.kind()) }),
         };
         println!("{out}");
     }

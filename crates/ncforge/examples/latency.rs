@@ -32,7 +32,8 @@ fn main() -> Result<()> {
 }
 
 fn measure(path: &Path) -> Result<Json> {
-    let bytes = std::fs::read(path).map_err(|e| ncforge::Error::io("read", path.display().to_string(), e))?;
+    let bytes = std::fs::read(path)
+        .map_err(|e| ncforge::Error::io(ncforge::Op::Read, path.display().to_string(), e))?;
     let len = bytes.len();
     let local = netcdf4::open(Arc::new(MemoryStore::new("far.nc", bytes.clone())))?;
     let store = Arc::new(Throttled::far(bytes));

@@ -21,7 +21,7 @@ pub trait Container: Send + Sync + Debug {
     /// values. Formats without heap types need not implement it.
     fn decode_heap(&self, var: VarId, stored: &[u8]) -> Result<Vec<Value>> {
         let _ = stored;
-        Err(Error::WrongKind { name: self.schema().var_path(var), what: "has no heap values" })
+        Err(Error::wrong_kind(self.schema().var_path(var), "has no heap values"))
     }
     /// Remarks for users about the file: "shorter than its header says by 400 bytes; missing values
     /// read as zero". Shown by `info`.
@@ -111,13 +111,13 @@ pub trait ContainerMut: Container {
     /// Replaces all stored bytes of a variable inside the metadata ([`crate::layout::Place::Inline`]).
     fn place_inline(&mut self, var: VarId, bytes: &[u8]) -> Result<()> {
         let _ = bytes;
-        Err(Error::WrongKind { name: self.schema().var_path(var), what: "is not stored inline" })
+        Err(Error::wrong_kind(self.schema().var_path(var), "is not stored inline"))
     }
     /// Converts heap values of type `dtype` to stored elements ([`crate::layout::Element::size`] bytes each), and stores the
     /// objects to which they refer.
     fn encode_heap(&mut self, var: VarId, values: &[Value]) -> Result<Vec<u8>> {
         let _ = values;
-        Err(Error::WrongKind { name: self.schema().var_path(var), what: "has no heap values" })
+        Err(Error::wrong_kind(self.schema().var_path(var), "has no heap values"))
     }
     /// Makes everything durable: data first, then the metadata that refer to them. After a crash the file is in the state of
     /// the last sync, or of this one.

@@ -4,14 +4,18 @@
 //! words: the command in options, Python in arguments. Where a front has to tell errors apart (netCDF-C's error numbers,
 //! Python's exceptions) they are variants of their own; [`Error::netcdf_code`] is the table of netCDF-C's.
 
+mod kind;
 mod kinds;
 mod nearest;
 mod netcdf;
+mod op;
 
+use std::borrow::Cow;
 use std::path::PathBuf;
 
-pub use kinds::{Late, Limit, TileOption};
+pub use kinds::{ErrorKind, Late, Limit, NameFault, Stale, TileOption};
 pub use nearest::nearest;
+pub use op::Op;
 
 /// The result of every fallible function of this crate.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
@@ -23,8 +27,8 @@ pub enum Error {
     /// The operating system refused a request.
     #[error("cannot {op} `{path}`: {}", said(source))]
     Io {
-        /// The operation: "open", "read 4096 bytes at offset 128 of", …
-        op: String,
+        /// The operation.
+        op: Op,
         /// The file, or the name of the store.
         path: String,
         /// The system's error.
@@ -55,6 +59,20 @@ pub enum Error {
         path: String,
         /// The feature: "a virtual dataset", "filter 32013 (zfp)".
         what: String,
+    },
+    /// A URL where only a local file will do.
+    #[error("`{url}`: writing to a URL (a copy is uploaded when it is complete) is not supported")]
+    WriteToUrl {
+        /// The URL.
+        url: String,
+    },
+    /// A server that sends whole files only.
+    #[error(
+        "`{url}`: a server that sends no parts of files (it ignores the header `Range`) is not supported"
+    )]
+    NoRanges {
+        /// The URL.
+        url: String,
     },
     /// A name that is not in the file.
     #[error("no {kind} `{name}` in `{path}`")]
@@ -98,8 +116,8 @@ pub enum Error {
         kind: String,
         /// The name.
         name: String,
-        /// The rule that it breaks: "has a slash in it".
-        why: &'static str,
+        /// The rule that it breaks.
+        why: NameFault,
     },
     /// A dimension that cannot be used so: it is not defined, or its length is fixed.
     #[error("{what}")]
@@ -151,6 +169,28 @@ pub enum Error {
         /// The operation that was asked for.
         what: &'static str,
     },
+    /// A chunk that the variable's grid does not have.
+    #[error("`{variable}` has no chunk {at:?}")]
+    NoChunk {
+        /// The variable.
+        variable: String,
+        /// The place in the grid.
+        at: Vec<u64>,
+    },
+    /// Picks that do not choose each dimension once.
+    #[error("`{variable}`: {why}")]
+    BadPick {
+        /// The variable.
+        variable: String,
+        /// The fault.
+        why: String,
+    },
+    /// A description whose parts contradict each other: a variable of a dimension that is not there.
+    #[error("{0}")]
+    BadSchema(String),
+    /// A change of a description that its file cannot follow: a copy can have it.
+    #[error("redefinition cannot {0}")]
+    CannotRedefine(String),
     /// A selection with more or fewer dimensions than its variable has.
     #[error("`{variable}` has {rank} dimensions, the selection has {given}")]
     Rank {
@@ -229,7 +269,7 @@ pub enum Error {
         /// The variable, or the file.
         name: String,
         /// The property that is wrong or missing: "is not stored in chunks".
-        what: &'static str,
+        what: Cow<'static, str>,
     },
     /// A value that an option cannot have.
     #[error("{what}")]
@@ -274,6 +314,38 @@ pub enum Error {
         what: String,
         /// The option that would allow it.
         unless: TileOption,
+    },
+    /// A list of inputs with none in it.
+    #[error("no {0} were named")]
+    NoInput(&'static str),
+    /// Files that cannot be joined.
+    #[error("`{file}` cannot be joined {to}: {why}")]
+    CannotJoin {
+        /// The file.
+        file: String,
+        /// To what: "to `a.nc`", "along `time`".
+        to: String,
+        /// What differs, or what cannot be.
+        why: String,
+    },
+    /// What another process knows of a copy does not fit the copy.
+    #[error("{0}")]
+    BadTicket(String),
+    /// The output is one of the inputs.
+    #[error("the output `{}` is one of the {input}s", .output.display())]
+    OutputIsInput {
+        /// The output.
+        output: PathBuf,
+        /// What each input is: "tile", "file".
+        input: &'static str,
+    },
+    /// Nobody can go on with what an interrupted run has left.
+    #[error("cannot resume: {}", stale(partial, *.why))]
+    CannotResume {
+        /// The unfinished output.
+        partial: String,
+        /// The reason.
+        why: Stale,
     },
     /// The output exists and overwriting was not asked for.
     #[error("`{}` exists already", .0.display())]
@@ -336,6 +408,12 @@ pub enum Error {
     /// The work was asked to stop; what is done is kept and can be resumed.
     #[error("interrupted: {0}")]
     Interrupted(String),
+    /// An upload was asked to stop: the object is as it was.
+    #[error("interrupted: nothing was uploaded to `{url}`")]
+    NotUploaded {
+        /// The URL.
+        url: String,
+    },
     /// A verification found a difference.
     #[error("verification failed: {0}")]
     Verify(String),
@@ -350,6 +428,13 @@ fn in_use(kind: &str, name: &str, holder: &str, group: &str) -> String {
         return format!("there is a {kind} `{name}` already");
     }
     format!("there is a {holder} `{name}` in `{group}` already: a {kind} cannot have its name")
+}
+
+fn stale(partial: &str, why: Stale) -> String {
+    match why {
+        Stale::Source => format!("the source has changed since `{partial}` was begun"),
+        Stale::Options => format!("`{partial}` was begun with other options or another memory budget"),
+    }
 }
 
 fn too_late(variable: &str, what: Late) -> String {
@@ -372,8 +457,8 @@ fn selection(variable: &str, dim: usize, start: u64, count: u64, stride: u64, le
 
 impl Error {
     /// An [`Error::Io`].
-    pub fn io(op: impl Into<String>, path: impl Into<String>, source: std::io::Error) -> Self {
-        Error::Io { op: op.into(), path: path.into(), source }
+    pub fn io(op: Op, path: impl Into<String>, source: std::io::Error) -> Self {
+        Error::Io { op, path: path.into(), source }
     }
 
     /// An [`Error::Corrupt`] at a byte offset.
@@ -386,74 +471,15 @@ impl Error {
         Error::BadOption { option, what: what.into() }
     }
 
+    /// An [`Error::WrongKind`].
+    pub fn wrong_kind(name: impl Into<String>, what: impl Into<Cow<'static, str>>) -> Self {
+        Error::WrongKind { name: name.into(), what: what.into() }
+    }
+
     /// An [`Error::WrongKind`] of a variable that has no chunks.
     pub fn not_chunked(name: impl Into<String>) -> Self {
-        Error::WrongKind { name: name.into(), what: "is not stored in chunks" }
+        Error::wrong_kind(name, "is not stored in chunks")
     }
-
-    /// True for a request that makes no sense: the caller has to ask for something else.
-    pub fn is_usage(&self) -> bool {
-        match self {
-            Error::Exists(_)
-            | Error::Budget { .. }
-            | Error::NotFound { .. }
-            | Error::Invalid(_)
-            | Error::NoSuchId { .. }
-            | Error::NameInUse { .. }
-            | Error::BadName { .. }
-            | Error::BadDimension { .. }
-            | Error::BadType(_)
-            | Error::BadChunks { .. }
-            | Error::BadStorage { .. }
-            | Error::BadFilter(_)
-            | Error::TooLate { .. }
-            | Error::NotInDefineMode { .. }
-            | Error::InDefineMode { .. }
-            | Error::Rank { .. }
-            | Error::Selection { .. }
-            | Error::Index { .. }
-            | Error::Length(_)
-            | Error::TextNumber { .. }
-            | Error::Range { .. }
-            | Error::ReadOnly { .. }
-            | Error::Closed
-            | Error::WrongKind { .. }
-            | Error::BadOption { .. }
-            | Error::TooLarge(_) => true,
-            Error::Io { op, source, .. } => op == "create" && is_no_place(source),
-            _ => false,
-        }
-    }
-
-    /// The exit code of the command (see the table in `docs/command.md`): 1 operation failed, 2 usage,
-    /// 3 differences found, 4 input unreadable or corrupt, 5 interrupted and resumable.
-    pub fn exit_code(&self) -> u8 {
-        match self {
-            Error::Corrupt { .. }
-            | Error::NotNetcdf { .. }
-            | Error::Tiles(_)
-            | Error::TilesUnless { .. }
-            | Error::Changed { .. } => 4,
-            Error::Io { source, .. } if has_no_descriptor(source) => 1,
-            Error::Io { op, .. } if op.starts_with("open") || op.starts_with("read") => 4,
-            // A bucket that is not there, wherever that shows.
-            Error::Io { path, source, .. }
-                if source.kind() == std::io::ErrorKind::NotFound
-                    && crate::store::remote::url_of(path.as_ref()).is_some() =>
-            {
-                4
-            }
-            Error::Verify(_) => 3,
-            Error::Interrupted(_) => 5,
-            other if other.is_usage() => 2,
-            _ => 1,
-        }
-    }
-}
-
-/// Whether the process, or the machine, has as many files open as it may have: no fault of the file.
-fn has_no_descriptor(e: &std::io::Error) -> bool {
-    matches!(e.raw_os_error(), Some(libc::EMFILE | libc::ENFILE))
 }
 
 /// The system's message; of an error that was made here, its own words.
@@ -463,12 +489,6 @@ fn said(e: &std::io::Error) -> String {
         std::io::ErrorKind::NotFound if is_bare => "No such file or directory".to_owned(),
         _ => e.to_string(),
     }
-}
-
-/// Whether a file cannot be made where it was asked for, whatever the disk is like.
-fn is_no_place(e: &std::io::Error) -> bool {
-    use std::io::ErrorKind as Kind;
-    matches!(e.kind(), Kind::NotFound | Kind::NotADirectory | Kind::IsADirectory)
 }
 
 #[cfg(test)]

@@ -7,6 +7,7 @@
 //! References: NetCDF Enhanced Data Model (NUG, "The netCDF data model").
 
 mod absent;
+pub mod agreement;
 mod changes;
 mod definition;
 mod dtype;

@@ -6,7 +6,9 @@ use std::sync::atomic::{AtomicU32, Ordering};
 
 use ncforge::model::{Atomic, DimId, Dimension, Format, Storage, VarId, Variable};
 use ncforge::store::{MemoryStore, ReadStore, WriteStore, zipped};
-use ncforge::{CreateOptions, Dataset, DatasetMut, Engine, EngineOptions, Error, Hyperslab, Result, Schema};
+use ncforge::{
+    CreateOptions, Dataset, DatasetMut, Engine, EngineOptions, Error, Hyperslab, Op, Result, Schema,
+};
 
 const HISTORIES: u64 = 60;
 const STEPS: usize = 60;
@@ -23,7 +25,7 @@ struct Failing {
 }
 
 impl Failing {
-    fn works(&self, what: &str) -> Result<()> {
+    fn works(&self, what: Op) -> Result<()> {
         let every = self.every.load(Ordering::Relaxed);
         let count = self.count.fetch_add(1, Ordering::Relaxed);
         if every > 0 && count.is_multiple_of(every) {
@@ -47,7 +49,7 @@ impl ReadStore for Failing {
 
 impl WriteStore for Failing {
     fn write_at(&self, buf: &[u8], offset: u64) -> Result<()> {
-        if let Err(e) = self.works("write") {
+        if let Err(e) = self.works(Op::Write) {
             // A part of it may be there.
             self.inner.write_at(&buf[..buf.len() / 2], offset)?;
             return Err(e);
@@ -55,14 +57,14 @@ impl WriteStore for Failing {
         self.inner.write_at(buf, offset)
     }
     fn set_len(&self, len: u64) -> Result<()> {
-        self.works("set the length of")?;
+        self.works(Op::Other("set the length of"))?;
         self.inner.set_len(len)
     }
     fn reserve(&self, _offset: u64, _len: u64) -> Result<()> {
-        self.works("reserve space for")
+        self.works(Op::Other("reserve space for"))
     }
     fn replace(&self, build: &mut dyn FnMut(&dyn WriteStore) -> Result<()>) -> Result<()> {
-        self.works("replace")?;
+        self.works(Op::Other("replace"))?;
         self.inner.replace(build)
     }
 }

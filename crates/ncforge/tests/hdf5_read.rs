@@ -153,7 +153,7 @@ fn files_cut_short_say_so() {
     for len in (0..bytes.len()).step_by(1024) {
         let error = open_bytes(bytes[..len].to_vec()).unwrap_err();
         assert!(matches!(error, Error::Corrupt { .. } | Error::NotNetcdf { .. }), "{len}: {error}");
-        assert_eq!(error.exit_code(), 4);
+        assert_eq!(error.kind(), ncforge::ErrorKind::Input);
     }
 }
 

@@ -15,21 +15,13 @@ import xarray as xr
 from xarray import conventions
 from xarray.core.common import contains_cftime_datetimes
 
+from ncforge._core import ATTRIBUTES
 from ncforge._missing import hint
 from ncforge._warnings import warn
 from ncforge._xarray.dask import Writes
 from ncforge._xarray.writing import Target, WritingStore, is_rounded
 
-_VALUE_ENCODING = (
-    "dtype",
-    "units",
-    "calendar",
-    "scale_factor",
-    "add_offset",
-    "_FillValue",
-    "missing_value",
-    "_Unsigned",
-)
+_VALUE_ENCODING = ("dtype", *ATTRIBUTES["units"], *ATTRIBUTES["packing"])
 """The encoding of a variable's values in a file: appended values must be encoded in the same way."""
 
 Spans = dict[Any, slice]

@@ -15,10 +15,11 @@ from xarray import Coordinates, Dataset, conventions
 from xarray.backends.common import NONE_VAR_NAME
 from xarray.core.variable import Variable
 
+from ncforge._core import ATTRIBUTES
 from ncforge._xarray.store import NcforgeDataStore, Stored
 from ncforge._xarray.unpacking import unpacked
 
-_MASKED = frozenset(("_FillValue", "missing_value", "scale_factor", "add_offset", "_Unsigned"))
+_MASKED = frozenset(ATTRIBUTES["packing"])
 _TIME_UNITS = frozenset(("days", "hours", "minutes", "seconds", "milliseconds", "microseconds", "nanoseconds"))
 """The type of time differences in xarray."""
 _SPECIAL = frozenset(("_Encoding", "dtype", "coordinates"))

@@ -12,6 +12,7 @@ from xarray import conventions
 from xarray.core.variable import Variable
 
 from ncforge import _core
+from ncforge._core import ATTRIBUTES
 from ncforge._xarray.decoding import is_no_time
 from ncforge._xarray.kinds import Seen, batch_size
 from ncforge._xarray.many import ManyFiles, ManyStore
@@ -23,27 +24,7 @@ _LENGTHS = 64
 FEWEST = 3
 """The number of consecutive files from which opening them as one is faster."""
 
-_TELLING = frozenset(
-    (
-        "_FillValue",
-        "missing_value",
-        "scale_factor",
-        "add_offset",
-        "_Unsigned",
-        "_Encoding",
-        "dtype",
-        "units",
-        "calendar",
-        "coordinates",
-        "bounds",
-        "climatology",
-        "grid_mapping",
-        "cell_measures",
-        "formula_terms",
-        "ancillary_variables",
-        "least_significant_digit",
-    )
-)
+_TELLING = frozenset(name for kind in ("packing", "units", "codes", "links", "storage") for name in ATTRIBUTES[kind])
 """Attributes by which xarray decodes values, or recognises coordinates."""
 
 _FROM_FIRST = ("override", "drop")

@@ -14,7 +14,7 @@ from xarray.core.variable import Variable
 
 from ncforge._complex import lies_along, pair_of
 from ncforge._contents import by_group
-from ncforge._core import File
+from ncforge._core import ATTRIBUTES, File
 from ncforge._filters import described
 from ncforge._handle import Handle, handle_of
 from ncforge._values import NUMBERS, TypeName, Types, plain_attributes
@@ -25,7 +25,7 @@ from ncforge.errors import UnsupportedError
 __all__ = ["NcforgeDataStore", "Stored"]
 
 
-_NEED_A_VALUE = frozenset(("_FillValue", "missing_value", "scale_factor", "add_offset", "_Unsigned"))
+_NEED_A_VALUE = frozenset(ATTRIBUTES["packing"])
 
 
 class Stored(NamedTuple):

@@ -237,7 +237,7 @@ impl Kind {
         {
             return Ok(());
         }
-        Err(Error::Invalid(format!(
+        Err(Error::Misfit(format!(
             "{bytes} bytes for a selection of {:?} values of {} bytes of a variable of {} dimensions",
             slab.count, self.size, self.rank
         )))

@@ -258,10 +258,10 @@ impl Session for Hdf5Session {
     fn read(&mut self, var: &str, slab: &Hyperslab, out: &mut [u8]) -> Result<()> {
         let wanted = var.trim_start_matches('/');
         let found = self.vars.iter().find(|v| v.info.name.trim_start_matches('/') == wanted);
-        let v = found.ok_or_else(|| Error::Invalid(format!("no numeric dataset `{var}`")))?;
+        let v = found.ok_or_else(|| Error::NotFound { kind: "numeric dataset", name: var.to_owned() })?;
         slab.check(&v.info.shape, var)?;
         if out.len() as u64 != slab.len().saturating_mul(v.info.size as u64) {
-            return Err(Error::Invalid(format!("the selection of `{var}` does not fit its destination")));
+            return Err(Error::Misfit(format!("the selection of `{var}` does not fit its destination")));
         }
         let (file, memory) = select(&self.calls, &v.data, slab)?;
         move_block(out, |out| {

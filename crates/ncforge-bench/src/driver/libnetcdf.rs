@@ -238,7 +238,7 @@ impl LibnetcdfSession {
         self.vars
             .iter()
             .find(|v| v.info.name.trim_start_matches('/') == wanted)
-            .ok_or_else(|| Error::Invalid(format!("no numeric variable `{var}`")))
+            .ok_or_else(|| Error::NotFound { kind: "numeric variable", name: var.to_owned() })
     }
 }
 
@@ -263,7 +263,7 @@ impl Session for LibnetcdfSession {
         let v = self.find(var)?;
         slab.check(&v.info.shape, var)?;
         if out.len() as u64 != slab.len().saturating_mul(v.info.size as u64) {
-            return Err(Error::Invalid(format!("the selection of `{var}` does not fit its destination")));
+            return Err(Error::Misfit(format!("the selection of `{var}` does not fit its destination")));
         }
         let list = |v: &[u64]| -> Vec<usize> { v.iter().map(|&n| n as usize).collect() };
         let (start, count) = (list(&slab.start), list(&slab.count));

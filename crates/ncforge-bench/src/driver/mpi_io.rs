@@ -28,7 +28,7 @@ impl Driver for MpiIoDriver {
     }
 
     fn open_cached(&self, path: &Path, _cache: Option<u64>) -> Result<Box<dyn Session>> {
-        Err(Error::Invalid(format!("raw bytes know no variables: `{}`", path.display())))
+        Err(Error::WrongKind(format!("raw bytes know no variables: `{}`", path.display())))
     }
 
     fn refuses(&self, spec: &FileSpec, access: &Access<'_>) -> Option<String> {
@@ -75,13 +75,13 @@ impl MpiIoDriver {
         mark: Option<Mark>,
     ) -> Opened<'a> {
         if let Some(why) = self.refuses(spec, access) {
-            return Err(Error::Invalid(why));
+            return Err(Error::WrongKind(why));
         }
         let team: Option<&MpiJob> = match access {
             Access::Shared { team, .. } => team.mpi(),
             Access::Alone => None,
         };
-        let team = team.ok_or_else(|| Error::Invalid("this is no MPI job".into()))?;
+        let team = team.ok_or_else(|| Error::Team("this is no MPI job".into()))?;
         let file = MpiFile::open(team, path, mark.is_some())?;
         Ok(Box::new(Blocks { file, layout, mark, collective: access.is_collective() }))
     }

@@ -108,7 +108,7 @@ impl Session for NcforgeSession {
             .dataset
             .schema()
             .find_var(var)
-            .ok_or_else(|| Error::Invalid(format!("no variable `{var}`")))?;
+            .ok_or_else(|| Error::NotFound { kind: "variable", name: var.to_owned() })?;
         Ok(self.dataset.read_bytes(id, slab, out)?)
     }
 }

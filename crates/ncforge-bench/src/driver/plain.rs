@@ -48,7 +48,7 @@ impl Plain {
     pub(super) fn runs(&self, slab: &Hyperslab, bytes: usize) -> Result<Vec<Run>> {
         slab.check(&self.grid.shape, "raw")?;
         if !slab.is_dense() || bytes as u64 != slab.len().saturating_mul(self.size) {
-            return Err(Error::Invalid("raw blocks are dense and as long as their bytes".into()));
+            return Err(Error::Misfit("raw blocks are dense and as long as their bytes".into()));
         }
         let dims = slab.rank();
         let mut runs: Vec<Run> = Vec::new();

@@ -28,7 +28,7 @@ impl Driver for RawDriver {
     }
 
     fn open_cached(&self, path: &Path, _cache: Option<u64>) -> Result<Box<dyn Session>> {
-        Err(Error::Invalid(format!("raw bytes know no variables: `{}`", path.display())))
+        Err(Error::WrongKind(format!("raw bytes know no variables: `{}`", path.display())))
     }
 
     fn refuses(&self, _spec: &FileSpec, _access: &Access<'_>) -> Option<String> {

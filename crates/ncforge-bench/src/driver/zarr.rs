@@ -30,17 +30,20 @@ fn json(path: &Path) -> Option<Value> {
 /// The name under which netCDF-C knows a store in this folder.
 ///
 /// # Errors
-/// [`Error::Invalid`] for characters that mean something else in such a name, or that netCDF-C loses: of a folder whose name has letters
+/// [`Error::BadOption`] for characters that mean something else in such a name, or that netCDF-C loses: of a folder whose name has letters
 /// beyond ASCII, 4.9.0 takes what stands before it, and *empties that*.
 pub(super) fn url(path: &Path) -> Result<String> {
     let whole = std::path::absolute(path).map_err(|e| Error::io("find", path, e))?;
     let plain = |c: char| c.is_ascii_alphanumeric() || "/._-+=@,~".contains(c);
     match whole.to_str() {
         Some(text) if text.chars().all(plain) => Ok(format!("file://{text}#mode=nczarr,file")),
-        _ => Err(Error::Invalid(format!(
-            "netCDF-C may take `{}` for another folder; a Zarr store needs a path of letters, digits and any of ._-+=@,~ only",
-            whole.display()
-        ))),
+        _ => Err(Error::bad_option(
+            "folder",
+            format!(
+                "netCDF-C may take `{}` for another folder; a Zarr store needs a path of letters, digits and any of ._-+=@,~ only",
+                whole.display()
+            ),
+        )),
     }
 }
 

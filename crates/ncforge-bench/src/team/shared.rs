@@ -59,7 +59,7 @@ impl SharedTeam {
     pub fn from_environment() -> Result<Option<Self>> {
         let Ok(text) = std::env::var(VARIABLE) else { return Ok(None) };
         let bad =
-            || Error::Invalid(format!("the environment variable {VARIABLE} is for ncforge's own processes"));
+            || Error::Team(format!("the environment variable {VARIABLE} is for ncforge's own processes"));
         let mut parts = text.splitn(3, '/');
         let mut number = || parts.next()?.parse::<usize>().ok();
         let (rank, size) = (number().ok_or_else(bad)?, number().ok_or_else(bad)?);
@@ -77,7 +77,7 @@ impl SharedTeam {
         // SAFETY: the file belongs to the team, which shares it by atomics and barriers only; nobody cuts it short.
         let map = unsafe { MmapMut::map_mut(&file) }.map_err(|e| io("map", e))?;
         if (map.len() as u64) < Self::file_len(size) || size == 0 || rank >= size {
-            return Err(Error::Invalid(format!("`{}` is not the file of a team of {size}", path.display())));
+            return Err(Error::Team(format!("`{}` is not the file of a team of {size}", path.display())));
         }
         Ok(SharedTeam { rank, size, map })
     }

@@ -113,8 +113,9 @@ pub struct AccessRow {
 /// Runs the workload on every file by every driver.
 pub fn run(drivers: &[&dyn Driver], files: &[PathBuf], options: &AccessOptions) -> Result<AccessReport> {
     if options.repetitions == 0 || options.patterns.is_empty() || files.is_empty() || drivers.is_empty() {
-        return Err(Error::Invalid(
-            "a measurement needs a file, a pattern and at least one repetition".into(),
+        return Err(Error::bad_option(
+            "repetitions",
+            "a measurement needs a file, a pattern and at least one repetition",
         ));
     }
     let subjects = subjects(drivers, files, options)?;
@@ -164,7 +165,7 @@ fn check_memory(subjects: &[Subject<'_>], options: &AccessOptions, machine: &Env
         let slab = pattern.slab(&subject.var.shape, &mut Positions::new(0));
         let bytes = slab.len().saturating_mul(subject.var.size as u64);
         if bytes > memory {
-            return Err(Error::Invalid(format!(
+            return Err(Error::TooLarge(format!(
                 "reading `{}` in `{}` as {} takes {} of memory, the machine has {}; --patterns names other reads",
                 subject.var.name,
                 subject.path.display(),
@@ -251,7 +252,11 @@ fn choose(session: &dyn Session, path: &Path, wanted: Option<&str>) -> Result<Va
             .ok_or_else(|| Error::Invalid(format!("no numeric variable in `{file}`")))?,
     };
     if var.bytes() == 0 {
-        return Err(Error::Invalid(format!("`{}` in `{file}` has no values yet", var.name)));
+        return Err(Error::NoValues {
+            variable: var.name,
+            path: file.to_string(),
+            what: "has no values yet",
+        });
     }
     Ok(var)
 }
@@ -278,7 +283,7 @@ impl Cell {
             .len()
             .checked_mul(subject.var.size as u64)
             .and_then(|n| usize::try_from(n).ok())
-            .ok_or_else(|| Error::Invalid(format!("`{}` is too large for memory", subject.var.name)))?;
+            .ok_or_else(|| Error::TooLarge(format!("`{}` is too large for memory", subject.var.name)))?;
         self.out.resize(bytes, 0);
         let mut session = subject.driver.open(subject.path)?;
         if cold && !is_url(subject.path) {

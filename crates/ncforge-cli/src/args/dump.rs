@@ -7,8 +7,8 @@ use clap::Args;
 use ncforge_ops::describe::{CdlOptions, Digits, DumpOptions, DumpedValues};
 use ncforge_ops::request::Size;
 
-use super::GlobalArgs;
 use super::global::{storage_option, threads};
+use super::{GlobalArgs, List};
 
 /// Print a file and its values as CDL, as `ncdump` does.
 ///
@@ -26,8 +26,8 @@ pub(crate) struct DumpArgs {
     #[arg(short = 'c', conflicts_with = "vars")]
     coordinates: bool,
     /// Values of these variables only: names, in whichever groups, or paths
-    #[arg(short = 'v', value_name = "VAR,…", value_delimiter = ',')]
-    vars: Vec<String>,
+    #[arg(short = 'v', value_name = "VAR,…")]
+    vars: Vec<List>,
     /// Storage as special attributes (_Storage, _ChunkSizes, …)
     #[arg(short = 's')]
     special: bool,
@@ -44,8 +44,8 @@ pub(crate) struct DumpArgs {
     #[arg(short = 'p', value_name = "N[,N]", value_parser = digits)]
     digits: Option<Digits>,
     /// Values of these groups only: names, wherever they are, or paths
-    #[arg(short = 'g', value_name = "GROUP,…", value_delimiter = ',')]
-    groups: Vec<String>,
+    #[arg(short = 'g', value_name = "GROUP,…")]
+    groups: Vec<List>,
     /// The name of the dataset [default: the file's name without its last extension]
     #[arg(short = 'n', value_name = "NAME")]
     pub(crate) name: Option<String>,
@@ -86,7 +86,7 @@ impl DumpArgs {
                 (true, _) => DumpedValues::None,
                 (_, true) => DumpedValues::Coordinates,
                 _ if self.vars.is_empty() => DumpedValues::All,
-                _ => DumpedValues::Of(self.vars.clone()),
+                _ => DumpedValues::Of(List::all(&self.vars)),
             },
             times: match (self.times, self.iso_times) {
                 (_, true) => Some('T'),
@@ -95,7 +95,7 @@ impl DumpArgs {
             },
             line_length: self.length.map(|n| n as usize),
             digits: self.digits.unwrap_or_default(),
-            groups: self.groups.clone(),
+            groups: List::all(&self.groups),
         }
     }
 

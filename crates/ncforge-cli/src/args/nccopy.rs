@@ -7,7 +7,7 @@ use clap::Args;
 
 use ncforge_ops::request::Size;
 
-use super::{GlobalArgs, ProgressKind};
+use super::{GlobalArgs, List, ProgressKind};
 
 /// Copy with the options of netCDF's `nccopy`, which mean the same here.
 ///
@@ -48,17 +48,17 @@ pub(crate) struct NccopyArgs {
     #[arg(short = 'u')]
     pub(crate) fixed: bool,
     /// Data of these variables only, definitions of all
-    #[arg(short = 'v', value_name = "VAR,…", value_delimiter = ',', conflicts_with = "only_vars")]
-    pub(crate) data_vars: Vec<String>,
+    #[arg(short = 'v', value_name = "VAR,…", conflicts_with = "only_vars")]
+    pub(crate) data_vars: Vec<List>,
     /// These variables only
-    #[arg(short = 'V', value_name = "VAR,…", value_delimiter = ',')]
-    pub(crate) only_vars: Vec<String>,
+    #[arg(short = 'V', value_name = "VAR,…")]
+    pub(crate) only_vars: Vec<List>,
     /// Data of these groups only, definitions of all
-    #[arg(short = 'g', value_name = "GROUP,…", value_delimiter = ',', conflicts_with = "only_groups")]
-    pub(crate) data_groups: Vec<String>,
+    #[arg(short = 'g', value_name = "GROUP,…", conflicts_with = "only_groups")]
+    pub(crate) data_groups: Vec<List>,
     /// These groups only
-    #[arg(short = 'G', value_name = "GROUP,…", value_delimiter = ',')]
-    pub(crate) only_groups: Vec<String>,
+    #[arg(short = 'G', value_name = "GROUP,…")]
+    pub(crate) only_groups: Vec<List>,
     /// Filters of variables: 'var,id,param,…', '*,zstd,3', 'var,none', 'none'; may be repeated
     #[arg(short = 'F', value_name = "FILTERSPEC")]
     pub(crate) filters: Vec<String>,

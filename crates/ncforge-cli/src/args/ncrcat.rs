@@ -7,7 +7,7 @@ use clap::Args;
 
 use ncforge_ops::request::Size;
 
-use super::{GlobalArgs, ProgressKind};
+use super::{GlobalArgs, List, ProgressKind};
 
 /// Join files along their record dimension, with the options of NCO's `ncrcat`.
 ///
@@ -23,8 +23,8 @@ pub(crate) struct NcrcatArgs {
     #[arg(short = 'h', long = "hst", alias = "history")]
     pub(crate) no_history: bool,
     /// Only these variables, and their coordinates
-    #[arg(short = 'v', long = "variable", value_name = "VAR,…", value_delimiter = ',')]
-    pub(crate) vars: Vec<String>,
+    #[arg(short = 'v', long = "variable", value_name = "VAR,…")]
+    pub(crate) vars: Vec<List>,
     /// All variables but those of -v
     #[arg(short = 'x', long = "exclude", alias = "xcl", requires = "vars")]
     pub(crate) exclude: bool,

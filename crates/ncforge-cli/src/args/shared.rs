@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 use ncforge::Format;
 use ncforge_ops::copy::{CodecName, CodingRequest, RunRequest};
-use ncforge_ops::request::{FormatChoice, PointsChoice};
+use ncforge_ops::request::{FormatChoice, PointsChoice, names};
 use ncforge_ops::select::Selection;
 use ncforge_ops::tune::codec::Goal;
 
@@ -72,9 +72,9 @@ pub(crate) struct CodecArgs {
 /// What of the input goes into the output.
 #[derive(Args, Debug)]
 pub(crate) struct OnlyArgs {
-    /// Only these variables, and the dimensions that they use
-    #[arg(long, value_name = "A,B", value_delimiter = ',')]
-    pub(crate) vars: Vec<String>,
+    /// Only these variables, and the dimensions that they use; behind a backslash a comma is a part of a name
+    #[arg(long, value_name = "A,B")]
+    pub(crate) vars: Vec<List>,
     /// Only these indices along dimensions: `time=0:12`, `lat=-10..10` (values), `time=2000-01..2000-06` (dates); several with commas
     /// between them, or repeated
     #[arg(long, value_name = "DIM=WHAT")]
@@ -158,7 +158,24 @@ impl RunArgs {
     }
 }
 
+/// Names with commas between them; behind a backslash a comma is a part of a name.
+#[derive(Clone, Debug)]
+pub(crate) struct List(Vec<String>);
+
+impl From<String> for List {
+    fn from(text: String) -> Self {
+        List(names(&text))
+    }
+}
+
+impl List {
+    /// The names of all lists.
+    pub(crate) fn all(lists: &[List]) -> Vec<String> {
+        lists.iter().flat_map(|list| &list.0).cloned().collect()
+    }
+}
+
 /// What was listed; nothing: no matter what.
-pub(crate) fn listed(names: &[String]) -> Option<Vec<String>> {
-    (!names.is_empty()).then(|| names.to_vec())
+pub(crate) fn listed(lists: &[List]) -> Option<Vec<String>> {
+    (!lists.is_empty()).then(|| List::all(lists))
 }

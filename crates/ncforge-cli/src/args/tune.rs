@@ -8,7 +8,7 @@ use ncforge_ops::request::{RequestError, Size, value};
 use ncforge_ops::tune::StorageKind;
 
 use super::shared::listed;
-use super::{GlobalArgs, WrittenArgs, word};
+use super::{GlobalArgs, List, WrittenArgs, word};
 
 /// Choose chunk shapes; measure the machine they are for.
 #[derive(Args, Debug)]
@@ -38,8 +38,8 @@ pub(crate) struct TuneChunksArgs {
     #[arg(value_name = "FILE")]
     pub(crate) file: PathBuf,
     /// Only these variables [default: those larger than a chunk]
-    #[arg(long, value_name = "A,B", value_delimiter = ',')]
-    pub(crate) vars: Vec<String>,
+    #[arg(long, value_name = "A,B")]
+    pub(crate) vars: Vec<List>,
     #[command(flatten)]
     pub(crate) choosing: ChoosingArgs,
     /// Do not look at the values: compression is taken to be usual

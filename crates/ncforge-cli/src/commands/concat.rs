@@ -51,8 +51,6 @@ pub(super) fn failure(error: Error, output: &Path) -> Failure {
         Error::BadOption { option: "order", .. } => {
             "give every step once; --unsorted joins the files as they are given"
         }
-        Error::Invalid(what) if what.ends_with("is one of the files") => "give -o the name of another file",
-        Error::Invalid(what) if what.starts_with("no dimension is unlimited") => "--along DIM names it",
         _ => return unfinished(error, output),
     };
     Failure { hint: hint.to_owned(), ..error.into() }

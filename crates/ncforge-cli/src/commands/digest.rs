@@ -93,7 +93,7 @@ fn lines(list: &Path, printer: &Printer) -> Result<Vec<Line>> {
         }
         _ => std::fs::read(list),
     };
-    let text = read.map_err(|e| ncforge::Error::io("read", list.display().to_string(), e))?;
+    let text = read.map_err(|e| ncforge::Error::io(ncforge::Op::Read, list.display().to_string(), e))?;
     let text = String::from_utf8_lossy(&text);
     let all = text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty() && !line.starts_with("# "));
     let (mut lines, mut other) = (Vec::new(), Vec::new());

@@ -47,7 +47,7 @@ pub(crate) fn run(args: &DoctorArgs, cx: &Context<'_>) -> Result {
     for (file, result) in args.files.iter().zip(results) {
         match result {
             Ok(report) => {
-                documents.push(json(&report));
+                documents.push(json(&report, cx.printer));
                 reports.push(report);
             }
             Err(e) => {
@@ -60,10 +60,15 @@ pub(crate) fn run(args: &DoctorArgs, cx: &Context<'_>) -> Result {
     }
     match &args.html {
         Some(out) => {
-            page::write(out, &ncforge_view::doctor_page(&drawn), args.written.overwrite, cx.printer)?;
+            page::write(
+                out,
+                &ncforge_view::doctor_page(&drawn, cx.printer),
+                args.written.overwrite,
+                cx.printer,
+            )?;
         }
         None => {
-            let found: Vec<Value> = across.iter().map(|f| f.json("")).collect();
+            let found: Vec<Value> = across.iter().map(|f| f.json("", cx.printer)).collect();
             let body = object!({ "files": documents, "across": found });
             if document::put("doctor", &body, &args.written, cx.printer)? {
                 print(args, &reports, &across, cx);

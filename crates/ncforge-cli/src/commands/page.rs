@@ -30,9 +30,12 @@ pub(super) fn check_folder(out: &Path) -> Result<(), Failure> {
     let folder = out.parent().filter(|f| !f.as_os_str().is_empty());
     match folder.is_none_or(Path::is_dir) {
         true => Ok(()),
-        false => {
-            Err(ncforge::Error::io("create", out.display().to_string(), ErrorKind::NotFound.into()).into())
-        }
+        false => Err(ncforge::Error::io(
+            ncforge::Op::Create,
+            out.display().to_string(),
+            ErrorKind::NotFound.into(),
+        )
+        .into()),
     }
 }
 

@@ -66,7 +66,7 @@ pub(crate) fn man(args: &ManArgs, printer: &Printer) -> Result {
 }
 
 fn write_all(root: clap::Command, dir: &Path, printer: &Printer) -> Result {
-    std::fs::create_dir_all(dir).map_err(|e| Failure::system("create", dir, e))?;
+    std::fs::create_dir_all(dir).map_err(|e| Failure::system(ncforge::Op::Create, dir, e))?;
     for command in with_all_below(root) {
         let path = dir.join(format!("{}.1", command.get_name()));
         OutputFile::write_whole(&path, &render(command)?, true)?;
@@ -106,6 +106,6 @@ fn render(command: clap::Command) -> Result<Vec<u8>> {
     let mut page = Vec::new();
     clap_mangen::Man::new(command)
         .render(&mut page)
-        .map_err(|e| Failure::system("render", Path::new("manual page"), e))?;
+        .map_err(|e| Failure::system(ncforge::Op::Other("render"), Path::new("manual page"), e))?;
     Ok(page)
 }

@@ -73,7 +73,7 @@ pub(super) fn failure(e: Error) -> Failure {
             hint: "nothing of it was kept; run the same command again".into(),
             exit: Exit::Sigint,
         },
-        e @ Error::Invalid(_) => Failure {
+        e @ Error::WrongKind { .. } => Failure {
             hint: "`ncforge zip` zips classic files; `ncforge copy IN OUT.ncz` makes a zipped file of other ones".into(),
             ..e.into()
         },

@@ -9,7 +9,7 @@
 use std::fmt::Debug;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use crate::same::same_objects;
+use ncforge::model::agreement::same_objects;
 use ncforge::model::{Schema, Value, VarId, Variable, shape};
 use ncforge::raw::{ChunkIndex, ChunkRecord, Container, Place, VarLayout};
 use ncforge::store::ReadStore;
@@ -296,8 +296,7 @@ impl Container for CompactLayout {
 
     fn layout(&self, var: VarId) -> Result<Arc<VarLayout>> {
         let Some(position) = self.own.positions.get(var.0) else {
-            let what = format!("`{}` has no variable number {}", self.store.name(), var.0);
-            return Err(ncforge::Error::Invalid(what));
+            return Err(ncforge::Error::NoSuchId { kind: "variable", id: var.0 });
         };
         let common = &self.common.layouts[var.0];
         if matches!(position, ValuePosition::SharedLayout) {

@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use ncforge::store::{Identity, ReadStore, open_to_read, past_end};
-use ncforge::{Error, Result};
+use ncforge::{Error, Op, Result};
 
 /// Descriptors that are open at a time, at most.
 const MOST_DESCRIPTORS: u64 = 2048;
@@ -182,7 +182,7 @@ impl ReadStore for PooledFile {
             return Err(past_end(&self.name, buf.len() as u64, offset, len));
         }
         self.with(|file| file.read_exact_at(buf, offset))?
-            .map_err(|e| Error::io(format!("read {} bytes at offset {offset} of", buf.len()), &self.name, e))
+            .map_err(|e| Error::io(Op::ReadAt { len: buf.len() as u64, offset }, &self.name, e))
     }
 }
 
@@ -213,7 +213,7 @@ mod tests {
         assert!(files[0].read_at(&mut [0; 2], 3).is_err());
         // The first one stayed open; of one that takes turns it is noticed that the file is another now.
         std::fs::write(dir.path().join("1"), b"changed").unwrap();
-        assert_eq!(files[1].read_at(&mut [0; 2], 0).unwrap_err().exit_code(), 4);
+        assert_eq!(files[1].read_at(&mut [0; 2], 0).unwrap_err().kind(), ncforge::ErrorKind::Input);
         // When the first one is let go, another stays in its place.
         drop(files);
         assert_eq!(open(), 0);

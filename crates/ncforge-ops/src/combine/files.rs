@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use glob::Pattern;
 
 use ncforge::store::remote::{self, RemoteOptions, url_of};
-use ncforge::{Error, Result};
+use ncforge::{Error, Op, Result};
 
 /// Extensions behind which no number of a tile stands.
 const EXTENSIONS: [&str; 6] = [".nc", ".nc3", ".nc4", ".cdf", ".hdf5", ".h5"];
@@ -30,7 +30,7 @@ pub(crate) struct Found {
 /// one word is a file, as each of several is.
 pub(crate) fn find(words: &[PathBuf], exact: bool) -> Result<Found> {
     match words {
-        [] => Err(Error::Invalid("no tiles were named".into())),
+        [] => Err(Error::NoInput("tiles")),
         all if exact => these(all),
         [one] if url_of(one).is_some() => {
             let pattern = one.to_string_lossy();
@@ -38,7 +38,7 @@ pub(crate) fn find(words: &[PathBuf], exact: bool) -> Result<Found> {
             let searched = found.len() != 1 || found[0] != pattern;
             if found.is_empty() {
                 let none = std::io::Error::new(std::io::ErrorKind::NotFound, "no object matches this name");
-                return Err(Error::io("open", remote::shown(&pattern), none));
+                return Err(Error::io(Op::Open, remote::shown(&pattern), none));
             }
             Ok(Found { files: sorted(found.into_iter().map(PathBuf::from).collect()), searched, named: None })
         }
@@ -50,7 +50,7 @@ pub(crate) fn find(words: &[PathBuf], exact: bool) -> Result<Found> {
             if files.is_empty() {
                 let what = if is_pattern { "file matches" } else { "tile begins with" };
                 return Err(Error::io(
-                    "open",
+                    Op::Open,
                     text,
                     std::io::Error::new(std::io::ErrorKind::NotFound, format!("no {what} this name")),
                 ));
@@ -79,10 +79,10 @@ pub(crate) fn named(words: &[PathBuf]) -> Result<Vec<PathBuf>> {
         }
     }
     match files.is_empty() {
-        true if words.is_empty() => Err(Error::Invalid("no files were named".into())),
+        true if words.is_empty() => Err(Error::NoInput("files")),
         true => {
             let none = std::io::Error::new(std::io::ErrorKind::NotFound, "no file matches this name");
-            Err(Error::io("open", words[0].to_string_lossy(), none))
+            Err(Error::io(Op::Open, words[0].to_string_lossy(), none))
         }
         false => Ok(files),
     }
@@ -96,7 +96,7 @@ fn these(paths: &[PathBuf]) -> Result<Found> {
         let id = match url_of(path) {
             Some(_) => path.clone(),
             None => {
-                std::fs::canonicalize(path).map_err(|e| Error::io("open", path.display().to_string(), e))?
+                std::fs::canonicalize(path).map_err(|e| Error::io(Op::Open, path.display().to_string(), e))?
             }
         };
         if seen.insert(id) {
@@ -135,7 +135,7 @@ fn sorted(mut files: Vec<PathBuf>) -> Vec<PathBuf> {
 
 /// The files of a folder whose name is wanted.
 fn listed(folder: &Path, wanted: impl Fn(&str) -> bool) -> Result<Vec<PathBuf>> {
-    let fail = |e| Error::io("open", folder.display().to_string(), e);
+    let fail = |e| Error::io(Op::Open, folder.display().to_string(), e);
     let mut files = Vec::new();
     for entry in std::fs::read_dir(folder).map_err(fail)? {
         let entry = entry.map_err(fail)?;
@@ -264,7 +264,7 @@ mod tests {
         }
         assert_eq!(names(found("a_0010.nc", true).unwrap()), ["a_0010.nc"]);
         for (name, exact) in [("none", false), ("none", true), ("a", true), ("a_*.nc", true)] {
-            assert_eq!(found(name, exact).unwrap_err().exit_code(), 4, "{name}");
+            assert_eq!(found(name, exact).unwrap_err().kind(), ncforge::ErrorKind::Input, "{name}");
         }
     }
 }

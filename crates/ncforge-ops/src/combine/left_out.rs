@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use serde::Serialize;
 
 use super::CombineOptions;
-use ncforge::{Error, Result};
+use ncforge::{Error, Op, Result};
 
 /// A tile that was to be removed, and stays.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -60,5 +60,5 @@ fn part_of_all(options: &CombineOptions) -> Option<&'static str> {
 }
 
 fn remove(path: &Path) -> Result<()> {
-    std::fs::remove_file(path).map_err(|e| Error::io("remove", path.display().to_string(), e))
+    std::fs::remove_file(path).map_err(|e| Error::io(Op::Other("remove"), path.display().to_string(), e))
 }

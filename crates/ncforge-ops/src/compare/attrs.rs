@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use super::difference::{Comparison, Difference, Kind};
 use super::values::element::{Equality, format_element, same_value};
-use crate::same::{Offsets, same_type};
+use ncforge::model::agreement::{Offsets, same_type};
 use ncforge::model::{Attribute, DType, Schema, Values};
 use ncforge::raw::netcdf4::is_hidden;
 

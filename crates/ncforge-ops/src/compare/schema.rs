@@ -4,7 +4,7 @@ use std::collections::{HashMap, HashSet};
 
 use super::attrs::compare_attributes;
 use super::difference::{Comparison, Difference, Kind};
-use crate::same::{Offsets, same_type};
+use ncforge::model::agreement::{Offsets, same_type};
 use ncforge::model::{DType, GroupId, Schema, TypeId, VarId};
 
 /// Compares everything but values and storage.

@@ -10,9 +10,9 @@ use self::element::{Equality, Tolerance, format_element, format_value, same_valu
 use super::difference::{Comparison, Difference, Kind, Largest};
 use crate::boxes::{Side, Walk, choose_comfortable};
 use crate::progress::{Progress, check_stop};
-use crate::same::{Offsets, same_type};
 use crate::source::{HEAP_BATCH, Source, check_chunk, work_bytes};
 use crate::written;
+use ncforge::model::agreement::{Offsets, same_type};
 use ncforge::model::{DType, Values, VarId, shape};
 use ncforge::raw::unravel;
 use ncforge::{Buffer, Engine, Hyperslab, Result};

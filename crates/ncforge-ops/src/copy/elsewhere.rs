@@ -198,10 +198,10 @@ impl Encoder {
         engine: &Engine,
     ) -> Result<Self> {
         let ticket: Ticket = serde_json::from_str(ticket)
-            .map_err(|e| Error::Invalid(format!("not the ticket of a copy: {e}")))?;
+            .map_err(|e| Error::BadTicket(format!("not the ticket of a copy: {e}")))?;
         let name = source.name();
         if !Identity::of_all(&source.ids()?).is_alike(&ticket.source) {
-            return Err(Error::Invalid(format!(
+            return Err(Error::BadTicket(format!(
                 "`{name}` is not the file that is being copied: it was changed, or this machine sees another one"
             )));
         }
@@ -219,7 +219,7 @@ impl Encoder {
             plan_with(source, options, &planning, &ticket.chosen)?
         };
         if plan.identity() != ticket.plan {
-            return Err(Error::Invalid(format!(
+            return Err(Error::BadTicket(format!(
                 "the copy of `{name}` was planned by another version of ncforge, or with other options"
             )));
         }
@@ -229,9 +229,9 @@ impl Encoder {
     /// The encoded chunks of one group.
     ///
     /// # Errors
-    /// As reading and encoding; [`Error::Invalid`] for a group that the plan does not have.
+    /// As reading and encoding; [`Error::BadTicket`] for a group that the plan does not have.
     pub fn group(&self, id: GroupId) -> Result<EncodedChunks> {
-        let unknown = || Error::Invalid(format!("the plan has no group {id:?}"));
+        let unknown = || Error::BadTicket(format!("the plan has no group {id:?}"));
         let plan = &self.plan;
         let converted = self.conversion.as_ref().map(|c| c.over(&*self.source));
         let source = converted.as_ref().map_or(&*self.source as &dyn Source, |c| c as &dyn Source);

@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 use super::identity::Identity;
 use super::storage::Chosen;
 use ncforge::raw::ChunkRecord;
-use ncforge::{Error, Result};
+use ncforge::{Error, Op, Result};
 
 /// The identity of the journal's copy.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -108,7 +108,7 @@ impl Journal {
     }
 
     fn failed(&self, e: std::io::Error) -> Error {
-        Error::io("write", &self.name, e)
+        Error::io(Op::Write, &self.name, e)
     }
 }
 

@@ -112,7 +112,7 @@ fn format_of(source: &Schema, kept: &Schema, options: &CopyOptions) -> Result<Fo
         source.format.is_classic() && (options.profile == Some(Profile::Cmip7) || options.chunked_format);
     match options.format {
         Some(format) if options.zipped.is_some() && !format.is_classic() => {
-            Err(Error::Invalid("a zipped file holds a classic file, of no other format".into()))
+            Err(Error::bad_option("format", "a zipped file holds a classic file, of no other format"))
         }
         Some(format) => Ok(format),
         // Objects that no version can hold are named later.

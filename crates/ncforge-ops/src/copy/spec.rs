@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use crate::request::{escaped, rsplit_once, split, split_once, unescaped};
 use ncforge::codec::{self, FilterChain};
 use ncforge::model::Filter;
 use ncforge::{Error, Result};
@@ -29,7 +30,7 @@ pub struct ChunkSpec {
 }
 
 impl ChunkSpec {
-    /// Reads a specification; several may stand in one text, separated by `;`.
+    /// Reads a specification; several may stand in one text, separated by `;`. Behind a backslash a separator is a part of a name.
     ///
     /// ```
     /// use ncforge_ops::copy::{ChunkSpec, VarChunks};
@@ -41,7 +42,7 @@ impl ChunkSpec {
     /// ```
     pub fn parse(text: &str) -> Result<ChunkSpec> {
         let mut spec = ChunkSpec::default();
-        for part in text.split(';').map(str::trim).filter(|p| !p.is_empty()) {
+        for part in split(text, &[';']).into_iter().map(str::trim).filter(|p| !p.is_empty()) {
             spec.add(part)?;
         }
         if spec == ChunkSpec::default() {
@@ -54,20 +55,20 @@ impl ChunkSpec {
     pub fn add(&mut self, part: &str) -> Result<()> {
         if part == "/" {
             self.unchunk = true;
-        } else if let Some((var, lens)) = part.rsplit_once(':') {
+        } else if let Some((var, lens)) = rsplit_once(part, ':') {
             let asked = match lens.trim() {
                 "" | "contiguous" => VarChunks::Contiguous,
                 "compact" => VarChunks::Compact,
                 lens => VarChunks::Lens(lens.split(',').map(|n| length(part, n)).collect::<Result<_>>()?),
             };
-            self.vars.push((var.trim().to_string(), asked));
+            self.vars.push((unescaped(var.trim()), asked));
         } else {
-            for item in part.split(',') {
+            for item in split(part, &[',']) {
                 let (dim, len) = item
                     .rsplit_once('/')
                     .ok_or_else(|| bad_chunks(part, "`dim/length` or `variable:length,…` is expected"))?;
                 let len = if len.trim().is_empty() { None } else { Some(length(part, len)?) };
-                self.dims.push((dim.trim().to_string(), len));
+                self.dims.push((unescaped(dim.trim()), len));
             }
         }
         Ok(())
@@ -88,12 +89,18 @@ impl ChunkSpec {
 impl fmt::Display for ChunkSpec {
     /// As [`ChunkSpec::parse`] reads it.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let vars = self.vars.iter().map(|(var, asked)| match asked {
-            VarChunks::Contiguous => format!("{var}:contiguous"),
-            VarChunks::Compact => format!("{var}:compact"),
-            VarChunks::Lens(lens) => format!("{var}:{}", joined(lens)),
+        let vars = self.vars.iter().map(|(var, asked)| {
+            let var = escaped(var, &[';']);
+            match asked {
+                VarChunks::Contiguous => format!("{var}:contiguous"),
+                VarChunks::Compact => format!("{var}:compact"),
+                VarChunks::Lens(lens) => format!("{var}:{}", joined(lens)),
+            }
         });
-        let dims = self.dims.iter().map(|(dim, len)| len.map_or(format!("{dim}/"), |n| format!("{dim}/{n}")));
+        let dims = self.dims.iter().map(|(dim, len)| {
+            let len = len.map_or_else(String::new, |n| n.to_string());
+            format!("{}/{len}", escaped(dim, &[';', ',', ':']))
+        });
         let parts: Vec<String> =
             self.unchunk.then(|| "/".to_owned()).into_iter().chain(vars).chain(dims).collect();
         f.write_str(&parts.join(";"))
@@ -125,7 +132,8 @@ pub struct FilterSpec {
 }
 
 impl FilterSpec {
-    /// Reads `var|var2,id,param,…`, `*,name,param,…`, `var,none`, `none`; further filters after `|`.
+    /// Reads `var|var2,id,param,…`, `*,name,param,…`, `var,none`, `none`; further filters after `|`. Behind a backslash a
+    /// separator is a part of a name.
     ///
     /// ```
     /// use ncforge_ops::copy::FilterSpec;
@@ -136,14 +144,14 @@ impl FilterSpec {
     /// # Ok::<(), ncforge::Error>(())
     /// ```
     pub fn parse(text: &str) -> Result<FilterSpec> {
-        let (names, chain) = match text.split_once(',') {
+        let (names, chain) = match split_once(text, ',') {
             None if text.trim() == "none" => ("*", "none"),
             None => return Err(bad_filter(text, "a variable and a filter are expected")),
             Some((names, chain)) => (names.trim(), chain.trim()),
         };
         let vars = match names {
             "*" => None,
-            list => Some(list.split(['|', '&']).map(|n| n.trim().to_string()).collect()),
+            list => Some(split(list, &['|', '&']).into_iter().map(|n| unescaped(n.trim())).collect()),
         };
         let chain: FilterChain = chain.parse().map_err(|e: codec::Error| bad_filter(text, &e.to_string()))?;
         Ok(FilterSpec { vars, filters: chain.into() })
@@ -159,10 +167,18 @@ impl FilterSpec {
 impl fmt::Display for FilterSpec {
     /// As [`FilterSpec::parse`] reads it.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.vars.as_ref().map_or_else(|| "*".to_owned(), |vars| vars.join("|")))?;
+        let names = |vars: &Vec<String>| {
+            vars.iter().map(|v| escaped(v, &[',', '|', '&', '*'])).collect::<Vec<_>>().join("|")
+        };
+        f.write_str(&self.vars.as_ref().map_or_else(|| "*".to_owned(), names))?;
+        // By name, where that says all of it.
         let one = |f: &Filter| {
+            let named = FilterChain::from(std::slice::from_ref(f)).to_string();
             let params: String = f.params.iter().map(|p| format!(",{p}")).collect();
-            format!("{}{params}", f.id)
+            match named.parse::<FilterChain>() {
+                Ok(same) if same.filters() == [f.clone()] => named,
+                _ => format!("{}{params}", f.id),
+            }
         };
         let all: Vec<String> = self.filters.iter().map(one).collect();
         write!(f, ",{}", if all.is_empty() { "none".to_owned() } else { all.join("|") })

@@ -45,7 +45,7 @@ impl Spill {
         let path = companion_path(output, "spill");
         let store = FileStore::create(&path)?;
         std::fs::remove_file(&path)
-            .map_err(|e| ncforge::Error::io("unlink", path.display().to_string(), e))?;
+            .map_err(|e| ncforge::Error::io(ncforge::Op::Other("unlink"), path.display().to_string(), e))?;
         let mut offsets = Vec::with_capacity((wanted.end - wanted.start) as usize);
         let mut end = 0u64;
         for i in wanted.clone() {

@@ -247,11 +247,13 @@ impl Decider<'_> {
         let Chunks::Spec(spec) = &self.options.chunks else { return Ok(false) };
         match spec.var(&schema.var_path(v)) {
             Some(VarChunks::Compact) if !unlimited && bytes <= MAX_COMPACT => Ok(true),
-            Some(VarChunks::Compact) => Err(Error::Invalid(format!(
-                "`{}` cannot be compact: it has {bytes} bytes{}, the limit is {MAX_COMPACT}",
-                schema.var_path(v),
-                if unlimited { " and an unlimited dimension" } else { "" }
-            ))),
+            Some(VarChunks::Compact) => Err(Error::BadChunks {
+                variable: schema.var_path(v),
+                why: format!(
+                    "cannot be compact: it has {bytes} bytes{}, the limit is {MAX_COMPACT}",
+                    if unlimited { " and an unlimited dimension" } else { "" }
+                ),
+            }),
             _ => Ok(false),
         }
     }
@@ -270,12 +272,10 @@ impl Decider<'_> {
             Chunks::Spec(spec) => spec,
         };
         match spec.var(&schema.var_path(array.v)) {
-            Some(VarChunks::Lens(lens)) if lens.len() != axes.len() => Err(Error::Invalid(format!(
-                "`{}` has {} dimensions, its chunk specification has {}",
-                schema.var_path(array.v),
-                axes.len(),
-                lens.len()
-            ))),
+            Some(VarChunks::Lens(lens)) if lens.len() != axes.len() => Err(Error::BadChunks {
+                variable: schema.var_path(array.v),
+                why: format!("has {} dimensions, its chunk specification has {}", axes.len(), lens.len()),
+            }),
             Some(VarChunks::Lens(lens)) => Ok((!axes.is_empty()).then(|| clip(lens, axes))),
             Some(VarChunks::Contiguous | VarChunks::Compact) => self.needed(array.unlimited, array, trial),
             None if spec.unchunk => self.needed(array.unlimited, array, trial),

@@ -31,14 +31,20 @@ pub fn targets_in(folder: &Path, files: &[PathBuf], may_exist: bool) -> Result<V
             None => file.file_name().map(PathBuf::from),
         };
         let Some(name) = name.filter(|n| !n.as_os_str().is_empty()) else {
-            return Err(Error::Invalid(format!("`{}` has no name that a copy could have", file.display())));
+            return Err(Error::bad_option(
+                "output",
+                format!("`{}` has no name that a copy could have", file.display()),
+            ));
         };
         if !names.insert(name.clone()) {
-            return Err(Error::Invalid(format!(
-                "two files have the same name `{}`: they cannot both be copied into `{}`",
-                name.display(),
-                folder.display()
-            )));
+            return Err(Error::bad_option(
+                "output",
+                format!(
+                    "two files have the same name `{}`: they cannot both be copied into `{}`",
+                    name.display(),
+                    folder.display()
+                ),
+            ));
         }
         let target = folder.join(name);
         if !may_exist && target.exists() {

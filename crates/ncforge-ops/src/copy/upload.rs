@@ -35,7 +35,7 @@ pub(super) fn copy_to(
     }
     let folder = Folder::new()?;
     let local = folder.path().join(name);
-    let stopped = || Error::Interrupted(format!("nothing was uploaded to `{}`", remote::shown(url)));
+    let stopped = || Error::NotUploaded { url: remote::shown(url) };
     let mut report = copy(input, &local, options, engine, progress).map_err(|e| match e {
         // The contents of the temporary file go with it.
         Error::Interrupted(_) => stopped(),

@@ -49,9 +49,8 @@ fn one_fix(v: &VarFacts, options: &DoctorOptions, findings: &mut [Finding]) {
     let is_one =
         |f: &Finding| f.var.as_deref() == Some(&v.path) && f.fix.as_ref().is_some_and(Fix::stores_anew);
     findings.iter().filter(|f| is_one(f)).filter_map(|f| f.fix.as_ref()).for_each(|m| fix.and(m));
-    let coded = fix.filters.iter().any(|(var, _)| *var == v.path) || fix.has("--codec deflate");
-    let filters = if coded { &v.target } else { &v.filters };
-    let kept = v.chunk.as_ref().filter(|_| fix.chunks.is_empty() && !fix.has("--chunks auto"));
+    let filters = if fix.encodes(&v.path) { &v.target } else { &v.filters };
+    let kept = v.chunk.as_ref().filter(|_| !fix.cuts());
     let chosen = v.choice.as_ref().map(|c| &c.chunks);
     let mut slower = kept.or(chosen).map_or_else(Vec::new, |c| slowed(v, c, filters, options));
     if let (Some(_), Some(chosen)) = (kept, chosen) {

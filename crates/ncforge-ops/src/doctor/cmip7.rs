@@ -6,11 +6,11 @@
 //! step along the first axis (not asked of files without a chunked time); and the index of every variable's chunks
 //! lies in front of the first chunk. Besides, the file is netCDF-4.
 
-use super::Examined;
 use super::facts::VarFacts;
 use super::finding::Finding;
 use super::fix::Fix;
 use super::rule::{Rule, rule, rules};
+use super::{Examined, Profile};
 use crate::profile::cmip7::{MIN_CHUNK, bounds_of, data_of, time_of};
 use crate::words::{bytes, many};
 
@@ -30,7 +30,7 @@ pub(super) const RULES: &[Rule] = rules!(Cmip7:
 pub(super) fn check(x: &Examined<'_>, out: &mut Vec<Finding>) {
     let schema = x.facts.schema();
     let mut say = |code: &str, var: Option<&str>, message: String| {
-        out.push(Finding::new(rule(RULES, code), var, message).fixed_by(Fix::option("--profile cmip7")));
+        out.push(Finding::new(rule(RULES, code), var, message).fixed_by(Fix::profile(Profile::Cmip7)));
     };
     if schema.format.is_classic() {
         say("NC705", None, format!("the format is {}, not netCDF-4", schema.format.kind()));

@@ -5,6 +5,7 @@ use super::finding::Finding;
 use super::fix::Fix;
 use super::rule::{Rule, rule, rules};
 use super::{DoctorOptions, Examined};
+use crate::copy::Switches;
 use crate::words::{bytes, many};
 use ncforge::codec::filters::{self, DEFLATE, FLETCHER32, SHUFFLE};
 use ncforge::model::{Endian, Filter};
@@ -210,7 +211,7 @@ fn fill_only(v: &VarFacts, out: &mut Vec<Finding>) {
     out.push(
         Finding::new(rule(RULES, "NC304"), Some(&v.path), message)
             .weighing(each.saturating_mul(*n) as f64)
-            .fixed_by(Fix::option("--skip-fill")),
+            .fixed_by(Fix::switched(Switches { skip_fill: true, ..Switches::default() })),
     );
 }
 
@@ -230,6 +231,6 @@ fn endian(x: &Examined<'_>, v: &VarFacts, out: &mut Vec<Finding>) {
     out.push(
         Finding::new(rule(RULES, "NC305"), Some(&v.path), message)
             .weighing(v.bytes as f64)
-            .fixed_by(Fix::option("--endian native")),
+            .fixed_by(Fix::native()),
     );
 }

@@ -8,9 +8,7 @@ use crate::tune::{Axis, Role};
 use crate::words::shape;
 use ncforge::codec::FilterChain;
 use ncforge::model::Filter;
-
-const PACKING: [&str; 5] = ["scale_factor", "add_offset", "_FillValue", "missing_value", "_Unsigned"];
-const UNITS: [&str; 2] = ["units", "calendar"];
+use ncforge::model::agreement::Class;
 
 /// A file.
 #[derive(Debug)]
@@ -71,8 +69,8 @@ impl DescribedVar {
             filters: v.filters.clone(),
             dtype: facts.schema().type_name(facts.var(v).dtype).to_owned(),
             dims: dims(facts, v),
-            packing: attrs(facts, v, &PACKING),
-            units: attrs(facts, v, &UNITS),
+            packing: attrs(facts, v, Class::Packing),
+            units: attrs(facts, v, Class::Units),
         }
     }
 
@@ -99,8 +97,9 @@ fn dims(f: &Facts, v: &VarFacts) -> String {
     format!("({})", words.join(", "))
 }
 
-fn attrs(f: &Facts, v: &VarFacts, names: &[&str]) -> String {
-    let found: Vec<String> = (names.iter())
+/// The attributes of a class, in words.
+fn attrs(f: &Facts, v: &VarFacts, class: Class) -> String {
+    let found: Vec<String> = (class.names())
         .filter_map(|n| f.var(v).attr(n))
         .map(|a| format!("{}={}", a.name, attribute_words(f.schema(), a)))
         .collect();

@@ -76,7 +76,7 @@ fn interleaved(x: &Examined<'_>, out: &mut Vec<Finding>) {
         out.push(
             Finding::new(rule(RULES, "NC401"), Some(&v.path), message)
                 .weighing(walked as f64 / v.bytes.max(1) as f64)
-                .fixed_by(Fix::option("--chunks auto").in_netcdf4(true)),
+                .fixed_by(Fix::all_chunks().in_netcdf4(true)),
         );
     }
 }
@@ -172,9 +172,8 @@ fn unlimited(x: &Examined<'_>, out: &mut Vec<Finding>) {
         };
         let finding = Finding::new(rule(RULES, "NC404"), None, message);
         let all: Vec<String> = schema.var_ids().map(|v| schema.var_path(v)).collect();
-        let speakable = !all.is_empty() && all.iter().all(|name| !name.contains(','));
-        out.push(match users.is_empty() && speakable {
-            true => finding.fixed_by(Fix { vars: all, ..Fix::default() }),
+        out.push(match users.is_empty() && !all.is_empty() {
+            true => finding.fixed_by(Fix::only(all)),
             false => finding,
         });
     }

@@ -57,9 +57,10 @@ impl FromStr for Codes {
             if !rules().any(|r| code.len() >= 2 && r.code.starts_with(code.as_str()) || r.name == code) {
                 let known: Vec<&str> = rules().flat_map(|r| [r.code, r.name]).collect();
                 let meant = did_you_mean(code, &known);
-                return Err(Error::Invalid(format!(
-                    "there is no rule `{code}`{meant}; `ncforge doctor --rules` lists them"
-                )));
+                return Err(Error::bad_option(
+                    "rules",
+                    format!("there is no rule `{code}`{meant}; `ncforge doctor --rules` lists them"),
+                ));
             }
         }
         Ok(Codes(list))

@@ -61,7 +61,8 @@ impl SavedFinding {
     fn restored(self) -> Result<Finding> {
         let rule = rules().find(|r| r.code == self.code);
         Ok(Finding {
-            rule: rule.ok_or_else(|| Error::Invalid(format!("there is no rule {}", self.code)))?,
+            rule: rule
+                .ok_or_else(|| Error::bad_option("report", format!("there is no rule {}", self.code)))?,
             var: self.var,
             message: self.message,
             weight: self.weight,
@@ -95,10 +96,10 @@ impl Report {
     /// The report that was saved as this text.
     ///
     /// # Errors
-    /// [`Error::Invalid`] if it is no such text.
+    /// [`Error::BadOption`] if it is no such text.
     pub fn restored(text: &str) -> Result<Self> {
-        let saved: Saved =
-            serde_json::from_str(text).map_err(|e| Error::Invalid(format!("this is no report: {e}")))?;
+        let saved: Saved = serde_json::from_str(text)
+            .map_err(|e| Error::bad_option("report", format!("this is no report: {e}")))?;
         Ok(Report {
             file: saved.file,
             format: saved.format,
@@ -122,7 +123,7 @@ mod tests {
         let mut finding = Finding::new(rule, Some("g/tas"), "a \"message\"".into());
         finding.weight = f64::INFINITY;
         finding.slower = vec![Slower { read: "map".into(), now: 0.25, then: 3.0 }];
-        let mut fix = Fix::option("--endian native");
+        let mut fix = Fix::native();
         fix.and(&Fix::chunks("g/tas", &[100, 8]));
         finding.fix = Some(fix);
         let report = Report {
@@ -136,9 +137,9 @@ mod tests {
             notes: vec!["a note".into()],
         };
         let again = Report::restored(&report.saved()).unwrap();
-        let text = |r: Report| super::super::text(&[r], &super::super::Plain);
-        assert_eq!(super::super::json(&report), super::super::json(&again));
-        assert_eq!(text(report), text(again));
+        let mut expected = report;
+        expected.findings[0].weight = f64::MAX;
+        assert_eq!(format!("{expected:?}"), format!("{again:?}"));
         assert!(Report::restored("{}").is_err());
     }
 }

@@ -8,6 +8,7 @@ use super::finding::Finding;
 use super::fix::Fix;
 use super::rule::{Rule, rule, rules};
 use super::{Examined, ReaderCache};
+use crate::copy::Switches;
 use crate::rates::SEGMENT_BYTES;
 use crate::tune::{CacheAdvice, Choice, Coding, Grid, Prediction, Role, Stored};
 use crate::words::{bytes, count, many, seconds, shape, times};
@@ -200,7 +201,7 @@ fn no_points(x: &Examined<'_>, v: &VarFacts, out: &mut Vec<Finding>) {
     out.push(
         Finding::new(rule(RULES, "NC108"), Some(&v.path), message)
             .weighing(faster)
-            .fixed_by(Fix::option("--add-access-points")),
+            .fixed_by(Fix::switched(Switches { add_access_points: true, ..Switches::default() })),
     );
 }
 

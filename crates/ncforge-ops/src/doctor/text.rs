@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use super::finding::{Finding, Folded, Group, fold};
-use super::fix::Fix;
+use super::fix::{Commands, Fix};
 use super::{Report, Severity};
 use crate::tune::Slower;
 use crate::words::{bytes, count, many};
@@ -15,7 +15,7 @@ const INDENT: usize = 18;
 const NAMES: usize = 12;
 
 /// The style of the parts of a text. By default: plain, and without what only some readers need.
-pub trait Style {
+pub trait Style: Commands {
     /// A heading.
     fn heading(&self, text: &str) -> String {
         text.to_owned()
@@ -34,12 +34,6 @@ pub trait Style {
         false
     }
 }
-
-/// No colours.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct Plain;
-
-impl Style for Plain {}
 
 /// The reports of one or several files.
 pub fn text(reports: &[Report], style: &dyn Style) -> String {
@@ -66,9 +60,7 @@ pub fn text_across(findings: &[Finding], files: usize, style: &dyn Style) -> Str
         for f in &g.findings {
             out.finding(f, &g, None);
             if let Some(fix) = &f.worst.fix {
-                for command in fix.commands(&f.worst.files) {
-                    out.line(format!("{}{}", " ".repeat(INDENT), style.command(&command)));
-                }
+                out.commands(INDENT, fix, &f.worst.files);
                 out.slower(&f.worst.slower);
             }
         }
@@ -106,17 +98,9 @@ fn groups(reports: &[Report]) -> Vec<Vec<&Report>> {
 fn key(r: &Report) -> String {
     let found: Vec<_> = r.findings.iter().map(|f| (f.rule.code, f.severity, &f.var)).collect();
     let notes: Vec<String> = r.notes.iter().map(|n| n.replace(&r.file, "")).collect();
-    let options = all_fixes(r).map(|fix| fix.options_text());
+    let options = r.fix().map(|fix| fix.options());
     let own = if r.passes == Some(true) { r.file.as_str() } else { "" };
     format!("{:?}", (&r.format, r.variables, r.passes, found, options, notes, own))
-}
-
-/// One fix for all findings of a file; `None` where no copy fixes any.
-fn all_fixes(r: &Report) -> Option<Fix> {
-    let mut fixes = r.findings.iter().filter_map(|f| f.fix.as_ref());
-    let mut all = fixes.next()?.clone();
-    fixes.for_each(|fix| all.and(fix));
-    Some(all)
 }
 
 struct Text<'a> {
@@ -153,26 +137,21 @@ impl Text<'_> {
                 let next = g.findings.get(i + 1).and_then(|n| n.worst.fix.as_ref());
                 if let Some(fix) = f.worst.fix.as_ref().filter(|fix| next != Some(fix)) {
                     if one_file {
-                        let command = self.style.command(&fix.command(&worst.file));
-                        self.line(format!("{}{command}", " ".repeat(INDENT)));
+                        self.commands(INDENT, fix, &[&worst.file]);
                     }
                     self.slower(&f.worst.slower);
                 }
             }
         }
         let names: Vec<&str> = files.iter().map(|r| r.file.as_str()).collect();
-        match all_fixes(worst) {
+        match worst.fix() {
             Some(all) if !one_file => {
                 self.line("  all of it in all files:");
-                for command in all.commands(&names) {
-                    let command = self.style.command(&command);
-                    self.line(format!("    {command}"));
-                }
+                self.commands(4, &all, &names);
             }
             Some(all) if several => {
                 self.line("  all of it at once:");
-                let command = self.style.command(&all.command(&worst.file));
-                self.line(format!("    {command}"));
+                self.commands(4, &all, &names);
             }
             _ => {}
         }
@@ -188,6 +167,14 @@ impl Text<'_> {
             for r in files {
                 self.line(format!("  {}: {} were read", r.file, bytes(r.bytes_read)));
             }
+        }
+    }
+
+    /// The commands that fix something.
+    fn commands<S: AsRef<str>>(&mut self, indent: usize, fix: &Fix, files: &[S]) {
+        for command in fix.commands(files, self.style) {
+            let command = self.style.command(&command);
+            self.line(format!("{}{command}", " ".repeat(indent)));
         }
     }
 

@@ -2,12 +2,12 @@
 //!
 //! Joining also needs what the other rules of NC5 say: the same types, dimensions, chunks, filters and packing.
 
-use super::Examined;
 use super::described::{Described, DescribedVar};
 use super::facts::{Facts, VarFacts};
 use super::finding::Finding;
 use super::fix::Fix;
 use super::rule::{Rule, rule, rules};
+use super::{Examined, Profile};
 use crate::profile::virtual_stores::{INLINE, common_divisor, divisor, obstacle, resize};
 use crate::tune::Role;
 use crate::words::many;
@@ -33,7 +33,7 @@ pub(super) const ACROSS: &[Rule] = rules!(Virtual:
 
 /// One file.
 pub(super) fn check(x: &Examined<'_>, out: &mut Vec<Finding>) {
-    let fixed = || Fix::option("--profile virtual");
+    let fixed = || Fix::profile(Profile::Virtual);
     for v in &x.facts.vars {
         if let Some(message) = obstacle(&v.filters, v.element as usize, v.chunk_bytes()) {
             out.push(Finding::new(rule(RULES, "NC801"), Some(&v.path), message).fixed_by(fixed()));

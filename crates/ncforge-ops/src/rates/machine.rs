@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::request::words;
 use ncforge::store::OutputFile;
-use ncforge::{Error, Result};
+use ncforge::{Error, Op, Result};
 
 /// Version of the file's contents.
 const VERSION: u32 = 5;
@@ -198,7 +198,7 @@ impl Calibration {
     /// # Errors
     /// [`Error::Io`] when the folder or the file cannot be written.
     pub fn store(&self, path: &Path) -> Result<()> {
-        let fail = |e: std::io::Error| Error::io("write", path.display().to_string(), e);
+        let fail = |e: std::io::Error| Error::io(Op::Write, path.display().to_string(), e);
         if let Some(folder) = path.parent() {
             std::fs::create_dir_all(folder).map_err(fail)?;
         }

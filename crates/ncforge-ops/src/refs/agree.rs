@@ -1,27 +1,16 @@
 //! Properties that must be equal in files that are joined.
 
 use super::gather::{FileArrays, FileVar};
+use super::options::POLICY;
 use crate::series;
 use crate::words::shape;
+use ncforge::model::agreement::{Class, Verdict};
 use ncforge::{Error, Result};
-
-/// Attributes that give stored numbers their meaning.
-const MEANING: [&str; 9] = [
-    "scale_factor",
-    "add_offset",
-    "missing_value",
-    "_Unsigned",
-    "units",
-    "calendar",
-    "flag_values",
-    "flag_masks",
-    "flag_meanings",
-];
 
 /// Checks that a file can be joined to the first one.
 pub(super) fn check(first: (&str, &FileArrays), other: (&str, &FileArrays), along: &str) -> Result<()> {
     let refuse = |what: String| {
-        Err(Error::Invalid(format!("`{}` cannot be joined to `{}`: {what}", other.0, first.0)))
+        Err(Error::CannotJoin { file: other.0.to_owned(), to: format!("to `{}`", first.0), why: what })
     };
     if let Some(var) = other.1.vars.iter().find(|v| find(first.1, &v.path, 0).is_none()) {
         return refuse(format!("only the former has the variable `{}`", var.path));
@@ -82,7 +71,8 @@ fn difference(a: &FileVar, b: &FileVar, along: &str) -> Option<(String, String, 
         let text = |v: &FileVar| format!("{:?}", v.fill);
         return found("the value (bytes) of what was never written", text(b), text(a));
     }
-    for name in MEANING {
+    let names = a.attrs.iter().chain(&b.attrs).map(|(name, _)| name);
+    for name in names.filter(|name| POLICY.verdict(Class::of_variable(name)) == Verdict::Refuse) {
         let text = |v: &FileVar| v.attrs.iter().find(|(n, _)| n == name).map(|(_, t)| t.clone());
         let (is, was) = (text(b), text(a));
         if is != was {

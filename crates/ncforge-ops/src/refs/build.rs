@@ -145,14 +145,11 @@ impl Builder<'_> {
             return Ok(Ok(array));
         }
         match axis {
-            Some(_) if parts.vars.len() > 1 => Err(Error::Invalid(format!(
-                "`{}` cannot be joined along `{}`: `{}` in `{}`: {}",
-                self.inputs.names[0],
-                self.along.unwrap_or_default(),
-                first.path,
-                self.inputs.names[misfit.file],
-                misfit.why
-            ))),
+            Some(_) if parts.vars.len() > 1 => Err(Error::CannotJoin {
+                file: self.inputs.names[0].clone(),
+                to: format!("along `{}`", self.along.unwrap_or_default()),
+                why: format!("`{}` in `{}`: {}", first.path, self.inputs.names[misfit.file], misfit.why),
+            }),
             _ => Ok(Err(misfit)),
         }
     }

@@ -4,11 +4,11 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 
 use super::attributes;
 use super::kinds::Kind;
-use super::options::RefsOptions;
-use crate::same::unlike_names;
+use super::options::{POLICY, RefsOptions};
 use crate::series::{self, Ends};
 use crate::source::Source;
-use crate::unlike::{Files, Unlike, compare_global_attributes, is_of_file, same_attribute};
+use crate::unlike::{Unlike, compare_global_attributes};
+use ncforge::model::agreement::{Class, Verdict, differences};
 use ncforge::model::{Attribute, DType, Filter, Number, Schema, UserKind, Value, Values, VarId, shape};
 use ncforge::raw::{ChunkGrid, ChunkRecord, Chunks};
 use ncforge::{Dataset, Error, Hyperslab, Result};
@@ -158,13 +158,12 @@ pub(super) fn file(dataset: &Dataset, source: &dyn Source, wanted: &Wanted<'_>) 
 
 /// The attributes in which a file differs from the first: of groups, and of the variables that are wanted.
 fn unlike(first: &Schema, schema: &Schema, options: &RefsOptions) -> Vec<Unlike> {
-    let mut found = compare_global_attributes(first, schema, |name| is_of_file(name, Files::Series));
+    let may_differ = |name: &str| POLICY.verdict(Class::of_file(name)) == Verdict::Ignore;
+    let mut found = compare_global_attributes(first, schema, may_differ);
     for var in first.var_ids().filter(|var| is_wanted(first, *var, options)) {
         let Some(other) = schema.find_var(&first.var_path(var)) else { continue };
-        let (a, b) = (first.var(var), schema.var(other));
-        for name in unlike_names(&a.attrs, &b.attrs, |x, y| same_attribute((first, x), (schema, y))) {
-            found.push(Unlike::of_var((first, var), name, (schema, b.attr(name))));
-        }
+        let unlike = differences((first, var), (schema, other));
+        found.extend(unlike.iter().map(|d| Unlike::of_var((first, var), d.name, (schema, d.other))));
     }
     found
 }

@@ -11,7 +11,7 @@ use super::part::Parts;
 use crate::alike::side_by_side;
 use crate::progress::{Progress, Silent, check_stop};
 use crate::series;
-use ncforge::{Dataset, Engine, Error, Result};
+use ncforge::{Dataset, Engine, Error, Op, Result};
 
 /// Makes the references of files, joined along a dimension if there are several.
 ///
@@ -52,7 +52,7 @@ fn joined(
     let begun = Instant::now();
     let count = inputs.names.len();
     if count == 0 {
-        return Err(Error::Invalid("no file to make references of".into()));
+        return Err(Error::NoInput("files"));
     }
     // Bytes of files, as far as the system knows them.
     let bytes = |name: &String| std::fs::metadata(name).map_or(0, |m| m.len());
@@ -94,7 +94,9 @@ fn joined(
 pub(super) fn location(path: &Path, base: Option<&str>) -> Result<String> {
     let text = |path: &Path| {
         let text = path.to_str().map(str::to_owned);
-        text.ok_or_else(|| Error::Invalid(format!("`{}` is not text that JSON can hold", path.display())))
+        text.ok_or_else(|| {
+            Error::bad_option("files", format!("`{}` is not text that JSON can hold", path.display()))
+        })
     };
     if let Some(base) = base {
         let name = path.file_name().map_or(path, Path::new);
@@ -104,5 +106,5 @@ pub(super) fn location(path: &Path, base: Option<&str>) -> Result<String> {
     if given.contains("://") {
         return Ok(given);
     }
-    text(&std::path::absolute(path).map_err(|e| Error::io("find", given, e))?)
+    text(&std::path::absolute(path).map_err(|e| Error::io(Op::Other("find"), given, e))?)
 }

@@ -2,6 +2,11 @@
 
 use crate::profile::virtual_stores::INLINE;
 use crate::select::Selection;
+use ncforge::model::agreement::{Origin, Policy, Verdict};
+
+/// What differences of attributes are to files that are joined.
+pub(super) const POLICY: Policy =
+    Policy { meaning: Verdict::Refuse, span: Verdict::Note, origin: Origin::Series, other: Verdict::Note };
 
 /// How references are made.
 #[derive(Clone, Debug)]

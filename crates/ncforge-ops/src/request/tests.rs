@@ -4,13 +4,14 @@ use super::*;
 use crate::choosing::Reader;
 use crate::combine::CombineRequest;
 use crate::compare::CompareRequest;
-use crate::copy::{ChunkChoice, ChunkSpec, Chunks, CodecName, CopyRequest, FilterSpec};
+use crate::copy::{ChunkChoice, ChunkSpec, Chunks, CodecName, CopyRequest, FilterSpec, VarChunks};
 use crate::doctor::DoctorRequest;
 use crate::profile::Profile;
 use crate::split::SplitRequest;
 use crate::tune::StorageKind;
 use crate::tune::codec::Goal;
 use crate::zip::{UnzipRequest, ZipRequest};
+use ncforge::codec::FilterChain;
 
 fn made<T: Default + Serialize + DeserializeOwned>(options: Value) -> Result<T, RequestError> {
     let Value::Object(map) = options else { panic!("an object") };
@@ -96,6 +97,33 @@ fn specifications_are_written_as_they_are_read() {
         let spec = FilterSpec::parse(text).unwrap();
         assert_eq!(FilterSpec::parse(&spec.to_string()).unwrap(), spec, "{text}");
     }
+    assert_eq!(FilterSpec::parse("v,shuffle|zlib,1").unwrap().to_string(), "v,shuffle|deflate,1");
+}
+
+#[test]
+fn specifications_say_any_name() {
+    for name in ["a;b", "a,b", "a:b", "a|b&c", r"a\", r"\;", "*", "none", "a:1,2;b"] {
+        let lens = VarChunks::Lens(vec![1, 2]);
+        let vars = vec![(name.to_owned(), lens.clone()), ("v".to_owned(), lens)];
+        let dims = vec![(name.to_owned(), Some(3)), (name.to_owned(), None)];
+        let spec = ChunkSpec { vars, dims, unchunk: false };
+        assert_eq!(ChunkSpec::parse(&spec.to_string()).unwrap(), spec, "{spec}");
+        let chain: FilterChain = "shuffle|deflate,1".parse().unwrap();
+        let vars = Some(vec![name.to_owned(), "v".to_owned()]);
+        let spec = FilterSpec { vars, filters: chain.into() };
+        assert_eq!(FilterSpec::parse(&spec.to_string()).unwrap(), spec, "{spec}");
+    }
+}
+
+#[test]
+fn the_options_of_a_request_make_it_again() {
+    assert!(options_of(&CopyRequest::default()).is_empty());
+    let given =
+        json!({ "chunks": "v:1,2", "for": "map", "skip_fill": true, "vars": ["a,b"], "endian": "little" });
+    let request: CopyRequest = from_options(given.as_object().unwrap().clone()).unwrap();
+    let options = options_of(&request);
+    assert_eq!(options.len(), 5, "{options:?}");
+    assert_eq!(from_options::<CopyRequest>(options).unwrap(), request);
 }
 
 #[test]

@@ -4,7 +4,7 @@ use std::thread;
 use std::time::Instant;
 
 use ncforge::codec::CodecChain;
-use ncforge::{Error, Result};
+use ncforge::{Error, Op, Result};
 
 /// Rounds by one thread and by all, in turn, of which the fastest counts.
 const ROUNDS: usize = 3;
@@ -44,8 +44,9 @@ fn round(chain: &CodecChain, parts: &[Part], turns: usize, threads: usize) -> Re
     };
     thread::scope(|scope| {
         let others = (1..threads).map(|_| thread::Builder::new().spawn_scoped(scope, decode));
-        let others: Vec<_> =
-            others.collect::<std::io::Result<_>>().map_err(|e| Error::io("start", "a thread", e))?;
+        let others: Vec<_> = others
+            .collect::<std::io::Result<_>>()
+            .map_err(|e| Error::io(Op::Other("start"), "a thread", e))?;
         let own = decode();
         others.into_iter().try_fold(own?, |longest, other| {
             let took = other.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))?;

@@ -90,11 +90,14 @@ fn take_names(
             continue;
         }
         if schema.dims_in(Schema::ROOT).any(|d| schema.dim(d).name == name) {
-            return Err(Error::Invalid(format!(
-                "in tiles of this scheme the dimension `{}` must be called `{name}`, which another one of the file is: \
+            return Err(Error::bad_option(
+                "scheme",
+                format!(
+                    "in tiles of this scheme the dimension `{}` must be called `{name}`, which another one of the file is: \
                  split that, or choose another scheme",
-                schema.dim(dim).name
-            )));
+                    schema.dim(dim).name
+                ),
+            ));
         }
         renamed.push((name, std::mem::replace(&mut schema.dims[dim.0].name, name.to_owned())));
     }
@@ -148,9 +151,12 @@ fn fms(schema: &mut Schema, ranges: &[Range], one: One, file: &str) -> Result<()
     for r in ranges {
         let name = schema.dim(r.dim).name.clone();
         let var = schema.vars.iter_mut().find(|v| v.name == name && v.dims == [r.dim]).ok_or_else(|| {
-            Error::Invalid(format!(
-                "tiles of FMS tell their place by coordinate variables, and dimension `{name}` has none"
-            ))
+            Error::bad_option(
+                "scheme",
+                format!(
+                    "tiles of FMS tell their place by coordinate variables, and dimension `{name}` has none"
+                ),
+            )
         })?;
         put_attribute(&mut var.attrs, ints("domain_decomposition", &[1, r.whole, r.from + 1, r.to]));
     }

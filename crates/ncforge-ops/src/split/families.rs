@@ -74,7 +74,7 @@ impl Families {
         let mains = match &options.dims {
             Some((x, y)) => (need(x)?, need(y)?),
             None => usual.or_else(|| last_two(schema)).ok_or_else(|| {
-                Error::Invalid("no variable has two fixed dimensions to split; --dims X,Y names them".into())
+                Error::bad_option("dims", "no variable has two fixed dimensions to split: name them")
             })?,
         };
         let named = |main: DimId, others: &[(&str, Edge)]| {
@@ -119,19 +119,25 @@ impl Families {
         for (family, tiles) in [(&self.x, options.tiles.0), (&self.y, options.tiles.1)] {
             let n = schema.dim(family.main()).len;
             if tiles == 0 || tiles > n {
-                return Err(Error::Invalid(format!(
-                    "dimension `{}` of length {n} cannot be split into {tiles} tiles",
-                    schema.dim(family.main()).name
-                )));
+                return Err(Error::bad_option(
+                    "tiles",
+                    format!(
+                        "dimension `{}` of length {n} cannot be split into {tiles} tiles",
+                        schema.dim(family.main()).name
+                    ),
+                ));
             }
             let is_member = |d: &&DimId| family.members.iter().any(|m| m.dim == **d);
             if let Some(v) =
                 schema.var_ids().find(|v| schema.var(*v).dims.iter().filter(is_member).count() > 1)
             {
-                return Err(Error::Invalid(format!(
-                    "`{}` has two dimensions of one direction: it cannot be split",
-                    schema.var_path(v)
-                )));
+                return Err(Error::bad_option(
+                    "dims",
+                    format!(
+                        "`{}` has two dimensions of one direction: it cannot be split",
+                        schema.var_path(v)
+                    ),
+                ));
             }
             for m in &family.members {
                 let d = schema.dim(m.dim);
@@ -141,23 +147,23 @@ impl Families {
                     Edge::FirstHasLess => n - 1,
                 };
                 if d.len != want {
-                    return Err(Error::Invalid(format!(
-                        "dimension `{}` has length {}, not {want}",
-                        d.name, d.len
-                    )));
+                    return Err(Error::bad_option(
+                        "dims",
+                        format!("dimension `{}` has length {}, not {want}", d.name, d.len),
+                    ));
                 }
                 if d.unlimited {
-                    return Err(Error::Invalid(format!(
-                        "dimension `{}` is unlimited and cannot be split",
-                        d.name
-                    )));
+                    return Err(Error::bad_option(
+                        "dims",
+                        format!("dimension `{}` is unlimited and cannot be split", d.name),
+                    ));
                 }
                 // Tiles of one point would have none of those between.
                 if m.edge == Edge::FirstHasLess && n / tiles < 2 {
-                    return Err(Error::Invalid(format!(
-                        "tiles of one point have nothing along `{}`",
-                        d.name
-                    )));
+                    return Err(Error::bad_option(
+                        "tiles",
+                        format!("tiles of one point have nothing along `{}`", d.name),
+                    ));
                 }
             }
         }

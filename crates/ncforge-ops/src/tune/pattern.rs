@@ -93,10 +93,10 @@ impl Access {
             out.push(Access { kind: Kind::Lengths(lengths), weight: w });
         }
         if out.is_empty() {
-            return Err(Error::Invalid(
+            return Err(Error::bad_option(
+                "for",
                 "no read is named: write map, series, profile, column, box, full, or lengths such as \
-                 time=all,lat=1,lon=1"
-                    .into(),
+                 time=all,lat=1,lon=1",
             ));
         }
         Ok(out)

@@ -61,10 +61,7 @@ impl Emitter {
             (Version::V5, _) => self.out.extend_from_slice(&n.to_be_bytes()),
             (_, Ok(n)) => self.word(n),
             (version, Err(_)) => {
-                return Err(Error::NotRepresentable {
-                    format: version.name(),
-                    what: format!("a count of {n}"),
-                });
+                return Err(version.cannot(format!("a count of {n}")));
             }
         }
         Ok(())
@@ -73,7 +70,7 @@ impl Emitter {
     fn offset(&mut self, n: u64) -> Result<()> {
         if n > self.version.max_offset() {
             let what = format!("data that begin at byte {n}");
-            return Err(Error::NotRepresentable { format: self.version.name(), what });
+            return Err(self.version.cannot(what));
         }
         match self.version {
             Version::V1 => self.word(n as u32),
@@ -113,7 +110,7 @@ impl Emitter {
     }
 
     fn cannot(&self, what: &str) -> Result<()> {
-        Err(Error::NotRepresentable { format: self.version.name(), what: format!("values of type {what}") })
+        Err(self.version.cannot(format!("values of type {what}")))
     }
 
     fn attributes(&mut self, attrs: &[Attribute]) -> Result<()> {

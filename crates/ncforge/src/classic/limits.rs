@@ -23,10 +23,6 @@ fn beyond(version: Version, limit: Limit, what: String) -> Error {
     Error::Limit { format: version.name(), limit, what }
 }
 
-fn cannot(version: Version, what: impl Into<String>) -> Error {
-    Error::NotRepresentable { format: version.name(), what: what.into() }
-}
-
 /// An error unless `version` can hold the schema. `known` are names that are already in the file: the rules for new names
 /// do not apply to them.
 pub(super) fn check(schema: &Schema, version: Version, known: &HashSet<&str>) -> Result<()> {
@@ -59,9 +55,9 @@ pub(super) fn check_new(schema: &Schema, version: Version, new: Definition) -> R
 /// An error if `version` cannot hold one definition, independent of all others.
 fn check_kind(schema: &Schema, version: Version, new: Definition) -> Result<()> {
     match new {
-        Definition::Group(g) => Err(cannot(version, format!("groups (`{}`)", schema.group(g).name))),
+        Definition::Group(g) => Err(version.cannot(format!("groups (`{}`)", schema.group(g).name))),
         Definition::Type(t) => {
-            Err(cannot(version, format!("user-defined types (`{}`)", schema.user_type(t).name)))
+            Err(version.cannot(format!("user-defined types (`{}`)", schema.user_type(t).name)))
         }
         Definition::Dimension(d) => check_dimension(schema.dim(d), version),
         Definition::Variable(v) => check_variable(schema, version, schema.var(v)),
@@ -153,7 +149,7 @@ fn no_twins<'a>(
     let mut seen = HashSet::new();
     for name in names {
         if !seen.insert(name) && !known.contains(name.as_str()) {
-            return Err(cannot(version, format!("two {kind}s called `{name}`")));
+            return Err(version.cannot(format!("two {kind}s called `{name}`")));
         }
     }
     Ok(())

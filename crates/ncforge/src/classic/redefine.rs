@@ -18,7 +18,10 @@ pub(super) fn redefine(w: &mut ClassicWriter, schema: Schema) -> Result<()> {
     let version = w.file.version;
     if schema.format != version.format() {
         let (from, to) = (version.name(), schema.format.kind());
-        return Err(Error::Invalid(format!("`{}` is {from}; to make it {to}, copy it", w.file.store.name())));
+        return Err(Error::CannotRedefine(format!(
+            "turn `{}`, which is {from}, into {to}",
+            w.file.store.name()
+        )));
     }
     let mut schema = limits::normalise(schema, version);
     continues(&w.file.schema, &schema)?;
@@ -197,21 +200,18 @@ fn widened(old: &Layout, sizes: &[Extent], header: u64, records: u64) -> Option<
 
 /// An error unless `new` begins with the dimensions and variables of `old` (whose names may differ).
 fn continues(old: &Schema, new: &Schema) -> Result<()> {
-    let invalid = |what: String| Err(Error::Invalid(what));
+    let refuse = |what: String| Err(Error::CannotRedefine(what));
     if new.dims.len() < old.dims.len() || new.vars.len() < old.vars.len() {
-        return invalid("redefinition adds dimensions and variables, it cannot remove them".into());
+        return refuse("remove dimensions or variables".into());
     }
     for (a, b) in old.dims.iter().zip(&new.dims) {
         if a.unlimited != b.unlimited || (!a.unlimited && a.len != b.len) {
-            return invalid(format!("redefinition cannot change the length of dimension `{}`", a.name));
+            return refuse(format!("change the length of dimension `{}`", a.name));
         }
     }
     for (a, b) in old.vars.iter().zip(&new.vars) {
         if a.dtype != b.dtype || a.dims != b.dims {
-            return invalid(format!(
-                "redefinition cannot change the type or the shape of variable `{}`",
-                a.name
-            ));
+            return refuse(format!("change the type or the shape of variable `{}`", a.name));
         }
     }
     Ok(())
@@ -237,10 +237,7 @@ fn fits(schema: &Schema, layout: &Layout, w: &ClassicWriter, floor: u64) -> Resu
     layout.check(schema, floor).map_err(Error::Invalid)?;
     match layout.file_len(w.file.records()) {
         Some(_) => Ok(()),
-        None => Err(Error::NotRepresentable {
-            format: w.file.version.name(),
-            what: "data of more than 2^63 bytes".into(),
-        }),
+        None => Err(w.file.version.cannot("data of more than 2^63 bytes")),
     }
 }
 

@@ -1,5 +1,6 @@
 //! The three versions of the classic format, and the widths in which they differ.
 
+use crate::error::{Error, Limit};
 use crate::model::Format;
 
 /// A version of the classic format.
@@ -25,6 +26,11 @@ impl Version {
     /// The version of a format, if it is a classic one.
     pub(super) fn of(format: Format) -> Option<Version> {
         Self::ALL.into_iter().find(|v| v.format() == format)
+    }
+
+    /// The error of what files of this version do not have.
+    pub(super) fn cannot(self, what: impl Into<String>) -> Error {
+        Error::Limit { format: self.name(), limit: Limit::Classic, what: what.into() }
     }
 
     /// The fourth byte of a file.

@@ -126,7 +126,7 @@ impl ClassicWriter {
     }
 
     fn cannot(&self, what: String) -> Error {
-        Error::NotRepresentable { format: self.file.version.name(), what }
+        self.file.version.cannot(what)
     }
 
     /// Current bytes of a variable's elements, and its records (1 for a fixed variable).
@@ -284,7 +284,7 @@ impl ContainerMut for ClassicWriter {
 
     fn place_chunk(&mut self, var: VarId, _at: &[u64], _encoded: &[u8], _mask: u32) -> Result<()> {
         let name = self.file.schema.var_path(var);
-        Err(Error::Invalid(format!("`{name}` has no chunks: {} has none", self.file.version.name())))
+        Err(Error::not_chunked(name))
     }
 
     fn is_untouched(&self, var: VarId) -> bool {

@@ -152,7 +152,7 @@ mod tests {
         ] {
             let e = family_of(bytes).unwrap_err();
             assert!(matches!(&e, Error::NotNetcdf { what, .. } if what.contains(word)), "{e}");
-            assert_eq!(e.exit_code(), 4);
+            assert_eq!(e.kind(), crate::error::ErrorKind::Input);
         }
     }
 }

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use rustc_hash::FxBuildHasher;
 use serde::{Deserialize, Serialize};
 
-use crate::error::{Error, Result};
+use crate::error::{Error, Op, Result};
 #[cfg(feature = "remote")]
 use crate::store::remote::RemoteStore;
 use crate::store::{Identity, ReadStore, remote};
@@ -31,7 +31,7 @@ pub struct FileId {
 impl FileId {
     /// The identity of an open file.
     pub(super) fn of(path: &Path, file: &File) -> Result<Self> {
-        let fail = |e| Error::io("open", path.display().to_string(), e);
+        let fail = |e| Error::io(Op::Open, path.display().to_string(), e);
         let absolute = std::path::absolute(path).map_err(fail)?;
         Ok(Self::new(absolute, &Identity::of(&file.metadata().map_err(fail)?)))
     }
@@ -46,7 +46,7 @@ impl FileId {
             return Self::of_object(path, &*store)
                 .ok_or_else(|| Error::Internal(format!("`{}` has no version", store.name())));
         }
-        let fail = |e| Error::io("open", path.display().to_string(), e);
+        let fail = |e| Error::io(Op::Open, path.display().to_string(), e);
         let meta = std::fs::metadata(path).map_err(fail)?;
         Ok(Self::new(std::path::absolute(path).map_err(fail)?, &Identity::of(&meta)))
     }

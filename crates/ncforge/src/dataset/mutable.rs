@@ -11,7 +11,7 @@ use crate::buffer::Buffer;
 use crate::codec::quantize::Quantize;
 use crate::container::Container;
 use crate::engine::{Engine, Writer};
-use crate::error::{Error, Result};
+use crate::error::{Error, Op, Result};
 use crate::model::{Changes, DimId, Schema, Values, VarId, quantization_of};
 use crate::select::{Hyperslab, Picks};
 use crate::store::lock::Kind;
@@ -98,7 +98,7 @@ impl DatasetMut {
         let mut output = OutputFile::begin(path.as_ref(), how)?;
         if !output.was_there() {
             let partial = output.partial().display().to_string();
-            return Err(Error::io("open", partial, std::io::ErrorKind::NotFound.into()));
+            return Err(Error::io(Op::Open, partial, std::io::ErrorKind::NotFound.into()));
         }
         let engine = options.engine.take().unwrap_or_else(Engine::global);
         let container = formats::open_mut(output.store().clone(), &engine)?;

@@ -43,5 +43,5 @@ impl DatasetMut {
 }
 
 fn no_fixed_size(dataset: &DatasetMut, var: VarId) -> Error {
-    Error::WrongKind { name: dataset.schema().var_path(var), what: "has values of no fixed size" }
+    Error::wrong_kind(dataset.schema().var_path(var), "has values of no fixed size")
 }

@@ -49,10 +49,10 @@ pub(super) fn layout_if(
 /// An error for what has no plain bytes.
 pub(super) fn check_plain(layout: &VarLayout) -> Result<()> {
     if layout.element.heap {
-        return Err(Error::WrongKind {
-            name: layout.name.clone(),
-            what: "holds strings or ragged rows, which have no plain bytes",
-        });
+        return Err(Error::wrong_kind(
+            layout.name.clone(),
+            "holds strings or ragged rows, which have no plain bytes",
+        ));
     }
     Ok(())
 }

@@ -24,7 +24,7 @@ use super::shared::SharedOut;
 use super::stats::add;
 use crate::codec::{self, CodecChain, Stage, kernels};
 use crate::codec::{PADDING, PaddedInput};
-use crate::error::{Error, Result};
+use crate::error::{Error, Op, Result};
 use crate::layout::{ChunkIndex, ChunkRecord, Order, VarLayout};
 use crate::select::Hyperslab;
 use crate::store::{ReadStore, past_end};
@@ -458,9 +458,10 @@ pub(super) fn explain(error: Error, store: &str, var: &str, at: &[u64], offset: 
         Error::BadFilter(what) => Error::BadFilter(format!("`{store}`, {place}: {what}")),
         Error::Internal(what) => Error::Internal(format!("`{store}`, {place}: {what}")),
         // Writers name their operation themselves.
-        Error::Io { op, path, source } if !op.starts_with("write") => {
+        Error::Io { op, path, source } if !op.writes() => {
             let byte = offset.map(|o| format!(" at byte {o}")).unwrap_or_default();
-            Error::Io { op: format!("read {place}{byte}: {op}"), path, source }
+            let op = Op::ReadPart { place: place + &byte, op: Box::new(op) };
+            Error::Io { op, path, source }
         }
         other => other,
     }

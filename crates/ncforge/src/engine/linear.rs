@@ -15,7 +15,7 @@ use super::shared::SharedOut;
 use super::stats::add;
 use super::{Engine, Inner};
 use crate::codec::kernels;
-use crate::error::{Error, Result};
+use crate::error::{Error, Op, Result};
 use crate::layout::Element;
 use crate::model::shape;
 use crate::store::{ReadStore, past_end};
@@ -110,7 +110,8 @@ impl LinearBox<'_> {
         let inner = &*engine.inner;
         let explain = |e, r: &fetch::Request| match e {
             Error::Io { op, path, source } => {
-                let op = format!("read variable `{}` at byte {}: {op}", self.name, r.bytes.start);
+                let place = format!("variable `{}` at byte {}", self.name, r.bytes.start);
+                let op = Op::ReadPart { place, op: Box::new(op) };
                 Error::Io { op, path, source }
             }
             Error::Corrupt { path, offset, what } => {

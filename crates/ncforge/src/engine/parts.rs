@@ -66,7 +66,7 @@ impl Part<'_> {
         let layout = container.layout(var)?;
         slab.check(&container.schema().shape(var), &layout.name)?;
         if slab.count != self.region.count || layout.element.size != self.size || layout.element.heap {
-            return Err(Error::Invalid(format!("`{}` does not fit its place", layout.name)));
+            return Err(Error::Length(format!("`{}` does not fit its place", layout.name)));
         }
         let inner = &*self.engine.inner;
         let number = inner.reads.fetch_add(1, Ordering::Relaxed) + 1;
@@ -102,7 +102,7 @@ impl Part<'_> {
             && from.steps.len() == count.len()
             && (from.element.size, from.element.heap) == (self.size, false);
         if !fits {
-            return Err(Error::Invalid("rows that do not fit their place".into()));
+            return Err(Error::Length("rows that do not fit their place".into()));
         }
         let lens = std::iter::once(rows.end - rows.start).chain(count[1..].iter().copied());
         let axes = lens
@@ -145,7 +145,7 @@ impl Engine {
     ) -> Result<()> {
         let array = shape::checked(shape, size as u64);
         let Some(array) = array.filter(|&n| n > 0 && (out.len() as u64).is_multiple_of(n)) else {
-            return Err(Error::Invalid(format!("{} bytes for arrays of shape {shape:?}", out.len())));
+            return Err(Error::Length(format!("{} bytes for arrays of shape {shape:?}", out.len())));
         };
         check(shape, regions)?;
         let steps = boxes::steps(shape, size)?;

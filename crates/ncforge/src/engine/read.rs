@@ -108,7 +108,7 @@ impl Engine {
             return Err(Error::not_chunked(&layout.name));
         };
         if at.len() != chunk.len() {
-            return Err(Error::Invalid(format!("`{}` has no chunk {at:?}", layout.name)));
+            return Err(Error::NoChunk { variable: layout.name.clone(), at: at.to_vec() });
         }
         let store = container.store();
         let explain = |e, offset| chunked::explain(e, store.name(), &layout.name, at, offset);

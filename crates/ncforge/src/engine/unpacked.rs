@@ -43,7 +43,7 @@ pub(super) fn read(
     let size = layout.element.size;
     let is_number = matches!(container.schema().var(var).dtype, DType::Atomic(_) | DType::User(_));
     if layout.element.heap || !is_number || rules.stored_size() != size {
-        return Err(Error::WrongKind { name: layout.name.clone(), what: "holds no such numbers" });
+        return Err(Error::wrong_kind(layout.name.clone(), "holds no such numbers"));
     }
     rules.check()?;
     let stored = result_bytes(slab, &layout)?;

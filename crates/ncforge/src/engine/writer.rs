@@ -153,10 +153,10 @@ impl Writer {
                     )));
                 }
                 if !self.writable(var)?.element.heap {
-                    return Err(Error::WrongKind {
-                        name: self.schema().var_path(var),
-                        what: "holds elements of fixed size, not strings or ragged rows",
-                    });
+                    return Err(Error::wrong_kind(
+                        self.schema().var_path(var),
+                        "holds elements of fixed size, not strings or ragged rows",
+                    ));
                 }
                 self.begin(var, slab)?;
                 // Before dimensions grow: a value may not fit.
@@ -176,10 +176,10 @@ impl Writer {
     /// Writes a selection of a variable of a fixed-size type: row-major, no gaps, native byte order.
     pub fn write_bytes(&mut self, var: VarId, slab: &Hyperslab, bytes: &[u8]) -> Result<()> {
         if self.writable(var)?.element.heap {
-            return Err(Error::WrongKind {
-                name: self.schema().var_path(var),
-                what: "holds strings or ragged rows, which have no plain bytes",
-            });
+            return Err(Error::wrong_kind(
+                self.schema().var_path(var),
+                "holds strings or ragged rows, which have no plain bytes",
+            ));
         }
         self.begin(var, slab)?;
         self.make_room(var, slab)?;
@@ -520,7 +520,7 @@ fn check_chunk(layout: &VarLayout, shape: &[u64], at: &[u64]) -> Result<Hypersla
     };
     let begins_inside = |((&i, &c), &n): ((&u64, &u64), &u64)| i.checked_mul(c).is_some_and(|s| s < n);
     if at.len() != chunk.len() || !at.iter().zip(chunk).zip(shape).all(begins_inside) {
-        return Err(Error::Invalid(format!("`{}` has no chunk {at:?}", layout.name)));
+        return Err(Error::NoChunk { variable: layout.name.clone(), at: at.to_vec() });
     }
     let (start, count) = ChunkGrid::new(shape, chunk).region(at);
     Ok(Hyperslab::new(&start, &count))

@@ -1,5 +1,7 @@
 //! Kinds that errors name by a value instead of by words.
 
+use std::fmt;
+
 /// An option that makes a whole of tiles that make none without it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
@@ -12,6 +14,63 @@ pub enum TileOption {
     DifferingFirst,
     /// Places in no tile are filled.
     HolesFill,
+}
+
+/// Whose fault an error is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum ErrorKind {
+    /// The request makes no sense: the caller has to ask for something else.
+    Request,
+    /// An input cannot be read, is damaged, or goes with no other.
+    Input,
+    /// A verification found a difference.
+    Difference,
+    /// The work was asked to stop.
+    Interrupted,
+    /// The operation failed: the system refused something, or this crate has a defect.
+    Failed,
+}
+
+/// The rule of netCDF that a name breaks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum NameFault {
+    /// It is empty.
+    Empty,
+    /// It is longer than `NC_MAX_NAME`.
+    TooLong,
+    /// It has a slash in it.
+    Slash,
+    /// It has a control character in it.
+    Control,
+    /// It begins with a character that no name begins with.
+    Beginning,
+    /// It ends with a space.
+    Space,
+}
+
+impl fmt::Display for NameFault {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            NameFault::Empty => "is empty",
+            NameFault::TooLong => "is longer than 256 bytes",
+            NameFault::Slash => "has a slash in it",
+            NameFault::Control => "has a control character in it",
+            NameFault::Beginning => "does not begin with a letter, a digit or an underscore",
+            NameFault::Space => "ends with a space",
+        })
+    }
+}
+
+/// The reason why an interrupted run cannot be resumed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Stale {
+    /// The source is another one now.
+    Source,
+    /// The options, or the memory budget, are other ones.
+    Options,
 }
 
 /// A part of a variable's definition that is fixed once the variable has values.
@@ -42,4 +101,6 @@ pub enum Limit {
     Attributes,
     /// Types of values.
     Type,
+    /// What no file of the classic format has, or not so much of it.
+    Classic,
 }

@@ -4,7 +4,7 @@
 //! `docs/` and done in `libsrc`, `libhdf5` and `libdispatch`. A front that offers netCDF-C's interface returns them as they
 //! are: they are part of that interface.
 
-use super::{Error, Late, Limit};
+use super::{Error, Late, Limit, NameFault};
 
 /// `NC_EBADID`: not a valid ID.
 const EBADID: i32 = -33;
@@ -88,10 +88,10 @@ impl Error {
     /// takes both.
     ///
     /// ```
-    /// use ncforge::Error;
+    /// use ncforge::{Error, Op};
     /// let late = Error::NotInDefineMode { what: "a new dimension" };
     /// assert_eq!(late.netcdf_code(), -38);
-    /// let gone = Error::io("open", "a.nc", std::io::Error::from_raw_os_error(2));
+    /// let gone = Error::io(Op::Open, "a.nc", std::io::Error::from_raw_os_error(2));
     /// assert_eq!(gone.netcdf_code(), 2);
     /// ```
     pub fn netcdf_code(&self) -> i32 {
@@ -114,7 +114,7 @@ impl Error {
                 _ => EINVAL,
             },
             Error::NameInUse { .. } => ENAMEINUSE,
-            Error::BadName { why, .. } if why.starts_with("is longer") => EMAXNAME,
+            Error::BadName { why: NameFault::TooLong, .. } => EMAXNAME,
             Error::BadName { .. } => EBADNAME,
             Error::BadDimension { .. } => EBADDIM,
             Error::BadType(_) => EBADTYPE,
@@ -136,8 +136,6 @@ impl Error {
             Error::Range { .. } => ERANGE,
             Error::ReadOnly { .. } => EPERM,
             Error::Closed => EBADID,
-            // The classic container lacks some features altogether; the classic model forbids them in a container that has them.
-            Error::NotRepresentable { format, .. } if format.starts_with("CDF") => ENOTNC4,
             Error::NotRepresentable { .. } => ESTRICTNC3,
             Error::Limit { limit, .. } => match limit {
                 Limit::UnlimitedFirst => EUNLIMPOS,
@@ -147,14 +145,18 @@ impl Error {
                 Limit::VariableSize => EVARSIZE,
                 Limit::Attributes => EMAXATTS,
                 Limit::Type => EBADTYPE,
+                // The classic container lacks it altogether; the classic model forbids it in a container that has it.
+                Limit::Classic => ENOTNC4,
             },
             Error::Exists(_) | Error::Appeared { .. } => EEXIST,
             Error::Locked { .. } | Error::Inherited { .. } => EAGAIN,
             Error::Lost { .. } => EIO,
             Error::Budget { .. } | Error::Memory { .. } | Error::TooLarge(_) => ENOMEM,
-            Error::Interrupted(_) => EINTR,
+            Error::Interrupted(_) | Error::NotUploaded { .. } => EINTR,
             Error::Corrupt { .. }
             | Error::Unsupported { .. }
+            | Error::WriteToUrl { .. }
+            | Error::NoRanges { .. }
             | Error::Internal(_)
             | Error::Verify(_)
             | Error::Changed { .. } => EHDFERR,
@@ -164,6 +166,15 @@ impl Error {
             | Error::Rank { .. }
             | Error::Length(_)
             | Error::WrongKind { .. }
+            | Error::NoInput(_)
+            | Error::CannotJoin { .. }
+            | Error::BadTicket(_)
+            | Error::NoChunk { .. }
+            | Error::BadPick { .. }
+            | Error::BadSchema(_)
+            | Error::CannotRedefine(_)
+            | Error::OutputIsInput { .. }
+            | Error::CannotResume { .. }
             | Error::Tiles(_)
             | Error::TilesUnless { .. } => EINVAL,
         }

@@ -25,7 +25,7 @@ use super::checksum;
 use super::cursor::{Cursor, Sizes};
 use super::span::Span;
 use crate::buffer::{filled, reserved};
-use crate::error::{Error, Result};
+use crate::error::{Error, Op, Result};
 use crate::store::{FIRST_REQUEST, IoProfile, ReadStore, RecordedStore};
 
 pub(super) use absent::Outcome;
@@ -374,7 +374,7 @@ impl Source {
 
     /// The error that a parser gets for absent bytes. It never leaves the module: the parser's result is void.
     fn absent_error(&self) -> Error {
-        Error::io("read absent bytes of", self.name(), std::io::ErrorKind::WouldBlock.into())
+        Error::io(Op::Read, self.name(), std::io::ErrorKind::WouldBlock.into())
     }
 
     /// The outcome of the parser that ran since the last call on a deferred source.

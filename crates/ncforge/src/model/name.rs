@@ -8,7 +8,7 @@ use std::borrow::Cow;
 
 use unicode_normalization::UnicodeNormalization;
 
-use crate::error::{Error, Result};
+use crate::error::{Error, NameFault, Result};
 
 const ESCAPE: u32 = 0xF700;
 
@@ -84,19 +84,19 @@ pub fn check_name(kind: &str, name: &str) -> Result<()> {
 }
 
 /// The error of a name, if there is one.
-fn problem(name: &str) -> Option<&'static str> {
+fn problem(name: &str) -> Option<NameFault> {
     let bytes = encode_name(name);
-    let Some(first) = bytes.first() else { return Some("is empty") };
+    let Some(first) = bytes.first() else { return Some(NameFault::Empty) };
     if bytes.len() > MAX_NAME {
-        Some("is longer than 256 bytes")
+        Some(NameFault::TooLong)
     } else if bytes.contains(&b'/') {
-        Some("has a slash in it")
+        Some(NameFault::Slash)
     } else if bytes.iter().any(u8::is_ascii_control) {
-        Some("has a control character in it")
+        Some(NameFault::Control)
     } else if !(first.is_ascii_alphanumeric() || *first == b'_' || *first >= 0x80) {
-        Some("does not begin with a letter, a digit or an underscore")
+        Some(NameFault::Beginning)
     } else if bytes.ends_with(b" ") {
-        Some("ends with a space")
+        Some(NameFault::Space)
     } else {
         None
     }

@@ -64,20 +64,17 @@ impl Picks {
     /// Checks that every dimension of `shape` is picked once and that every position is inside; the error names the
     /// variable `name`.
     pub fn check(&self, shape: &[u64], name: &str) -> Result<()> {
+        let bad = |why| Error::BadPick { variable: name.to_owned(), why };
         let mut seen = vec![false; shape.len()];
         for pick in &self.axes {
             for &d in &pick.dims {
                 match seen.get_mut(d) {
                     Some(seen) if !*seen => *seen = true,
-                    _ => return Err(Error::Invalid(format!("`{name}`: dimension {d} is picked wrongly"))),
+                    _ => return Err(bad(format!("dimension {d} is picked wrongly"))),
                 }
             }
             if pick.dims.is_empty() || !pick.at.len().is_multiple_of(pick.dims.len()) {
-                return Err(Error::Invalid(format!(
-                    "`{name}`: {} positions for {} dimensions",
-                    pick.at.len(),
-                    pick.dims.len()
-                )));
+                return Err(bad(format!("{} positions for {} dimensions", pick.at.len(), pick.dims.len())));
             }
             for point in pick.at.chunks_exact(pick.dims.len()) {
                 if let Some((&d, &at)) = pick.dims.iter().zip(point).find(|&(&d, &at)| at >= shape[d]) {
@@ -87,7 +84,7 @@ impl Picks {
             }
         }
         match seen.iter().position(|&s| !s) {
-            Some(d) => Err(Error::Invalid(format!("`{name}`: dimension {d} is not picked"))),
+            Some(d) => Err(bad(format!("dimension {d} is not picked"))),
             None => Ok(()),
         }
     }

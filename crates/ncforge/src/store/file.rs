@@ -20,7 +20,7 @@ use super::identity::{Identity, continues, is_file_at};
 use super::lock::{Held, Kind, Locking};
 use super::near::{Moment, Near, Writes};
 use super::{ReadStore, copy_from, past_end};
-use crate::error::{Error, Result};
+use crate::error::{Error, Op, Result};
 
 use promise::Promise;
 
@@ -71,7 +71,7 @@ struct Opened {
 /// # Errors
 /// [`Error::Io`] for a name that cannot be opened, a folder, a pipe or a device. A pipe without a writer is not waited for.
 pub fn open_to_read(path: &Path) -> Result<(File, Metadata)> {
-    let explain = |e| Error::io("open", path.display().to_string(), e);
+    let explain = |e| Error::io(Op::Open, path.display().to_string(), e);
     let file = OpenOptions::new().read(true).custom_flags(libc::O_NONBLOCK).open(path).map_err(explain)?;
     let meta = file.metadata().map_err(explain)?;
     match meta.is_file() {
@@ -127,7 +127,7 @@ impl FileStore {
     /// # Errors
     /// The system refuses another descriptor.
     pub(crate) fn again(&self) -> Result<Self> {
-        let fail = |e| Error::io("open", &self.name, e);
+        let fail = |e| Error::io(Op::Open, &self.name, e);
         let own = Identity::of(&self.file.metadata().map_err(fail)?);
         let is_own = |file: &File| Identity::of_file(file).is_some_and(|found| found.file() == own.file());
         let named = open_to_read(self.path()).ok();
@@ -238,7 +238,7 @@ impl FileStore {
             .read(true)
             .write(true)
             .open(path)
-            .map_err(|e| Error::io("open for writing", path.display().to_string(), e))?;
+            .map_err(|e| Error::io(Op::Update, path.display().to_string(), e))?;
         let writes = Writes::of(&file);
         Ok(Self::counted(file, path, None, writes))
     }
@@ -251,7 +251,7 @@ impl FileStore {
             .create(true)
             .truncate(true)
             .open(path)
-            .map_err(|e| Error::io("create", path.display().to_string(), e))?;
+            .map_err(|e| Error::io(Op::Create, path.display().to_string(), e))?;
         let writes = Writes::of(&file);
         Ok(Self { promise: Promise::new(true), ..Self::counted(file, path, None, writes) })
     }
@@ -355,7 +355,7 @@ impl ReadStore for FileStore {
             if e.kind() == ErrorKind::UnexpectedEof {
                 past_end(&self.name, buf.len() as u64, offset, self.file_len())
             } else {
-                Error::io(format!("read {} bytes at offset {offset} of", buf.len()), &self.name, e)
+                Error::io(Op::ReadAt { len: buf.len() as u64, offset }, &self.name, e)
             }
         })
     }

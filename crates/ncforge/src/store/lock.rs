@@ -20,7 +20,7 @@ use std::sync::{Mutex, OnceLock, PoisonError};
 
 use super::identity::is_file_at;
 use super::process::Process;
-use crate::error::{Error, Result};
+use crate::error::{Error, Op, Result};
 
 /// Whether files are locked while they are open, in HDF5's terms.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -184,7 +184,11 @@ pub(crate) fn without(e: &std::io::Error, how: Locking, name: &str) -> Result<()
     let code = e.raw_os_error();
     let is_absent = matches!(code, Some(libc::ENOSYS | libc::ENOLCK | libc::EOPNOTSUPP));
     if !is_absent || how == Locking::Always {
-        return Err(Error::io("lock", name, std::io::Error::from_raw_os_error(code.unwrap_or(libc::EIO))));
+        return Err(Error::io(
+            Op::Other("lock"),
+            name,
+            std::io::Error::from_raw_os_error(code.unwrap_or(libc::EIO)),
+        ));
     }
     WITHOUT.get_or_init(|| name.to_owned());
     Ok(())
@@ -247,7 +251,7 @@ mod tests {
         for kind in [Kind::Exclusive, Kind::Shared] {
             let refused = take(&second, kind).unwrap_err();
             assert!(refused.to_string().contains("open for writing"), "{refused}");
-            assert_eq!(refused.exit_code(), 1);
+            assert_eq!(refused.kind(), crate::error::ErrorKind::Failed);
         }
         assert!(Guard::of(&path, Locking::BestEffort).is_err());
         assert!(!second.take(Kind::Exclusive, Locking::Never, "f").unwrap());

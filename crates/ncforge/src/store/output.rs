@@ -30,7 +30,7 @@ use super::file::fixed;
 use super::identity::is_file_at;
 use super::lock::{Guard, Kind, Locking, busy};
 use super::{FileStore, WriteStore};
-use crate::error::{Error, Result};
+use crate::error::{Error, Op, Result};
 
 pub use names::free_space;
 
@@ -180,7 +180,7 @@ impl OutputFile {
     /// A file in the same folder that belongs to it, for notes of what is done.
     pub fn journal(&mut self) -> Result<File> {
         let path = self.journal_path();
-        let failed = |e| Error::io("create", path.display().to_string(), e);
+        let failed = |e| Error::io(Op::Create, path.display().to_string(), e);
         if self.journal.is_none() {
             let open = File::options().read(true).write(true).create(true).truncate(false).open(&path);
             self.journal = Some(open.map_err(failed)?);
@@ -217,7 +217,7 @@ impl OutputFile {
     }
 
     fn take_name(&mut self, is_synced: bool) -> Result<()> {
-        let fail = |op: &str, e| Error::io(op, self.destination.display().to_string(), e);
+        let fail = |op: Op, e| Error::io(op, self.destination.display().to_string(), e);
         self.store.check()?;
         if !is_file_at(self.store.file(), &self.fixed.partial) {
             self.keep = true;
@@ -225,7 +225,7 @@ impl OutputFile {
         }
         let old = self.options.overwrite.then(|| std::fs::metadata(&self.fixed.destination).ok()).flatten();
         if is_synced {
-            self.store.file().sync_all().map_err(|e| fail("sync", e))?;
+            self.store.file().sync_all().map_err(|e| fail(Op::Other("sync"), e))?;
         }
         if let Some(old) = &old {
             if !self.options.replaces_own
@@ -233,7 +233,7 @@ impl OutputFile {
             {
                 self.guard = Guard::of(&self.fixed.destination, self.options.locking)?;
             }
-            names::keep_ownership(old, self.store.file()).map_err(|e| fail("create", e))?;
+            names::keep_ownership(old, self.store.file()).map_err(|e| fail(Op::Create, e))?;
         }
         let renamed = match self.options.overwrite {
             true => std::fs::rename(&self.fixed.partial, &self.fixed.destination),
@@ -246,7 +246,7 @@ impl OutputFile {
                 let (path, partial) = (self.destination.clone(), self.partial.clone());
                 return Err(Error::Appeared { path, partial });
             }
-            Err(e) => return Err(fail("create", e)),
+            Err(e) => return Err(fail(Op::Create, e)),
         }
         self.published = true;
         self.store.renamed(&self.fixed.destination);
@@ -268,7 +268,7 @@ impl OutputFile {
     pub fn write_whole(path: &Path, contents: &[u8], overwrite: bool) -> Result<()> {
         if path.metadata().is_ok_and(|m| !m.is_file() && !m.is_dir()) {
             return std::fs::write(path, contents)
-                .map_err(|e| Error::io("write", path.display().to_string(), e));
+                .map_err(|e| Error::io(Op::Write, path.display().to_string(), e));
         }
         let output = Self::create(path, overwrite)?;
         output.store.write_at(contents, 0)?;
@@ -316,7 +316,7 @@ fn take(partial: &Path, destination: &Path, options: OutputOptions) -> Result<Op
         // Between opening and locking, another program may have finished this very file under its own name.
         Ok(is_file_at(store.file(), partial).then_some(store))
     };
-    let fail = |e| Error::io("create", &name, e);
+    let fail = |e| Error::io(Op::Create, &name, e);
     match File::options().read(true).write(true).open(partial) {
         Ok(file) => {
             let Some(store) = lock(file)? else { return Ok(None) };

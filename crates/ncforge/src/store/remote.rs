@@ -41,10 +41,7 @@ pub use options::RemoteOptions;
 /// An error for a URL where only a local file will do.
 pub(crate) fn refuse_writing(path: &Path) -> Result<()> {
     match url_of(path) {
-        Some(url) => {
-            let what = "writing to a URL (a copy is uploaded when it is complete)".to_owned();
-            Err(Error::Unsupported { path: shown(url), what })
-        }
+        Some(url) => Err(Error::WriteToUrl { url: shown(url) }),
         None => Ok(()),
     }
 }
@@ -53,7 +50,7 @@ pub(crate) fn refuse_writing(path: &Path) -> Result<()> {
 ///
 /// # Errors
 /// [`Error::Io`] when the server does not answer, has no such object or refuses it;
-/// [`Error::Unsupported`] for a server that does not send parts of files;
+/// [`Error::NoRanges`] for a server that does not send parts of files;
 /// [`Error::BadOption`] for options that the store does not know.
 pub fn open(url: &str, options: &RemoteOptions) -> Result<Arc<dyn ReadStore>> {
     #[cfg(feature = "remote")]
@@ -66,7 +63,7 @@ pub fn open(url: &str, options: &RemoteOptions) -> Result<Arc<dyn ReadStore>> {
 /// if `verify`. The bytes that were sent. Between two parts, `stop` says whether to give up.
 ///
 /// # Errors
-/// Those of [`open`]; [`Error::Interrupted`] if it was given up; [`Error::Exists`] if the object is there and may not be replaced;
+/// Those of [`open`]; [`Error::NotUploaded`] if it was given up; [`Error::Exists`] if the object is there and may not be replaced;
 /// [`Error::Verify`] for an object that is not what was sent, which is then removed.
 pub fn upload(
     file: &Path,

@@ -11,7 +11,7 @@ use super::identity::{continue_from, is_file_at};
 use super::lock::Locking;
 use super::output::{OutputFile, OutputOptions};
 use super::{FileStore, ReadStore, WriteStore};
-use crate::error::{Error, Result};
+use crate::error::{Error, Op, Result};
 
 /// [`WriteStore::replace`] for files. Symbolic links are followed: the file they name is replaced.
 /// Permissions are kept, owner and group where the system allows it, and the lock.
@@ -19,7 +19,7 @@ pub(super) fn replace_file(
     store: &FileStore,
     build: &mut dyn FnMut(&dyn WriteStore) -> Result<()>,
 ) -> Result<()> {
-    let fail = |op: &str, e| Error::io(op, store.name(), e);
+    let fail = |op: &'static str, e| Error::io(Op::Other(op), store.name(), e);
     let target = store.path().canonicalize().map_err(|e| fail("find", e))?;
     let same_file = || match is_file_at(store.file(), &target) {
         true => Ok(()),
@@ -71,7 +71,7 @@ mod tests {
 
         let failed = store.replace(&mut |s| {
             s.write_at(b"half", 0)?;
-            Err(Error::Invalid("stop".into()))
+            Err(Error::Interrupted("stop".into()))
         });
         assert!(failed.is_err());
         assert_eq!(std::fs::read(&path).unwrap(), b"old");

@@ -159,7 +159,7 @@ impl Throttled {
 
     fn failure(&self) -> Error {
         let source = std::io::Error::other("the service answers 503");
-        Error::Io { op: "fetch from".into(), path: self.name().into(), source }
+        Error::Io { op: ncforge::Op::Other("fetch from"), path: self.name().into(), source }
     }
 }
 

@@ -53,7 +53,9 @@ fn create(s: Schema) -> ncforge::Result<Box<dyn ncforge::raw::ContainerMut>> {
 fn message(s: Schema) -> String {
     match create(s).and_then(|mut f| f.sync()) {
         Ok(()) => "fine".into(),
-        Err(e) if e.is_usage() || matches!(e, Error::NotRepresentable { .. }) => e.to_string(),
+        Err(e) if e.kind() == ncforge::ErrorKind::Request || matches!(e, Error::NotRepresentable { .. }) => {
+            e.to_string()
+        }
         Err(e) => panic!("{e}"),
     }
 }

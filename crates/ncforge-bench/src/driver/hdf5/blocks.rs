@@ -267,7 +267,7 @@ impl Blocks {
 impl BlockFile for Blocks {
     fn write(&mut self, slab: &Hyperslab, bytes: &[u8]) -> Result<()> {
         if !self.writable {
-            return Err(Error::Invalid("the file is open for reading only".into()));
+            return Err(Error::WrongKind("the file is open for reading only".into()));
         }
         self.var.kind.check(slab, bytes.len())?;
         self.grow(slab)?;

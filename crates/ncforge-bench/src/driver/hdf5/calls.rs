@@ -112,7 +112,7 @@ impl Calls {
     /// Loads the library, looks all functions up, and starts it. Its own messages on stderr are turned off.
     pub(super) fn load(path: &Path) -> Result<Self> {
         let explain = |why: String| {
-            Error::Invalid(format!(
+            Error::Library(format!(
                 "cannot load `{}` as an HDF5 library (1.10 or later): {why}",
                 path.display()
             ))

@@ -50,7 +50,7 @@ impl Shared {
     pub(super) fn of(calls: &Rc<Calls>, access: &Access<'_>) -> Result<Option<Self>> {
         let Some(team) = access.several() else { return Ok(None) };
         let (Some(mpi), Some((set_file, set_transfer))) = (team.mpi(), calls.parallel) else {
-            return Err(Error::Invalid("this build of HDF5 cannot share a file here".into()));
+            return Err(Error::Library("this build of HDF5 cannot share a file here".into()));
         };
         let list = |class: &str| -> Result<Handle> {
             let class = calls.number(class)?;

@@ -133,7 +133,7 @@ fn lacks(c: &Calls, name: &str, spec: &FileSpec) -> Option<String> {
 fn cannot_be_a_store(calls: &Rc<Calls>, name: &str, spec: &FileSpec) -> Option<String> {
     let begun = || -> Result<Option<String>> {
         let folder = tempfile::Builder::new().prefix("ncforge-bench-").tempdir();
-        let folder = folder.map_err(|e| Error::io("make a folder in", &std::env::temp_dir(), e))?;
+        let folder = folder.map_err(|e| Error::place("make a folder in", &std::env::temp_dir(), e))?;
         let path = folder.path().join("probe.zarr");
         create(calls, &path, spec, &Access::Alone)?.close()?;
         // Filters that it does not have may be dropped without a word.

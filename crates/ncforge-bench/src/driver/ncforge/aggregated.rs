@@ -43,7 +43,7 @@ impl Aggregated {
         let layout = &self.layout;
         let size = layout.element.size;
         let Some(runs) = layout.runs() else {
-            return Err(Error::Invalid(format!("`{}` is not stored in one run", layout.name)));
+            return Err(Error::WrongKind(format!("`{}` is not stored in one run", layout.name)));
         };
         match runs.stride {
             None => {

@@ -167,7 +167,7 @@ struct Reading {
 
 impl BlockFile for Reading {
     fn write(&mut self, _slab: &Hyperslab, _bytes: &[u8]) -> Result<()> {
-        Err(Error::Invalid("the file is open for reading only".into()))
+        Err(Error::WrongKind("the file is open for reading only".into()))
     }
 
     fn read(&mut self, slab: &Hyperslab, out: &mut [u8]) -> Result<()> {

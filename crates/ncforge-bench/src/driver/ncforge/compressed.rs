@@ -54,7 +54,7 @@ pub(super) fn create<'a>(
     let file = std::fs::File::options().write(true).open(&partial);
     let file = agree(team, file.map_err(|e| Error::io("open", &partial, e)))?;
     let Some(chunk) = spec.chunks() else {
-        return Err(Error::Invalid(format!("`{}` has no chunks", spec.var.name)));
+        return Err(Error::WrongKind(format!("`{}` has no chunks", spec.var.name)));
     };
     let size = spec.var.dtype.size();
     let codecs = ncforge::codec::CodecChain::new(&spec.filters(), size)?;
@@ -74,7 +74,7 @@ impl BlockFile for Compressed<&dyn Team> {
     }
 
     fn read(&mut self, _slab: &Hyperslab, _out: &mut [u8]) -> Result<()> {
-        Err(Error::Invalid("compressed chunks are read when the file is complete".into()))
+        Err(Error::WrongKind("compressed chunks are read when the file is complete".into()))
     }
 
     fn close(self: Box<Self>) -> Result<()> {
@@ -105,7 +105,7 @@ impl Compressed<&dyn Team> {
         };
         let given = exchange(self.team, &agree(self.team, places)?)?;
         let mine = given.first().and_then(|all| all.get(self.team.rank()));
-        let mine = mine.ok_or_else(|| Error::Invalid("rank 0 gave no places".into()))?;
+        let mine = mine.ok_or_else(|| Error::Team("rank 0 gave no places".into()))?;
         for ((_, e, _), &offset) in encoded.iter().zip(mine) {
             self.file.write_all_at(e, offset).map_err(|e| Error::io("write", &self.path, e))?;
         }
@@ -124,7 +124,7 @@ impl Chunks {
         for at in coordinates(&self.grid.touched(slab)) {
             let (corner, count) = self.grid.region(&at);
             if (0..dims).any(|d| corner[d] < slab.start[d] || corner[d] + count[d] > slab.end(d)) {
-                return Err(Error::Invalid(format!(
+                return Err(Error::Misfit(format!(
                     "a block holds only a part of chunk {at:?}; chunks must divide blocks"
                 )));
             }

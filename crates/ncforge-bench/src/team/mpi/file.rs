@@ -56,7 +56,7 @@ impl MpiFile {
         let abi = &self.abi;
         let number = |n: u64| {
             c_int::try_from(n)
-                .map_err(|_| Error::Invalid(format!("MPI-IO takes lengths below 2^31, not {n}")))
+                .map_err(|_| Error::TooLarge(format!("MPI-IO takes lengths below 2^31, not {n}")))
         };
         let list = |v: &[u64]| v.iter().map(|&n| number(n)).collect::<Result<Vec<c_int>>>();
         let (shape, start, count) = (list(place.shape)?, list(place.start)?, list(place.count)?);
@@ -78,7 +78,7 @@ impl MpiFile {
             abi.check(code, "a box")?;
             abi.check((abi.calls.type_commit)(&mut region), "a box")?;
             let offset =
-                i64::try_from(place.offset).map_err(|_| Error::Invalid("an offset past 2^63".into()))?;
+                i64::try_from(place.offset).map_err(|_| Error::TooLarge("an offset past 2^63".into()))?;
             let native = c"native";
             let code = (abi.calls.file_set_view)(
                 self.handle,
@@ -143,5 +143,5 @@ impl MpiFile {
 /// A place and a length as MPI-IO takes them.
 fn run(offset: u64, len: usize) -> Result<(i64, c_int)> {
     let place = i64::try_from(offset).ok().zip(c_int::try_from(len).ok());
-    place.ok_or_else(|| Error::Invalid(format!("MPI-IO takes lengths below 2^31, not {len}")))
+    place.ok_or_else(|| Error::TooLarge(format!("MPI-IO takes lengths below 2^31, not {len}")))
 }

@@ -68,9 +68,10 @@ impl<C: InfoCalls> Info<C> {
         for (key, value) in hints {
             let c_string = |text: &str, most: usize| match CString::new(text) {
                 Ok(s) if (1..=most).contains(&text.len()) => Ok(s),
-                _ => Err(Error::Invalid(format!(
-                    "MPI takes no hint `{key}={value}`: {KEY} and {VALUE} bytes at most"
-                ))),
+                _ => Err(Error::bad_option(
+                    "hint",
+                    format!("MPI takes no hint `{key}={value}`: {KEY} and {VALUE} bytes at most"),
+                )),
             };
             calls.set(info.handle, &c_string(key, KEY)?, &c_string(value, VALUE)?)?;
         }

@@ -143,7 +143,7 @@ impl MpiJob {
     /// The bytes of every rank, in the order of the ranks.
     pub(super) fn all_gather(&self, mine: &[u8]) -> Result<Vec<Vec<u8>>> {
         let abi = &self.abi;
-        let too_long = || Error::Invalid("ranks exchange more than 2 GiB".into());
+        let too_long = || Error::TooLarge("ranks exchange more than 2 GiB".into());
         let len = c_int::try_from(mine.len()).map_err(|_| too_long())?;
         let mut lens = vec![0 as c_int; self.size];
         let four = size_of::<c_int>() as c_int;

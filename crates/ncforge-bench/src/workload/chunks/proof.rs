@@ -99,7 +99,10 @@ impl Array {
         ARRAYS.into_iter().find(|a| a.name == name).ok_or_else(|| {
             let names: Vec<&str> = ARRAYS.iter().map(|a| a.name).collect();
             let meant = did_you_mean(name, &names);
-            Error::Invalid(format!("there is no array `{name}`{meant}: {} are known", names.join(", ")))
+            Error::bad_option(
+                "arrays",
+                format!("there is no array `{name}`{meant}: {} are known", names.join(", ")),
+            )
         })
     }
 

@@ -174,7 +174,7 @@ pub fn run(
     progress: &mut dyn FnMut(&str),
 ) -> Result<Vec<RegretReport>> {
     if options.shapes.is_empty() || options.mixes.is_empty() || options.effort.rounds == 0 {
-        return Err(Error::Invalid("regret needs a shape, a mix and at least one round".into()));
+        return Err(Error::bad_option("rounds", "regret needs a shape, a mix and at least one round"));
     }
     let mut reports = Vec::new();
     for driver in drivers {

@@ -89,8 +89,9 @@ pub fn run(
         || options.caches.is_empty()
         || options.repetitions == 0
     {
-        return Err(Error::Invalid(
-            "a sweep needs a driver, a chunk shape, a cache and at least one repetition".into(),
+        return Err(Error::bad_option(
+            "repetitions",
+            "a sweep needs a driver, a chunk shape, a cache and at least one repetition",
         ));
     }
     let var = crate::workload::access::largest(source, options.var.as_deref())?;

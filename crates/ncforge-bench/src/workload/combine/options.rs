@@ -88,28 +88,34 @@ pub(super) fn check(options: &Options) -> Result<()> {
     let [t, z, y, x] = options.shape;
     let (nx, ny) = options.tiles;
     if t == 0 || z == 0 || nx == 0 || ny == 0 || nx > x || ny > y {
-        return Err(Error::Invalid(format!(
-            "{nx} x {ny} tiles of {:?} points are impossible",
-            options.shape
-        )));
+        return Err(Error::bad_option(
+            "tiles",
+            format!("{nx} x {ny} tiles of {:?} points are impossible", options.shape),
+        ));
     }
     let part = |land: f64| (0.0..1.0).contains(&land);
     if options.repetitions == 0 || !part(options.land) || !part(options.floor) {
-        return Err(Error::Invalid("at least one repetition, and a part of land from 0 to below 1".into()));
+        return Err(Error::bad_option(
+            "repetitions",
+            "at least one repetition, and a part of land from 0 to below 1",
+        ));
     }
     if !(0.0..1e3).contains(&options.noise) || options.calm.is_some_and(|c| !c.is_finite() || c <= 0.0) {
-        return Err(Error::Invalid("noise is at least 0, and becomes half of it some levels below".into()));
+        return Err(Error::bad_option(
+            "noise",
+            "noise is at least 0, and becomes half of it some levels below",
+        ));
     }
     if options.step.is_some_and(|s| !s.is_finite() || s <= 0.0) {
-        return Err(Error::Invalid("values are multiples of a step above 0".into()));
+        return Err(Error::bad_option("step", "values are multiples of a step above 0"));
     }
     if options.chunks.0 == 0 || options.chunks.1 == 0 {
-        return Err(Error::Invalid("chunks have at least one point".into()));
+        return Err(Error::bad_option("chunks", "chunks have at least one point"));
     }
     let bytes = shape::bytes(&options.shape, 4u64);
     let folder = options.folder.clone().unwrap_or_else(std::env::temp_dir);
     match free_space(&folder.join("tiles")) {
-        Some(free) if bytes > free => Err(Error::Invalid(format!(
+        Some(free) if bytes > free => Err(Error::TooLarge(format!(
             "tiles of {} are written, and {} are free in `{}`; name another folder, or a smaller shape",
             crate::report::bytes(bytes),
             crate::report::bytes(free),

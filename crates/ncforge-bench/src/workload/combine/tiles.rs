@@ -43,7 +43,7 @@ impl TileSet {
         deflated: bool,
         engine: &Engine,
     ) -> Result<TileSet> {
-        std::fs::create_dir_all(folder).map_err(|e| Error::io("make the folder", folder, e))?;
+        std::fs::create_dir_all(folder).map_err(|e| Error::place("make the folder", folder, e))?;
         let [nt, nz, ny, nx] = field.shape;
         let edges = |n: u64, k: u64, i: u64| (n * i / k, n * (i + 1) / k - n * i / k);
         let mut tiles = Vec::new();

@@ -36,7 +36,7 @@ pub fn run(team: &dyn Team, options: &IoOptions, stop: Option<&dyn Fn() -> bool>
         match team.mpi() {
             Some(mpi) => {
                 if !options.hints.is_empty() && !cases.iter().any(|c| c.takes_hints(team)) {
-                    return Err(Error::Invalid(NO_TAKER.into()));
+                    return Err(Error::bad_option("hint", NO_TAKER));
                 }
                 mpi.set_hints(&options.hints)?;
             }
@@ -44,7 +44,7 @@ pub fn run(team: &dyn Team, options: &IoOptions, stop: Option<&dyn Fn() -> bool>
             None => {
                 let why =
                     "hints are for MPI's input and output; start the command by mpiexec, or leave out --hint";
-                return Err(Error::Invalid(why.into()));
+                return Err(Error::bad_option("hint", why));
             }
         }
         Ok((geometry, cases, left_out, values))

@@ -22,14 +22,18 @@ pub(crate) struct Sample {
 /// The type of a variable's values, which a benchmark that repeats them has, too.
 ///
 /// # Errors
-/// When the file cannot be read, and [`Error::Invalid`] when the variable holds no numbers.
+/// When the file cannot be read, and [`Error::NoValues`] when the variable holds no numbers.
 pub fn sample_type(path: &Path, variable: &str) -> Result<Atomic> {
     let dataset = Dataset::open(path)?;
     let id = dataset.var(variable)?;
     match dataset.schema().var(id).dtype {
         DType::Atomic(t) if t != Atomic::Char => Ok(t),
-        _ => Err(Error::Invalid(format!("`{variable}` in `{}` holds no numbers", path.display()))),
+        _ => Err(no_values(path, variable, "holds no numbers")),
     }
+}
+
+fn no_values(path: &Path, variable: &str, what: &'static str) -> Error {
+    Error::NoValues { variable: variable.to_owned(), path: path.display().to_string(), what }
 }
 
 impl Sample {
@@ -37,12 +41,15 @@ impl Sample {
     pub(super) fn load(path: &Path, variable: &str, dtype: Atomic) -> Result<Sample> {
         let found = sample_type(path, variable)?;
         if found != dtype {
-            return Err(Error::Invalid(format!(
-                "`{variable}` in `{}` is of type {}, the benchmark of type {}; leave out --dtype",
-                path.display(),
-                found.cdl_name(),
-                dtype.cdl_name()
-            )));
+            return Err(Error::bad_option(
+                "dtype",
+                format!(
+                    "`{variable}` in `{}` is of type {}, the benchmark of type {}; leave out --dtype",
+                    path.display(),
+                    found.cdl_name(),
+                    dtype.cdl_name()
+                ),
+            ));
         }
         let dataset = Dataset::open(path)?;
         let id = dataset.var(variable)?;
@@ -51,7 +58,7 @@ impl Sample {
             shape.push(1);
         }
         if shape.contains(&0) {
-            return Err(Error::Invalid(format!("`{variable}` in `{}` has no values", path.display())));
+            return Err(no_values(path, variable, "has no values"));
         }
         let size = dtype.size();
         // Whole steps of the outer dimensions, so that neighbours stay neighbours.

@@ -77,7 +77,7 @@ pub fn run(
 ) -> Result<Section> {
     let (o, setup) = (options, &options.setup);
     if [o.stations, o.years, setup.repetitions, o.read].contains(&0) || stored.is_empty() {
-        return Err(Error::Invalid("a measurement needs at least one of everything".into()));
+        return Err(Error::bad_option("repetitions", "a measurement needs at least one of everything"));
     }
     let folder = super::folder(setup.folder.as_deref())?;
     let engine = Engine::new(EngineOptions { threads: setup.threads, memory: setup.memory })?;

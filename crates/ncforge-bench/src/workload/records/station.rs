@@ -79,10 +79,10 @@ pub fn run(
     if [o.records, o.variables, o.reads, o.picked, o.batch, setup.repetitions].contains(&0)
         || stored.is_empty()
     {
-        return Err(Error::Invalid("a measurement needs at least one of everything".into()));
+        return Err(Error::bad_option("repetitions", "a measurement needs at least one of everything"));
     }
     if o.reads > o.records || o.picked > o.variables {
-        return Err(Error::Invalid("more is to be read than there is".into()));
+        return Err(Error::bad_option("records", "more is to be read than there is"));
     }
     let folder = super::folder(setup.folder.as_deref())?;
     let engine = Engine::new(EngineOptions { threads: setup.threads, memory: setup.memory })?;

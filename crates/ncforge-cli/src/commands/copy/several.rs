@@ -34,7 +34,7 @@ pub(super) fn run(args: &CopyArgs, inputs: &[PathBuf], folder: &Path, cx: &Conte
     }
     // A store of objects has no folders, only keys.
     if url_of(folder).is_none() {
-        std::fs::create_dir_all(folder).map_err(|e| Failure::system("create", folder, e))?;
+        std::fs::create_dir_all(folder).map_err(|e| Failure::system(ncforge::Op::Create, folder, e))?;
     }
     let engine = cx.engine()?;
     interrupt::catch();

@@ -1,8 +1,15 @@
 //! Findings on a terminal.
 
-use ncforge_ops::doctor::{Severity, Style};
+use ncforge_ops::doctor::{Commands, Repair, Severity, Style};
 
+use crate::command_line::CommandLine;
 use crate::printer::Printer;
+
+impl Commands for Printer {
+    fn copy(&self, repair: &Repair<'_>) -> String {
+        CommandLine.copy(repair)
+    }
+}
 
 /// The printer's colours; details with `-v`.
 impl Style for Printer {

@@ -10,7 +10,7 @@ use ncforge_ops::copy::{
 };
 use ncforge_ops::request::{FormatChoice, Size, Words};
 
-use crate::args::NccopyArgs;
+use crate::args::{List, NccopyArgs};
 use crate::exit::{Failure, Result};
 
 /// The request of nccopy's options, for a given source. An output that exists is overwritten and no
@@ -183,17 +183,17 @@ fn filters_in(source: &Schema, v: VarId) -> &[Filter] {
 /// `-v -V -g -G`: which variables, and of which the values.
 fn choose_objects(args: &NccopyArgs, source: &Schema, request: &mut CopyRequest) -> Result<()> {
     if !args.data_vars.is_empty() {
-        request.values_of = Some(variables(source, &args.data_vars)?);
+        request.values_of = Some(variables(source, &List::all(&args.data_vars))?);
     }
     if !args.only_vars.is_empty() {
-        request.run.vars = Some(variables(source, &args.only_vars)?);
+        request.run.vars = Some(variables(source, &List::all(&args.only_vars))?);
         request.switches.all_dimensions = true;
     }
     if !args.data_groups.is_empty() {
-        request.values_of = Some(variables_of_groups(source, &args.data_groups)?);
+        request.values_of = Some(variables_of_groups(source, &List::all(&args.data_groups))?);
     }
     if !args.only_groups.is_empty() {
-        request.run.vars = Some(variables_of_groups(source, &args.only_groups)?);
+        request.run.vars = Some(variables_of_groups(source, &List::all(&args.only_groups))?);
     }
     Ok(())
 }

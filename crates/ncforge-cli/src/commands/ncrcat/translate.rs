@@ -12,7 +12,7 @@ use ncforge_ops::copy::{ChunkChoice, ChunkSpec, CodecName, CodingRequest, CopyRe
 use ncforge_ops::request::{BadValue, FormatChoice, Size};
 use ncforge_ops::select::Selection;
 
-use crate::args::NcrcatArgs;
+use crate::args::{List, NcrcatArgs};
 use crate::exit::{Failure, Result};
 
 /// Attributes that name variables which belong to a variable.
@@ -233,7 +233,7 @@ fn variables(args: &NcrcatArgs, first: &Schema) -> Result<Option<Vec<String>>, F
         return Ok(None);
     }
     let mut chosen: BTreeSet<VarId> = BTreeSet::new();
-    for name in &args.vars {
+    for name in &List::all(&args.vars) {
         let means = |v: &VarId| {
             first.var(*v).name == *name
                 || first.var_path(*v).trim_start_matches('/') == name.trim_start_matches('/')

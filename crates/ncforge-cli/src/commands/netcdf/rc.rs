@@ -43,7 +43,7 @@ fn read(file: &Path) -> Result<Vec<u8>> {
     match std::fs::read(file) {
         Ok(text) => Ok(text),
         Err(e) if e.kind() == std::io::ErrorKind::NotFound => Ok(Vec::new()),
-        Err(e) => Err(Failure::system("read", file, e)),
+        Err(e) => Err(Failure::system(ncforge::Op::Read, file, e)),
     }
 }
 
@@ -66,7 +66,7 @@ pub(super) fn edit(file: &Path, library: Option<&Path>) -> Result<bool> {
         return Ok(false);
     }
     if new.is_empty() {
-        std::fs::remove_file(file).map_err(|e| Failure::system("remove", file, e))?;
+        std::fs::remove_file(file).map_err(|e| Failure::system(ncforge::Op::Other("remove"), file, e))?;
     } else {
         OutputFile::write_whole(file, &new, true)?;
     }

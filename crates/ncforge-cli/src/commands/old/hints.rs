@@ -33,7 +33,7 @@ impl Hints {
             Error::TilesUnless { unless: TileOption::AllowRagged, .. } => {
                 "`ncforge combine --allow-ragged` fills the records that some tiles lack"
             }
-            Error::Invalid(what) if what.ends_with("is one of the tiles") => "name another output",
+            Error::OutputIsInput { .. } => "name another output",
             Error::TilesUnless { .. } | Error::Tiles(_) => self.unlike,
             Error::Exists(_) => self.exists,
             Error::NotRepresentable { .. } | Error::Limit { .. } => self.format,

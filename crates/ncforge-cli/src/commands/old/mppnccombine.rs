@@ -144,7 +144,7 @@ fn numbered(output: &std::path::Path, start: u64, end: Option<u64>) -> Result<Ve
     let name = output.file_name().unwrap_or_default().to_string_lossy().into_owned();
     let folder =
         output.parent().filter(|p| !p.as_os_str().is_empty()).map_or(PathBuf::from("."), PathBuf::from);
-    let fail = |e| Failure::from(ncforge::Error::io("open", folder.display().to_string(), e));
+    let fail = |e| Failure::from(ncforge::Error::io(ncforge::Op::Open, folder.display().to_string(), e));
     let mut found: Vec<(u64, PathBuf)> = Vec::new();
     for entry in std::fs::read_dir(&folder).map_err(fail)? {
         let entry = entry.map_err(fail)?;
@@ -162,7 +162,7 @@ fn numbered(output: &std::path::Path, start: u64, end: Option<u64>) -> Result<Ve
     found.sort();
     if found.is_empty() {
         let e = std::io::Error::new(std::io::ErrorKind::NotFound, "there are no such tiles");
-        return Err(ncforge::Error::io("open", format!("{name}.{start:04}"), e).into());
+        return Err(ncforge::Error::io(ncforge::Op::Open, format!("{name}.{start:04}"), e).into());
     }
     Ok(found.into_iter().map(|f| f.1).collect())
 }

@@ -94,8 +94,8 @@ pub(crate) fn run(args: &OldArgs, cx: &Context<'_>) -> Result {
         [_] => return Err(words.wrong("FILEBASE and NDOMAIN are needed")),
     }
     if let (Some(path), None) = (&namelist, &asked.base) {
-        let text =
-            std::fs::read_to_string(path).map_err(|e| Error::io("open", path.display().to_string(), e))?;
+        let text = std::fs::read_to_string(path)
+            .map_err(|e| Error::io(ncforge::Op::Open, path.display().to_string(), e))?;
         read_namelist(&text, &mut asked)
             .map_err(|what| words.wrong(format!("{}: {what}", path.display())))?;
     }

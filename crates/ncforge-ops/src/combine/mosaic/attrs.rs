@@ -1,22 +1,13 @@
 //! Attributes in several tiles: some must agree, some span, the rest is the first tile's.
 
 use crate::calendar::Rebase;
-use crate::same::unlike_names;
-use crate::unlike::{Unlike, same_attribute};
+use crate::unlike::Unlike;
+use ncforge::model::agreement::{Origin, Policy, Verdict, differences};
 use ncforge::model::{Attribute, DType, Number, Schema, VarId};
 
-/// Attributes that define the meaning of values.
-const MEANING: [&str; 9] = [
-    "_FillValue",
-    "missing_value",
-    "units",
-    "calendar",
-    "scale_factor",
-    "add_offset",
-    "_Unsigned",
-    "flag_values",
-    "flag_masks",
-];
+/// What differences of tiles are. Whether the files of a series were published is known to its scheme.
+const POLICY: Policy =
+    Policy { meaning: Verdict::Refuse, span: Verdict::Join, origin: Origin::Run, other: Verdict::Note };
 
 /// Attributes of a tile's variables that differ from the first tile's.
 #[derive(Clone, Debug, Default)]
@@ -61,22 +52,24 @@ pub(super) fn compare_one(
     (tile, other): (&Schema, VarId),
     found: &mut Conflicts,
 ) {
-    let (a, b) = (first.var(v), tile.var(other));
-    for name in unlike_names(&a.attrs, &b.attrs, |x, y| same_attribute((first, x), (tile, y))) {
-        let (x, y) = (a.attr(name), b.attr(name));
-        let spans = ["valid_min", "valid_max", "valid_range", "actual_range"].contains(&name);
-        match y {
-            _ if MEANING.contains(&name) => {
-                if name == "units"
-                    && let Some(change) = change(&a.attrs, &b.attrs)
-                {
-                    found.times.push((v, change));
-                    continue;
+    for d in differences((first, v), (tile, other)) {
+        match (POLICY.verdict(d.class), d.other) {
+            (Verdict::Ignore, _) => {}
+            (Verdict::Refuse, _) => {
+                let change = (d.name == "units")
+                    .then(|| change(&first.var(v).attrs, &tile.var(other).attrs))
+                    .flatten();
+                match change {
+                    Some(change) => found.times.push((v, change)),
+                    None => drop(found.meaning.get_or_insert((first.var_path(v), d.name.to_owned()))),
                 }
-                found.meaning.get_or_insert((first.var_path(v), name.to_owned()));
             }
-            Some(y) if spans && x.is_some_and(|x| x.dtype == y.dtype) => found.ranges.push((v, y.clone())),
-            _ => found.others.push(Unlike::of_var((first, v), name, (tile, y))),
+            (Verdict::Join, Some(own)) if d.first.is_some_and(|first| first.dtype == own.dtype) => {
+                found.ranges.push((v, own.clone()));
+            }
+            (Verdict::Join | Verdict::Note, own) => {
+                found.others.push(Unlike::of_var((first, v), d.name, (tile, own)));
+            }
         }
     }
 }

@@ -54,7 +54,10 @@ pub(crate) fn build(
     scheme.finish(&mut schema, output);
     let existing = match &options.into_existing {
         Some(_) if options.records.is_some() => {
-            return Err(Error::Invalid("records cannot be chosen for tiles that are put into a file".into()));
+            return Err(Error::bad_option(
+                "records",
+                "records cannot be chosen for tiles that are put into a file",
+            ));
         }
         Some(path) => {
             let only = options.copy.only.as_ref();
@@ -122,11 +125,10 @@ fn headers(found: Found, options: &CombineOptions, engine: &Engine, memory: u64)
     let scheme = scheme_of(&tiles, named, searched, options)?;
     let head = first(&tiles, &*scheme, searched)?;
     if options.begin_with > 0 && options.begin_with >= tiles.len() {
-        return Err(Error::Invalid(format!(
-            "to begin with tile {} of {} makes no sense",
-            options.begin_with,
-            tiles.len()
-        )));
+        return Err(Error::bad_option(
+            "begin_with",
+            format!("to begin with tile {} of {} makes no sense", options.begin_with, tiles.len()),
+        ));
     }
     let scanned = scan(&tiles, engine, &*scheme, &head, searched, options.begin_with)?;
     let (scanned, notes) = tiles_among(&mut tiles, scanned, &*scheme);

@@ -97,11 +97,14 @@ fn from_file(mosaic: &Mosaic, v: VarId, coords: &Dataset, theirs: VarId) -> Resu
     let significant = |shape: Vec<u64>| shape.into_iter().filter(|&n| n != 1).collect::<Vec<_>>();
     let (ours, other) = (schema.shape(v), coords.schema().shape(theirs));
     if significant(ours.clone()) != significant(other.clone()) {
-        return Err(Error::Invalid(format!(
-            "`{}` has shape {other:?} in `{}`, and {ours:?} here",
-            schema.var_path(v),
-            coords.path().display()
-        )));
+        return Err(Error::bad_option(
+            "coords",
+            format!(
+                "`{}` has shape {other:?} in `{}`, and {ours:?} here",
+                schema.var_path(v),
+                coords.path().display()
+            ),
+        ));
     }
     let needed = shape::bytes(&other, to.size() as u64);
     if needed > MOST_BYTES {

@@ -218,15 +218,17 @@ fn window(whole: &mut Schema, out: &mut Dims, from: u64, to: u64) -> Result<()> 
         .collect();
     let [d] = unlimited[..] else {
         let n = unlimited.len();
-        return Err(Error::Invalid(format!(
-            "records were asked for, and the tiles have {n} record dimensions"
-        )));
+        return Err(Error::bad_option(
+            "records",
+            format!("records were asked for, and the tiles have {n} record dimensions"),
+        ));
     };
     let len = whole.dims[d].len;
     if from >= to || to > len {
-        return Err(Error::Invalid(format!(
-            "records {from} to {to} (not included) were asked for, there are {len} (from 0)"
-        )));
+        return Err(Error::bad_option(
+            "records",
+            format!("records {from} to {to} (not included) were asked for, there are {len} (from 0)"),
+        ));
     }
     whole.dims[d].len = to - from;
     for spans in &mut out.spans {

@@ -225,7 +225,7 @@ impl Source for Mosaic {
         self.check(v, slab)?;
         let Some(size) = self.schema.fixed_size(self.schema.var(v).dtype) else {
             let name = self.schema.var_path(v);
-            return Err(Error::WrongKind { name, what: "has no plain bytes" });
+            return Err(Error::wrong_kind(name, "has no plain bytes"));
         };
         if out.is_empty() {
             return Ok(());

@@ -6,8 +6,8 @@ use super::super::scheme::{Header, Scheme, TilePosition, may_differ};
 use super::super::tiles::{Seen, Tiles};
 use super::attrs::{Conflicts, compare_attributes};
 use crate::intact::{check_undamaged, check_whole};
-use crate::same::same_objects;
 use crate::unlike::{Unlike, compare_global_attributes};
+use ncforge::model::agreement::same_objects;
 use ncforge::model::{Filter, Schema, Skipped, VarId};
 use ncforge::raw::{Absent, Element};
 use ncforge::{Dataset, Engine, Error, Result};
@@ -106,7 +106,7 @@ pub(crate) fn first(tiles: &Tiles, scheme: &dyn Scheme, searched: bool) -> Resul
         let stored = schema.var_ids().map(|v| held_in(&dataset, &name, v)).collect::<Result<_>>()?;
         return Ok(First { tile, schema, stored });
     }
-    Err(Error::Invalid("no tiles were named".into()))
+    Err(Error::NoInput("tiles"))
 }
 
 /// Reads all headers, from tile `begin` on and around. Of files that were `searched` for, those that are no tiles say nothing.

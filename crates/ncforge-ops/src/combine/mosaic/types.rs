@@ -1,11 +1,11 @@
 //! User-defined types of two descriptions, each of which numbers its own.
 
-use crate::same::{self, Offsets};
+use ncforge::model::agreement::{self, Offsets};
 use ncforge::model::{Attribute, DType, Schema, TypeId};
 
 /// Whether the bytes of a value of one type are the same value of the other.
 pub(super) fn same_type(a: (&Schema, DType), b: (&Schema, DType)) -> bool {
-    same::same_type(a, b, Offsets::MustAgree)
+    agreement::same_type(a, b, Offsets::MustAgree)
 }
 
 /// The type of `whole` that is the same as one of another description, in the group of the same path.
@@ -38,7 +38,7 @@ pub(super) fn attributes_in(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::unlike::same_attribute;
+    use ncforge::model::agreement::same_attribute;
     use ncforge::model::{Atomic, Field, Format, UserKind, UserType, Values};
 
     /// A compound type with an enum, after `before` other types.

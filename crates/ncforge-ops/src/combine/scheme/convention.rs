@@ -3,7 +3,7 @@
 use std::fmt::Debug;
 use std::path::Path;
 
-use crate::unlike::{Files, is_of_file};
+use ncforge::model::agreement::{Class, Origin};
 use ncforge::model::{Atomic, Attribute, DType, DimId, Number, Schema};
 use ncforge::{Error, Result};
 
@@ -100,7 +100,7 @@ pub(crate) trait Scheme: Send + Sync + Debug {
 /// Whether tiles of one run may differ in a global attribute: it speaks of the tile or of its file. All that is not known to
 /// do so is taken to speak of the run.
 pub(crate) fn may_differ(scheme: &dyn Scheme, first: &Schema, global_attribute: &str) -> bool {
-    is_of_file(global_attribute, Files::Run)
+    Class::of_file(global_attribute).may_differ(Origin::Run)
         || scheme.is_of_tile(global_attribute)
         || scheme.is_of_file(first, global_attribute)
 }

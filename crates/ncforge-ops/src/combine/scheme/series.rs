@@ -3,8 +3,8 @@
 //! The place of a file is behind those before it; their order is that of the coordinate, which [`crate::series`] decides from values.
 
 use super::convention::{AxisPlace, Header, Scheme, SeriesScheme, Span, TilePosition};
-use crate::unlike::{Files, is_of_file};
 use ncforge::Result;
+use ncforge::model::agreement::{Class, Origin};
 use ncforge::model::{DimId, Schema};
 
 impl Scheme for SeriesScheme {
@@ -34,7 +34,7 @@ impl Scheme for SeriesScheme {
     }
 
     fn is_of_file(&self, _first: &Schema, global_attribute: &str) -> bool {
-        is_of_file(global_attribute, Files::Series)
+        Class::of_file(global_attribute).may_differ(Origin::Series)
     }
 
     fn series(&self) -> Option<&SeriesScheme> {

@@ -8,7 +8,7 @@ use std::os::fd::AsRawFd;
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::Path;
 
-use ncforge::{Error, Result};
+use ncforge::{Error, Op, Result};
 use tempfile::TempDir;
 
 const PREFIX: &str = "ncforge-upload-";
@@ -26,7 +26,7 @@ impl Folder {
     /// A new folder; those that killed processes have left are removed.
     pub(super) fn new() -> Result<Self> {
         let parent = std::env::temp_dir();
-        Self::within(&parent).map_err(|e| Error::io("create", parent.display().to_string(), e))
+        Self::within(&parent).map_err(|e| Error::io(Op::Create, parent.display().to_string(), e))
     }
 
     fn within(parent: &Path) -> std::io::Result<Self> {

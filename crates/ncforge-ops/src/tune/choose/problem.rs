@@ -54,7 +54,7 @@ impl<'a> Problem<'a> {
         let limits = &request.limits;
         let most = limits.max_bytes.clamp(1, FORMAT_LIMIT).max(element);
         if element > FORMAT_LIMIT {
-            return Err(Error::Invalid(format!(
+            return Err(Error::TooLarge(format!(
                 "an element of {element} bytes is larger than a chunk may be ({FORMAT_LIMIT} bytes)"
             )));
         }
@@ -71,7 +71,7 @@ impl<'a> Problem<'a> {
         let given =
             shape::product(axes.iter().filter_map(|a| a.given).map(|c| c.max(1))).saturating_mul(element);
         if given > FORMAT_LIMIT {
-            return Err(Error::Invalid(format!(
+            return Err(Error::TooLarge(format!(
                 "the given chunk lengths alone make {given} bytes, the format's limit is {FORMAT_LIMIT}"
             )));
         }

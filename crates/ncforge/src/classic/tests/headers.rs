@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::MemoryStore;
 use super::words::Bytes;
 use crate::classic::{open, open_mut};
-use crate::error::Error;
+use crate::error::{Error, ErrorKind};
 use crate::layout::Place;
 use crate::model::{Format, VarId};
 
@@ -39,7 +39,7 @@ fn files_that_are_none() {
     for bytes in [&b""[..], b"CD", b"CDF", b"CDF\x03\0\0\0\0", b"\x89HDF\r\n\x1a\n", b"0CDF"] {
         let err = open(Arc::new(MemoryStore::new("x", bytes.to_vec()))).unwrap_err();
         assert!(matches!(err, Error::NotNetcdf { .. }), "{err}");
-        assert_eq!(err.exit_code(), 4);
+        assert_eq!(err.kind(), ErrorKind::Input);
     }
 }
 
@@ -171,7 +171,7 @@ fn malformed_headers_are_refused() {
         ];
         for (i, (expect, bytes)) in bad.into_iter().enumerate() {
             let err = bytes.open().expect_err(expect);
-            assert_eq!(err.exit_code(), 4, "{err}");
+            assert_eq!(err.kind(), ErrorKind::Input, "{err}");
             assert!(err.to_string().contains(expect), "CDF-{v}, case {i}: {err}");
         }
         dims(10).open().unwrap();

@@ -223,7 +223,7 @@ struct Failing {
 impl Failing {
     fn step(&self) -> Result<&Arc<dyn WriteStore>> {
         let left = self.left.fetch_sub(1, Ordering::Relaxed);
-        if left > 0 { Ok(&self.inner) } else { Err(Error::Invalid("crash".into())) }
+        if left > 0 { Ok(&self.inner) } else { Err(Error::Interrupted("crash".into())) }
     }
 }
 

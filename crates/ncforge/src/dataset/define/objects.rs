@@ -134,11 +134,11 @@ impl Definer {
     /// Renames a group.
     ///
     /// # Errors
-    /// As [`Definer::rename_dimension`]; [`Error::BadName`] for the root, which has no name.
+    /// As [`Definer::rename_dimension`]; [`Error::WrongKind`] for the root, which has no name.
     pub fn rename_group(&mut self, group: GroupId, name: &str) -> Result<()> {
         known(&self.schema().groups, group.0, "group")?;
         if self.schema().group(group).parent.is_none() {
-            return Err(Error::Invalid("the root group has no name".into()));
+            return Err(Error::wrong_kind("/", "is the root group, which has no name"));
         }
         self.rename(Definition::Group(group), name)
     }

@@ -6,7 +6,7 @@
 use super::chunks::ChunkChooser;
 use super::{Definer, known};
 use crate::codec::filters;
-use crate::error::{Error, Late, Result};
+use crate::error::{Error, Late, Limit, Result};
 use crate::model::{
     Atomic, DType, Definition, Endian, Fill, Filter, Format, Schema, Segments, Storage, VarId, Variable,
     shape,
@@ -193,7 +193,7 @@ impl Definer {
     ///
     /// # Errors
     /// [`Error::TooLate`] once it is in the file; [`Error::BadChunks`], [`Error::BadStorage`] for what it cannot have;
-    /// [`Error::NotRepresentable`] in classic files, which have no such choice.
+    /// [`Error::Limit`] in classic files, which have no such choice.
     pub fn set_layout(&mut self, var: VarId, layout: NewLayout) -> Result<()> {
         self.set_storage(var, |new| new.layout = layout)
     }
@@ -260,7 +260,7 @@ impl Definer {
         self.change(|draft| {
             if draft.schema.format.is_classic() {
                 let what = format!("a storage of `{}` other than its own", draft.schema.var_path(var));
-                return Err(Error::NotRepresentable { format: name_of(draft.format), what });
+                return Err(Error::Limit { format: name_of(draft.format), limit: Limit::Classic, what });
             }
             let old = draft.schema.var(var).clone();
             let mut new = storage_of(&old);

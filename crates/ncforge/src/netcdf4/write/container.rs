@@ -246,7 +246,7 @@ impl ContainerMut for Netcdf4Writer {
         self.check(var)?;
         let path = self.path(var);
         let PlaceState::Compact(old) = &mut self.vars[var.0].place else {
-            return Err(Error::WrongKind { name: path, what: "is not stored inline" });
+            return Err(Error::wrong_kind(path, "is not stored inline"));
         };
         if old.len() != bytes.len() {
             return Err(Error::Length(format!(

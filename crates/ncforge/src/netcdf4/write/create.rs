@@ -53,7 +53,10 @@ pub fn create(
     options: &CreateOptions,
 ) -> Result<Box<dyn ContainerMut>> {
     if !matches!(schema.format, Format::Netcdf4 | Format::Netcdf4Classic) {
-        return Err(Error::Invalid(format!("a netCDF-4 file of format {}", schema.format.kind())));
+        return Err(Error::bad_option(
+            "format",
+            format!("a netCDF-4 file of format {}", schema.format.kind()),
+        ));
     }
     if let Some(a) = options.alignment.filter(|a| !(1..=MOST_ALIGNED).contains(&a.multiple)) {
         let what = format!("data cannot be aligned to multiples of {} bytes", a.multiple);

@@ -26,7 +26,7 @@ const MAX_ATTRIBUTES: usize = 65_500;
 
 /// Checks that a schema is consistent, and that the format can hold it.
 pub(super) fn check_schema(s: &Schema) -> Result<()> {
-    let broken = |what: String| Err(Error::Invalid(what));
+    let broken = |what: String| Err(Error::BadSchema(what));
     let groups = s.groups.len();
     if groups == 0 || s.groups[0].parent.is_some() {
         return broken("a schema without a root group".into());

@@ -38,7 +38,7 @@ pub(super) fn complete(
 /// Adopts a new schema.
 pub(super) fn redefine(w: &mut Netcdf4Writer, mut new: Schema) -> Result<()> {
     let old = &w.schema;
-    let refuse = |what: String| Err(Error::Invalid(format!("redefinition cannot {what}")));
+    let refuse = |what: String| Err(Error::CannotRedefine(what));
     if new.format != old.format {
         return refuse(format!("turn {} into {}", old.format.kind(), new.format.kind()));
     }

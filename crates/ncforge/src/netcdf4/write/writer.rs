@@ -11,7 +11,6 @@ use super::standing::Standing;
 use super::state::{LiveIndex, PlaceState, VarState};
 use crate::error::{Error, Result};
 use crate::model::{DimId, Schema, VarId};
-use crate::select::ChunkGrid;
 use crate::store::{ReadStore, WriteStore};
 
 /// Contiguous data starts at a multiple of this, …
@@ -161,8 +160,7 @@ impl Netcdf4Writer {
         let lens = self.schema.var(var).dims.iter().map(|&d| self.schema.dim(d).len);
         let is_inside = |((&i, &c), n): ((&u64, &u64), u64)| i < n.div_ceil(c);
         if at.len() != chunk.len() || !at.iter().zip(chunk).zip(lens).all(is_inside) {
-            let counts = ChunkGrid::new(&self.schema.shape(var), chunk).counts();
-            return Err(Error::Invalid(format!("`{}` has no chunk {at:?}; its grid is {counts:?}", path())));
+            return Err(Error::NoChunk { variable: path(), at: at.to_vec() });
         }
         let whole: u64 = chunk.iter().product::<u64>() * u64::from(state.stored.size);
         if len == 0 || u32::try_from(len).is_err() || (filters.is_empty() && len != whole) {

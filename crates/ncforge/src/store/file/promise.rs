@@ -4,7 +4,7 @@ use std::fs::File;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use crate::error::{Error, Result};
+use crate::error::{Error, Op, Result};
 use crate::store::Process;
 use crate::store::durability::Durability;
 
@@ -86,7 +86,7 @@ impl Promise {
     fn wait(&self, file: &File, name: &str) -> Result<()> {
         file.sync_data().map_err(|e| {
             let _ = self.broken.set(e.to_string());
-            Error::io("sync", name, e)
+            Error::io(Op::Other("sync"), name, e)
         })
     }
 }

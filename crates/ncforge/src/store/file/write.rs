@@ -4,7 +4,7 @@ use std::fs::File;
 use std::os::unix::fs::FileExt;
 
 use super::FileStore;
-use crate::error::{Error, Result};
+use crate::error::{Error, Op, Result};
 use crate::store::WriteStore;
 use crate::store::replace::replace_file;
 
@@ -24,18 +24,15 @@ impl WriteStore for FileStore {
         let written = self.file.write_all_at(buf, offset);
         // Also after an error: a part of it may stand in the file.
         self.writes.note();
-        written
-            .map_err(|e| Error::io(format!("write {} bytes at offset {offset} of", buf.len()), &self.name, e))
+        written.map_err(|e| Error::io(Op::WriteAt { len: buf.len() as u64, offset }, &self.name, e))
     }
 
     fn set_len(&self, len: u64) -> Result<()> {
         self.promise.will_change(&self.file, &self.name)?;
         let set = if len == 0 {
-            empty(&self.file).map_err(|e| Error::io("empty", &self.name, e))
+            empty(&self.file).map_err(|e| Error::io(Op::Other("empty"), &self.name, e))
         } else {
-            self.file
-                .set_len(len)
-                .map_err(|e| Error::io(format!("set the length to {len} of"), &self.name, e))
+            self.file.set_len(len).map_err(|e| Error::io(Op::SetLength(len), &self.name, e))
         };
         self.writes.note();
         set
@@ -56,7 +53,7 @@ impl WriteStore for FileStore {
                 if rc != 0 {
                     let e = std::io::Error::last_os_error();
                     if e.raw_os_error() == Some(libc::ENOSPC) {
-                        return Err(Error::io(format!("reserve {len} bytes for"), &self.name, e));
+                        return Err(Error::io(Op::Reserve(len), &self.name, e));
                     }
                 }
             }

@@ -5,7 +5,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt, PermissionsExt, fchown};
 use std::path::{Path, PathBuf};
 
-use crate::error::{Error, Result};
+use crate::error::{Error, Op, Result};
 
 /// The bits of a mode that say who may read, write and execute.
 const PERMISSIONS: u32 = 0o777;
@@ -16,15 +16,17 @@ const OWNER: u32 = 0o600;
 pub(super) fn target(path: &Path) -> Result<PathBuf> {
     let shown = path.display().to_string();
     if path.file_name().is_none() || path.is_dir() {
-        return Err(Error::io("create", shown, std::io::ErrorKind::IsADirectory.into()));
+        return Err(Error::io(Op::Create, shown, std::io::ErrorKind::IsADirectory.into()));
     }
     let target = match path.is_symlink() {
-        true => std::fs::canonicalize(path).map_err(|e| Error::io("follow the link", &shown, e))?,
+        true => {
+            std::fs::canonicalize(path).map_err(|e| Error::io(Op::Other("follow the link"), &shown, e))?
+        }
         false => path.to_owned(),
     };
     match target.metadata() {
         Ok(m) if !m.is_file() => {
-            Err(Error::Invalid(format!("`{shown}` is not a regular file; the output must be one")))
+            Err(Error::wrong_kind(shown, "is not a regular file; the output must be one"))
         }
         _ => Ok(target),
     }

@@ -18,7 +18,7 @@ use url::Url;
 
 use super::names::is_web;
 use super::{RemoteOptions, errors, lengths, runtime, shown};
-use crate::error::{Error, Result};
+use crate::error::{Error, Op, Result};
 
 /// Seconds after which a server that sends nothing has failed, and in which failed requests are repeated; the option
 /// `timeout` is another number.
@@ -53,7 +53,7 @@ impl Target {
         }
         let store = build(&place, options).map_err(|e| match e {
             Failed::Ours(e) => e,
-            Failed::Theirs(e) => errors::explain("open", url, &e),
+            Failed::Theirs(e) => errors::explain(Op::Open, url, &e),
         })?;
         if clients.len() >= CACHED {
             clients.clear();

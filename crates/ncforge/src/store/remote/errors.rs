@@ -6,19 +6,18 @@ use std::io::{self, ErrorKind};
 use object_store::Error as Remote;
 
 use super::shown;
-use crate::error::Error;
+use crate::error::{Error, Op};
 
 /// Longest part of a server's answer in a message.
 const LONGEST: usize = 200;
 
-/// The error of an operation ("open", "read 10 bytes at offset 0 of") on the object of a URL.
-pub(super) fn explain(op: &str, url: &str, error: &Remote) -> Error {
+/// The error of an operation on the object of a URL.
+pub(super) fn explain(op: Op, url: &str, error: &Remote) -> Error {
     let name = shown(url);
     let chain = chain(error);
     let has = |part: &str| chain.iter().any(|text| text.contains(part));
     if has("Range request not supported") || has("non-partial response") {
-        let what = "a server that sends no parts of files (it ignores the header `Range`)".to_owned();
-        return Error::Unsupported { path: name, what };
+        return Error::NoRanges { url: name };
     }
     if has("value for CONTENT_RANGE") {
         let what = "a server that does not tell how long its files are".to_owned();
@@ -42,7 +41,7 @@ pub(super) fn explain(op: &str, url: &str, error: &Remote) -> Error {
         (Remote::AlreadyExists { .. }, _) => return Error::Exists(url.into()),
         (Remote::UnknownConfigurationKey { key, .. }, _) => return unknown_option(key),
         // It was longer when it was opened.
-        (_, Some(416)) if op.starts_with("read") => return Error::Changed { path: name },
+        (_, Some(416)) if op.reads() && op != Op::Open => return Error::Changed { path: name },
         (_, Some(416)) => (ErrorKind::UnexpectedEof, "the object is empty".to_owned()),
         // Where no credentials are given, Amazon's machines are asked for some.
         _ if has("169.254.169.254") || has("metadata.google.internal") => {
@@ -117,7 +116,7 @@ pub(super) fn of_list(url: &str, error: &reqwest::Error) -> Error {
         None if error.is_timeout() => "the server did not answer in time".to_owned(),
         None => last(&texts),
     };
-    Error::io("list", shown(url), io::Error::other(what))
+    Error::io(Op::List, shown(url), io::Error::other(what))
 }
 
 /// Whether the answer ended before its end: worth another request.

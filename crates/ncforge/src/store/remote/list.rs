@@ -8,7 +8,7 @@ use url::Url;
 use super::client::{self, Target};
 use super::names::is_web;
 use super::{RemoteOptions, errors, runtime, shown};
-use crate::error::{Error, Result};
+use crate::error::{Error, Op, Result};
 
 /// A wildcard matches within one part of a path.
 const MATCHING: MatchOptions = MatchOptions {
@@ -52,7 +52,7 @@ pub(super) fn glob(url: &str, options: &RemoteOptions) -> Result<Vec<String>> {
 fn of_store(url: &str, host: &str, folder: &str, deep: bool, options: &RemoteOptions) -> Result<Vec<String>> {
     // The client needs the name of some object.
     let target = Target::of(&format!("{host}/x"), options)?;
-    let folder = Path::parse(folder).map_err(|e| errors::explain("list", url, &e.into()))?;
+    let folder = Path::parse(folder).map_err(|e| errors::explain(Op::List, url, &e.into()))?;
     let prefix = Some(folder).filter(|p| !p.as_ref().is_empty());
     let listed = runtime::wait(url, async move {
         let objects = match deep {
@@ -61,7 +61,7 @@ fn of_store(url: &str, host: &str, folder: &str, deep: bool, options: &RemoteOpt
         };
         Ok(objects.into_iter().map(|o| o.location.to_string()).collect())
     })?;
-    listed.map_err(|e| errors::explain("list", url, &e))
+    listed.map_err(|e| errors::explain(Op::List, url, &e))
 }
 
 /// The files that a web server's page about a folder links to.

@@ -13,7 +13,7 @@ use object_store::{GetOptions, GetRange, GetResult, ObjectMeta};
 
 use super::client::Target;
 use super::{RemoteOptions, errors, runtime, shown};
-use crate::error::{Error, Result};
+use crate::error::{Error, Op, Result};
 use crate::store::{FIRST_REQUEST, IoProfile, ReadStore, copy_from, past_end};
 
 /// A range whose answer was cut is asked for this many times.
@@ -58,8 +58,8 @@ impl RemoteStore {
         let front = GetOptions { range: Some(GetRange::Bounded(0..FIRST_REQUEST)), ..GetOptions::default() };
         let fetched = runtime::wait(url, async move { fetch(&target, front).await })?;
         let (meta, front) = fetched.map_err(|e| match e {
-            Fetch::Store(e) => errors::explain("open", url, &e),
-            Fetch::Short(got, asked) => short("open", url, got, asked),
+            Fetch::Store(e) => errors::explain(Op::Open, url, &e),
+            Fetch::Short(got, asked) => short(Op::Open, url, got, asked),
         })?;
         Ok(RemoteStore {
             url: url.to_owned(),
@@ -132,12 +132,12 @@ impl RemoteStore {
 
     /// The bytes of an answer, if it is one and of the right version.
     fn answer(&self, range: &Range<u64>, got: Result<(ObjectMeta, Bytes), Fetch>) -> Result<Bytes> {
-        let op = || format!("read {} bytes at offset {} of", range.end - range.start, range.start);
+        let op = || Op::ReadAt { len: range.end - range.start, offset: range.start };
         match got {
             Ok((meta, bytes)) if Version::of(&meta) == self.version => Ok(bytes),
             Ok(_) => Err(Error::Changed { path: self.name.clone() }),
-            Err(Fetch::Store(e)) => Err(errors::explain(&op(), &self.url, &e)),
-            Err(Fetch::Short(got, asked)) => Err(short(&op(), &self.url, got, asked)),
+            Err(Fetch::Store(e)) => Err(errors::explain(op(), &self.url, &e)),
+            Err(Fetch::Short(got, asked)) => Err(short(op(), &self.url, got, asked)),
         }
     }
 
@@ -279,7 +279,7 @@ impl From<object_store::Error> for Fetch {
     }
 }
 
-fn short(op: &str, url: &str, got: u64, asked: u64) -> Error {
+fn short(op: Op, url: &str, got: u64, asked: u64) -> Error {
     let what = format!("the server sent {got} of {asked} bytes");
     Error::io(op, shown(url), std::io::Error::new(std::io::ErrorKind::UnexpectedEof, what))
 }

@@ -11,7 +11,7 @@ use std::time::Duration;
 use futures_util::stream::{self, Stream, StreamExt};
 use tokio::runtime::{Builder, Runtime};
 
-use crate::error::{Error, Result};
+use crate::error::{Error, Op, Result};
 
 /// Threads: they move bytes from sockets and decrypt them; decoding has threads of its own.
 const THREADS: usize = 2;
@@ -89,7 +89,7 @@ fn each_with<T: Send + 'static>(
     mut give: impl FnMut(T) -> bool,
     mut tick: impl FnMut(),
 ) -> Result<()> {
-    let runtime = current().map_err(|e| Error::io("open", name, e))?;
+    let runtime = current().map_err(|e| Error::io(Op::Open, name, e))?;
     // Empty at the stream's end; without that it ended by a panic.
     let (sender, receiver) = channel();
     let task = runtime.spawn(async move {

@@ -41,7 +41,7 @@ fn options_are_checked() {
     for url in ["s3://b/k", "http://h/k", "gs://b/k"] {
         let e = refused(url, options("nonsense", "1"));
         assert!(matches!(&e, Error::BadOption { what, .. } if what.contains("`nonsense`")), "{url}: {e}");
-        assert_eq!(e.exit_code(), 2);
+        assert_eq!(e.kind(), crate::error::ErrorKind::Request);
     }
     for text in ["soon", "-1", "0", "inf"] {
         let e = refused("http://h/k", options("timeout", text));

@@ -16,7 +16,7 @@ use object_store::{ObjectStoreExt, PutPayload, WriteMultipart};
 use super::client::Target;
 use super::object::RemoteStore;
 use super::{RemoteOptions, errors, runtime, shown};
-use crate::error::{Error, Result};
+use crate::error::{Error, Op, Result};
 use crate::store::ReadStore;
 
 /// Bytes of a part; stores allow 10,000 parts. A smaller file is sent with one request.
@@ -34,8 +34,8 @@ pub(super) fn upload(
     stop: &dyn Fn() -> bool,
 ) -> Result<u64> {
     let local = path.display().to_string();
-    let file = File::open(path).map_err(|e| Error::io("open", &local, e))?;
-    let len = file.metadata().map_err(|e| Error::io("open", &local, e))?.len();
+    let file = File::open(path).map_err(|e| Error::io(Op::Open, &local, e))?;
+    let len = file.metadata().map_err(|e| Error::io(Op::Open, &local, e))?.len();
     let target = Target::of(url, options)?;
     if !overwrite && exists(url, &target)? {
         return Err(Error::Exists(url.into()));
@@ -48,9 +48,9 @@ pub(super) fn upload(
         runtime::wait_with(url, async move { send(&target, &file, len, &seen).await }, tick)?
     };
     sent.map_err(|e| match e {
-        Failed::GivenUp => Error::Interrupted(format!("nothing was uploaded to `{}`", shown(url))),
-        Failed::Local(e) => Error::io("read", &local, e),
-        Failed::Remote(e) => errors::explain("write", url, &e),
+        Failed::GivenUp => Error::NotUploaded { url: shown(url) },
+        Failed::Local(e) => Error::io(Op::Read, &local, e),
+        Failed::Remote(e) => errors::explain(Op::Write, url, &e),
     })?;
     if verify && let Some(what) = difference(path, url, options)? {
         let removed = {
@@ -68,7 +68,7 @@ fn exists(url: &str, target: &Target) -> Result<bool> {
     match runtime::wait(url, async move { target.store.head(&target.path).await })? {
         Ok(_) => Ok(true),
         Err(object_store::Error::NotFound { .. }) => Ok(false),
-        Err(e) => Err(errors::explain("write", url, &e)),
+        Err(e) => Err(errors::explain(Op::Write, url, &e)),
     }
 }
 

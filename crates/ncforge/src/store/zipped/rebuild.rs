@@ -54,7 +54,7 @@ impl ZippedStore {
         {
             let mut core = self.core_mut();
             if core.replacement.is_some() {
-                return Err(Error::Invalid(format!("`{}` is being replaced already", self.name())));
+                return Err(Error::wrong_kind(self.name(), "is being replaced already"));
             }
             let tree = core.trees.len() as u32;
             core.trees.push(Tree::default());

@@ -119,7 +119,7 @@ fn replacing_is_one_step() {
     store.sync().unwrap();
     let failed = store.replace(&mut |to| {
         to.write_at(b"half", 1000)?;
-        Err(crate::Error::Invalid("stop".into()))
+        Err(crate::Error::Interrupted("stop".into()))
     });
     assert!(failed.is_err());
     assert_eq!(image(&store), old);

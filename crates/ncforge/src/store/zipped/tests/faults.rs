@@ -122,7 +122,11 @@ impl WriteStore for Full {
         if left < buf.len() as i64 {
             self.free.store(0, Ordering::Relaxed);
             self.inner.write_at(&buf[..left.max(0) as usize], offset)?;
-            return Err(Error::io("write to", self.name(), std::io::Error::from_raw_os_error(libc::ENOSPC)));
+            return Err(Error::io(
+                crate::error::Op::Write,
+                self.name(),
+                std::io::Error::from_raw_os_error(libc::ENOSPC),
+            ));
         }
         self.inner.write_at(buf, offset)
     }

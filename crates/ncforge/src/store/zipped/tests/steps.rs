@@ -168,7 +168,7 @@ pub(super) fn apply(step: &Step, store: &ZippedStore, model: &mut Vec<u8>) -> bo
                     to.write_at(&old, *n as u64)?;
                 }
                 assert_eq!(to.read_vec(0, to.len())?, new);
-                if *fail { Err(crate::Error::Invalid("stop".into())) } else { Ok(()) }
+                if *fail { Err(crate::Error::Interrupted("stop".into())) } else { Ok(()) }
             });
             assert_eq!(done.is_err(), *fail);
             if !fail {
