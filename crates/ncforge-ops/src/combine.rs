@@ -204,7 +204,7 @@ pub fn plan(
         missing: whole.missing.clone(),
         mosaics: pictures(&whole),
         reasons,
-        notes: whole.notes.iter().chain(&plan.notes).cloned().collect(),
+        notes: whole.said().chain(plan.notes.iter().cloned()).collect(),
         copy: plan,
     })
 }
@@ -258,7 +258,7 @@ pub fn combine_with(
         tiles: whole.tiles.len(),
         missing: whole.missing.clone(),
         mosaics: pictures(&whole),
-        notes: whole.notes.iter().chain(&report.notes).cloned().chain(kept).collect(),
+        notes: whole.said().chain(report.notes.iter().cloned()).chain(kept).collect(),
         tiles_removed,
         tiles_kept,
         copy: report,
