@@ -59,7 +59,8 @@ OPS = {
     },
     "traffic": {"choosing", "copy"},
     "combine": {
-        "boxes", "calendar", "copy", "describe", "intact", "raw_chunks", "progress", "same", "series", "source", "tune", "unlike",
+        "boxes", "calendar", "copy", "describe", "intact", "raw_chunks", "progress", "same", "select", "series", "source", "tune",
+        "unlike", "window",
     },
     "split": {"combine", "copy", "intact", "progress", "window"},
     "doctor": {"choosing", "describe", "points", "profile", "sampling", "tune"},

@@ -37,6 +37,7 @@ mod options;
 mod request;
 mod scheme;
 mod storage;
+mod streams;
 #[cfg(test)]
 mod tests;
 mod tiles;
@@ -62,6 +63,10 @@ pub use options::{CombineOptions, Differing, Holes, TileChunks};
 pub use request::CombineRequest;
 pub use scheme::{GenericScheme, Placement, Position, SchemeChoice, SchemeName, SeriesScheme};
 pub(crate) use scheme::{RENAMED, is_of_tile, lists_of_nemo};
+pub use streams::{
+    BadFile, NamePattern, OutputReport, SeriesOptions, SeriesReport, SeriesRequest, StreamReport,
+    plan_series, series,
+};
 
 /// Part of the budget for descriptions of tiles: one in this many.
 const DESCRIPTIONS: u64 = 4;
