@@ -46,10 +46,9 @@ pub(super) fn tell(
         bytes(r.output_bytes),
         seconds(r.seconds),
     );
-    if is_plan {
-        printer.line(total)
-    } else {
-        printer.note(total)
+    match is_plan {
+        true => printer.line(total),
+        false => printer.note(total),
     }
     Ok(())
 }
