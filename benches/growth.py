@@ -1,7 +1,7 @@
 """How time and memory grow with the size of the work: bytes, variables, chunks, tiles, definitions.
 
     python benches/growth.py --command target/release/ncforge --gigabytes 1,4,16 --variables 1000,10000,100000 \\
-        --chunks 10000,100000,1000000 --tiles 16,256,4096 --definitions 1000,4000,16000
+        --chunks 10000,100000,1000000 --tiles 16,256,4096 --history 100,1000 --definitions 1000,4000,16000
 
 The defaults are small. Each task has a process of its own; its peak memory is the greatest resident set. Of each kind of work
 the table has an exponent: the slope of the logarithms, 1 for work that grows like its size, 0 for what stays as it is. The
@@ -15,6 +15,7 @@ import json
 import math
 import os
 import shutil
+import subprocess
 import sys
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
@@ -52,6 +53,7 @@ def arguments(given: Sequence[str] | None) -> argparse.Namespace:
     parser.add_argument("--variables", type=numbers, default="100,1000", help="variables of a file that is opened")
     parser.add_argument("--chunks", type=numbers, default="1000,10000", help="chunks of a variable that is read")
     parser.add_argument("--tiles", type=numbers, default="4,16", help="tiles combined; square numbers")
+    parser.add_argument("--history", type=numbers, default="10,100", help="files, or variables, made series of")
     parser.add_argument(
         "--definitions", type=numbers, default="100,1000", help="things defined, all at once or in turn"
     )
@@ -183,6 +185,20 @@ def tiles(bench: Bench, count: float) -> Iterator[tuple[str, dict[str, Any]]]:
     check(output, last)
 
 
+def history(bench: Bench, count: float) -> Iterator[tuple[str, dict[str, Any]]]:
+    """So many files of a few variables, and a few files of so many variables, into a file for each variable."""
+    for what, months, names in (("files", int(count), 10), ("variables", 12, int(count))):
+        folder, out = bench.folder / f"history-{what}", bench.folder / f"out-{what}"
+        shape = f"{months},{names},{TILE[0]},{TILE[1]}"
+        subprocess.run(
+            [sys.executable, ROOT / "benches/workers/make_history.py", folder, "cdf5", shape, "0"], check=True
+        )
+        # A pattern: thousands of names are longer than a command may be.
+        yield f"series, {what}", bench.command("series", f"{folder}/*.nc", "-o", out, "-O")
+        shutil.rmtree(folder)
+        shutil.rmtree(out)
+
+
 def definitions(bench: Bench, count: float) -> Iterator[tuple[str, dict[str, Any]]]:
     """Things that are defined, by both libraries. Time, of `synced` for a hundred syncs, stays as it is there."""
     for what in TASKS:
@@ -198,6 +214,7 @@ WORK: dict[str, Callable[[Bench, float], Iterator[tuple[str, dict[str, Any]]]]] 
     "variables": variables,
     "chunks": chunks,
     "tiles": tiles,
+    "history": history,
     "definitions": definitions,
 }
 

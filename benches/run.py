@@ -42,6 +42,7 @@ PARTS = (
     "opening",
     "defining",
     "references",
+    "series",
     "tasks",
     "commands",
     "programs",

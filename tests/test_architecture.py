@@ -58,7 +58,8 @@ OPS = {
     },
     "traffic": {"choosing", "copy"},
     "combine": {
-        "boxes", "calendar", "copy", "describe", "intact", "raw_chunks", "progress", "series", "source", "tune", "unlike",
+        "boxes", "calendar", "copy", "describe", "intact", "raw_chunks", "progress", "select", "series", "source", "tune",
+        "unlike", "window",
     },
     "split": {"combine", "copy", "intact", "progress", "window"},
     "doctor": {"choosing", "copy", "describe", "points", "profile", "sampling", "tune"},

@@ -86,6 +86,7 @@ def test_rows_of_every_kind_are_measured(bench: Bench) -> None:
             "copy/rechunk/precip",
             "open/cdf5",
             "references",
+            "series/cdf5",
             "dask",
         ),
     ]
@@ -94,7 +95,7 @@ def test_rows_of_every_kind_are_measured(bench: Bench) -> None:
     results = bench.results()
     assert {r["name"].split("/")[0] for r in results} >= {
         *("read", "write", "sweep-slab", "sweep-series", "cliff", "classic-random", "classic-records"),
-        *("pixels", "parts", "copy", "open", "references", "dask", "fresh"),
+        *("pixels", "parts", "copy", "open", "references", "series", "dask", "fresh"),
     }
     for r in results:
         assert r["ours"] > 0 and r["peer"] > 0 and r["ratio"] == pytest.approx(r["peer"] / r["ours"]), r
@@ -171,13 +172,24 @@ def test_a_fresh_process_has_done_nothing(tmp_path: Path) -> None:
 
 def test_growth_is_fitted(target: Path, tmp_path: Path) -> None:
     """How it comes out is measured, not tested: that every kind of work is done, and values are checked."""
-    sizes = ("--gigabytes", "0.008,0.016", "--variables", "10,100", "--chunks", "100,400", "--tiles", "4,16")
+    sizes = (
+        "--gigabytes",
+        "0.008,0.016",
+        "--variables",
+        "10,100",
+        "--chunks",
+        "100,400",
+        "--tiles",
+        "4,16",
+        "--history",
+        "2,4",
+    )
     command = [sys.executable, str(ROOT / "benches/growth.py"), "--command", str(target / "ncforge"), *sizes]
     done = subprocess.run([*command, "--out", str(tmp_path)], capture_output=True, text=True)
     assert done.returncode == 0, done.stderr[-2000:]
     found = json.loads((tmp_path / "growth.json").read_text())["results"]
-    assert len(found) == 2 * 21 and all(r["wall"] > 0 and r["peak"] > 1e6 for r in found)
-    assert sum("| exponent |" in line for line in done.stdout.splitlines()) == 21
+    assert len(found) == 2 * 23 and all(r["wall"] > 0 and r["peak"] > 1e6 for r in found)
+    assert sum("| exponent |" in line for line in done.stdout.splitlines()) == 23
     assert not list(tmp_path.glob("growth-*"))
     assert exponent([(10, 3.0), (100, 30.0), (1000, 300.0)]) == pytest.approx(1)
     assert exponent([(10, 3.0)]) is None

@@ -37,6 +37,8 @@ COMMANDS = {
         "concat --json --unsorted navy.nc navy2.nc -o c5.nc -O --verify",
     ],
     "concat-plan": ["concat --json --dry-run --unsorted navy.nc navy2.nc -o c6.nc"],
+    "series": ["series --json navy.nc -o made/", "series --json navy.nc -o made/ --append"],
+    "series-plan": ["series --json --dry-run navy.nc -o planned/"],
     "split": ["split --json uv.nc --tiles 2x2 -o s"],
     "refs": ["refs --json navy.nc -o refs.json"],
     "zip": ["zip --json uv.nc p.ncz"],

@@ -86,6 +86,7 @@ def _maps(spec: FileSpec) -> list[str]:
 SCRIPTS: dict[str, Callable[[FileSpec], list[str]]] = {
     "many": lambda spec: ["make_many.py", spec.format],
     "series": lambda spec: ["make_series.py", str(spec.shape[0])],
+    "history": lambda spec: ["make_history.py", spec.format, ",".join(map(str, spec.shape)), str(spec.deflate)],
     "maps": _maps,
     "maps-auto": _maps,
 }

@@ -1,7 +1,7 @@
 """Fast netCDF, classic and netCDF-4, without netCDF-C or HDF5.
 
-``Dataset`` has the names and arguments of netCDF4-python; ``copy``, ``combine``, ``concat``, ``split``, ``zip``, ``doctor``, ``compare``,
-``info`` and ``bench`` are the commands of ``ncforge`` as functions; ``to_netcdf`` writes objects of xarray, and
+``Dataset`` has the names and arguments of netCDF4-python; ``copy``, ``combine``, ``concat``, ``series``, ``split``, ``zip``, ``doctor``,
+``compare``, ``info`` and ``bench`` are the commands of ``ncforge`` as functions; ``to_netcdf`` writes objects of xarray, and
 ``engine="ncforge"`` reads files for xarray; ``accelerate`` lets ncforge read for ``netCDF4`` and what is built on it.
 
 >>> import ncforge
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from ncforge._masking import default_fillvals
     from ncforge._references import ReferencesReport, references
     from ncforge._remote import set_storage_options
+    from ncforge._series import SeriesOutput, SeriesReport, Stream, plan_series, series
     from ncforge._text import chartostring, stringtoarr, stringtochar
     from ncforge._times import date2index, date2num, num2date
     from ncforge.dataset import Dataset, Group
@@ -124,6 +125,7 @@ _FROM = {
     "_masking": ("default_fillvals",),
     "_remote": ("set_storage_options",),
     "_references": ("ReferencesReport", "references"),
+    "_series": ("SeriesOutput", "SeriesReport", "Stream", "plan_series", "series"),
     "_text": ("chartostring", "stringtoarr", "stringtochar"),
     "_times": ("date2index", "date2num", "num2date"),
     "dataset": ("Dataset", "Group"),
@@ -223,8 +225,11 @@ __all__ = [
     "Problem",
     "ReferencesReport",
     "Rule",
+    "SeriesOutput",
+    "SeriesReport",
     "ServedLibrary",
     "SplitReport",
+    "Stream",
     "UnsupportedCallError",
     "UnsupportedError",
     "VLType",
@@ -258,9 +263,11 @@ __all__ = [
     "plan_combine",
     "plan_concat",
     "plan_copy",
+    "plan_series",
     "rc_get",
     "rc_set",
     "references",
+    "series",
     "set_alignment",
     "set_chunk_cache",
     "set_storage_options",

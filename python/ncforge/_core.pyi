@@ -40,8 +40,10 @@ __all__ = [
     "plan_combine",
     "plan_concat",
     "plan_copy",
+    "plan_series",
     "reference_arrays",
     "references",
+    "series",
     "set_remote_options",
     "split",
     "tune_chunks",
@@ -194,6 +196,8 @@ def combine(
 def plan_combine(tiles: list[str], target: _Path, request: dict[str, Any]) -> str: ...
 def concat(files: list[str], target: _Path, request: dict[str, Any], progress: _Progress | None) -> str: ...
 def plan_concat(files: list[str], target: _Path, request: dict[str, Any]) -> str: ...
+def series(files: list[str], folder: _Path, request: dict[str, Any], progress: _Progress | None) -> str: ...
+def plan_series(files: list[str], folder: _Path, request: dict[str, Any]) -> str: ...
 
 _Arrays = list[
     tuple[

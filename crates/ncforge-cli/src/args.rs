@@ -18,6 +18,7 @@ mod netcdf;
 mod old;
 mod refs;
 mod report;
+mod series;
 mod shared;
 mod shell;
 mod split;
@@ -39,7 +40,7 @@ pub(crate) use bench::{
 };
 pub(crate) use combine::CombineArgs;
 pub(crate) use compare::CompareArgs;
-pub(crate) use concat::ConcatArgs;
+pub(crate) use concat::{ConcatArgs, JoinArgs};
 pub(crate) use copy::CopyArgs;
 pub(crate) use digest::DigestArgs;
 pub(crate) use doctor::{DoctorArgs, FailOn};
@@ -52,6 +53,7 @@ pub(crate) use netcdf::{EnableArgs, Netcdf, NetcdfArgs, ProgramArgs, StatusArgs}
 pub(crate) use old::OldArgs;
 pub(crate) use refs::RefsArgs;
 pub(crate) use report::ReportArgs;
+pub(crate) use series::SeriesArgs;
 pub(crate) use shared::{CodecArgs, FormatArgs, List, OnlyArgs, RunArgs, WrittenArgs};
 pub(crate) use shell::{CompletionsArgs, ManArgs};
 pub(crate) use split::SplitArgs;
@@ -105,6 +107,11 @@ pub(crate) enum Command {
     #[command(long_about = concat::ABOUT, after_long_help = concat::AFTER)]
     #[command(mut_arg("paths", |a| a.value_name("FILE").help(concat::FILES)))]
     Concat(Box<ConcatArgs>),
+    #[command(about = "Make one file for each variable from files of all variables")]
+    #[command(override_usage = "ncforge series [OPTIONS] <FILE>... --output <DIR>")]
+    #[command(long_about = series::ABOUT, after_long_help = series::AFTER)]
+    #[command(mut_arg("paths", |a| a.value_name("FILE").help(concat::FILES)))]
+    Series(Box<SeriesArgs>),
     #[command(about = "Split a file into tiles as models write them")]
     Split(Box<SplitArgs>),
     #[command(about = "Make references to chunks, for readers of Zarr")]
@@ -163,6 +170,7 @@ impl Command {
                 return Some((&mut a.paths, inputs));
             }
             Command::Concat(a) => &mut a.copy.paths,
+            Command::Series(a) => &mut a.copy.paths,
             Command::Refs(a) => &mut a.files,
             Command::Info(a) => &mut a.files,
             Command::Digest(a) => &mut a.files,
@@ -181,6 +189,7 @@ impl Command {
             Command::Copy(a) | Command::Rechunk(a) => Some(&a.written),
             Command::Combine(a) => Some(&a.written),
             Command::Concat(a) => Some(&a.copy.written),
+            Command::Series(a) => Some(&a.copy.written),
             Command::Split(a) => Some(&a.written),
             Command::Refs(a) => Some(&a.written),
             Command::Info(a) => Some(&a.written),
@@ -210,6 +219,7 @@ impl Command {
             Command::Copy(a) | Command::Rechunk(a) => a.global.clone(),
             Command::Combine(a) => a.global.clone(),
             Command::Concat(a) => a.copy.global.clone(),
+            Command::Series(a) => a.copy.global.clone(),
             Command::Split(a) => a.global.clone(),
             Command::Refs(a) => a.global.clone(),
             Command::Info(a) => a.global.clone(),

@@ -20,6 +20,7 @@ mod page;
 mod refs;
 mod report;
 mod requests;
+mod series;
 mod shell;
 mod split;
 mod tune;
@@ -117,6 +118,7 @@ fn dispatch(mut command: Command, cx: &Context<'_>) -> Result {
         Command::Rechunk(a) => copy::run(&a.rechunking(), cx),
         Command::Combine(a) => combine::run(&a, cx),
         Command::Concat(a) => concat::run(&a, cx),
+        Command::Series(a) => series::run(&a, cx),
         Command::Split(a) => split::run(&a, cx),
         Command::Refs(a) => refs::run(&a, cx),
         Command::Info(a) => info::run(&a, cx),

@@ -143,7 +143,7 @@ impl Printer {
     }
 
     /// A warning without which the exit code would not be understood: printed under `--quiet`, too.
-    fn caution(&self, text: impl Display) {
+    pub(crate) fn caution(&self, text: impl Display) {
         self.err(format_args!("ncforge: {} {text}", paint(self.color_err, YELLOW, "warning:")));
     }
 

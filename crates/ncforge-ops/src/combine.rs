@@ -37,6 +37,7 @@ mod options;
 mod request;
 mod scheme;
 mod storage;
+mod streams;
 #[cfg(test)]
 mod tests;
 mod tiles;
@@ -63,6 +64,10 @@ pub use options::{CombineOptions, Differing, Holes, TileChunks};
 pub use request::CombineRequest;
 pub use scheme::{GenericScheme, Placement, Position, SchemeChoice, SchemeName, SeriesScheme};
 pub(crate) use scheme::{RENAMED, is_of_tile, lists_of_nemo};
+pub use streams::{
+    BadFile, NamePattern, OutputReport, SeriesOptions, SeriesReport, SeriesRequest, StreamReport,
+    plan_series, series,
+};
 
 /// Part of the budget for descriptions of tiles: one in this many.
 const DESCRIPTIONS: u64 = 4;
@@ -205,7 +210,7 @@ pub fn plan(
         missing: whole.missing.clone(),
         mosaics: pictures(&whole),
         reasons,
-        notes: whole.notes.iter().chain(&plan.notes).cloned().collect(),
+        notes: whole.said().chain(plan.notes.iter().cloned()).collect(),
         copy: plan,
     })
 }
@@ -259,7 +264,7 @@ pub fn combine_with(
         tiles: whole.tiles.len(),
         missing: whole.missing.clone(),
         mosaics: pictures(&whole),
-        notes: whole.notes.iter().chain(&report.notes).cloned().chain(kept).collect(),
+        notes: whole.said().chain(report.notes.iter().cloned()).chain(kept).collect(),
         tiles_removed,
         tiles_kept,
         copy: report,

@@ -80,6 +80,7 @@ use self::journal::{Header, Journal, VERSION};
 use self::planned::Memory;
 use self::storage::Chosen;
 
+pub use cf::with_companions;
 pub use elsewhere::{Elsewhere, EncodedChunks, Encoder, GroupId};
 pub(crate) use engine::engine_below;
 pub(crate) use hidden::hidden;

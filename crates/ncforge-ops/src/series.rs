@@ -66,6 +66,13 @@ pub(crate) fn is_coordinate(schema: &Schema, v: VarId, along: &str) -> bool {
         && matches!(var.dtype, DType::Atomic(a) if a != Atomic::Char)
 }
 
+/// Whether a variable may hold the dates of the dimension as text, as WRF's `Times` do.
+pub(crate) fn may_be_stamps(schema: &Schema, v: VarId, along: &str) -> bool {
+    let var = schema.var(v);
+    var.dtype == DType::Atomic(Atomic::Char)
+        && matches!(var.dims[..], [d, text] if schema.dim(d).name == along && schema.dim(text).name != along)
+}
+
 /// Whether a variable has the dimension.
 pub(crate) fn lies_along(schema: &Schema, v: VarId, along: &str) -> bool {
     schema.var(v).dims.iter().any(|d| schema.dim(*d).name == along)
@@ -87,8 +94,12 @@ fn goes_on(rises: bool, before: Ends, after: Ends) -> bool {
 }
 
 /// An error, of the option `order`, unless the coordinate goes on from file to file in one direction. `ends` are those of the files that have
-/// values of it.
-pub(crate) fn check_order(coordinate: &str, ends: &[(&str, Ends)]) -> Result<()> {
+/// values of it, and `shown` a value in words.
+pub(crate) fn check_order(
+    coordinate: &str,
+    ends: &[(&str, Ends)],
+    shown: impl Fn(f64) -> String,
+) -> Result<()> {
     let rises = rises(&ends.iter().map(|e| e.1).collect::<Vec<_>>());
     let wrong = ends.windows(2).find(|pair| !goes_on(rises, pair[0].1, pair[1].1));
     let Some(&[(before, Ends { last: end, .. }), (after, Ends { first: begin, .. })]) =
@@ -99,7 +110,9 @@ pub(crate) fn check_order(coordinate: &str, ends: &[(&str, Ends)]) -> Result<()>
     Err(Error::bad_option(
         "order",
         format!(
-            "`{after}` cannot follow `{before}`: there `{coordinate}` ends at {end}, here it begins at {begin}"
+            "`{after}` cannot follow `{before}`: there `{coordinate}` ends at {}, here it begins at {}",
+            shown(end),
+            shown(begin)
         ),
     ))
 }
@@ -122,8 +135,9 @@ pub(crate) fn order(ends: &[Option<Ends>]) -> Option<Vec<usize>> {
     (!order.is_sorted()).then_some(order)
 }
 
-/// A note on the gaps between files of a coordinate that is evenly spaced otherwise; `ends` are in order.
-pub(crate) fn gaps(coordinate: &str, ends: &[(&str, Ends)]) -> Option<String> {
+/// A note on the gaps between files of a coordinate that is evenly spaced otherwise; `ends` are in order, and `shown` tells a value in
+/// words.
+pub(crate) fn gaps(coordinate: &str, ends: &[(&str, Ends)], shown: impl Fn(f64) -> String) -> Option<String> {
     let jumps: Vec<f64> = ends.windows(2).map(|pair| (pair[1].1.first - pair[0].1.last).abs()).collect();
     let within = ends.iter().filter_map(|e| e.1.steps);
     let step = within.clone().map(|s| s.0).chain(jumps.iter().copied()).fold(f64::INFINITY, f64::min);
@@ -145,9 +159,9 @@ pub(crate) fn gaps(coordinate: &str, ends: &[(&str, Ends)]) -> Option<String> {
             "{missing} {} between `{}` ({}) and `{}` ({})",
             if missing == 1.0 { "step" } else { "steps" },
             ends[i].0,
-            ends[i].1.last,
+            shown(ends[i].1.last),
             ends[i + 1].0,
-            ends[i + 1].1.first
+            shown(ends[i + 1].1.first)
         )
     };
     let named: Vec<String> = found.iter().take(MOST_GAPS).map(words).collect();
@@ -193,17 +207,18 @@ mod tests {
     #[test]
     fn overlaps_name_both_files() {
         let all = ends(&[(0.0, 3.0), (3.0, 5.0)]);
-        let said = check_order("time", &named(&all)).unwrap_err().to_string();
+        let said = check_order("time", &named(&all), |x| x.to_string()).unwrap_err().to_string();
         assert!(
             said.contains("`b` cannot follow `a`: there `time` ends at 3, here it begins at 3"),
             "{said}"
         );
-        assert!(check_order("time", &named(&ends(&[(0.0, f64::NAN), (1.0, 2.0)]))).is_ok());
+        let unknown = named(&ends(&[(0.0, f64::NAN), (1.0, 2.0)]));
+        assert!(check_order("time", &unknown, |x| x.to_string()).is_ok());
     }
 
     #[test]
     fn gaps_are_those_of_even_spacing() {
-        let note = |parts: &[(f64, f64)]| gaps("time", &named(&ends(parts)));
+        let note = |parts: &[(f64, f64)]| gaps("time", &named(&ends(parts)), |x| x.to_string());
         let said = note(&[(0.0, 9.0), (10.0, 19.0), (23.0, 29.0)]).unwrap();
         assert_eq!(said, "`time`, which has a step of 1, lacks 3 steps between `b` (19) and `c` (23)");
         assert!(note(&[(0.0, 0.0), (1.0, 1.0), (2.0, 2.0), (4.0, 4.0)]).is_some());

@@ -29,6 +29,7 @@ mod progress;
 mod refs;
 mod remote;
 mod request;
+mod series;
 mod state;
 mod store;
 mod unpacking;
@@ -72,6 +73,8 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(combine::plan_combine, module)?)?;
     module.add_function(wrap_pyfunction!(concat::concat, module)?)?;
     module.add_function(wrap_pyfunction!(concat::plan_concat, module)?)?;
+    module.add_function(wrap_pyfunction!(series::series, module)?)?;
+    module.add_function(wrap_pyfunction!(series::plan_series, module)?)?;
     module.add_function(wrap_pyfunction!(doctor::doctor, module)?)?;
     module.add_function(wrap_pyfunction!(doctor::doctor_across, module)?)?;
     module.add_function(wrap_pyfunction!(doctor::doctor_text, module)?)?;

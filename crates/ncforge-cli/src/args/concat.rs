@@ -17,6 +17,13 @@ pub(crate) struct ConcatArgs {
     /// The file to write
     #[arg(short = 'o', long, value_name = "OUT")]
     pub(crate) output: PathBuf,
+    #[command(flatten)]
+    pub(crate) join: JoinArgs,
+}
+
+/// How files follow each other.
+#[derive(Args, Clone, Debug)]
+pub(crate) struct JoinArgs {
     /// The dimension along which the files are joined [default: the unlimited one, else the first whose length differs]
     #[arg(long, value_name = "DIM")]
     pub(crate) along: Option<String>,
@@ -56,12 +63,19 @@ impl ConcatArgs {
 
     /// The request that these arguments are; `history` is the command line.
     pub(crate) fn request(&self, history: String) -> Result<ConcatRequest, RequestError> {
+        self.join.request(&self.copy, history)
+    }
+}
+
+impl JoinArgs {
+    /// The request that these arguments and those of a copy are.
+    pub(crate) fn request(&self, copy: &CopyArgs, history: String) -> Result<ConcatRequest, RequestError> {
         Ok(ConcatRequest {
             along: self.along.clone(),
             unsorted: self.unsorted,
             holes: Some(self.holes),
             differing: self.differing,
-            copy: self.copy.request(history)?,
+            copy: copy.request(history)?,
         })
     }
 }

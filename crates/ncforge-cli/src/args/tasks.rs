@@ -28,7 +28,7 @@ const TASKS: [Task; 9] = [
     Task {
         title: "Join files along time",
         example: "ncforge concat day_*.nc -o year.nc",
-        commands: &["concat"],
+        commands: &["concat", "series"],
     },
     Task {
         title: "Read files through Zarr",

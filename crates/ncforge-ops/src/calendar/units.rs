@@ -145,18 +145,43 @@ impl TimeUnits {
         Fraction { above: above / common, below: self.unit / common }
     }
 
-    /// A number in these units as a date, for messages: to the second.
-    pub(crate) fn text(&self, number: f64) -> String {
+    /// The units in which dates that are text are counted: every calendar but that of 360 days has the days of this one that models
+    /// write.
+    pub(crate) fn of_stamps() -> TimeUnits {
+        let first = Date { year: 1, month: 1, day: 1 };
+        let base = Calendar::Gregorian.day(first).map_or(0, |day| i128::from(day) * DAY);
+        TimeUnits { calendar: Calendar::Gregorian, unit: SECOND, base, has_zero: true }
+    }
+
+    /// A date that is text, `2000-01-01_12:30:00` as WRF writes it, or with `T` or a blank, in these units; `None` if it is none.
+    pub(crate) fn stamp(&self, text: &str) -> Option<f64> {
+        let text = text.trim_matches(['\0', ' ']).replacen('_', "T", 1);
+        let stamp = Stamp::parse(&text).filter(|stamp| stamp.year_digits >= 4 && stamp.day.is_some())?;
+        let at = self.begin(&stamp)? - i128::from(stamp.zone) * 60 * SECOND;
+        Some(self.number(at).to_f64())
+    }
+
+    /// Seconds of a unit.
+    pub(crate) fn seconds(&self) -> f64 {
+        self.unit as f64 / SECOND as f64
+    }
+
+    /// A number in these units as a day, and the second of it; `None` for what no date is told of.
+    pub(crate) fn date(&self, number: f64) -> Option<(Date, i64)> {
         let at = self.base.saturating_add((number * self.unit as f64).round() as i128);
         let seconds = at.saturating_add(SECOND / 2).div_euclid(SECOND);
         let (day, second) = (seconds.div_euclid(86_400), seconds.rem_euclid(86_400));
-        let Some(day) = i64::try_from(day).ok().filter(|d| d.abs() < 1 << 32) else {
-            return format!("{number}");
-        };
-        let Date { mut year, month, day } = self.calendar.date(day);
-        if year <= 0 && !self.has_zero {
-            year -= 1;
+        let day = i64::try_from(day).ok().filter(|d| d.abs() < 1 << 32 && number.is_finite())?;
+        let mut date = self.calendar.date(day);
+        if date.year <= 0 && !self.has_zero {
+            date.year -= 1;
         }
+        Some((date, second as i64))
+    }
+
+    /// A number in these units as a date, for messages: to the second.
+    pub(crate) fn text(&self, number: f64) -> String {
+        let Some((Date { year, month, day }, second)) = self.date(number) else { return format!("{number}") };
         let sign = if year < 0 { "-" } else { "" };
         let date = format!("{sign}{:04}-{month:02}-{day:02}", year.abs());
         match (second / 3600, second / 60 % 60, second % 60) {
@@ -372,5 +397,18 @@ mod tests {
             let _ = units("days since 2000-01-01", "360_day").span(&text);
             let _ = TimeUnits::parse(&format!("days since {text}"), "");
         }
+    }
+
+    #[test]
+    fn dates_that_are_text_are_numbers() {
+        let units = TimeUnits::of_stamps();
+        let text = |stamp: &str| units.stamp(stamp).map(|x| units.text(x));
+        assert_eq!(text("2000-02-29_06:00:00").as_deref(), Some("2000-02-29T06:00"));
+        assert_eq!(text("2000-02-29_06:30:15\0\0").as_deref(), Some("2000-02-29T06:30:15"));
+        assert_eq!(text("0001-01-01").as_deref(), Some("0001-01-01"));
+        for none in ["", "2000", "2000-02", "2001-02-29_00:00:00", "abc", "2000-01-01_25:00:00"] {
+            assert_eq!(text(none), None, "{none}");
+        }
+        assert_eq!(units.date(f64::NAN), None);
     }
 }

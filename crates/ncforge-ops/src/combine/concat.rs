@@ -93,7 +93,7 @@ pub fn concat(
         files: whole.tiles.len(),
         length: length(&whole, &along),
         along,
-        notes: whole.notes.iter().chain(&report.notes).cloned().collect(),
+        notes: whole.said().chain(report.notes.iter().cloned()).collect(),
         copy: report,
     })
 }
@@ -115,7 +115,7 @@ pub fn plan_concat(
         bytes: whole.bytes,
         length: length(&whole, &along),
         along,
-        notes: whole.notes.iter().chain(&plan.notes).cloned().collect(),
+        notes: whole.said().chain(plan.notes.iter().cloned()).collect(),
         copy: plan,
     })
 }
@@ -129,12 +129,30 @@ fn joined(
 ) -> Result<(Mosaic, String)> {
     let small = engine_below(engine)?;
     let files = files::named(words)?;
-    let open = |i: usize| Dataset::open_with(&files[i], &small);
+    let dim = dimension(&files, options.along.as_deref(), &small)?.1;
+    Ok((whole(files, output, &dim, options, engine, &small)?, dim))
+}
+
+/// The first of the files, and the dimension along which they follow each other.
+pub(super) fn dimension(files: &[PathBuf], along: Option<&str>, small: &Engine) -> Result<(Dataset, String)> {
+    let open = |i: usize| Dataset::open_with(&files[i], small);
     let first = open(0)?;
     let name = files[0].display().to_string();
-    let dim = series::dimension(first.schema(), &name, options.along.as_deref(), files.len(), open)?;
+    let dim = series::dimension(first.schema(), &name, along, files.len(), open)?;
+    Ok((first, dim))
+}
+
+/// The whole that files make along a dimension, checked. It reads with the engine `small`.
+pub(super) fn whole(
+    files: Vec<PathBuf>,
+    output: &Path,
+    dim: &str,
+    options: &ConcatOptions,
+    engine: &Engine,
+    small: &Engine,
+) -> Result<Mosaic> {
     let of_tiles = CombineOptions {
-        scheme: SchemeChoice::Series(SeriesScheme { dim: dim.clone(), unsorted: options.unsorted }),
+        scheme: SchemeChoice::Series(SeriesScheme { dim: dim.to_owned(), unsorted: options.unsorted }),
         exact: true,
         holes: options.holes,
         differing: options.differing,
@@ -142,13 +160,13 @@ fn joined(
         ..CombineOptions::default()
     };
     let found = Found { files, searched: false, named: None };
-    let mut whole = super::mosaic(found, output, &of_tiles, engine, &small)?;
+    let mut whole = super::mosaic(found, output, &of_tiles, engine, small)?;
     whole.check_values(options.differing)?;
     whole.schema.format = storage::fitting(&whole.schema);
-    Ok((whole, dim))
+    Ok(whole)
 }
 
 /// The length of the dimension of the whole, in the first group that has it.
-fn length(whole: &Mosaic, along: &str) -> u64 {
+pub(super) fn length(whole: &Mosaic, along: &str) -> u64 {
     whole.schema.dims.iter().find(|d| d.name == along).map_or(0, |d| d.len)
 }

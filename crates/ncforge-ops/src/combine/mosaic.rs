@@ -18,6 +18,7 @@ mod facts;
 mod fill;
 mod holes;
 mod join;
+mod note;
 mod order;
 mod pattern;
 mod read;
@@ -38,6 +39,7 @@ pub use draw::Picture;
 pub(crate) use draw::pictures;
 pub(crate) use existing::Existing;
 pub(crate) use facts::{DimKind, Facts, From};
+pub(crate) use note::Note;
 pub(crate) use whole::Mosaic;
 
 impl Mosaic {
@@ -49,7 +51,7 @@ impl Mosaic {
     /// An error if the values of what is not distributed differ between tiles.
     pub(crate) fn check_values(&mut self, differing: super::Differing) -> Result<()> {
         let (notes, left_out) = agree::agree(self, differing)?;
-        self.notes.extend(notes);
+        self.notes.extend(notes.into_iter().map(Note::from));
         self.left_out.extend(left_out);
         Ok(())
     }

@@ -1,8 +1,8 @@
-//! Which variables are coordinates, by the CF conventions (chapters 4, 5 and 7), and by NEMO's names.
+//! Which variables are coordinates, by the CF conventions (chapters 4, 5 and 7), and by NEMO's names; and which belong to a variable.
 
-use std::collections::HashSet;
+use std::collections::{BTreeSet, HashSet};
 
-use ncforge::model::{Attribute, Schema, VarId};
+use ncforge::model::{Attribute, DimId, Schema, VarId};
 
 /// Attributes that name variables which say where values are.
 const NAMING: [&str; 8] = [
@@ -16,6 +16,9 @@ const NAMING: [&str; 8] = [
     "edge_coordinates",
     "face_coordinates",
 ];
+
+/// Attributes that name other variables without which values say less.
+const BESIDES: [&str; 2] = ["ancillary_variables", "formula_terms"];
 
 /// Units of latitude and of longitude, and of nothing else (CF, 4.1 and 4.2).
 const UNITS: [&str; 12] = [
@@ -55,12 +58,46 @@ pub(crate) fn named(schema: &Schema) -> HashSet<String> {
     names
 }
 
+/// The variables with all that belongs to them: the coordinates of their dimensions, the variables that their attributes name, and what
+/// belongs to those.
+pub fn with_companions(schema: &Schema, vars: impl IntoIterator<Item = VarId>) -> BTreeSet<VarId> {
+    let mut found: BTreeSet<VarId> = vars.into_iter().collect();
+    let mut before = 0;
+    while found.len() > before {
+        before = found.len();
+        let more: BTreeSet<VarId> = found.iter().flat_map(|v| companions(schema, *v)).collect();
+        found.extend(more);
+    }
+    found
+}
+
+/// The coordinates of a variable's dimensions, and the variables that its attributes name.
+fn companions(schema: &Schema, v: VarId) -> Vec<VarId> {
+    let var = schema.var(v);
+    let text = |name: &&str| var.attr(name).and_then(Attribute::as_text).unwrap_or_default();
+    let attrs = NAMING.iter().chain(&BESIDES);
+    let named: HashSet<&str> = attrs.flat_map(|name| text(name).split_ascii_whitespace()).collect();
+    let near =
+        |other: &VarId| schema.var(*other).group == var.group || schema.var(*other).group == Schema::ROOT;
+    let belongs = |other: &VarId| {
+        let it = schema.var(*other);
+        named.contains(it.name.as_str()) || var.dims.iter().any(|d| is_of_dimension(schema, *other, *d))
+    };
+    schema.var_ids().filter(near).filter(belongs).collect()
+}
+
+/// Whether a variable is the coordinate of a dimension: it has the dimension's name, and no other dimension.
+fn is_of_dimension(schema: &Schema, v: VarId, d: DimId) -> bool {
+    let var = schema.var(v);
+    schema.dim(d).name == var.name && var.dims == [d]
+}
+
 /// Whether a variable is a coordinate; `named` are the names that [`named`] gives.
 pub(crate) fn is_coordinate(schema: &Schema, v: VarId, named: &HashSet<String>) -> bool {
     let var = schema.var(v);
     let text = |name: &str| var.attr(name).and_then(Attribute::as_text);
     let has = |name: &str, known: &[&str]| text(name).is_some_and(|t| known.contains(&t));
-    matches!(var.dims[..], [d] if schema.dim(d).name == var.name)
+    matches!(var.dims[..], [d] if is_of_dimension(schema, v, d))
         || named.contains(&var.name)
         || named.contains(&schema.var_path(v))
         || has("units", &UNITS)

@@ -33,7 +33,7 @@ pub(super) fn check_order(names: &[String], files: &[FileArrays]) -> Result<()> 
         let ends = |file: &FileArrays| file.vars.iter().find(|own| own.path == v.path)?.ends;
         let known: Vec<_> =
             names.iter().zip(files).filter_map(|(name, file)| Some((name.as_str(), ends(file)?))).collect();
-        series::check_order(&v.path, &known)
+        series::check_order(&v.path, &known, |x| x.to_string())
     })
 }
 

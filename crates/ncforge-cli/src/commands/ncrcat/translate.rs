@@ -5,26 +5,17 @@
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-use ncforge::model::{Attribute, VarId};
+use ncforge::model::VarId;
 use ncforge::{Format, Schema};
 use ncforge_ops::combine::{ConcatRequest, Differing};
-use ncforge_ops::copy::{ChunkChoice, ChunkSpec, CodecName, CodingRequest, CopyRequest, RunRequest};
+use ncforge_ops::copy::{
+    ChunkChoice, ChunkSpec, CodecName, CodingRequest, CopyRequest, RunRequest, with_companions,
+};
 use ncforge_ops::request::{BadValue, FormatChoice, Size};
 use ncforge_ops::select::Selection;
 
 use crate::args::{List, NcrcatArgs};
 use crate::exit::{Failure, Result};
-
-/// Attributes that name variables which belong to a variable.
-const NAMING: [&str; 7] = [
-    "coordinates",
-    "bounds",
-    "climatology",
-    "ancillary_variables",
-    "cell_measures",
-    "formula_terms",
-    "grid_mapping",
-];
 
 /// The input files, and the output.
 pub(super) fn files(args: &NcrcatArgs) -> Result<(Vec<PathBuf>, PathBuf), Failure> {
@@ -253,11 +244,8 @@ fn variables(args: &NcrcatArgs, first: &Schema) -> Result<Option<Vec<String>>, F
     if args.coordinates {
         chosen.extend(first.var_ids().filter(|v| is_of_dimension(first, *v)));
     }
-    let mut before = if args.no_coordinates { chosen.len() } else { 0 };
-    while chosen.len() > before {
-        before = chosen.len();
-        let more: BTreeSet<VarId> = chosen.iter().flat_map(|v| belonging(first, *v)).collect();
-        chosen.extend(more);
+    if !args.no_coordinates {
+        chosen = with_companions(first, chosen);
     }
     Ok(Some(chosen.into_iter().map(|v| first.var_path(v)).collect()))
 }
@@ -265,21 +253,6 @@ fn variables(args: &NcrcatArgs, first: &Schema) -> Result<Option<Vec<String>>, F
 fn is_of_dimension(schema: &Schema, v: VarId) -> bool {
     let var = schema.var(v);
     matches!(var.dims[..], [d] if schema.dim(d).name == var.name)
-}
-
-/// The coordinates of a variable's dimensions, and the variables that its attributes name.
-fn belonging(schema: &Schema, v: VarId) -> Vec<VarId> {
-    let var = schema.var(v);
-    let text = |name: &str| var.attr(name).and_then(Attribute::as_text).unwrap_or_default();
-    let named: Vec<&str> = NAMING.iter().flat_map(|name| text(name).split_ascii_whitespace()).collect();
-    let near =
-        |other: &VarId| schema.var(*other).group == var.group || schema.var(*other).group == Schema::ROOT;
-    let belongs = |other: &VarId| {
-        let it = schema.var(*other);
-        named.contains(&it.name.as_str())
-            || var.dims.iter().any(|d| schema.dim(*d).name == it.name && it.dims == [*d])
-    };
-    schema.var_ids().filter(near).filter(belongs).collect()
 }
 
 #[cfg(test)]

@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, HashMap};
 use std::path::PathBuf;
+use std::sync::OnceLock;
 
 use super::super::files::Found;
 use super::super::left_out::LeftOut;
@@ -14,7 +15,7 @@ use super::pattern::{MOST_NAMES, Pattern, place_text};
 use super::scan::{Headers, Scanned, first, scan};
 use super::times::Times;
 use super::{
-    DimKind, Existing, Facts, From, Mosaic, chunks, coords, counted, dims, fill, holes, order, unlike,
+    DimKind, Existing, Facts, From, Mosaic, Note, chunks, coords, counted, dims, fill, holes, order, unlike,
 };
 use crate::series::lies_along;
 use crate::words::many;
@@ -34,12 +35,15 @@ pub(crate) fn build(
     let mut notes = set.notes.clone();
     let (mut schema, maps) = join(&set.tiles, &set.head, &set.scanned)?;
     let mut left_out = LeftOut::default();
-    let times = unlike::attributes(&set, &mut schema, options, &mut notes, &mut left_out)?;
+    let mut of_attributes = Vec::new();
+    let times = unlike::attributes(&set, &mut schema, options, &mut of_attributes, &mut left_out)?;
+    notes.extend(of_attributes.into_iter().map(Note::Attribute));
+    let mut others = Vec::new();
     let Headers { tiles, scheme, searched, head, scanned, .. } = set;
-    notes.extend(unlike::unsupported(&tiles, &schema, &scanned, &mut left_out)?);
-    notes.extend(said(&tiles, &scanned, scheme.noun()));
+    others.extend(unlike::unsupported(&tiles, &schema, &scanned, &mut left_out)?);
+    others.extend(said(&tiles, &scanned, scheme.noun()));
     let mut found = dims::dims(&tiles, &mut schema, &scanned, &maps, options)?;
-    notes.append(&mut found.notes);
+    others.append(&mut found.notes);
     let facts: Vec<Facts> = std::mem::take(&mut found.spans)
         .into_iter()
         .zip(&maps)
@@ -62,14 +66,14 @@ pub(crate) fn build(
         Some(path) => {
             let only = options.copy.only.as_ref();
             let (existing, unlike) = Existing::open(path, &mut schema, &found.kinds, &*scheme, only, engine)?;
-            unlike::with_existing(&tiles, path, &unlike, &mut notes, &mut left_out);
+            unlike::with_existing(&tiles, path, &unlike, &mut others, &mut left_out);
             Some(existing)
         }
         None => None,
     };
     let of_whole =
         Whole { tiles: &tiles, schema: &schema, facts: &facts, kinds: &found.kinds, scheme: &*scheme };
-    let (patterns, from) = patterns(&of_whole, options, &mut notes)?;
+    let (patterns, from) = patterns(&of_whole, options, &mut others)?;
     let set = counted::Set {
         tiles: &tiles,
         scanned: &scanned,
@@ -79,7 +83,8 @@ pub(crate) fn build(
         patterns: &patterns,
     };
     let missing = set.missing(options)?;
-    notes.extend(set.ends_early(&missing).filter(|_| existing.is_none()));
+    others.extend(set.ends_early(&missing).filter(|_| existing.is_none()));
+    notes.extend(others.into_iter().map(Note::from));
     let fills = schema.var_ids().map(|v| fill::fill_of(&schema, v, options.holes)).collect();
     let bytes = scanned.iter().map(|s| s.bytes).sum();
     let only = options.copy.only.as_ref();
@@ -106,6 +111,7 @@ pub(crate) fn build(
         bytes,
         windowed: options.records.is_some(),
         engine: engine.clone(),
+        ids: OnceLock::new(),
         var_groups: Vec::new(),
     };
     mosaic.holes = holes::holes(&mosaic)?;
@@ -154,7 +160,8 @@ fn in_order(set: Headers, options: &CombineOptions, engine: &Engine, memory: u64
             let files = order.iter().map(|&tile| set.tiles.paths()[tile].clone()).collect();
             drop(set);
             let mut set = headers(Found { files, searched: false, named: None }, options, engine, memory)?;
-            set.notes.push(format!("the files are joined in the order of `{dim}`, not as they are given"));
+            let said = format!("the files are joined in the order of `{dim}`, not as they are given");
+            set.notes.push(said.into());
             let found = coordinates(&set)?;
             (set, found)
         }
@@ -192,10 +199,10 @@ fn tiles_among(
     tiles: &mut Tiles,
     scanned: Vec<Option<Scanned>>,
     scheme: &dyn Scheme,
-) -> (Vec<Scanned>, Vec<String>) {
+) -> (Vec<Scanned>, Vec<Note>) {
     let others = scanned.iter().enumerate().filter(|(_, s)| s.is_none());
     let notes = others
-        .map(|(i, _)| format!("`{}` is no tile of the scheme {}", tiles.name(i), scheme.name()))
+        .map(|(i, _)| format!("`{}` is no tile of the scheme {}", tiles.name(i), scheme.name()).into())
         .collect();
     tiles.retain(&scanned.iter().map(Option::is_some).collect::<Vec<_>>());
     (scanned.into_iter().flatten().collect(), notes)

@@ -48,7 +48,7 @@ pub(crate) fn patch(mosaic: &mut Mosaic, options: &CombineOptions) -> Result<()>
         }
         if let Some((coords, theirs)) = theirs {
             if let Some(bytes) = from_file(mosaic, v, coords, theirs)? {
-                mosaic.notes.push(format!("holes of `{name}` are filled from `{}`", coords.path().display()));
+                mosaic.note(format!("holes of `{name}` are filled from `{}`", coords.path().display()));
                 mosaic.patches.insert(v, bytes);
             }
             continue;
@@ -60,18 +60,17 @@ pub(crate) fn patch(mosaic: &mut Mosaic, options: &CombineOptions) -> Result<()>
         match regular(mosaic, v)? {
             Some(bytes) => {
                 mosaic
-                    .notes
-                    .push(format!("the evenly spaced coordinate `{name}` is continued over its holes"));
+                    .note(format!("the evenly spaced coordinate `{name}` is continued over its holes"));
                 mosaic.patches.insert(v, bytes);
             }
-            None => mosaic.notes.push(format!(
+            None => mosaic.note(format!(
                 "the coordinate `{name}` has holes, and is not evenly spaced: `ncforge combine --coords FILE` fills them"
             )),
         }
     }
     for (points, names) in filled {
         let have = if names.len() == 1 { "has" } else { "have" };
-        mosaic.notes.push(format!(
+        mosaic.note(format!(
             "{} {have} {}: `ncforge combine --coords FILE` fills them",
             names.join(", "),
             many(points, "filled point")

@@ -11,7 +11,7 @@ use crate::source::{RawChunk, Records, Source, VarGroup};
 use ncforge::model::{Format, Schema, Values, VarId, shape};
 use ncforge::raw::{ChunkGrid, Chunks, Region, VarLayout, coordinates};
 use ncforge::store::ReadStore;
-use ncforge::{Engine, Error, Hyperslab, Result};
+use ncforge::{Engine, Error, FileId, Hyperslab, Result};
 
 /// A part of a selection that one tile has.
 pub(super) struct Piece {
@@ -164,6 +164,14 @@ impl Source for Mosaic {
     fn files(&self) -> Vec<PathBuf> {
         let existing = self.existing.iter().map(|e| e.path().to_owned());
         self.tiles.paths().iter().cloned().chain(existing).collect()
+    }
+
+    fn ids(&self) -> Result<Vec<FileId>> {
+        if let Some(known) = self.ids.get() {
+            return Ok(known.clone());
+        }
+        let found = self.files().iter().map(|path| FileId::at(path)).collect::<Result<Vec<_>>>()?;
+        Ok(self.ids.get_or_init(|| found).clone())
     }
 
     fn engine(&self) -> &Engine {

@@ -5,6 +5,7 @@ use std::sync::OnceLock;
 use super::super::scheme::{Header, Scheme, TilePosition, may_differ};
 use super::super::tiles::{Seen, Tiles};
 use super::attrs::{Conflicts, compare_attributes};
+use super::note::Note;
 use crate::intact::{check_undamaged, check_whole};
 use crate::unlike::{Unlike, compare_global_attributes};
 use ncforge::model::agreement::same_objects;
@@ -52,7 +53,7 @@ pub(crate) struct Headers {
     pub(crate) head: First,
     pub(crate) scanned: Vec<Scanned>,
     /// Notes for the user.
-    pub(crate) notes: Vec<String>,
+    pub(crate) notes: Vec<Note>,
 }
 
 /// The first header: all others are compared with it.

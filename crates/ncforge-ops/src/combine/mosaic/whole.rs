@@ -1,19 +1,20 @@
 //! The whole that the tiles make.
 
 use std::collections::BTreeMap;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use super::super::left_out::LeftOut;
 use super::super::scheme::Scheme;
 use super::super::tiles::Tiles;
 use super::existing::Existing;
 use super::facts::{DimKind, Facts, From, Holes};
+use super::note::Note;
 use super::pattern::Pattern;
 use super::times::Times;
 use crate::source::VarGroup;
 use ncforge::model::{DimId, Format, Schema, VarId};
 use ncforge::raw::VarLayout;
-use ncforge::{Buffer, Dataset, Engine};
+use ncforge::{Buffer, Dataset, Engine, FileId};
 
 /// The whole, made of tiles.
 #[derive(Debug)]
@@ -43,7 +44,7 @@ pub(crate) struct Mosaic {
     /// A file into which the tiles are put.
     pub(crate) existing: Option<Existing>,
     /// Notes for the user.
-    pub(crate) notes: Vec<String>,
+    pub(crate) notes: Vec<Note>,
     /// Parts of the tiles that are not in the whole.
     pub(crate) left_out: LeftOut,
     /// Numbers of tiles that should exist and were not given.
@@ -53,6 +54,8 @@ pub(crate) struct Mosaic {
     /// Bytes of all tiles.
     pub(crate) bytes: u64,
     pub(crate) engine: Engine,
+    /// The states of all files, once they were asked for: many copies may be made of one whole.
+    pub(super) ids: OnceLock<Vec<FileId>>,
     /// The variables that are read with each variable.
     pub(super) var_groups: Vec<Option<VarGroup>>,
 }
@@ -61,6 +64,16 @@ impl Mosaic {
     /// The kinds of a variable's dimensions.
     pub(crate) fn kinds(&self, v: VarId) -> impl Iterator<Item = (DimId, DimKind)> + '_ {
         self.schema.var(v).dims.iter().map(|&d| (d, self.dims[d.0]))
+    }
+
+    /// Adds a note for the user.
+    pub(super) fn note(&mut self, text: String) {
+        self.notes.push(text.into());
+    }
+
+    /// Notes for the user in words.
+    pub(crate) fn said(&self) -> impl Iterator<Item = String> + '_ {
+        self.notes.iter().map(|note| note.text().to_owned())
     }
 
     /// The file into which the tiles are put, if there is one that has the variable.
