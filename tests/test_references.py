@@ -277,7 +277,7 @@ def test_files_in_another_order_are_refused(tmp_path: Path, run: Run) -> None:
         ([third, second], 10, 4),
         ([first, third, second], 10, 4),
     ):
-        said = run("refs", *paths, "-o", out, code=2).stderr
+        said = run("refs", *paths, "-o", out, code=4).stderr
         assert (
             f"`{paths[-1]}` cannot follow `{paths[-2]}`: there `time` ends at {ends}, here it begins at {begins}"
             in said

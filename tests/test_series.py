@@ -240,7 +240,7 @@ def test_outputs_grow(tmp_path: Path, run: Run, kind: Any, options: list[str]) -
     # A file that has steps that the outputs have, and others.
     wide = tmp_path / "case.01.cam.h0.0002-03.nc"
     run("concat", files[14], month(tmp_path / "next", 15, kind), "-o", wide)
-    assert "cannot follow" in run("series", wide, "-o", grown, "--append", *options, code=2).stderr
+    assert "cannot follow" in run("series", wide, "-o", grown, "--append", *options, code=4).stderr
     assert "cannot be used with" in run("series", *files, "-o", grown, "--append", "-O", code=2).stderr
 
 
@@ -306,7 +306,7 @@ def test_overlaps_and_streams_that_do_not_go_together(tmp_path: Path, run: Run) 
     shutil.copytree(tmp_path / "a", tmp_path / "b")
     other = [month(tmp_path / "a", number, "NETCDF3_CLASSIC", "cice.h") for number in range(3)]
     again = sorted((tmp_path / "b").iterdir())
-    done = run("series", *files, *again[2:], *other, "-o", tmp_path / "no", code=2)
+    done = run("series", *files, *again[2:], *other, "-o", tmp_path / "no", code=4)
     assert "cannot follow" in done.stderr and str(again[2]) in done.stderr
     done = run("series", *files, *again[2:], *other, "-o", tmp_path / "out", "--keep-going", "--json", code=3)
     first, second = json.loads(done.stdout)["streams"]

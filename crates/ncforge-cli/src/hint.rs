@@ -82,7 +82,7 @@ fn usual(e: &Error) -> &'static str {
         Error::BadOption { option: "along", .. } => "--along DIM names it",
         Error::BadOption { option: "dims", .. } => "--dims X,Y names the dimensions to split",
         Error::CannotRedefine(_) => "`ncforge copy` makes a file that has it",
-        Error::BadOption { option: "order", .. } => {
+        Error::Order { .. } => {
             "give the files in the order of their coordinates, each once; --unsorted joins them as they are given"
         }
         Error::BadOption { option: "select", .. } => {
@@ -250,7 +250,7 @@ mod tests {
             Error::bad_option("endpoint", text()),
             Error::bad_option("storage option", text()),
             Error::bad_option("URL", text()),
-            Error::bad_option("order", text()),
+            Error::Order { before: text(), after: text(), coordinate: text(), end: text(), begin: text() },
             Error::io(Op::Open, "s4://b/a.nc", ErrorKind::NotFound.into()),
             Error::io(Op::Open, "s3://b/a.nc", ErrorKind::NotFound.into()),
             Error::io(Op::Open, "https://h/a.nc", ErrorKind::NotFound.into()),

@@ -10,6 +10,10 @@ use ncforge::{Dataset, Error, Result};
 
 /// The difference between spacings, as a part of the spacing, that still counts as even: coordinates are often floats.
 const EVEN: f64 = 1e-3;
+/// The same for spacings by the calendar: months have 28 to 31 days, and their middles lie 29.5 to 31 days apart.
+const BY_CALENDAR: f64 = 0.2;
+/// A jump of so many usual steps leaves one out.
+const GAP: f64 = 1.5;
 /// Gaps that a note names.
 const MOST_GAPS: usize = 3;
 
@@ -20,7 +24,8 @@ pub(crate) struct Ends {
     pub(crate) first: f64,
     /// Its last value.
     pub(crate) last: f64,
-    /// The smallest and the largest step between neighbours, where those are known and there are several values.
+    /// The smallest and the largest step between neighbours, where those are known and there are several values. They are negative where the
+    /// coordinate falls.
     pub(crate) steps: Option<(f64, f64)>,
 }
 
@@ -93,7 +98,7 @@ fn goes_on(rises: bool, before: Ends, after: Ends) -> bool {
     end.is_nan() || begin.is_nan() || if rises { end < begin } else { end > begin }
 }
 
-/// An error, of the option `order`, unless the coordinate goes on from file to file in one direction. `ends` are those of the files that have
+/// [`Error::Order`], unless the coordinate goes on from file to file in one direction. `ends` are those of the files that have
 /// values of it, and `shown` a value in words.
 pub(crate) fn check_order(
     coordinate: &str,
@@ -107,14 +112,13 @@ pub(crate) fn check_order(
     else {
         return Ok(());
     };
-    Err(Error::bad_option(
-        "order",
-        format!(
-            "`{after}` cannot follow `{before}`: there `{coordinate}` ends at {}, here it begins at {}",
-            shown(end),
-            shown(begin)
-        ),
-    ))
+    Err(Error::Order {
+        before: before.to_owned(),
+        after: after.to_owned(),
+        coordinate: coordinate.to_owned(),
+        end: shown(end),
+        begin: shown(begin),
+    })
 }
 
 /// The order in which the coordinate goes on; `None`: as they are. Files without values of it come last, where there is another order.
@@ -135,26 +139,71 @@ pub(crate) fn order(ends: &[Option<Ends>]) -> Option<Vec<usize>> {
     (!order.is_sorted()).then_some(order)
 }
 
-/// A note on the gaps between files of a coordinate that is evenly spaced otherwise; `ends` are in order, and `shown` tells a value in
-/// words.
+/// A note on the files in which the coordinate turns back, or has a value twice.
+pub(crate) fn turns(coordinate: &str, ends: &[(&str, Ends)]) -> Option<String> {
+    let turns = |e: &&(&str, Ends)| e.1.steps.is_some_and(|(least, most)| least <= 0.0 && most >= 0.0);
+    let (file, _) = ends.iter().find(turns)?;
+    let more = match ends.iter().filter(turns).count() - 1 {
+        0 => String::new(),
+        n => format!(", nor in {n} other files"),
+    };
+    Some(format!("`{coordinate}` neither rises nor falls throughout in `{file}`{more}"))
+}
+
+/// The steps between values, as far as they are regular.
+struct Steps {
+    least: f64,
+    most: f64,
+    usual: f64,
+    /// How many agree.
+    count: usize,
+}
+
+impl Steps {
+    /// Of files, and the jumps between them that are no larger than a step by the calendar may be.
+    fn of(ends: &[(&str, Ends)], jumps: &[f64]) -> Option<Steps> {
+        let within: Vec<f64> =
+            ends.iter().filter_map(|e| e.1.steps).flat_map(|(a, b)| [a.abs(), b.abs()]).collect();
+        let least = within.iter().chain(jumps).copied().fold(f64::INFINITY, f64::min);
+        let is_regular = |step: &f64| *step <= least * (1.0 + BY_CALENDAR);
+        if !(least > 0.0 && least.is_finite() && within.iter().all(is_regular)) {
+            return None;
+        }
+        let between = jumps.iter().copied().filter(|j| is_regular(j));
+        let count = within.len() / 2 + between.clone().count();
+        let mut all: Vec<f64> = within.iter().copied().chain(between).collect();
+        all.sort_by(f64::total_cmp);
+        Some(Steps { least, most: all[all.len() - 1], usual: all[all.len() / 2], count })
+    }
+
+    fn is_even(&self) -> bool {
+        self.most - self.least <= EVEN * self.least
+    }
+
+    /// The steps that a jump leaves out; `None` where it is none of this kind.
+    fn left_out(&self, jump: f64) -> Option<f64> {
+        let n = (jump / self.usual).round();
+        let is_multiple = (jump - n * self.usual).abs() <= EVEN * self.usual;
+        match jump <= self.most {
+            true => Some(0.0),
+            false => (jump >= GAP * self.usual && (is_multiple || !self.is_even())).then_some(n - 1.0),
+        }
+    }
+}
+
+/// A note on the gaps between files of a coordinate that is evenly spaced otherwise, or by the calendar; `ends` are in order, and `shown` tells
+/// a value in words.
 pub(crate) fn gaps(coordinate: &str, ends: &[(&str, Ends)], shown: impl Fn(f64) -> String) -> Option<String> {
     let jumps: Vec<f64> = ends.windows(2).map(|pair| (pair[1].1.first - pair[0].1.last).abs()).collect();
-    let within = ends.iter().filter_map(|e| e.1.steps);
-    let step = within.clone().map(|s| s.0).chain(jumps.iter().copied()).fold(f64::INFINITY, f64::min);
-    let is = |n: f64, x: f64| (x - n * step).abs() <= EVEN * step;
-    let steps = jumps.iter().map(|jump| (jump / step).round()).collect::<Vec<f64>>();
-    let even = step > 0.0
-        && step.is_finite()
-        && within.clone().all(|(least, most)| is(1.0, least) && is(1.0, most))
-        && steps.iter().zip(&jumps).all(|(&n, &jump)| is(n, jump));
-    let found: Vec<usize> = (0..steps.len()).filter(|&i| steps[i] > 1.0).collect();
+    let steps = Steps::of(ends, &jumps)?;
+    let left_out: Vec<f64> = jumps.iter().map(|&jump| steps.left_out(jump)).collect::<Option<_>>()?;
+    let found: Vec<usize> = (0..jumps.len()).filter(|&i| left_out[i] > 0.0).collect();
     // Most of what is known must agree on the step.
-    let agree = within.count() + steps.len() - found.len();
-    if !even || found.is_empty() || agree <= found.len() {
+    if found.is_empty() || steps.count <= found.len() {
         return None;
     }
     let words = |&i: &usize| {
-        let missing = steps[i] - 1.0;
+        let missing = left_out[i];
         format!(
             "{missing} {} between `{}` ({}) and `{}` ({})",
             if missing == 1.0 { "step" } else { "steps" },
@@ -169,7 +218,11 @@ pub(crate) fn gaps(coordinate: &str, ends: &[(&str, Ends)], shown: impl Fn(f64) 
         0 => String::new(),
         n => format!(", and in {n} other places"),
     };
-    Some(format!("`{coordinate}`, which has a step of {step}, lacks {}{more}", named.join(", ")))
+    let step = match steps.is_even() {
+        true => format!("a step of {}", steps.least),
+        false => format!("steps of {} to {}", steps.least, steps.most),
+    };
+    Some(format!("`{coordinate}`, which has {step}, lacks {}{more}", named.join(", ")))
 }
 
 #[cfg(test)]
@@ -222,9 +275,22 @@ mod tests {
         let said = note(&[(0.0, 9.0), (10.0, 19.0), (23.0, 29.0)]).unwrap();
         assert_eq!(said, "`time`, which has a step of 1, lacks 3 steps between `b` (19) and `c` (23)");
         assert!(note(&[(0.0, 0.0), (1.0, 1.0), (2.0, 2.0), (4.0, 4.0)]).is_some());
+        let months = |days: &[f64]| note(&days.iter().map(|&d| (d, d)).collect::<Vec<_>>());
+        let said = months(&[0.0, 31.0, 59.0, 90.0, 151.0, 181.0]).unwrap();
+        assert_eq!(said, "`time`, which has steps of 28 to 31, lacks 1 step between `d` (90) and `e` (151)");
         for even in [&[(0.0, 3.0), (4.0, 5.0)][..], &[(0.0, 0.0), (31.0, 31.0), (59.0, 59.0)], &[(0.0, 0.0)]]
         {
             assert_eq!(note(even), None, "{even:?}");
         }
+        // Times without a rule.
+        assert_eq!(months(&[0.0, 1.0, 7.0, 8.5, 20.0]), None);
+    }
+
+    #[test]
+    fn a_coordinate_that_turns_is_named() {
+        let turning = Ends { first: 0.0, last: 9.0, steps: Some((-3.0, 5.0)) };
+        let all = [("a", ends(&[(0.0, 3.0)])[0]), ("b", turning)];
+        assert_eq!(turns("time", &all).unwrap(), "`time` neither rises nor falls throughout in `b`");
+        assert_eq!(turns("time", &all[..1]), None);
     }
 }

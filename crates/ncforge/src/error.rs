@@ -318,6 +318,22 @@ pub enum Error {
     /// A list of inputs with none in it.
     #[error("no {0} were named")]
     NoInput(&'static str),
+    /// Files whose coordinate does not go on from one to the next.
+    #[error(
+        "`{after}` cannot follow `{before}`: there `{coordinate}` ends at {end}, here it begins at {begin}"
+    )]
+    Order {
+        /// The earlier file.
+        before: String,
+        /// The later file.
+        after: String,
+        /// The coordinate.
+        coordinate: String,
+        /// The last value of the earlier file.
+        end: String,
+        /// The first value of the later file.
+        begin: String,
+    },
     /// Files that cannot be joined.
     #[error("`{file}` cannot be joined {to}: {why}")]
     CannotJoin {

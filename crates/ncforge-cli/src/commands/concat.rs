@@ -48,9 +48,7 @@ pub(super) fn failure(error: Error, output: &Path) -> Failure {
         Error::Tiles(_) => {
             "`ncforge compare` shows in what two files differ; `ncforge info FILE` shows what one says"
         }
-        Error::BadOption { option: "order", .. } => {
-            "give every step once; --unsorted joins the files as they are given"
-        }
+        Error::Order { .. } => "give every step once; --unsorted joins the files as they are given",
         _ => return unfinished(error, output),
     };
     Failure { hint: hint.to_owned(), ..error.into() }

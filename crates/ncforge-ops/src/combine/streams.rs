@@ -43,7 +43,7 @@ use super::files;
 use crate::copy::engine_below;
 use crate::progress::{Parts, Progress, check_stop};
 use ncforge::store::remote::url_of;
-use ncforge::{Dataset, Engine, Error, Result};
+use ncforge::{Dataset, Engine, Error, Op, Result};
 
 pub use options::SeriesOptions;
 pub use pattern::NamePattern;
@@ -65,7 +65,7 @@ pub fn series(
     if url_of(folder).is_some() {
         return Err(Error::Invalid("series are made in a folder of this machine, not at a URL".into()));
     }
-    std::fs::create_dir_all(folder).map_err(|e| Error::io("create", folder.display().to_string(), e))?;
+    std::fs::create_dir_all(folder).map_err(|e| Error::io(Op::Create, folder.display().to_string(), e))?;
     run(files, folder, options, engine, progress, true)
 }
 

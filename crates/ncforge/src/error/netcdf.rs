@@ -168,6 +168,7 @@ impl Error {
             | Error::WrongKind { .. }
             | Error::NoInput(_)
             | Error::CannotJoin { .. }
+            | Error::Order { .. }
             | Error::BadTicket(_)
             | Error::NoChunk { .. }
             | Error::BadPick { .. }

@@ -97,6 +97,7 @@ pub(super) fn check(set: &Headers, coordinates: &[Coordinate], unsorted: bool) -
             .zip(ends)
             .filter_map(|(name, ends)| Some((name.as_str(), ends.as_ref().copied()?)))
             .collect();
+        notes.extend(series::turns(path, &known).map(Note::Overlap));
         match series::check_order(path, &known, shown) {
             Err(e) if !unsorted => return Err(e),
             Err(e) => notes.push(Note::Overlap(e.to_string())),
@@ -131,7 +132,7 @@ fn ends_of(dataset: &Dataset, v: VarId) -> Result<Option<Ends>> {
             found = Some(match found {
                 None => Ends { first: x, last: x, steps: None },
                 Some(Ends { first, last, steps }) => {
-                    let step = (x - last).abs();
+                    let step = x - last;
                     let steps = steps.map_or((step, step), |(a, b): (f64, f64)| (a.min(step), b.max(step)));
                     Ends { first, last: x, steps: Some(steps) }
                 }

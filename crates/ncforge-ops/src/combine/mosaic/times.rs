@@ -46,7 +46,7 @@ impl Times {
     /// The ends of a file's coordinate, in the units of the whole.
     pub(super) fn about(&self, v: VarId, tile: usize, ends: Ends) -> Ends {
         let Some(change) = self.0.get(&(v, tile)) else { return ends };
-        let size = |step: f64| (change.about(step) - change.about(0.0)).abs();
+        let size = |step: f64| change.about(step) - change.about(0.0);
         Ends {
             first: change.about(ends.first),
             last: change.about(ends.last),

@@ -14,7 +14,7 @@ use super::variables::names;
 use crate::copy::CopyOptions;
 use crate::progress::Progress;
 use ncforge::model::VarId;
-use ncforge::{Dataset, Error, Result};
+use ncforge::{Dataset, Error, Op, Result};
 
 /// A variable's share of the progress.
 const SHARE: u64 = 1 << 20;
@@ -72,7 +72,7 @@ impl Making<'_> {
 
     /// The names in the folder.
     fn listed(&self) -> Result<Vec<String>> {
-        let fail = |e| Error::io("read", self.folder.display().to_string(), e);
+        let fail = |e| Error::io(Op::List, self.folder.display().to_string(), e);
         if !self.folder.exists() {
             return Ok(Vec::new());
         }
@@ -173,7 +173,7 @@ impl Making<'_> {
             report.outputs.push(made);
         }
         if is_replaced && self.is_made {
-            let fail = |e| Error::io("remove", earlier.path.display().to_string(), e);
+            let fail = |e| Error::io(Op::Other("remove"), earlier.path.display().to_string(), e);
             std::fs::remove_file(&earlier.path).map_err(fail)?;
         }
         Ok(())

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use super::options::SeriesOptions;
 use crate::progress::{Parts, Progress};
-use ncforge::{Engine, Error};
+use ncforge::{Engine, Error, ErrorKind};
 
 /// The making of series.
 pub(super) struct Making<'a> {
@@ -25,7 +25,7 @@ pub(super) struct Making<'a> {
 
 /// Whether an error is one of input files, so that others may go on.
 pub(super) fn is_of_files(e: &Error) -> bool {
-    matches!(e, Error::BadOption { option: "order", .. } | Error::Unsupported { .. }) || e.exit_code() == 4
+    matches!(e, Error::Unsupported { .. }) || e.kind() == ErrorKind::Input
 }
 
 /// Progress of parts within a part, which names what it works on.

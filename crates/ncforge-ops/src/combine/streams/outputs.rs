@@ -59,7 +59,7 @@ impl Making<'_> {
             self.open(&named.files, &mut report.bad).and_then(|open| self.outputs(named, &open, &mut report));
         match done {
             Err(e) if self.options.keep_going && is_of_files(&e) => {
-                if let Error::BadOption { option: "order", .. } = e {
+                if let Error::Order { .. } = e {
                     report.overlaps.push(e.to_string());
                 }
                 report.error = Some(e.to_string());
