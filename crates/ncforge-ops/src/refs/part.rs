@@ -163,7 +163,7 @@ fn joined_along<'a>(inputs: &'a Inputs<'_>, first: &'a Dataset, dim: DimId, len:
                 }
             }
         }
-        all.ok_or_else(|| Error::NoInput("files")).map(Ok)
+        all.ok_or(Error::NoInput("files")).map(Ok)
     };
     Along::new(schema.dim(dim).name.clone(), len, is_time, read)
 }
