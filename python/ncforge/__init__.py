@@ -50,7 +50,7 @@ if TYPE_CHECKING:
         UnsupportedError,
         VerifyError,
     )
-    from ncforge.multifile import MFDataset, MFTime
+    from ncforge.multifile import MFDataset, MFTime, open_many
     from ncforge.ops import (
         ChunkChoice,
         Comparison,
@@ -146,7 +146,7 @@ _FROM = {
         "UnsupportedError",
         "VerifyError",
     ),
-    "multifile": ("MFDataset", "MFTime"),
+    "multifile": ("MFDataset", "MFTime", "open_many"),
     "ops": (
         "ChunkChoice",
         "Comparison",
@@ -254,6 +254,7 @@ __all__ = [
     "getlibversion",
     "info",
     "num2date",
+    "open_many",
     "open_mfdataset",
     "plan_combine",
     "plan_concat",

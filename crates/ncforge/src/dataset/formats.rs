@@ -3,7 +3,9 @@
 use std::sync::Arc;
 
 use super::CreateOptions;
+use super::aggregation::{self, Base};
 use super::detect::{Family, family};
+use super::options::Leads;
 use crate::container::{Container, ContainerMut};
 use crate::engine::Engine;
 use crate::error::Result;
@@ -17,15 +19,25 @@ use crate::{classic, netcdf4};
 /// Bytes of one request at least for a zipped file in a store with latency: its reader follows one small structure after the other.
 const ZIPPED_PAGE: u64 = 1 << 20;
 
-/// Opens a store for reading. `follow`: whether it may lead to other files.
-pub(super) fn open(store: Arc<dyn ReadStore>, engine: &Engine, follow: bool) -> Result<Box<dyn Container>> {
+/// Opens a store for reading, with its aggregation variables as the arrays that they mean.
+pub(super) fn open(store: Arc<dyn ReadStore>, engine: &Engine, leads: &Leads) -> Result<Box<dyn Container>> {
+    let base = Base::of(&*store);
+    Ok(aggregation::view(open_stored(store, engine, leads)?, base, engine, leads))
+}
+
+/// Opens a store for reading, with the variables that it has.
+pub(super) fn open_stored(
+    store: Arc<dyn ReadStore>,
+    engine: &Engine,
+    leads: &Leads,
+) -> Result<Box<dyn Container>> {
     let family = family(&*store)?;
     let page = if matches!(family, Family::Zipped) { ZIPPED_PAGE } else { 1 };
     let store = NeighbourStore::over(store, page, engine.fetch_memory());
     match family {
         Family::Zipped => classic::open(Arc::new(ZippedStore::open(store, engine.zipped_resources())?)),
         Family::Classic => classic::open(store),
-        Family::Netcdf4 => netcdf4::open_as(store, follow),
+        Family::Netcdf4 => netcdf4::open_as(store, leads.follow),
     }
 }
 

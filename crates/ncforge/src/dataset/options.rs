@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use crate::engine::Engine;
 use crate::netcdf4::Alignment;
-use crate::store::{Locking, zipped};
+use crate::store::{Locking, RemoteOptions, zipped};
 
 /// Options of a new file.
 #[derive(Clone, Debug)]
@@ -82,6 +82,17 @@ pub fn set_follow(follow: bool) {
     FOLLOW.store(follow, Ordering::Relaxed);
 }
 
-pub(super) fn follows() -> bool {
-    FOLLOW.load(Ordering::Relaxed)
+/// Whether and how a file leads to others.
+#[derive(Clone, Debug)]
+pub(super) struct Leads {
+    pub(super) follow: bool,
+    /// Access to URLs; the process' options when `None`.
+    pub(super) remote: Option<RemoteOptions>,
+}
+
+impl Leads {
+    /// `follow`: what was asked for; `None`: what [`set_follow`] says.
+    pub(super) fn new(follow: Option<bool>, remote: Option<RemoteOptions>) -> Self {
+        Self { follow: follow.unwrap_or_else(|| FOLLOW.load(Ordering::Relaxed)), remote }
+    }
 }
