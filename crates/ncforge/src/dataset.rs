@@ -156,7 +156,8 @@ impl Dataset {
     pub fn open_options(path: impl AsRef<Path>, options: &OpenOptions) -> Result<Self> {
         let path = path.as_ref();
         let engine = options.engine.clone().unwrap_or_else(Engine::global);
-        let leads = Leads::new(options.follow.or(engine.follow()), options.remote.clone());
+        let leads =
+            Leads::new(options.follow.or(engine.follow()), options.remote.clone(), formats::open_path);
         let (container, id, follower) = match remote::url_of(path) {
             Some(url) => {
                 let store =
@@ -192,7 +193,10 @@ impl Dataset {
 
     /// Opens a dataset in any store, a [`crate::store::MemoryStore`] for one.
     pub fn from_store(store: Arc<dyn ReadStore>, engine: &Engine) -> Result<Self> {
-        Ok(Self::from_container(formats::open(store, engine, &Leads::new(engine.follow(), None))?, engine))
+        Ok(Self::from_container(
+            formats::open(store, engine, &Leads::new(engine.follow(), None, formats::open_path))?,
+            engine,
+        ))
     }
 
     /// A dataset over a container that is open already.

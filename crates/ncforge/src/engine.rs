@@ -146,10 +146,10 @@ impl Engine {
     }
 
     /// The same engine; files that are opened with it may lead to others, or not, where
-    /// [`OpenOptions::follow`](crate::OpenOptions::follow) is `None`.
+    /// [`OpenOptions::follow`](crate::OpenOptions::follow) is `None`. `None`: it says nothing.
     #[must_use]
-    pub fn following(self, follow: bool) -> Self {
-        Self { follow: Some(follow), ..self }
+    pub fn following(self, follow: Option<bool>) -> Self {
+        Self { follow, ..self }
     }
 
     /// What [`Engine::following`] said.

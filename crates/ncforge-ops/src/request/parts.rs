@@ -27,9 +27,6 @@ impl EngineRequest {
             (None, None) => Engine::global(),
             (threads, memory) => Engine::new(EngineOptions { threads, memory: memory.map(|m| m.0) })?,
         };
-        Ok(match self.follow {
-            Some(follow) => engine.following(follow),
-            None => engine,
-        })
+        Ok(engine.following(self.follow))
     }
 }

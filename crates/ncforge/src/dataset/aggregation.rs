@@ -12,6 +12,7 @@ mod fragments;
 mod grid;
 mod instructions;
 mod location;
+mod stored;
 
 use std::collections::HashMap;
 use std::sync::{Arc, OnceLock};
@@ -26,6 +27,8 @@ use crate::store::ReadStore;
 
 use fragments::Fragments;
 use instructions::{Instructions, find};
+use stored::Stored;
+
 pub(super) use location::Base;
 
 /// A file that has aggregation variables, as it is seen.
@@ -38,16 +41,6 @@ struct Aggregated {
     known: HashMap<usize, Result<Instructions, String>>,
     fragments: Arc<Fragments>,
     layouts: Vec<OnceLock<Arc<VarLayout>>>,
-}
-
-/// The file with all of its variables: first those that are seen, so that a number means the same variable in both.
-#[derive(Debug)]
-struct Stored {
-    inner: Box<dyn Container>,
-    /// The numbers in `inner`.
-    order: Vec<VarId>,
-    schema: Schema,
-    engine: Engine,
 }
 
 /// The view of a container, which is the container itself where it has no aggregation variable.
@@ -70,7 +63,7 @@ pub(super) fn view(
         found.into_iter().map(|(v, i)| (place(v).0, i.map(|i| i.renumbered(&place)))).collect();
     let mut schema = all.clone();
     schema.vars = order.iter().map(|v| all.var(*v).clone()).collect();
-    let stored = Stored { order, schema: schema.clone(), engine: engine.clone(), inner };
+    let stored = Stored::new(inner, order, schema.clone(), engine.clone());
     let seen = seen_schema(schema, seen.len(), &known);
     let file = Arc::new(stored);
     let fragments = Arc::new(Fragments::new(&file, base, leads));
@@ -148,7 +141,7 @@ impl Container for Aggregated {
     }
 
     fn notes(&self) -> Vec<String> {
-        let mut notes = self.file.inner.notes();
+        let mut notes = self.file.inner().notes();
         let mut vars: Vec<usize> = self.known.keys().copied().collect();
         vars.sort_unstable();
         for var in vars {
@@ -164,32 +157,14 @@ impl Container for Aggregated {
     }
 
     fn missing_bytes(&self) -> u64 {
-        self.file.inner.missing_bytes()
+        self.file.inner().missing_bytes()
     }
 
     fn metadata_bytes(&self) -> Option<u64> {
-        self.file.inner.metadata_bytes()
+        self.file.inner().metadata_bytes()
     }
 
     fn metadata_and_indexes(&self) -> Option<u64> {
-        self.file.inner.metadata_and_indexes()
-    }
-}
-
-impl Container for Stored {
-    fn schema(&self) -> &Schema {
-        &self.schema
-    }
-
-    fn store(&self) -> &Arc<dyn ReadStore> {
-        self.inner.store()
-    }
-
-    fn layout(&self, var: VarId) -> Result<Arc<VarLayout>> {
-        self.inner.layout(self.order[var.0])
-    }
-
-    fn decode_heap(&self, var: VarId, stored: &[u8]) -> Result<Vec<Value>> {
-        self.inner.decode_heap(self.order[var.0], stored)
+        self.file.inner().metadata_and_indexes()
     }
 }

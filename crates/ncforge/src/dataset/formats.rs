@@ -1,5 +1,6 @@
 //! The one place that knows all formats.
 
+use std::path::Path;
 use std::sync::Arc;
 
 use super::CreateOptions;
@@ -13,7 +14,7 @@ use crate::model::{Definition, Format, Names, Schema};
 use crate::store::lock::Kind;
 use crate::store::neighbours::NeighbourStore;
 use crate::store::zipped::ZippedStore;
-use crate::store::{FileStore, Locking, ReadStore, WriteStore};
+use crate::store::{FileStore, Locking, ReadStore, RemoteOptions, WriteStore, remote};
 use crate::{classic, netcdf4};
 
 /// Bytes of one request at least for a zipped file in a store with latency: its reader follows one small structure after the other.
@@ -23,6 +24,19 @@ const ZIPPED_PAGE: u64 = 1 << 20;
 pub(super) fn open(store: Arc<dyn ReadStore>, engine: &Engine, leads: &Leads) -> Result<Box<dyn Container>> {
     let base = Base::of(&*store);
     Ok(aggregation::view(open_stored(store, engine, leads)?, base, engine, leads))
+}
+
+/// Opens the file at a path, or the object of a URL, to which another file leads.
+pub(super) fn open_path(path: &Path, engine: &Engine, leads: &Leads) -> Result<Box<dyn Container>> {
+    if let Some(url) = remote::url_of(path) {
+        let options = leads.remote.clone().unwrap_or_else(RemoteOptions::of_process);
+        return open(remote::open(url, &options)?, engine, leads);
+    }
+    FileStore::whole_state(
+        || FileStore::open(path).map(Arc::new),
+        |store| open(store.clone(), engine, leads),
+        |container| container.schema().format.is_classic(),
+    )
 }
 
 /// Opens a store for reading, with the variables that it has.

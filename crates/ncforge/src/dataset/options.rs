@@ -1,8 +1,11 @@
 //! Options of new files.
 
+use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use crate::container::Container;
 use crate::engine::Engine;
+use crate::error::Result;
 use crate::netcdf4::Alignment;
 use crate::store::{Locking, RemoteOptions, zipped};
 
@@ -88,11 +91,16 @@ pub(super) struct Leads {
     pub(super) follow: bool,
     /// Access to URLs; the process' options when `None`.
     pub(super) remote: Option<RemoteOptions>,
+    /// Opens another file, or a URL.
+    pub(super) open: OpenOther,
 }
+
+/// Opens the file at a path.
+pub(super) type OpenOther = fn(&Path, &Engine, &Leads) -> Result<Box<dyn Container>>;
 
 impl Leads {
     /// `follow`: what was asked for; `None`: what [`set_follow`] says.
-    pub(super) fn new(follow: Option<bool>, remote: Option<RemoteOptions>) -> Self {
-        Self { follow: follow.unwrap_or_else(|| FOLLOW.load(Ordering::Relaxed)), remote }
+    pub(super) fn new(follow: Option<bool>, remote: Option<RemoteOptions>, open: OpenOther) -> Self {
+        Self { follow: follow.unwrap_or_else(|| FOLLOW.load(Ordering::Relaxed)), remote, open }
     }
 }

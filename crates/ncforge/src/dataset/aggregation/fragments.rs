@@ -5,8 +5,10 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use super::canonical::{Canonical, Target};
 use super::location::Base;
-use super::{Leads, Stored};
-use crate::dataset::{Dataset, OpenOptions};
+use super::stored::Stored;
+use crate::container::Container;
+use crate::dataset::options::Leads;
+use crate::engine::Engine;
 use crate::error::{Error, Result};
 use crate::layout::{Convert, OpenPart, PartSource, Place, VarLayout};
 use crate::model::{Value, VarId};
@@ -22,7 +24,7 @@ pub(super) struct Fragments {
     base: Option<Base>,
     leads: Leads,
     /// The latest files, the last one last.
-    open: Mutex<Vec<(PathBuf, Dataset)>>,
+    open: Mutex<Vec<(PathBuf, Arc<File>)>>,
 }
 
 impl Fragments {
@@ -42,7 +44,7 @@ impl Fragments {
     }
 
     /// Opens what a URI names; `None` if it is not there.
-    fn find(&self, uri: &str, target: &Target) -> Result<Option<Dataset>> {
+    fn find(&self, uri: &str, target: &Target) -> Result<Option<Arc<File>>> {
         let Some(base) = self.base.as_ref().filter(|_| self.leads.follow) else { return Ok(None) };
         for path in base.candidates(uri).map_err(|what| target.unsupported(&what))? {
             match self.at(&path) {
@@ -55,9 +57,9 @@ impl Fragments {
     }
 
     /// Opens a file, if it is not open in its present state.
-    fn at(&self, path: &Path) -> Result<Dataset> {
+    fn at(&self, path: &Path) -> Result<Arc<File>> {
         let is_current =
-            |d: &Dataset| FileStore::of(&**d.container().store()).is_none_or(FileStore::is_as_opened);
+            |f: &Arc<File>| FileStore::of(&**f.container.store()).is_none_or(FileStore::is_as_opened);
         let take = || {
             let mut open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
             let at = open.iter().position(|(known, _)| known == path)?;
@@ -68,13 +70,9 @@ impl Fragments {
         if let Some(found) = take().filter(is_current) {
             return Ok(found);
         }
-        let options = OpenOptions {
-            engine: Some(self.file.engine.clone()),
-            remote: self.leads.remote.clone(),
-            follow: Some(true),
-            ..OpenOptions::default()
-        };
-        let opened = Dataset::open_options(path, &options)?;
+        let engine = self.file.engine.clone();
+        let container = (self.leads.open)(path, &engine, &self.leads)?;
+        let opened = Arc::new(File { container, engine });
         let mut open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
         open.retain(|(known, _)| known != path);
         // Files are closed after the lock is given back.
@@ -83,6 +81,20 @@ impl Fragments {
         drop(open);
         drop(gone);
         Ok(opened)
+    }
+}
+
+/// A file that is open.
+#[derive(Debug)]
+struct File {
+    container: Box<dyn Container>,
+    engine: Engine,
+}
+
+impl Drop for File {
+    fn drop(&mut self) {
+        // Cached data of a closed file are of no use.
+        self.engine.forget_store(self.container.store());
     }
 }
 
@@ -111,18 +123,20 @@ impl PartSource for Fragment {
             text.map_err(|_| self.target.damaged("a name of a fragment is no text"))
         };
         let (uri, identifier) = (text(&self.uri)?, text(&self.identifier)?);
-        let Some(dataset) = self.fragments.find(uri, &self.target)? else { return Ok(None) };
-        let var = dataset.var(identifier)?;
-        let shape = dataset.schema().shape(var);
+        let Some(file) = self.fragments.find(uri, &self.target)? else { return Ok(None) };
+        let schema = file.container.schema();
+        let var = schema.find_var(identifier);
+        let var = var.ok_or_else(|| schema.no_variable(identifier, file.container.store().name()))?;
+        let shape = schema.shape(var);
         let Some(lacks) = lacks(&self.counts, &shape) else {
             let (counts, what) = (&self.counts, self.describe());
             return Err(self
                 .target
                 .damaged(&format!("{what} has the shape {shape:?}, the fragment {counts:?}")));
         };
-        let convert = Canonical::of(dataset.schema(), var, &self.target)
+        let convert = Canonical::of(schema, var, &self.target)
             .map_err(|what| self.target.unsupported(&format!("{what} ({})", self.describe())))?;
-        Ok(Some(Arc::new(Opened { dataset, var, shape, lacks, convert })))
+        Ok(Some(Arc::new(Opened { file, var, shape, lacks, convert })))
     }
 
     fn describe(&self) -> String {
@@ -146,7 +160,7 @@ fn lacks(counts: &[u64], shape: &[u64]) -> Option<Vec<usize>> {
 
 /// A fragment that is open.
 struct Opened {
-    dataset: Dataset,
+    file: Arc<File>,
     var: VarId,
     shape: Vec<u64>,
     lacks: Vec<usize>,
@@ -155,7 +169,7 @@ struct Opened {
 
 impl OpenPart for Opened {
     fn store(&self) -> &Arc<dyn ReadStore> {
-        self.dataset.container().store()
+        self.file.container.store()
     }
 
     fn var(&self) -> VarId {
@@ -163,8 +177,7 @@ impl OpenPart for Opened {
     }
 
     fn layout(&self) -> Result<Arc<VarLayout>> {
-        self.dataset.note_read();
-        self.dataset.container().layout(self.var)
+        self.file.container.layout(self.var)
     }
 
     fn shape(&self) -> Option<Vec<u64>> {
@@ -180,7 +193,7 @@ impl OpenPart for Opened {
     }
 
     fn decode_heap(&self, stored: &[u8]) -> Result<Vec<Value>> {
-        self.dataset.container().decode_heap(self.var, stored)
+        self.file.container.decode_heap(self.var, stored)
     }
 }
 

@@ -6,6 +6,7 @@ use std::sync::{Arc, OnceLock};
 use super::canonical::{Canonical, Target};
 use super::fragments::{Constant, Fragment, Fragments};
 use super::instructions::{Instructions, Named};
+use super::stored::Stored;
 use crate::error::Result;
 use crate::layout::{ArrayPart, Convert, PartAxis, PartIndex, PartSource, Stretch};
 use crate::model::{Atomic, DType, Number, Schema, Value, Values, VarId, shape};
@@ -172,7 +173,7 @@ impl PartIndex for Grid {
 }
 
 /// The sizes of fragments along each dimension: rows of integers, which end with missing values.
-fn sizes(file: &super::Stored, map: VarId, rank: usize, target: &Target) -> Result<Vec<Vec<u64>>> {
+fn sizes(file: &Stored, map: VarId, rank: usize, target: &Target) -> Result<Vec<Vec<u64>>> {
     let (schema, shape) = (&file.schema, file.schema.shape(map));
     let path = schema.var_path(map);
     let kind = match schema.var(map).dtype {
@@ -203,14 +204,6 @@ fn sizes(file: &super::Stored, map: VarId, rank: usize, target: &Target) -> Resu
     Ok(rows)
 }
 
-impl super::Stored {
-    /// All values of a variable.
-    fn all(&self, var: VarId) -> Result<Values> {
-        let all = crate::select::Hyperslab::all(&self.schema.shape(var));
-        self.engine.read(self, var, &all)
-    }
-}
-
 /// Texts in one piece of memory.
 #[derive(Debug)]
 struct Texts {
@@ -220,7 +213,7 @@ struct Texts {
 }
 
 impl Texts {
-    fn read(file: &super::Stored, var: VarId, target: &Target) -> Result<Self> {
+    fn read(file: &Stored, var: VarId, target: &Target) -> Result<Self> {
         let mut texts = Self { bytes: Vec::new(), ends: Vec::new() };
         let schema: &Schema = &file.schema;
         match (file.all(var)?, schema.var(var).dtype) {
