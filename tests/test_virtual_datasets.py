@@ -468,9 +468,8 @@ def test_numbers_are_converted(tmp_path: Path, here: str, there: str) -> None:
                 ds["v"][...]
             return
         if (there, here) in WRAPPED:
-            most = int(np.iinfo(here).max)
-            want = np.repeat([[0], [9]], n, 1)
-            want[0] = [min(max(int(x), 0), most) for x in data]
+            highest = int(np.iinfo(here).max)
+            want = np.array([[min(max(int(x), 0), highest) for x in data], [9] * n])
         np.testing.assert_array_equal(ds["v"][...], want)
         np.testing.assert_array_equal(ds["v"][:, 1::2], want[:, 1::2])
 
@@ -496,7 +495,15 @@ def test_files_with_virtual_datasets_are_joined(tmp_path: Path) -> None:
             f["t"].make_scale("t")
             f["v"].dims[0].attach_scale(f["t"])
     names = [tmp_path / f"v{i}.h5" for i in range(3)]
-    command = [os.environ.get("NCFORGE_BIN", "ncforge"), "concat", *names, "--along", "t", "-o", tmp_path / "all.nc"]
+    command = [
+        os.environ.get("NCFORGE_BIN", "ncforge"),
+        "concat",
+        *map(str, names),
+        "--along",
+        "t",
+        "-o",
+        str(tmp_path / "all.nc"),
+    ]
     subprocess.run(command, check=True)
     with netCDF4.Dataset(tmp_path / "all.nc") as ds:
         assert ds["v"][:].tolist() == [10 * i + n for i in range(3) for n in range(4)]
