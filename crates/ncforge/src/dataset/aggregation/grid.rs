@@ -228,7 +228,7 @@ impl Texts {
                 let len = schema.shape(var).last().map_or(1, |n| *n as usize);
                 let rows = all.chunks(len.max(1));
                 rows.for_each(|row| {
-                    texts.push(row.split(|b| *b == 0).next().unwrap_or_default().trim_ascii_end())
+                    texts.push(row.split(|b| *b == 0).next().unwrap_or_default().trim_ascii_end());
                 });
                 if len == 0 {
                     let rows =

@@ -53,9 +53,15 @@ struct Unit {
 }
 
 /// Names of units, with their factor, zero, and powers of base units.
-type Known = (&'static [&'static str], f64, f64, &'static [(&'static str, i32)]);
+type Known = (&'static [&'static str], f64, f64, Powers);
 
-const PASCAL: &[(&str, i32)] = &[("kg", 1), ("m", -1), ("s", -2)];
+/// Powers of base units.
+type Powers = &'static [(&'static str, i32)];
+
+/// A factor, a zero and powers of base units, and the text behind them.
+type Base<'a> = (f64, f64, Vec<(&'a str, i32)>, &'a str);
+
+const PASCAL: Powers = &[("kg", 1), ("m", -1), ("s", -2)];
 
 /// Units whose symbols take prefixes.
 const SYMBOLS: [Known; 13] = [
@@ -124,7 +130,7 @@ const PREFIXES: [(&str, &str, f64); 12] = [
 ];
 
 impl Unit {
-    fn known(name: &str) -> Option<(f64, f64, &'static [(&'static str, i32)])> {
+    fn known(name: &str) -> Option<(f64, f64, Powers)> {
         let find = |list: &'static [Known], name: &str| {
             list.iter().find(|k| k.0.contains(&name)).map(|k| (k.1, k.2, k.3))
         };
@@ -166,7 +172,7 @@ impl Unit {
     }
 
     /// The first number or name of a text: its factor, zero, powers, and what is behind.
-    fn base(text: &str) -> Option<(f64, f64, Vec<(&str, i32)>, &str)> {
+    fn base(text: &str) -> Option<Base<'_>> {
         if text.starts_with(|c: char| c.is_ascii_digit()) {
             let mut end = text.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(text.len());
             let exponent = text[end..].strip_prefix(['e', 'E']);
