@@ -336,11 +336,11 @@ def test_texts_and_compounds(tmp_path: Path) -> None:
 def test_sources_that_do_not_fit(tmp_path: Path) -> None:
     """What is there and cannot be read is an error, not the fill value."""
     source(tmp_path / "short.h5", np.arange(6, dtype="i4"))
-    source(tmp_path / "float.h5", np.arange(10, dtype="f4"))
+    source(tmp_path / "text.h5", np.array([b"a"] * 10, "S3"))
     with h5py.File(tmp_path / "group.h5", "w") as f:
         f.create_group("d")
-    (tmp_path / "text.h5").write_text("no HDF5")
-    cases = {"short": "outside|beyond|6|range", "float": "float", "group": "no dataset", "text": "HDF5|netCDF"}
+    (tmp_path / "nothing.h5").write_text("no HDF5")
+    cases = {"short": "outside|beyond|6|range", "text": "string", "group": "no dataset", "nothing": "HDF5|netCDF"}
     for name, words in cases.items():
         path = tmp_path / f"v-{name}.h5"
         with h5py.File(path, "w") as f:
@@ -434,3 +434,76 @@ def test_other_files_are_refused_where_they_must_not_be_read(tmp_path: Path, run
     refused = run("--no-follow", "copy", path, tmp_path / "copy.nc", code=1)
     assert "not followed" in refused.stderr
     assert not (tmp_path / "copy.nc").exists()
+
+
+#: Integers with a sign and two-byte floats that become unsigned ones of the other byte order wrap round in HDF5 1.14, against its rules.
+WRAPPED = {("<i2", ">u2"), (">u2", "<i2"), ("f2", "u4"), ("f2", "u8")}
+NUMBERS = ("i1", "u1", "<i2", ">u2", "i4", "u4", "i8", "u8", "f2", "f4", ">f8")
+
+
+@pytest.mark.parametrize("there", NUMBERS)
+@pytest.mark.parametrize("here", NUMBERS)
+def test_numbers_are_converted(tmp_path: Path, here: str, there: str) -> None:
+    """Of another type than those of the source, as HDF5 converts: what does not fit becomes the nearest value."""
+    kind = np.dtype(there).kind
+    values: list[float] = [0, 1, 2, 100, 127]
+    values += [-1, -100] * (kind != "u") + [0.5, -2.5, 1e3, 6e4] * (kind == "f")
+    info = np.finfo(there) if kind == "f" else np.iinfo(there)
+    most = [info.max, info.min] if kind != "f" or np.dtype(here).kind == "f" or there == "f2" else [1e30, -1e30]
+    with np.errstate(all="ignore"):
+        data = np.concatenate([np.array(values, there), np.array(most, there)]).astype(there)
+    source(tmp_path / "s.h5", data.reshape(1, -1), chunks=(1, 2))
+    path = tmp_path / "v.h5"
+    n = data.size
+    with h5py.File(path, "w") as f:
+        virtual(
+            f, "v", (2, n), [(space((2, n), ([0, 0], [1, 1], [1, 1], [1, n])), "s.h5", "d", space((1, n)))], here, 9
+        )
+    want = expected(path)
+    with ncforge.Dataset(path) as ds:
+        ds.set_auto_maskandscale(False)
+        if here == "f2" != there:
+            # Read as four-byte floats, they would not be rounded.
+            with pytest.raises(ncforge.NcforgeError, match="float"):
+                ds["v"][...]
+            return
+        if (there, here) in WRAPPED:
+            highest = int(np.iinfo(here).max)
+            want = np.array([[min(max(int(x), 0), highest) for x in data], [9] * n])
+        np.testing.assert_array_equal(ds["v"][...], want)
+        np.testing.assert_array_equal(ds["v"][:, 1::2], want[:, 1::2])
+
+
+def test_large_arrays_are_converted_in_pieces(tmp_path: Path) -> None:
+    data = np.arange(3_000_000, dtype="i2").reshape(3000, 1000)
+    source(tmp_path / "s.h5", data, chunks=(500, 300))
+    path = tmp_path / "v.h5"
+    with h5py.File(path, "w") as f:
+        virtual(f, "v", data.shape, [(space(data.shape), "s.h5", "d", space(data.shape))], "f8")
+    with ncforge.Dataset(path) as ds:
+        np.testing.assert_array_equal(ds["v"][...], data)
+        np.testing.assert_array_equal(ds["v"][::-7, 3::11], data[::-7, 3::11])
+
+
+def test_files_with_virtual_datasets_are_joined(tmp_path: Path) -> None:
+    """Alike but for the sources."""
+    for i in range(3):
+        source(tmp_path / f"s{i}.h5", np.arange(4, dtype="i4") + 10 * i)
+        with h5py.File(tmp_path / f"v{i}.h5", "w") as f:
+            virtual(f, "v", (4,), [(space((4,)), f"s{i}.h5", "d", space((4,)))])
+            f["t"] = np.arange(4.0) + 4 * i
+            f["t"].make_scale("t")
+            f["v"].dims[0].attach_scale(f["t"])
+    names = [tmp_path / f"v{i}.h5" for i in range(3)]
+    command = [
+        os.environ.get("NCFORGE_BIN", "ncforge"),
+        "concat",
+        *map(str, names),
+        "--along",
+        "t",
+        "-o",
+        str(tmp_path / "all.nc"),
+    ]
+    subprocess.run(command, check=True)
+    with netCDF4.Dataset(tmp_path / "all.nc") as ds:
+        assert ds["v"][:].tolist() == [10 * i + n for i in range(3) for n in range(4)]

@@ -36,3 +36,15 @@ with h5py.File(out / "links.h5", "w", libver="latest", track_order=True) as f:
     y.dims[0].attach_scale(x)
     f["soft"] = h5py.SoftLink("/y")
     f["vlen"] = np.array([np.arange(2), np.arange(3)], dtype=object).astype(h5py.vlen_dtype("i4"))
+
+with h5py.File(out / "virtual.h5", "w", libver="latest") as f:
+    f.create_dataset("row0", data=np.arange(6, dtype="i2"))
+    f.create_dataset("row1", data=np.arange(6, dtype="i4"), maxshape=(None,), chunks=(2,))
+    fixed = h5py.VirtualLayout((3, 6), "f4")
+    for i in range(2):
+        fixed[i, ::2] = h5py.VirtualSource(".", f"row{i}", (6,))[:3]
+    f.create_virtual_dataset("fixed", fixed, fillvalue=-1)
+    growing = h5py.VirtualLayout((6,), "i4", maxshape=(None,))
+    growing[: h5py.h5s.UNLIMITED] = h5py.VirtualSource(".", "row1", (6,), maxshape=(None,))[: h5py.h5s.UNLIMITED]
+    f.create_virtual_dataset("growing", growing)
+    f["away"] = h5py.ExternalLink("other.h5", "/group")

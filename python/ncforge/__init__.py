@@ -51,7 +51,7 @@ if TYPE_CHECKING:
         UnsupportedError,
         VerifyError,
     )
-    from ncforge.multifile import MFDataset, MFTime
+    from ncforge.multifile import MFDataset, MFTime, open_many
     from ncforge.ops import (
         ChunkChoice,
         Comparison,
@@ -148,7 +148,7 @@ _FROM = {
         "UnsupportedError",
         "VerifyError",
     ),
-    "multifile": ("MFDataset", "MFTime"),
+    "multifile": ("MFDataset", "MFTime", "open_many"),
     "ops": (
         "ChunkChoice",
         "Comparison",
@@ -259,6 +259,7 @@ __all__ = [
     "getlibversion",
     "info",
     "num2date",
+    "open_many",
     "open_mfdataset",
     "plan_combine",
     "plan_concat",

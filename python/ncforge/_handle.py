@@ -30,12 +30,16 @@ def _most_open() -> int:
     return 4096 if soft == resource.RLIM_INFINITY else max(16, min(4096, soft // 2))
 
 
+Key = tuple[str, Identity, bool]
+"""Path, identity, and whether the file may lead to others."""
+
+
 class _Shared:
     """An open file, shared by all handles of this process."""
 
     __slots__ = ("__weakref__", "file", "key", "status")
 
-    def __init__(self, key: tuple[str, Identity], file: File | None, status: int | None) -> None:
+    def __init__(self, key: Key, file: File | None, status: int | None) -> None:
         self.key = key
         self.file = file
         self.status = status
@@ -43,7 +47,7 @@ class _Shared:
         (``touch -r``, ``rsync``)."""
 
 
-_known: weakref.WeakValueDictionary[tuple[str, Identity], _Shared] = weakref.WeakValueDictionary()
+_known: weakref.WeakValueDictionary[Key, _Shared] = weakref.WeakValueDictionary()
 _open: OrderedDict[int, weakref.ref[_Shared]] = OrderedDict()
 _lock = threading.Lock()
 _most = _most_open()
@@ -71,29 +75,33 @@ def _remember(shared: _Shared) -> None:
                 gone.file = None
 
 
-def _share(path: str, wanted: Identity | None) -> _Shared:
+def _share(path: str, wanted: Identity | None, follow: bool) -> _Shared:
     if wanted is not None:
-        shared = _known.get((path, wanted))
+        shared = _known.get((path, wanted, follow))
         if shared is not None:
             return shared
     status = None
     with contextlib.suppress(OSError):
         found = os.stat(path)
         status = found.st_ctime_ns
-        shared = _known.get((path, identity_of(found)))
+        shared = _known.get((path, identity_of(found), follow))
         if wanted is None and shared is not None and shared.status == status:
             return shared
-    file = File.open(path)
+    file = _opened(path, follow)
     identity = file.identity()
     assert identity is not None
     if wanted is not None and identity != wanted:
         raise ChangedError(f"`{path}` is another file, or has other contents, than when it was opened; open it again")
-    return _register(path, identity, file, status)
+    return _register((path, identity, follow), file, status)
 
 
-def _register(path: str, identity: Identity, file: File, status: int | None) -> _Shared:
-    shared = _Shared((path, identity), file, status)
-    _known[path, identity] = shared
+def _opened(path: str, follow: bool) -> File:
+    return File.open(path, follow=None if follow else False)
+
+
+def _register(key: Key, file: File, status: int | None) -> _Shared:
+    shared = _Shared(key, file, status)
+    _known[key] = shared
     _remember(shared)
     return shared
 
@@ -106,9 +114,9 @@ def adopted(path: str, file: File) -> FileHandle:
     status = None
     with contextlib.suppress(OSError):
         status = os.stat(path).st_ctime_ns
-    shared = _known.get((path, identity))
+    shared = _known.get((path, identity, True))
     if shared is None or shared.status != status:
-        shared = _register(path, identity, file, status)
+        shared = _register((path, identity, True), file, status)
     handle = FileHandle(path, identity)
     del shared
     return handle
@@ -119,19 +127,19 @@ class FileHandle:
 
     __slots__ = ("_shared", "path")
 
-    def __init__(self, path: str, identity: Identity | None = None) -> None:
+    def __init__(self, path: str, identity: Identity | None = None, follow: bool = True) -> None:
         self.path = path
-        self._shared = _share(path, identity)
+        self._shared = _share(path, identity, follow)
 
     def file(self) -> File:
         """The open file. An error if it was changed or replaced."""
         shared = self._shared
         file = shared.file
-        path, identity = shared.key
+        path, identity, follow = shared.key
         if file is None:
             if identity_of(os.stat(path)) != identity:
                 raise self._changed()
-            file = File.open(path)
+            file = _opened(path, follow)
             if file.identity() != identity:
                 raise self._changed()
             shared.file = file
@@ -211,18 +219,21 @@ class WritingHandle:
 Handle = FileHandle | BytesHandle | ObjectHandle | WritingHandle | UrlHandle | StoreHandle
 
 
-def handle_of(source: Any, storage_options: Mapping[str, Any] | None = None, store: Any = None) -> Handle:
-    """The handle of a path, a URL, bytes, an object that reads and seeks, or a path in a store."""
+def handle_of(
+    source: Any, storage_options: Mapping[str, Any] | None = None, store: Any = None, follow: bool = True
+) -> Handle:
+    """The handle of a path, a URL, bytes, an object that reads and seeks, or a path in a store. ``follow``: whether it may lead
+    to other files."""
     if store is not None:
         return StoreHandle(store, os.fspath(source))
     if is_url(source):
-        return UrlHandle(source, access(storage_options))
+        return UrlHandle(source, access(storage_options), follow=follow)
     if isinstance(source, bytes | bytearray | memoryview):
         return BytesHandle(bytes(source))
     if isinstance(source, io.BytesIO):
         return BytesHandle(source.getvalue())
     if isinstance(source, str | os.PathLike):
-        return FileHandle(os.path.abspath(os.path.expanduser(os.fspath(source))))
+        return FileHandle(os.path.abspath(os.path.expanduser(os.fspath(source))), follow=follow)
     if hasattr(source, "read") and hasattr(source, "seek"):
         return ObjectHandle(source)
     raise TypeError(f"neither a path, nor bytes, nor a file object: {type(source).__name__}")

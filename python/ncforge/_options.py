@@ -18,10 +18,11 @@ if TYPE_CHECKING:
     Selection = str | Iterable[str] | Mapping[str, Pick]
 
     class EngineOptions(TypedDict, total=False):
-        """Threads and memory."""
+        """Threads, memory, and whether files may lead to others."""
 
         threads: int | None
         memory: str | int | None
+        follow: bool | None
 
     class ChoosingOptions(TypedDict, total=False):
         """The purpose of chunk shapes."""

@@ -33,6 +33,7 @@ if TYPE_CHECKING:
         base: str | None
         vars: Iterable[str] | None
         select: Selection | None
+        format: str | None
 
 
 #: References in a Parquet file, as kerchunk has it.
@@ -96,6 +97,7 @@ def references(
     output
         Where to write: a folder of Parquet files if the name ends in ``.parquet`` or ``.parq`` (this needs
         pyarrow; reading them needs pandas and fastparquet), a JSON file otherwise. ``None``: the document is returned as a dictionary.
+        With ``format="cf"``, a netCDF file.
     overwrite
         Whether an existing output may be replaced.
     along
@@ -112,7 +114,10 @@ def references(
         Only these variables, by path.
     select
         Only these indices along dimensions, as for :func:`ncforge.copy`; along the joined dimension those of all files together.
-    threads, memory
+    format
+        "kerchunk" (default), or "cf": a netCDF file with aggregation variables of the CF conventions, whose fragments are the
+        variables of the files. :func:`xarray.open_dataset` opens it with ``engine="ncforge"``.
+    threads, memory, follow
         As for :func:`ncforge.copy`.
     progress
         ``True`` for a bar, or a function that is called with (stage, done, total).
@@ -131,7 +136,11 @@ def references(
     if output is not None and not overwrite and os.path.exists(output):
         raise ExistsError(f"`{os.fspath(output)}` exists (hint: overwrite=True replaces it)")
     with reporter(progress) as call:
-        if output is not None and LocalPath(output).suffix in {".parquet", ".parq"}:
+        if request.get("format") == "cf":
+            if output is None:
+                raise ValueError('format="cf" needs the name of an output')
+            text = _core.reference_archive(paths, output, overwrite, request, call)
+        elif output is not None and LocalPath(output).suffix in {".parquet", ".parq"}:
             text, arrays = _core.reference_arrays(paths, request, call)
             _write_parquet(LocalPath(output), json.loads(text), arrays, overwrite)
         else:

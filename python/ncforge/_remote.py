@@ -72,9 +72,9 @@ def set_storage_options(storage_options: Mapping[str, Any] | None) -> None:
     set_remote_options(anonymous, dict(options))
 
 
-def open_file(url: str, how: Access) -> File:
+def open_file(url: str, how: Access, follow: bool = True) -> File:
     """Opens a URL."""
-    return File.open_url(url, how[0], dict(how[1]))
+    return File.open_url(url, how[0], dict(how[1]), None if follow else False)
 
 
 class _Obspec:
@@ -164,12 +164,14 @@ class UrlHandle:
     Handles of one URL share a file in each process, unless ``shared`` is false: who closes a file needs one of its own.
     """
 
-    __slots__ = ("_access", "_file", "_identity", "path")
+    __slots__ = ("_access", "_file", "_follow", "_identity", "path")
 
-    def __init__(self, url: str, how: Access, identity: Identity | None = None, shared: bool = True) -> None:
-        self.path, self._access = url, how
-        file = _remembered((url, how, identity)) if shared and identity is not None else None
-        self._take(file or open_file(url, how), identity, shared)
+    def __init__(
+        self, url: str, how: Access, identity: Identity | None = None, shared: bool = True, follow: bool = True
+    ) -> None:
+        self.path, self._access, self._follow = url, how, follow
+        file = _remembered((url, how, identity, follow)) if shared and identity is not None else None
+        self._take(file or open_file(url, how, follow), identity, shared)
 
     def _take(self, file: File, identity: Identity | None, shared: bool) -> None:
         found = file.identity()
@@ -178,13 +180,13 @@ class UrlHandle:
             raise ChangedError(f"`{self.path}` has changed since it was opened; open it again")
         self._file, self._identity = file, found
         if shared:
-            _remember((self.path, self._access, found), file)
+            _remember((self.path, self._access, found, self._follow), file)
 
     @classmethod
     def adopted(cls, url: str, how: Access, file: File) -> UrlHandle:
         """The handle of a file that is already open."""
         new = cls.__new__(cls)
-        new.path, new._access = url, how
+        new.path, new._access, new._follow = url, how, True
         new._take(file, None, True)
         return new
 
@@ -194,13 +196,13 @@ class UrlHandle:
 
     def again(self) -> Callable[[], UrlHandle]:
         """A function that opens this version once more, in another process."""
-        return partial(UrlHandle, self.path, self._access, self._identity, False)
+        return partial(UrlHandle, self.path, self._access, self._identity, False, self._follow)
 
     def __reduce__(self) -> Any:
-        return UrlHandle, (self.path, self._access, self._identity)
+        return UrlHandle, (self.path, self._access, self._identity, True, self._follow)
 
     def __dask_tokenize__(self) -> Any:
-        return ("ncforge", self.path, self._identity)
+        return ("ncforge", self.path, self._identity, self._follow)
 
 
 class StoreHandle:
@@ -231,8 +233,10 @@ class StoreHandle:
         return ("ncforge", self.path, self._version)
 
 
-def alone(path: str, storage_options: Mapping[str, Any] | None, store: Any) -> UrlHandle | StoreHandle:
+def alone(
+    path: str, storage_options: Mapping[str, Any] | None, store: Any, follow: bool = True
+) -> UrlHandle | StoreHandle:
     """A URL, or a path in a store, opened for one user, who may close it."""
     if store is not None:
         return StoreHandle(store, path)
-    return UrlHandle(path, access(storage_options), shared=False)
+    return UrlHandle(path, access(storage_options), shared=False, follow=follow)

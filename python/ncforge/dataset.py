@@ -148,7 +148,7 @@ class Dataset(Group):
             case "r" if memory is not None and not isinstance(memory, int):
                 core = File.open_bytes(path, bytes(memory))
             case "r" if remote:
-                self._handle = alone(path, storage_options, store)
+                self._handle = alone(path, storage_options, store, follow)
                 core = self._handle.file()
             case "r":
                 core = File.open(path, locking, None if follow else False)

@@ -219,6 +219,7 @@ class Info:
     """The reads that are drawn on the chunks."""
     _seen: Identity | None = field(default=None, repr=False, compare=False)
     """The identity of the file, see :func:`~ncforge._identity.identity_at`."""
+    _follow: bool | None = field(default=None, repr=False, compare=False)
 
     def __str__(self) -> str:
         return self.cdl
@@ -228,7 +229,7 @@ class Info:
         if self._seen is None or self._seen != identity_at(self.file):
             return None
         try:
-            return _core.draw_info(self.file, {"for_": self.for_})
+            return _core.draw_info(self.file, {"for_": self.for_, "follow": self._follow})
         except NcforgeError:
             return None
 
@@ -345,6 +346,8 @@ def copy(
         The budget, in bytes or as "512M"; a share of what the machine or the job has by default.
     threads
         The number of threads; what the machine or the job allows by default.
+    follow
+        Whether files may lead to others: virtual datasets and external links of HDF5, aggregation variables. They may by default.
     verify
         Whether the target is read back, as ncforge reads, and compared before it gets its name; ``False`` by default.
     overwrite
@@ -448,7 +451,7 @@ def compare(
         Only these variables.
     select
         Only these indices along dimensions, as for :func:`copy`; of each file by its own coordinates.
-    threads, memory, progress
+    threads, memory, follow, progress
         As for :func:`copy`.
     """
     with reporter(progress) as report:
@@ -465,7 +468,7 @@ def _difference(raw: dict[str, Any]) -> Difference:
     return only(Difference, raw)
 
 
-def info(path: Path, *, special: bool = False, for_: str | None = None) -> Info:
+def info(path: Path, *, special: bool = False, for_: str | None = None, follow: bool = True) -> Info:
     """A file's header, storage and sizes.
 
     In a notebook the result is drawn as by ``ncforge info --html``: what each byte of the file is for, the chunks of the
@@ -479,6 +482,8 @@ def info(path: Path, *, special: bool = False, for_: str | None = None) -> Info:
         Whether the CDL shows storage, as ``ncdump -hs``.
     for_
         The reads that are drawn: "series", "map", "time=all,lat=1,lon=1"; by default series, map and full.
+    follow
+        Whether the file may lead to others, as for :class:`ncforge.Dataset`.
 
     Examples
     --------
@@ -495,5 +500,6 @@ def info(path: Path, *, special: bool = False, for_: str | None = None) -> Info:
     """
     file = os.fspath(path)
     seen = identity_at(file)
-    cdl = _core.info_cdl(path, special).decode("utf-8", "surrogateescape")
-    return Info(cdl, json.loads(_core.info_json(path)), file, for_, seen)
+    may = None if follow else False
+    cdl = _core.info_cdl(path, special, may).decode("utf-8", "surrogateescape")
+    return Info(cdl, json.loads(_core.info_json(path, may)), file, for_, seen, may)

@@ -88,6 +88,9 @@ class NcforgeBackendEntrypoint(BackendEntrypoint):
         How a URL is accessed: see :class:`ncforge.Dataset`.
     store
         An object that reads ranges of bytes of the file: a store of obstore, or a file system of fsspec.
+    follow
+        Whether the file may lead to others, whose values are read as its own: virtual datasets and external links of HDF5, aggregation
+        variables of the CF conventions.
     lock
         Accepted for compatibility, without effect.
     """
@@ -128,6 +131,7 @@ class NcforgeBackendEntrypoint(BackendEntrypoint):
         auto_complex: bool | None = None,
         storage_options: Mapping[str, Any] | None = None,
         store: Any = None,
+        follow: bool = True,
     ) -> Dataset:
         """One group as a dataset of lazy variables."""
         from ncforge._xarray.engine import open_dataset
@@ -138,7 +142,7 @@ class NcforgeBackendEntrypoint(BackendEntrypoint):
             group,
             preferred_chunks,
             auto_complex,
-            (storage_options, store),
+            (storage_options, store, follow),
             mask_and_scale=mask_and_scale,
             decode_times=decode_times,
             concat_characters=concat_characters,
@@ -164,6 +168,7 @@ class NcforgeBackendEntrypoint(BackendEntrypoint):
         auto_complex: bool | None = None,
         storage_options: Mapping[str, Any] | None = None,
         store: Any = None,
+        follow: bool = True,
     ) -> dict[str, Dataset]:
         """A group and all groups below it as datasets, by their paths."""
         from ncforge._xarray.engine import open_groups
@@ -174,7 +179,7 @@ class NcforgeBackendEntrypoint(BackendEntrypoint):
             group,
             preferred_chunks,
             auto_complex,
-            (storage_options, store),
+            (storage_options, store, follow),
             mask_and_scale=mask_and_scale,
             decode_times=decode_times,
             concat_characters=concat_characters,

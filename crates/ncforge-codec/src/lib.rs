@@ -57,6 +57,7 @@ pub mod kernels;
 pub mod lz4;
 pub mod lzf;
 pub mod nbit;
+pub mod numbers;
 mod padded;
 pub mod quantize;
 pub mod scaleoffset;

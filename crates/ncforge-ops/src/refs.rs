@@ -21,6 +21,7 @@
 //! | `inline` | values in the document itself |
 //! | `build` | one array for each variable |
 //! | `document` | the JSON text |
+//! | `archive` | a netCDF file with aggregation variables instead |
 //!
 //! ```
 //! use ncforge::Engine;
@@ -45,6 +46,7 @@
 //! ```
 
 mod agree;
+mod archive;
 mod attributes;
 mod build;
 mod codecs;
@@ -61,7 +63,8 @@ mod request;
 #[cfg(test)]
 mod tests;
 
+pub use archive::archive;
 pub use make::{references, references_of};
 pub use model::{Array, Chunk, LeftOut, RefGroup, References, RefsReport};
-pub use options::{Fills, RefsOptions};
+pub use options::{Fills, RefsFormat, RefsOptions};
 pub use request::RefsRequest;

@@ -72,7 +72,8 @@ impl Encoder {
         threads: Option<usize>,
     ) -> PyResult<Self> {
         outside(py, || {
-            let engine = EngineRequest { threads, memory: None }.engine()?;
+            let follow = request.0.run.engine.follow;
+            let engine = EngineRequest { threads, memory: None, follow }.engine()?;
             Inner::for_copy(&source, &request.0.options().map_err(refused)?, &ticket, &engine)
         })
         .map(Self)
@@ -89,7 +90,8 @@ impl Encoder {
         threads: Option<usize>,
     ) -> PyResult<Self> {
         outside(py, || {
-            let engine = EngineRequest { threads, memory: None }.engine()?;
+            let follow = request.0.run.engine.follow;
+            let engine = EngineRequest { threads, memory: None, follow }.engine()?;
             let options = request.0.options(&target).map_err(refused)?;
             ncforge_ops::combine::encoder(&tiles, &target, &options, &ticket, &engine)
         })

@@ -93,13 +93,15 @@ impl File {
 
     /// Opens a URL for reading: anonymously or not, with options by the names of the crate `object_store`.
     #[staticmethod]
+    #[pyo3(signature = (url, anonymous, options, follow=None))]
     fn open_url(
         py: Python<'_>,
         url: PathBuf,
         anonymous: bool,
         options: BTreeMap<String, String>,
+        follow: Option<bool>,
     ) -> PyResult<Self> {
-        outside(py, || State::read_url(url, remote_options(anonymous, options))).map(File::of)
+        outside(py, || State::read_url(url, remote_options(anonymous, options), follow)).map(File::of)
     }
 
     /// Opens a file of so many bytes that a Python object with `get_ranges(starts, ends)` gives, for reading.

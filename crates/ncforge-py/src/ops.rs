@@ -3,7 +3,7 @@
 
 use std::path::{Path, PathBuf};
 
-use ncforge::{Dataset, Engine, Result};
+use ncforge::{Dataset, OpenOptions, Result};
 use ncforge_ops::choosing::{TuneRequest, tune_chunks as choose};
 use ncforge_ops::compare::CompareRequest;
 use ncforge_ops::copy::CopyRequest;
@@ -173,9 +173,15 @@ pub(crate) fn tune_chunks(py: Python<'_>, path: PathBuf, request: Asked<TuneRequ
 
 /// The header as CDL.
 #[pyfunction]
-pub(crate) fn info_cdl(py: Python<'_>, path: PathBuf, special: bool) -> PyResult<Bound<'_, PyBytes>> {
+#[pyo3(signature = (path, special, follow=None))]
+pub(crate) fn info_cdl(
+    py: Python<'_>,
+    path: PathBuf,
+    special: bool,
+    follow: Option<bool>,
+) -> PyResult<Bound<'_, PyBytes>> {
     let text = outside(py, || {
-        let dataset = Dataset::open(&path)?;
+        let dataset = Dataset::open_options(&path, &OpenOptions { follow, ..OpenOptions::default() })?;
         let name = path.file_stem().map(|s| s.to_string_lossy().into_owned()).unwrap_or_default();
         Ok(describe::cdl(dataset.container(), &CdlOptions { name, special }))
     })?;
@@ -184,8 +190,10 @@ pub(crate) fn info_cdl(py: Python<'_>, path: PathBuf, special: bool) -> PyResult
 
 /// All that `ncforge info --json` prints, as JSON.
 #[pyfunction]
-pub(crate) fn info_json(py: Python<'_>, path: PathBuf) -> PyResult<String> {
-    outside(py, || to_json(&describe::json(Dataset::open(&path)?.container())))
+#[pyo3(signature = (path, follow=None))]
+pub(crate) fn info_json(py: Python<'_>, path: PathBuf, follow: Option<bool>) -> PyResult<String> {
+    let options = OpenOptions { follow, ..OpenOptions::default() };
+    outside(py, || to_json(&describe::json(Dataset::open_options(&path, &options)?.container())))
 }
 
 /// What `ncforge info --html` draws, as a part of a page.
@@ -196,6 +204,6 @@ pub(crate) fn draw_info(py: Python<'_>, path: PathBuf, request: Asked<DoctorRequ
 
 fn draw(path: &Path, request: &DoctorRequest) -> Result<String> {
     let options = DoctorRequest { sample: false, ..request.clone() }.options(ReaderCache::default());
-    let (_, file) = anatomy(path, &options, &Engine::global())?;
+    let (_, file) = anatomy(path, &options, &request.engine.engine()?)?;
     Ok(ncforge_view::info_fragment(&file))
 }

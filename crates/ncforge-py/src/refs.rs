@@ -33,6 +33,23 @@ pub(crate) fn references(
     })
 }
 
+/// Writes the aggregation file of files; the report as JSON.
+#[pyfunction]
+pub(crate) fn reference_archive(
+    py: Python<'_>,
+    paths: Vec<PathBuf>,
+    output: PathBuf,
+    overwrite: bool,
+    request: Asked<RefsRequest>,
+    progress: Option<Py<PyAny>>,
+) -> PyResult<String> {
+    reporting(py, progress, |progress| {
+        let options = request.0.options().map_err(refused)?;
+        let engine = request.0.engine.engine()?;
+        to_json(&refs::archive(&paths, &output, overwrite, &options, &engine, progress)?)
+    })
+}
+
 /// The same as arrays: what the files are and what was left out as JSON, and for each variable its path, its metadata as
 /// JSON, and for each position in its chunk grid the number of the file (-1: no chunk; -2: the bytes are in the dictionary),
 /// the offset and the length.

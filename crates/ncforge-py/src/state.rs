@@ -51,8 +51,12 @@ impl State {
     }
 
     /// Opens a URL for reading.
-    pub(crate) fn read_url(url: PathBuf, remote: Option<RemoteOptions>) -> Result<Self> {
-        let options = OpenOptions { remote, ..OpenOptions::default() };
+    pub(crate) fn read_url(
+        url: PathBuf,
+        remote: Option<RemoteOptions>,
+        follow: Option<bool>,
+    ) -> Result<Self> {
+        let options = OpenOptions { remote, follow, ..OpenOptions::default() };
         Ok(Self::over(Dataset::open_options(&url, &options)?, url))
     }
 

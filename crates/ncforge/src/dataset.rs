@@ -30,6 +30,7 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
+mod aggregation;
 mod convert;
 mod define;
 mod detect;
@@ -57,6 +58,7 @@ use crate::store::lock::Kind;
 use crate::store::{FileStore, Locking, ReadStore, RemoteOptions, remote};
 
 use follow::Follower;
+use options::Leads;
 
 pub use crate::netcdf4::Alignment;
 pub use convert::{Converted, Imap, convert_numbers};
@@ -125,8 +127,8 @@ pub struct OpenOptions {
     /// Access to a URL; the process' options ([`RemoteOptions::of_process`]) when `None`. A URL is neither mapped nor
     /// locked.
     pub remote: Option<RemoteOptions>,
-    /// Whether the file may lead to others, whose values are read as its own: virtual datasets of HDF5. `None`: what [`set_follow`] says.
-    /// A URL and bytes in memory lead to no file in any case.
+    /// Whether the file may lead to others, whose values are read as its own: virtual datasets and external links of HDF5, aggregation
+    /// variables of the CF conventions. `None`: what [`set_follow`] says. A URL and bytes in memory lead to no file in any case.
     pub follow: Option<bool>,
 }
 
@@ -154,13 +156,14 @@ impl Dataset {
     pub fn open_options(path: impl AsRef<Path>, options: &OpenOptions) -> Result<Self> {
         let path = path.as_ref();
         let engine = options.engine.clone().unwrap_or_else(Engine::global);
-        let follow = options.follow.unwrap_or_else(options::follows);
+        let leads =
+            Leads::new(options.follow.or(engine.follow()), options.remote.clone(), formats::open_path);
         let (container, id, follower) = match remote::url_of(path) {
             Some(url) => {
                 let store =
                     remote::open(url, &options.remote.clone().unwrap_or_else(RemoteOptions::of_process))?;
                 let id = FileId::of_object(path, &*store);
-                (formats::open(store, &engine, follow)?, id, None)
+                (formats::open(store, &engine, &leads)?, id, None)
             }
             None => FileStore::whole_state(
                 || {
@@ -173,10 +176,11 @@ impl Dataset {
                 },
                 |store| {
                     let id = FileId::of(path, store.file())?;
-                    let container = formats::open(store.clone(), &engine, follow)?;
+                    let container = formats::open(store.clone(), &engine, &leads)?;
                     // A zipped file is read through another store, which keeps the state of its opening.
                     let is_file = FileStore::of(&**container.store()).is_some();
-                    let follower = is_file.then(|| Follower::new(store.clone(), engine.clone(), follow));
+                    let follower =
+                        is_file.then(|| Follower::new(store.clone(), engine.clone(), leads.clone()));
                     Ok((container, Some(id), follower))
                 },
                 // The header of a classic file is changed in one place.
@@ -189,7 +193,10 @@ impl Dataset {
 
     /// Opens a dataset in any store, a [`crate::store::MemoryStore`] for one.
     pub fn from_store(store: Arc<dyn ReadStore>, engine: &Engine) -> Result<Self> {
-        Ok(Self::from_container(formats::open(store, engine, options::follows())?, engine))
+        Ok(Self::from_container(
+            formats::open(store, engine, &Leads::new(engine.follow(), None, formats::open_path))?,
+            engine,
+        ))
     }
 
     /// A dataset over a container that is open already.

@@ -86,6 +86,8 @@ use stats::Counters;
 #[derive(Clone, Debug)]
 pub struct Engine {
     inner: Arc<Inner>,
+    /// Whether files that are opened with it may lead to others.
+    follow: Option<bool>,
 }
 
 #[derive(Debug)]
@@ -140,7 +142,19 @@ impl Engine {
             counters: Counters::default(),
             reads: AtomicU64::new(0),
         };
-        Self { inner: Arc::new(inner) }
+        Self { inner: Arc::new(inner), follow: None }
+    }
+
+    /// The same engine; files that are opened with it may lead to others, or not, where
+    /// [`OpenOptions::follow`](crate::OpenOptions::follow) is `None`. `None`: it says nothing.
+    #[must_use]
+    pub fn following(self, follow: Option<bool>) -> Self {
+        Self { follow, ..self }
+    }
+
+    /// What [`Engine::following`] said.
+    pub fn follow(&self) -> Option<bool> {
+        self.follow
     }
 
     /// Threads that work on one request, the caller's included.

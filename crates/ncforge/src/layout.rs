@@ -6,6 +6,7 @@
 mod absent;
 mod runs;
 
+use std::borrow::Cow;
 use std::fmt::Debug;
 use std::sync::Arc;
 
@@ -117,7 +118,7 @@ pub enum Place {
         index: Arc<dyn ChunkIndex>,
     },
     /// In other variables, most of them in other files.
-    Parts(Arc<Parts>),
+    Parts(Arc<dyn PartIndex>),
     /// Cannot be read, with the reason: "an external dataset", "filter 32013 (zfp)". Reading is an error with this reason.
     Unsupported(String),
 }
@@ -137,9 +138,9 @@ impl Place {
     }
 
     /// The parts that lie elsewhere, if it consists of such.
-    pub fn parts(&self) -> Option<&Parts> {
+    pub fn parts(&self) -> Option<&dyn PartIndex> {
         match self {
-            Place::Parts(parts) => Some(parts),
+            Place::Parts(parts) => Some(&**parts),
             _ => None,
         }
     }
@@ -224,12 +225,31 @@ pub trait ChunkIndex: Send + Sync + Debug {
     }
 }
 
-/// The parts of an array in their order: later ones lie over earlier ones. Elements in no part are absent, and so are those of a
-/// part whose source is not there.
+/// Finds the parts of an array. Later parts lie over earlier ones. Elements in no part are absent, and so are those of a part whose
+/// source is not there.
+pub trait PartIndex: Send + Sync + Debug {
+    /// The parts that may have elements in a box, in their order. `last` is inside the box.
+    ///
+    /// # Errors
+    /// What says where the parts are cannot be read.
+    fn meeting(&self, first: &[u64], last: &[u64]) -> Result<Vec<Cow<'_, ArrayPart>>>;
+}
+
+/// A list of parts in their order.
 #[derive(Debug, Default)]
 pub struct Parts {
     /// The parts.
     pub list: Vec<ArrayPart>,
+}
+
+impl PartIndex for Parts {
+    fn meeting(&self, first: &[u64], last: &[u64]) -> Result<Vec<Cow<'_, ArrayPart>>> {
+        let may_meet = |(d, axis): (usize, &PartAxis)| {
+            axis.stretches.iter().any(|s| s.to <= last[d] && s.last() >= first[d])
+        };
+        let meets = |part: &&ArrayPart| part.axes.iter().enumerate().all(may_meet);
+        Ok(self.list.iter().filter(meets).map(Cow::Borrowed).collect())
+    }
 }
 
 /// Elements of an array that are those of another variable.
@@ -272,6 +292,11 @@ impl Stretch {
     pub fn run(to: u64, from: u64, count: u64) -> Self {
         Self { to, to_step: 1, from, from_step: 1, count }
     }
+
+    /// The last element in the array.
+    fn last(&self) -> u64 {
+        self.to.saturating_add(self.count.saturating_sub(1).saturating_mul(self.to_step))
+    }
 }
 
 /// The source of a part, opened when it is needed.
@@ -296,9 +321,30 @@ pub trait OpenPart: Send + Sync {
     /// # Errors
     /// As [`Container::layout`](crate::Container::layout).
     fn layout(&self) -> Result<Arc<VarLayout>>;
+    /// Its shape, where that is not the one of its layout.
+    fn shape(&self) -> Option<Vec<u64>> {
+        None
+    }
+    /// Dimensions of length 1 that the part names, and that it does not have, in ascending order.
+    fn lacks(&self) -> &[usize] {
+        &[]
+    }
+    /// How its elements become elements of the array; `None`: they are such.
+    fn convert(&self) -> Option<&dyn Convert> {
+        None
+    }
     /// Values of a heap type from stored elements.
     ///
     /// # Errors
     /// As [`Container::decode_heap`](crate::Container::decode_heap).
     fn decode_heap(&self, stored: &[u8]) -> Result<Vec<Value>>;
+}
+
+/// A conversion of numbers.
+pub trait Convert: Send + Sync {
+    /// Converts numbers in native byte order, into memory for as many numbers of the array's type.
+    ///
+    /// # Errors
+    /// A number that the array's type does not have.
+    fn convert(&self, from: &[u8], to: &mut [u8]) -> Result<()>;
 }

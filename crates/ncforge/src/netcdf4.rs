@@ -51,7 +51,7 @@ pub fn open(store: Arc<dyn ReadStore>) -> Result<Box<dyn Container>> {
     open_as(store, true)
 }
 
-/// As [`open`]; `follow`: whether virtual datasets of a file may lead to other files.
+/// As [`open`]; `follow`: whether virtual datasets and external links of a file may lead to other files.
 pub(crate) fn open_as(store: Arc<dyn ReadStore>, follow: bool) -> Result<Box<dyn Container>> {
-    Ok(Box::new(read::open(store, follow)?))
+    read::open_linked(store, follow)
 }

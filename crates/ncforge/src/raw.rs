@@ -6,8 +6,8 @@ pub use crate::codec::{Element, Order, SwapField};
 pub use crate::container::{Container, ContainerMut, put_attribute};
 pub use crate::engine::{Part, PartialRequests, Region, Rows, Writer, fetch, overlap, policy, with_stop};
 pub use crate::layout::{
-    Absent, ArrayPart, ChunkIndex, ChunkRecord, Chunks, OpenPart, PartAxis, PartSource, Parts, Place, Runs,
-    Stretch, VarLayout,
+    Absent, ArrayPart, ChunkIndex, ChunkRecord, Chunks, Convert, OpenPart, PartAxis, PartIndex, PartSource,
+    Parts, Place, Runs, Stretch, VarLayout,
 };
 pub use crate::select::{ChunkGrid, Row, coordinates, sharing, unravel};
 

@@ -24,6 +24,7 @@ pub mod zipped;
 use std::any::Any;
 use std::fmt::Debug;
 use std::ops::Range;
+use std::path::Path;
 
 use bytes::Bytes;
 
@@ -115,6 +116,10 @@ pub trait ReadStore: Send + Sync + Debug {
     /// The store itself, for code that serves one kind of store in a way of its own ([`FileStore::of`],
     /// [`zipped::ZippedStore::of`], [`RecordedStore::of`]). Stores that nobody needs to recognise give nothing.
     fn as_any(&self) -> Option<&dyn Any> {
+        None
+    }
+    /// The path of the local file that it reads, if it reads one as it is: what the file names is looked for beside it.
+    fn local_path(&self) -> Option<&Path> {
         None
     }
     /// Whether the store holds no byte.

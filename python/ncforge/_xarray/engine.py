@@ -14,8 +14,8 @@ from ncforge._xarray.chunks import Blocking, Preferred
 from ncforge._xarray.decoding import decoded
 from ncforge._xarray.store import NcforgeDataStore, OpenFile
 
-Remote = tuple[Mapping[str, Any] | None, Any]
-"""``storage_options`` and ``store``."""
+Remote = tuple[Mapping[str, Any] | None, Any, bool]
+"""``storage_options``, ``store`` and ``follow``."""
 
 
 def _store(
@@ -34,7 +34,7 @@ def open_dataset(
     group: str | None,
     preferred_chunks: Preferred,
     auto_complex: bool | None,
-    remote: Remote = (None, None),
+    remote: Remote = (None, None, True),
     **decode: Any,
 ) -> Dataset:
     """One group as a dataset."""
@@ -65,7 +65,7 @@ def open_groups(
     group: str | None,
     preferred_chunks: Preferred,
     auto_complex: bool | None,
-    remote: Remote = (None, None),
+    remote: Remote = (None, None, True),
     **decode: Any,
 ) -> dict[str, Dataset]:
     """A group and all groups below it, by their paths from that group."""

@@ -48,7 +48,7 @@ def open_mfdataset(
     if names is None or dim is False or len(names) <= FEWEST or "create_default_indexes" in options:
         return None
     remote = is_url(names[0])
-    if "store" in options or any(is_url(name) != remote for name in names):
+    if "store" in options or not options.get("follow", True) or any(is_url(name) != remote for name in names):
         return None
     if attrs_file is not None and os.fspath(attrs_file) not in names:
         return None

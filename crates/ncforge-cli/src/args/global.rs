@@ -68,7 +68,8 @@ pub(crate) struct GlobalArgs {
     /// How URLs are accessed: `endpoint=https://…`, `region=eu-west-2`, `timeout=60s`, … (repeatable)
     #[arg(long = "storage-option", value_name = "NAME=VALUE", value_parser = storage_option)]
     pub(crate) storage_options: Vec<(String, String)>,
-    /// Refuse to read other files that a file leads to: virtual datasets of HDF5. For files of people who must not see this machine's own
+    /// Refuse to read other files that a file leads to: virtual datasets and external links of HDF5, aggregation variables of the CF conventions.
+    /// For files of people who must not see this machine's own
     #[arg(long)]
     pub(crate) no_follow: bool,
 }

@@ -175,6 +175,10 @@ impl ReadStore for PooledFile {
         &self.name
     }
 
+    fn local_path(&self) -> Option<&Path> {
+        Some(&self.path)
+    }
+
     fn read_at(&self, buf: &mut [u8], offset: u64) -> Result<()> {
         let end = offset.checked_add(buf.len() as u64);
         let len = self.len();

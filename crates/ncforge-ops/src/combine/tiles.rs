@@ -116,7 +116,10 @@ impl Tiles {
         }
         let whole = Dataset::from_store(Arc::clone(&store), &self.engine)?;
         let said = say(Seen::Whole(&whole))?;
-        if said.is_some() && self.retained[tile].get().is_none() && self.has_space() {
+        if said.is_some() && has_parts(&whole) {
+            // Tiles whose parts are in other files have nothing in common.
+            self.retained[tile].get_or_init(|| whole.clone());
+        } else if said.is_some() && self.retained[tile].get().is_none() && self.has_space() {
             let compact = CompactLayout::of(&whole, &self.shared_layouts)?;
             if self.len() >= WORTH_LEARNING {
                 let bytes = self.headers.learn(tile, &*store, &whole, &compact);
@@ -129,7 +132,7 @@ impl Tiles {
 
     /// Retains where a tile's values lie, if memory allows.
     fn retained_or_whole(&self, tile: usize, whole: Dataset) -> Result<Dataset> {
-        match self.has_space() {
+        match self.has_space() && !has_parts(&whole) {
             true => Ok(self.retain_layout(tile, CompactLayout::of(&whole, &self.shared_layouts)?)),
             false => Ok(whole),
         }
@@ -162,4 +165,11 @@ impl Tiles {
             None => Ok(Arc::new(PooledFile::open(path, &self.descriptors)?)),
         }
     }
+}
+
+/// Whether values of a file are in other files.
+fn has_parts(file: &Dataset) -> bool {
+    let container = file.container();
+    let is_of_parts = |v| container.layout(v).is_ok_and(|layout| layout.place.parts().is_some());
+    container.schema().var_ids().any(is_of_parts)
 }

@@ -6,5 +6,6 @@ use ncforge::{Engine, EngineOptions, Result};
 /// The engine under a copy: for the chunks it has in hand; the boxes are the copy's own.
 pub(crate) fn engine_below(engine: &Engine) -> Result<Engine> {
     let memory = Memory::of(engine.memory());
-    Engine::without_read_ahead(EngineOptions { threads: Some(engine.threads()), memory: Some(memory.engine) })
+    let options = EngineOptions { threads: Some(engine.threads()), memory: Some(memory.engine) };
+    Ok(Engine::without_read_ahead(options)?.following(engine.follow()))
 }

@@ -35,12 +35,7 @@ pub(super) fn all(
     options: &RefsOptions,
 ) -> Result<References> {
     let first = &files[0];
-    if let Some(along) = along {
-        for (name, file) in inputs.names.iter().zip(files).skip(1) {
-            agree::check((&inputs.names[0], first), (name, file), along)?;
-        }
-        agree::check_order(&inputs.names, files)?;
-    }
+    check(&inputs.names, files, along)?;
     let mut builder = Builder { inputs, options, along, notes: notes(&inputs.names, files) };
     let (mut arrays, mut left_out) = (Vec::new(), Vec::new());
     for (i, var) in first.vars.iter().enumerate() {
@@ -81,6 +76,15 @@ pub(super) fn all(
     })
 }
 
+/// An error unless files can be joined along a dimension, in their order.
+pub(super) fn check(names: &[String], files: &[FileArrays], along: Option<&str>) -> Result<()> {
+    let Some(along) = along else { return Ok(()) };
+    for (name, file) in names.iter().zip(files).skip(1) {
+        agree::check((&names[0], &files[0]), (name, file), along)?;
+    }
+    agree::check_order(names, files)
+}
+
 /// The note on references to too many chunks.
 fn too_many(chunks: u64) -> Option<String> {
     (chunks >= MANY_CHUNKS).then(|| {
@@ -93,7 +97,7 @@ fn too_many(chunks: u64) -> Option<String> {
 }
 
 /// Notes on objects that the references lack: all of the first file's, and the further ones of others.
-fn notes(names: &[String], files: &[FileArrays]) -> Vec<String> {
+pub(super) fn notes(names: &[String], files: &[FileArrays]) -> Vec<String> {
     let mut notes = files[0].notes.clone();
     for (name, file) in names.iter().zip(files).skip(1) {
         let more = file.notes.iter().filter(|note| !files[0].notes.contains(note));

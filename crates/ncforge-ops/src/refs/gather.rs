@@ -4,7 +4,7 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 
 use super::attributes;
 use super::kinds::Kind;
-use super::options::{POLICY, RefsOptions};
+use super::options::{POLICY, RefsFormat, RefsOptions};
 use crate::series::{self, Ends};
 use crate::source::Source;
 use crate::unlike::{Unlike, compare_global_attributes};
@@ -101,6 +101,8 @@ pub(super) enum Stored {
     Chunks { chunk: Vec<u64>, filters: Vec<Filter>, list: Vec<(Vec<u64>, ChunkRecord)> },
     /// A form that ranges of bytes cannot express; the reason.
     Values(String),
+    /// Somewhere: nobody asks where.
+    Somewhere,
 }
 
 impl FileVar {
@@ -117,7 +119,7 @@ impl FileVar {
             Stored::Chunks { chunk, list, .. } => {
                 (list.len() as u64) < ChunkGrid::new(&self.shape, chunk).len()
             }
-            Stored::Run { .. } | Stored::Records { .. } | Stored::Values(_) => false,
+            Stored::Run { .. } | Stored::Records { .. } | Stored::Values(_) | Stored::Somewhere => false,
         }
     }
 
@@ -247,8 +249,13 @@ fn variable(
         path,
         kind,
     };
-    if out.kind.is_ok() {
-        out.stored = stored(source, id, len, &out)?;
+    match wanted.options.format {
+        RefsFormat::Kerchunk if out.kind.is_ok() => out.stored = stored(source, id, len, &out)?,
+        RefsFormat::Kerchunk => {}
+        RefsFormat::Cf => {
+            out.kind = out.kind.map(Kind::native);
+            out.stored = if layout.place.is_nowhere() { Stored::Nothing } else { Stored::Somewhere };
+        }
     }
     read_small(source, id, wanted, &mut out)?;
     Ok(out)
@@ -275,10 +282,12 @@ fn read_small(source: &dyn Source, id: VarId, wanted: &Wanted<'_>, var: &mut Fil
         return Ok(());
     }
     let files = if var.axis(wanted.along).is_some() { wanted.files } else { 1 };
-    if bytes.saturating_mul(files) <= wanted.options.inline {
+    let is_coordinate = wanted.along.is_some_and(|along| series::is_coordinate(source.schema(), id, along));
+    // An aggregation file has coordinates of its own.
+    let is_own = is_coordinate && wanted.options.format == RefsFormat::Cf;
+    if is_own || bytes.saturating_mul(files) <= wanted.options.inline {
         var.values = Some(source.read(id, &Hyperslab::all(&var.shape))?);
     }
-    let is_coordinate = wanted.along.is_some_and(|along| series::is_coordinate(source.schema(), id, along));
     if wanted.files > 1 && is_coordinate && !wanted.options.unsorted && var.shape[0] > 0 {
         var.ends = ends(source, id, var)?;
     }

@@ -50,6 +50,36 @@ fn joined(
     locations: &[String],
 ) -> Result<References> {
     let begun = Instant::now();
+    let made = gathered(inputs, options, threads, progress, |found| {
+        let mut made = build::all(&found.opened, &found.all, found.along, options)?;
+        made.notes.splice(0..0, found.parts.notes.iter().cloned());
+        let files = found.parts.files.iter().map(|&file| locations[file].clone()).collect();
+        Ok(References { files, ..made })
+    })?;
+    Ok(References { seconds: begun.elapsed().as_secs_f64(), ..made })
+}
+
+/// Files whose variables are known.
+pub(super) struct Gathered<'a> {
+    pub(super) opened: Opened<'a>,
+    /// The variables of each file.
+    pub(super) all: Vec<FileArrays>,
+    /// The dimension along which files are joined.
+    pub(super) along: Option<&'a str>,
+    /// The part of each file.
+    pub(super) parts: &'a Parts,
+    /// The first of them.
+    pub(super) first: &'a Dataset,
+}
+
+/// Gathers the variables of files, of which `make` makes something.
+pub(super) fn gathered<T>(
+    inputs: &Inputs<'_>,
+    options: &RefsOptions,
+    threads: usize,
+    progress: &dyn Progress,
+    make: impl FnOnce(&Gathered<'_>) -> Result<T>,
+) -> Result<T> {
     let count = inputs.names.len();
     if count == 0 {
         return Err(Error::NoInput("files"));
@@ -84,10 +114,7 @@ fn joined(
     let all = found.into_iter().collect::<Result<Vec<FileArrays>>>()?;
     let source = |i: usize| Ok(parts.source(i, open(i)?));
     let opened = Opened { names, open: &open, source: &source };
-    let mut made = build::all(&opened, &all, along.as_deref(), options)?;
-    made.notes.splice(0..0, parts.notes.iter().cloned());
-    let files = parts.files.iter().map(|&file| locations[file].clone()).collect();
-    Ok(References { files, seconds: begun.elapsed().as_secs_f64(), ..made })
+    make(&Gathered { opened, all, along: along.as_deref(), parts: &parts, first: &first })
 }
 
 /// The location of a file for readers: an absolute path, or a URL.

@@ -86,9 +86,9 @@ pub struct RefsReport {
     pub files: usize,
     /// Variables.
     pub variables: usize,
-    /// Chunks that are ranges of bytes.
+    /// Chunks that are ranges of bytes; of an aggregation file, fragments.
     pub chunks: u64,
-    /// Chunks whose bytes are in the document.
+    /// Chunks whose bytes are in the document; of an aggregation file, variables that are stored in it.
     pub inlined: u64,
     /// The dimension along which files were joined.
     pub along: Option<String>,

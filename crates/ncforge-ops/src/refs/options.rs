@@ -3,6 +3,7 @@
 use crate::profile::virtual_stores::INLINE;
 use crate::select::Selection;
 use ncforge::model::agreement::{Origin, Policy, Verdict};
+use serde::{Deserialize, Serialize};
 
 /// What differences of attributes are to files that are joined.
 pub(super) const POLICY: Policy =
@@ -26,6 +27,8 @@ pub struct RefsOptions {
     pub select: Selection,
     /// The meaning of the fill value of an array to its readers.
     pub fills: Fills,
+    /// What they are written as.
+    pub format: RefsFormat,
 }
 
 impl Default for RefsOptions {
@@ -38,6 +41,7 @@ impl Default for RefsOptions {
             vars: None,
             select: Selection::default(),
             fills: Fills::Masked,
+            format: RefsFormat::default(),
         }
     }
 }
@@ -49,4 +53,15 @@ pub enum Fills {
     Masked,
     /// The fill value is that of chunks that were never written, and `_FillValue` is an attribute (Zarr version 3).
     Stored,
+}
+
+/// What references are written as.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum RefsFormat {
+    /// Ranges of bytes in a document of kerchunk's, for readers of Zarr.
+    #[default]
+    Kerchunk,
+    /// Variables of files in a netCDF file with aggregation variables (CF conventions, section 2.8).
+    Cf,
 }

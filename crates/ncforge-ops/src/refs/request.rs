@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::options::{Fills, RefsOptions};
+use super::options::{Fills, RefsFormat, RefsOptions};
 use crate::request::{EngineRequest, RequestError, Size, list_or_none};
 use crate::select::Selection;
 
@@ -24,6 +24,8 @@ pub struct RefsRequest {
     pub vars: Option<Vec<String>>,
     /// Only these indices along dimensions; along the joined one, of all files together. See [`Selection`]. Default: all.
     pub select: Selection,
+    /// What the references are written as. Default: a document of kerchunk's.
+    pub format: RefsFormat,
     /// Threads and memory.
     #[serde(flatten)]
     pub engine: EngineRequest,
@@ -44,6 +46,7 @@ impl RefsRequest {
             vars: self.vars.clone(),
             select: self.select.clone(),
             fills: Fills::Masked,
+            format: self.format,
         })
     }
 }

@@ -1,4 +1,4 @@
-//! The parts that every request has: threads and memory.
+//! The parts that every request has: threads, memory, and whether files lead to others.
 
 use ncforge::{Engine, EngineOptions, Result as NcResult};
 use serde::{Deserialize, Serialize};
@@ -13,6 +13,8 @@ pub struct EngineRequest {
     pub threads: Option<usize>,
     /// Memory budget in bytes, or as `512M`. Default: `NCFORGE_MEMORY`, else a share of what the machine or the job has.
     pub memory: Option<Size>,
+    /// Whether files may lead to others. Default: what [`ncforge::set_follow`] says.
+    pub follow: Option<bool>,
 }
 
 impl EngineRequest {
@@ -21,9 +23,10 @@ impl EngineRequest {
     /// # Errors
     /// As [`Engine::new`].
     pub fn engine(&self) -> NcResult<Engine> {
-        match (self.threads, self.memory) {
-            (None, None) => Ok(Engine::global()),
-            (threads, memory) => Engine::new(EngineOptions { threads, memory: memory.map(|m| m.0) }),
-        }
+        let engine = match (self.threads, self.memory) {
+            (None, None) => Engine::global(),
+            (threads, memory) => Engine::new(EngineOptions { threads, memory: memory.map(|m| m.0) })?,
+        };
+        Ok(engine.following(self.follow))
     }
 }

@@ -16,8 +16,7 @@ mod blocks;
 mod mapped;
 mod typed;
 
-use bytemuck::Pod;
-
+use crate::codec::numbers::{OutOfRange, convert as converted};
 use crate::error::{Error, Result};
 use crate::model::{Atomic, DType, Format, Schema, VarId};
 
@@ -82,6 +81,16 @@ fn check_text(name: &str, stored: Atomic, memory: Atomic) -> Result<()> {
     Err(Error::TextNumber { variable: name.to_owned(), stored, memory })
 }
 
+/// Converts values between memory of the right sizes; how many were out of range.
+fn convert(from: Atomic, src: &[u8], to: Atomic, out: &mut [u8], bytes_alike: bool) -> u64 {
+    let (byte, ubyte) = (Atomic::Byte, Atomic::UByte);
+    if bytes_alike && [(byte, ubyte), (ubyte, byte)].contains(&(from, to)) {
+        out.copy_from_slice(src);
+        return 0;
+    }
+    converted(from, src, to, out, OutOfRange::Wraps)
+}
+
 /// The types on both sides of a conversion.
 #[derive(Clone, Copy, Debug)]
 struct Sides {
@@ -114,107 +123,6 @@ impl Sides {
         self.stored == self.memory
             || (self.bytes_alike && self.stored == Atomic::Byte && self.memory == Atomic::UByte)
     }
-}
-
-/// Integers wrap round; one that comes back as another number, or with another sign, did not fit.
-macro_rules! integers {
-    ($S:ty, $D:ty) => {
-        |s: $S| {
-            let d = s as $D;
-            #[allow(unused_comparisons, reason = "one of the two may be unsigned")]
-            let sign_changed = (d < 0) != (s < 0);
-            (d, d as $S != s || sign_changed)
-        }
-    };
-}
-/// Floats lose their fraction.
-macro_rules! truncated {
-    ($S:ty, $D:ty) => {
-        |s: $S| {
-            let wide = f64::from(s);
-            (s as $D, wide > <$D>::MAX as f64 || wide < <$D>::MIN as f64)
-        }
-    };
-}
-/// Converts values between memory of the right sizes; how many were out of range.
-#[allow(clippy::cast_lossless, reason = "the macros are for lossy casts, too")]
-fn convert(from: Atomic, src: &[u8], to: Atomic, out: &mut [u8], bytes_alike: bool) -> u64 {
-    let (byte, ubyte) = (Atomic::Byte, Atomic::UByte);
-    if from == to || (bytes_alike && [(byte, ubyte), (ubyte, byte)].contains(&(from, to))) {
-        out.copy_from_slice(src);
-        return 0;
-    }
-    macro_rules! integer_to {
-        ($S:ty) => {
-            match to {
-                Atomic::Byte => each::<$S, i8>(src, out, integers!($S, i8)),
-                Atomic::UByte => each::<$S, u8>(src, out, integers!($S, u8)),
-                Atomic::Short => each::<$S, i16>(src, out, integers!($S, i16)),
-                Atomic::UShort => each::<$S, u16>(src, out, integers!($S, u16)),
-                Atomic::Int => each::<$S, i32>(src, out, integers!($S, i32)),
-                Atomic::UInt => each::<$S, u32>(src, out, integers!($S, u32)),
-                Atomic::Int64 => each::<$S, i64>(src, out, integers!($S, i64)),
-                Atomic::UInt64 => each::<$S, u64>(src, out, integers!($S, u64)),
-                Atomic::Float => each::<$S, f32>(src, out, |s| (s as f32, false)),
-                Atomic::Double => each::<$S, f64>(src, out, |s| (s as f64, false)),
-                Atomic::Char => unreachable!("text is not converted"),
-            }
-        };
-    }
-    macro_rules! float_to {
-        ($S:ty) => {
-            match to {
-                Atomic::Byte => each::<$S, i8>(src, out, truncated!($S, i8)),
-                Atomic::UByte => each::<$S, u8>(src, out, truncated!($S, u8)),
-                Atomic::Short => each::<$S, i16>(src, out, truncated!($S, i16)),
-                Atomic::UShort => each::<$S, u16>(src, out, truncated!($S, u16)),
-                Atomic::Int => each::<$S, i32>(src, out, truncated!($S, i32)),
-                Atomic::UInt => each::<$S, u32>(src, out, truncated!($S, u32)),
-                Atomic::Int64 => each::<$S, i64>(src, out, truncated!($S, i64)),
-                Atomic::UInt64 => each::<$S, u64>(src, out, truncated!($S, u64)),
-                Atomic::Float => each::<$S, f32>(src, out, |s| {
-                    let wide = f64::from(s);
-                    // Of a float itself nothing is out of range: that is no conversion, and does not come here.
-                    (s as f32, wide > f64::from(f32::MAX) || wide < f64::from(f32::MIN))
-                }),
-                Atomic::Double => each::<$S, f64>(src, out, |s| (f64::from(s), false)),
-                Atomic::Char => unreachable!("text is not converted"),
-            }
-        };
-    }
-    match from {
-        Atomic::Byte => integer_to!(i8),
-        Atomic::UByte => integer_to!(u8),
-        Atomic::Short => integer_to!(i16),
-        Atomic::UShort => integer_to!(u16),
-        Atomic::Int => integer_to!(i32),
-        Atomic::UInt => integer_to!(u32),
-        Atomic::Int64 => integer_to!(i64),
-        Atomic::UInt64 => integer_to!(u64),
-        Atomic::Float => float_to!(f32),
-        Atomic::Double => float_to!(f64),
-        Atomic::Char => unreachable!("text is not converted"),
-    }
-}
-
-/// Values that are counted together: what is out of range fits 32 bits, which leaves the loop to vector registers.
-const COUNTED: usize = 4096;
-
-#[inline]
-fn each<S: Pod, D: Pod>(src: &[u8], out: &mut [u8], one: impl Fn(S) -> (D, bool)) -> u64 {
-    let (from, to) = (size_of::<S>(), size_of::<D>());
-    let parts = src.chunks(COUNTED * from).zip(out.chunks_mut(COUNTED * to));
-    parts
-        .map(|(src, out)| {
-            let mut count = 0u32;
-            for (s, d) in src.chunks_exact(from).zip(out.chunks_exact_mut(to)) {
-                let (value, is_outside) = one(bytemuck::pod_read_unaligned(s));
-                d.copy_from_slice(bytemuck::bytes_of(&value));
-                count += u32::from(is_outside);
-            }
-            u64::from(count)
-        })
-        .sum()
 }
 
 #[cfg(test)]

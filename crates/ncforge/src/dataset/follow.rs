@@ -18,6 +18,7 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError, RwLock};
 use std::time::Duration;
 
 use super::formats;
+use super::options::Leads;
 use crate::container::Container;
 use crate::engine::{self, Engine};
 use crate::error::{Error, Result};
@@ -37,7 +38,7 @@ pub(super) struct Follower {
     engine: Engine,
     opened: Arc<FileStore>,
     /// Whether it may lead to other files.
-    follow: bool,
+    leads: Leads,
     /// The newest state that was seen; `None` while that is the one of the opening.
     later: RwLock<Option<Arc<State>>>,
     /// One opens it.
@@ -101,8 +102,8 @@ fn same_place(old: &VarLayout, new: &VarLayout) -> bool {
 
 impl Follower {
     /// Follows a file that was just opened.
-    pub(super) fn new(opened: Arc<FileStore>, engine: Engine, follow: bool) -> Self {
-        Self { engine, opened, follow, later: RwLock::new(None), opening: Mutex::new(()) }
+    pub(super) fn new(opened: Arc<FileStore>, engine: Engine, leads: Leads) -> Self {
+        Self { engine, opened, leads, later: RwLock::new(None), opening: Mutex::new(()) }
     }
 
     /// Reads a variable from the newest state. `opened` is the container of the opening; `slab` is what is read, if that is
@@ -179,7 +180,7 @@ impl Follower {
         let before = newest.as_ref().map_or(&self.opened, |state| &state.file);
         let opened = FileStore::whole_state(
             || before.again().map(Arc::new),
-            |file| Ok((file.clone(), formats::open(file.clone(), &self.engine, self.follow)?)),
+            |file| Ok((file.clone(), formats::open(file.clone(), &self.engine, &self.leads)?)),
             |(_, container)| container.schema().format.is_classic(),
         );
         let (file, container) = opened.map_err(|e| match e {

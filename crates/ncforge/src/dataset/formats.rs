@@ -1,9 +1,12 @@
 //! The one place that knows all formats.
 
+use std::path::Path;
 use std::sync::Arc;
 
 use super::CreateOptions;
+use super::aggregation::{self, Base};
 use super::detect::{Family, family};
+use super::options::Leads;
 use crate::container::{Container, ContainerMut};
 use crate::engine::Engine;
 use crate::error::Result;
@@ -11,21 +14,44 @@ use crate::model::{Definition, Format, Names, Schema};
 use crate::store::lock::Kind;
 use crate::store::neighbours::NeighbourStore;
 use crate::store::zipped::ZippedStore;
-use crate::store::{FileStore, Locking, ReadStore, WriteStore};
+use crate::store::{FileStore, Locking, ReadStore, RemoteOptions, WriteStore, remote};
 use crate::{classic, netcdf4};
 
 /// Bytes of one request at least for a zipped file in a store with latency: its reader follows one small structure after the other.
 const ZIPPED_PAGE: u64 = 1 << 20;
 
-/// Opens a store for reading. `follow`: whether it may lead to other files.
-pub(super) fn open(store: Arc<dyn ReadStore>, engine: &Engine, follow: bool) -> Result<Box<dyn Container>> {
+/// Opens a store for reading, with its aggregation variables as the arrays that they mean.
+pub(super) fn open(store: Arc<dyn ReadStore>, engine: &Engine, leads: &Leads) -> Result<Box<dyn Container>> {
+    let base = Base::of(&*store);
+    Ok(aggregation::view(open_stored(store, engine, leads)?, base, engine, leads))
+}
+
+/// Opens the file at a path, or the object of a URL, to which another file leads.
+pub(super) fn open_path(path: &Path, engine: &Engine, leads: &Leads) -> Result<Box<dyn Container>> {
+    if let Some(url) = remote::url_of(path) {
+        let options = leads.remote.clone().unwrap_or_else(RemoteOptions::of_process);
+        return open(remote::open(url, &options)?, engine, leads);
+    }
+    FileStore::whole_state(
+        || FileStore::open(path).map(Arc::new),
+        |store| open(store.clone(), engine, leads),
+        |container| container.schema().format.is_classic(),
+    )
+}
+
+/// Opens a store for reading, with the variables that it has.
+pub(super) fn open_stored(
+    store: Arc<dyn ReadStore>,
+    engine: &Engine,
+    leads: &Leads,
+) -> Result<Box<dyn Container>> {
     let family = family(&*store)?;
     let page = if matches!(family, Family::Zipped) { ZIPPED_PAGE } else { 1 };
     let store = NeighbourStore::over(store, page, engine.fetch_memory());
     match family {
         Family::Zipped => classic::open(Arc::new(ZippedStore::open(store, engine.zipped_resources())?)),
         Family::Classic => classic::open(store),
-        Family::Netcdf4 => netcdf4::open_as(store, follow),
+        Family::Netcdf4 => netcdf4::open_as(store, leads.follow),
     }
 }
 

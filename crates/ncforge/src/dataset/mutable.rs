@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use super::formats;
-use super::options::{CreateOptions, UpdateOptions, follows};
+use super::options::{CreateOptions, Leads, UpdateOptions};
 use super::shared::InPlace;
 use crate::buffer::Buffer;
 use crate::codec::quantize::Quantize;
@@ -209,7 +209,11 @@ impl DatasetMut {
         let path = path.as_ref();
         let file = Arc::new(FileStore::open_rw(path)?);
         file.lock(Kind::Shared, Locking::default().or_environment())?;
-        let container = formats::open(file.clone(), engine, follows())?;
+        let container = formats::open_stored(
+            file.clone(),
+            engine,
+            &Leads::new(engine.follow(), None, formats::open_path),
+        )?;
         let writer = Writer::shared(engine.clone(), Box::new(InPlace::new(container, file.clone())?));
         Ok(Self {
             writer,

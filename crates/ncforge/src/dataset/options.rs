@@ -1,10 +1,13 @@
 //! Options of new files.
 
+use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use crate::container::Container;
 use crate::engine::Engine;
+use crate::error::Result;
 use crate::netcdf4::Alignment;
-use crate::store::{Locking, zipped};
+use crate::store::{Locking, RemoteOptions, zipped};
 
 /// Options of a new file.
 #[derive(Clone, Debug)]
@@ -82,6 +85,22 @@ pub fn set_follow(follow: bool) {
     FOLLOW.store(follow, Ordering::Relaxed);
 }
 
-pub(super) fn follows() -> bool {
-    FOLLOW.load(Ordering::Relaxed)
+/// Whether and how a file leads to others.
+#[derive(Clone, Debug)]
+pub(super) struct Leads {
+    pub(super) follow: bool,
+    /// Access to URLs; the process' options when `None`.
+    pub(super) remote: Option<RemoteOptions>,
+    /// Opens another file, or a URL.
+    pub(super) open: OpenOther,
+}
+
+/// Opens the file at a path.
+pub(super) type OpenOther = fn(&Path, &Engine, &Leads) -> Result<Box<dyn Container>>;
+
+impl Leads {
+    /// `follow`: what was asked for; `None`: what [`set_follow`] says.
+    pub(super) fn new(follow: Option<bool>, remote: Option<RemoteOptions>, open: OpenOther) -> Self {
+        Self { follow: follow.unwrap_or_else(|| FOLLOW.load(Ordering::Relaxed)), remote, open }
+    }
 }

@@ -104,7 +104,7 @@ impl Source<'_> {
                 unsafe { read.read(&held, steps, out) }
             }
             // SAFETY: as for us.
-            Place::Parts(parts) => unsafe { self.read_parts(parts, &held, steps, out, how) },
+            Place::Parts(parts) => unsafe { self.read_parts(&**parts, &held, steps, out, how) },
             Place::Unsupported(what) => Err(Error::Unsupported {
                 path: format!("{}: {}", store.name(), layout.name),
                 what: what.clone(),

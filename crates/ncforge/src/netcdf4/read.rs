@@ -6,6 +6,7 @@ mod container;
 pub(crate) mod dims;
 mod heap_refs;
 mod hints;
+mod links;
 pub(crate) mod narrow;
 mod objects;
 mod parts;
@@ -20,22 +21,41 @@ use std::sync::Arc;
 
 pub(crate) use container::Netcdf4File;
 
+use crate::container::Container;
 use crate::error::Result;
 use crate::hdf5::file::File;
 use crate::store::ReadStore;
 
 use container::Facts;
 use parts::Virtuals;
+use scan::FoundExternal;
 use watch::Open;
+
+/// Opens a store, with what its external links lead to. `follow`: whether these, and virtual datasets, may lead to other files.
+pub(crate) fn open_linked(store: Arc<dyn ReadStore>, follow: bool) -> Result<Box<dyn Container>> {
+    links::open(store, follow)
+}
 
 /// Opens a store. `follow`: whether virtual datasets may lead to other files.
 pub(crate) fn open(store: Arc<dyn ReadStore>, follow: bool) -> Result<Netcdf4File> {
+    Ok(open_own(store, follow)?.container)
+}
+
+/// A file with its own objects, and its links to others.
+struct Opened {
+    container: Netcdf4File,
+    externals: Vec<FoundExternal>,
+}
+
+fn open_own(store: Arc<dyn ReadStore>, follow: bool) -> Result<Opened> {
     // Another state is opened for its chunks.
     let again: Open = |store| Ok(Arc::new(open(store, false)?));
     let file = Arc::new(File::open(store)?);
     let mut found = scan::scan(&file)?;
     let virtuals = Virtuals::find(&file, &mut found, follow, again);
+    let externals = std::mem::take(&mut found.externals);
     let built = builder::build(&file, found)?;
     file.source.forget();
-    Ok(Netcdf4File::new(Facts { file, built, elsewhere: Arc::new(virtuals) }, again))
+    let container = Netcdf4File::new(Facts { file, built, elsewhere: Arc::new(virtuals) }, again);
+    Ok(Opened { container, externals })
 }

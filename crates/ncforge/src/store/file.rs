@@ -376,6 +376,10 @@ impl ReadStore for FileStore {
         }
     }
 
+    fn local_path(&self) -> Option<&Path> {
+        Some(self.path())
+    }
+
     fn as_any(&self) -> Option<&dyn Any> {
         Some(self)
     }

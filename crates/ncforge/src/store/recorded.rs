@@ -2,6 +2,7 @@
 
 use std::any::Any;
 use std::ops::Range;
+use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -61,6 +62,10 @@ impl ReadStore for RecordedStore {
 
     fn io_profile(&self) -> IoProfile {
         self.inner.io_profile()
+    }
+
+    fn local_path(&self) -> Option<&Path> {
+        self.inner.local_path()
     }
 
     fn read_ranges(&self, ranges: &[Range<u64>]) -> Result<Vec<Bytes>> {

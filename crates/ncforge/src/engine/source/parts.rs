@@ -1,8 +1,11 @@
 //! Arrays whose parts lie in other variables: a selection is cut along the parts, and each piece is read by a [`Source`] of its own,
 //! straight into its place.
 
+mod converted;
 mod meet;
 mod values;
+
+use std::borrow::Cow;
 
 use super::super::boxes::Axis;
 use super::super::fill;
@@ -11,7 +14,7 @@ use super::super::parts::{Region, overlap};
 use super::super::shared::SharedOut;
 use super::Source;
 use crate::error::{Error, Result};
-use crate::layout::{ArrayPart, OpenPart, PartAxis, Parts, Stretch, VarLayout};
+use crate::layout::{ArrayPart, OpenPart, PartIndex, VarLayout};
 use crate::select::{Hyperslab, coordinates};
 
 use meet::{Common, meet};
@@ -23,7 +26,7 @@ const ATTEMPTS: u32 = 3;
 
 /// What a selection takes of a part.
 struct Met<'a> {
-    part: &'a ArrayPart,
+    part: Cow<'a, ArrayPart>,
     /// For each dimension, the elements that both have.
     axes: Vec<Vec<Common>>,
 }
@@ -38,14 +41,7 @@ struct Piece {
 }
 
 impl<'a> Met<'a> {
-    fn new(part: &'a ArrayPart, slab: &Hyperslab) -> Option<Self> {
-        // Most parts are elsewhere.
-        let may_meet = |(d, axis): (usize, &PartAxis)| {
-            axis.stretches.iter().any(|s| s.to < slab.end(d) && last(s) >= slab.start[d])
-        };
-        if !part.axes.iter().enumerate().all(may_meet) {
-            return None;
-        }
+    fn new(part: Cow<'a, ArrayPart>, slab: &Hyperslab) -> Option<Self> {
         let mut axes = Vec::with_capacity(part.axes.len());
         for (d, axis) in part.axes.iter().enumerate() {
             let common: Vec<Common> = (axis.stretches.iter())
@@ -101,13 +97,11 @@ impl<'a> Met<'a> {
     }
 }
 
-fn last(s: &Stretch) -> u64 {
-    s.to.saturating_add((s.count.saturating_sub(1)).saturating_mul(s.to_step))
-}
-
 /// The parts that a selection meets, in their order, and whether no two of them can have an element in common.
-fn met<'a>(parts: &'a Parts, slab: &Hyperslab) -> (Vec<Met<'a>>, bool) {
-    let met: Vec<Met<'_>> = parts.list.iter().filter_map(|part| Met::new(part, slab)).collect();
+fn met<'a>(parts: &'a dyn PartIndex, slab: &Hyperslab) -> Result<(Vec<Met<'a>>, bool)> {
+    let last: Vec<u64> = (0..slab.rank()).map(|d| slab.end(d).saturating_sub(1)).collect();
+    let parts = parts.meeting(&slab.start, &last)?;
+    let met: Vec<Met<'_>> = parts.into_iter().filter_map(|part| Met::new(part, slab)).collect();
     let mut regions: Vec<Region> = met.iter().map(Met::region).collect();
     let mut are_apart = true;
     if let Some(axis) = (0..slab.rank()).max_by_key(|&d| starts(&regions, d)) {
@@ -124,7 +118,7 @@ fn met<'a>(parts: &'a Parts, slab: &Hyperslab) -> (Vec<Met<'a>>, bool) {
     } else {
         are_apart = regions.len() <= 1;
     }
-    (met, are_apart)
+    Ok((met, are_apart))
 }
 
 /// At how many places regions begin along a dimension.
@@ -142,14 +136,14 @@ impl Source<'_> {
     /// Nobody else may touch the selection's elements in the destination meanwhile.
     pub(super) unsafe fn read_parts(
         &self,
-        parts: &Parts,
+        parts: &dyn PartIndex,
         slab: &Hyperslab,
         steps: &[u64],
         out: &SharedOut<'_>,
         how: How,
     ) -> Result<()> {
         let how = deeper(self, how)?;
-        let (met, are_apart) = met(parts, slab);
+        let (met, are_apart) = met(parts, slab)?;
         let covered = met.iter().map(Met::len).fold(0, u64::saturating_add);
         // Otherwise absent sources alone are filled.
         let fill_first = !are_apart || covered < slab.len();
@@ -175,7 +169,7 @@ impl Source<'_> {
         how: How,
         is_filled: bool,
     ) -> Result<()> {
-        opened(met.part, |open| {
+        opened(&met.part, |open| {
             let Some(open) = open else {
                 for piece in met.pieces().filter(|_| !is_filled) {
                     let (to, own) = place(&piece, steps);
@@ -187,25 +181,37 @@ impl Source<'_> {
             let layout = open.layout()?;
             let source =
                 Source { engine: self.engine, store: open.store(), var: open.var(), layout: &layout };
-            self.check(&source)?;
+            self.check(&source, open)?;
             for piece in met.pieces() {
-                piece.slab.check(&layout.shape, &layout.name)?;
                 let (to, own) = place(&piece, steps);
-                let mut source_steps = vec![layout.element.size as u64; layout.shape.len()];
+                let mut source_steps = vec![self.layout.element.size as u64; piece.slab.rank()];
                 for (axis, step) in met.part.axes.iter().zip(own) {
                     if let Some(e) = axis.along {
                         source_steps[e] = step;
                     }
                 }
+                without(&mut source_steps, open.lacks());
+                let (slab, out) = (held(piece.slab, open, &layout)?, out.from(to));
                 // SAFETY: the piece is the caller's alone.
-                unsafe { source.read(&piece.slab, &source_steps, &out.from(to), how)? };
+                unsafe {
+                    match open.convert() {
+                        None => source.read(&slab, &source_steps, &out, how)?,
+                        Some(convert) => {
+                            let size = self.layout.element.size;
+                            source.read_converted(&slab, &source_steps, &out, how, (convert, size))?;
+                        }
+                    }
+                }
             }
             Ok(())
         })
     }
 
     /// An error unless elements of another variable can be elements of this one.
-    fn check(&self, source: &Source<'_>) -> Result<()> {
+    fn check(&self, source: &Source<'_>, open: &dyn OpenPart) -> Result<()> {
+        if open.convert().is_some() {
+            return Ok(());
+        }
         let (own, other) = (&self.layout.element, &source.layout.element);
         match (own.size, own.heap) == (other.size, other.heap) || own.heap && other.heap {
             true => Ok(()),
@@ -254,6 +260,24 @@ fn deeper(source: &Source<'_>, how: How) -> Result<How> {
 fn place(piece: &Piece, steps: &[u64]) -> (u64, Vec<u64>) {
     let to = piece.first.iter().zip(steps).map(|(first, step)| first * step).sum();
     (to, piece.step.iter().zip(steps).map(|(a, b)| a * b).collect())
+}
+
+/// The elements of a source that a piece takes, which the source must have.
+fn held(mut slab: Hyperslab, open: &dyn OpenPart, layout: &VarLayout) -> Result<Hyperslab> {
+    for list in [&mut slab.start, &mut slab.count, &mut slab.stride] {
+        without(list, open.lacks());
+    }
+    slab.check(open.shape().as_deref().unwrap_or(&layout.shape), &layout.name)?;
+    Ok(slab)
+}
+
+/// Leaves out the entries of dimensions that a source does not have.
+fn without(of_dims: &mut Vec<u64>, lacks: &[usize]) {
+    let mut d = 0;
+    of_dims.retain(|_| {
+        d += 1;
+        !lacks.contains(&(d - 1))
+    });
 }
 
 /// Reads from the present state of a source.

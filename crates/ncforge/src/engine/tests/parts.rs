@@ -1,7 +1,7 @@
 //! Arrays of parts, against a plain array.
 
 use super::*;
-use crate::layout::{ArrayPart, OpenPart, PartAxis, PartSource, Parts, Stretch, VarLayout};
+use crate::layout::{ArrayPart, Convert, OpenPart, PartAxis, PartSource, Parts, Stretch, VarLayout};
 use crate::model::{Value, VarId};
 use crate::select::{Pick, Picks, coordinates};
 
@@ -213,4 +213,72 @@ fn parts_that_do_not_fit_are_errors() {
         // What does not touch it can be read.
         assert!(engine(1, 0).read(&container, VAR, &Hyperslab::new(&[4], &[1])).is_ok());
     }
+}
+
+/// A source of two-byte numbers, which have four bytes in the array, and without the second dimension.
+#[derive(Debug)]
+struct Widened(Arc<TestContainer>);
+
+impl PartSource for Widened {
+    fn open(&self) -> Result<Option<Arc<dyn OpenPart>>> {
+        Ok(Some(Arc::new(Widened(self.0.clone()))))
+    }
+
+    fn describe(&self) -> String {
+        "widened".into()
+    }
+}
+
+impl OpenPart for Widened {
+    fn store(&self) -> &Arc<dyn ReadStore> {
+        &self.0.store
+    }
+
+    fn var(&self) -> VarId {
+        VAR
+    }
+
+    fn layout(&self) -> Result<Arc<VarLayout>> {
+        Ok(self.0.layout.clone())
+    }
+
+    fn lacks(&self) -> &[usize] {
+        &[1]
+    }
+
+    fn convert(&self) -> Option<&dyn Convert> {
+        Some(self)
+    }
+
+    fn decode_heap(&self, _: &[u8]) -> Result<Vec<Value>> {
+        Ok(Vec::new())
+    }
+}
+
+impl Convert for Widened {
+    fn convert(&self, from: &[u8], to: &mut [u8]) -> Result<()> {
+        for (from, to) in from.chunks_exact(2).zip(to.chunks_exact_mut(4)) {
+            to.copy_from_slice(&[from[0], from[1], 1, 2]);
+        }
+        Ok(())
+    }
+}
+
+#[test]
+fn parts_are_converted_and_may_lack_dimensions() {
+    let element = Element { size: 2, order: Order::Keep, heap: false };
+    let mut values = Model::counting(&[3, 5], &[7, 7]);
+    let mut source = TestContainer::new(&[3, 5], element, &[7, 7], &Kind::Contiguous, false);
+    source.fill_from(&mut values, |_| false);
+    let axis = |d, n| PartAxis { along: Some(d), stretches: vec![Stretch::run(u64::from(d == 0), 0, n)] };
+    let axes = vec![axis(0, 3), axis(1, 1), axis(2, 5)];
+    let list = vec![ArrayPart { axes, origin: vec![0; 3], source: Arc::new(Widened(Arc::new(source))) }];
+    let container = array(&[4, 1, 5], Parts { list });
+    let slab = Hyperslab { start: vec![1, 0, 1], count: vec![2, 1, 2], stride: vec![2, 1, 1] };
+    let got = engine(2, 0).read(&container, VAR, &slab).unwrap();
+    let want: Vec<u8> = [[0, 1], [0, 2], [2, 1], [2, 2]]
+        .iter()
+        .flat_map(|at| [values.get(at), &[1, 2][..]].concat())
+        .collect();
+    assert_eq!(got.bytes(), Some(&want[..]));
 }

@@ -64,6 +64,11 @@ impl Netcdf4File {
         &self.datasets[var.0]
     }
 
+    /// The HDF5 file.
+    pub(super) fn file(&self) -> &File {
+        &self.file
+    }
+
     /// The addresses of the schema's objects in the file.
     pub(crate) fn objects(&self) -> &Objects {
         &self.objects

@@ -19,6 +19,7 @@ use super::narrow;
 use super::scan::{Found, FoundDataset, FoundGroup};
 use super::types::atomic;
 use super::watch::Open as Again;
+use crate::codec::numbers::{self, OutOfRange};
 use crate::error::{Error, Result};
 use crate::hdf5::dataset::Dataset;
 use crate::hdf5::dataspace::Dataspace;
@@ -26,10 +27,12 @@ use crate::hdf5::datatype::{Class, Datatype};
 use crate::hdf5::file::File;
 use crate::hdf5::layout::Layout;
 use crate::hdf5::selection::Selection;
-use crate::layout::{OpenPart, PartSource, Parts, Place};
-use crate::model::{Cause, Group, Schema, Skipped};
+use crate::layout::{Convert, OpenPart, PartSource, Parts, Place, VarLayout};
+use crate::model::{Atomic, Cause, Group, Schema, Skipped, Value, VarId};
+use crate::store::ReadStore;
 
 use files::{Opened, Pool, Sources};
+pub(super) use files::{candidates, is_missing};
 use lengths::{Chosen, Lengths, Mapped, Shared};
 use pairing::{Trouble, pair};
 
@@ -192,6 +195,12 @@ impl PartSource for Source {
     fn open(&self) -> Result<Option<Arc<dyn OpenPart>>> {
         let Some(opened) = self.shared.sources.open(&self.file, &self.dataset, 1)? else { return Ok(None) };
         let (here, there) = (&self.shared.datatype, &opened.container.dataset(opened.var()).datatype);
+        // Numbers that netCDF does not have are read as wider ones, to whose precision they would be converted.
+        let is_exact = narrow::widen(here).is_none();
+        let numbers = number(here).zip(number(there)).filter(|(to, from)| is_exact && to != from);
+        if let Some((to, from)) = numbers {
+            return Ok(Some(Arc::new(Numbers { opened, from, to })));
+        }
         if !are_alike(here, there) {
             return Err(Error::Unsupported {
                 path: format!("{}: {}", self.shared.sources.file.source.name(), self.shared.name),
@@ -212,12 +221,54 @@ impl PartSource for Source {
     }
 }
 
+/// The type of numbers in memory.
+fn number(d: &Datatype) -> Option<Atomic> {
+    narrow::read_as(d).or_else(|| atomic(d)).filter(|kind| *kind != Atomic::Char)
+}
+
+/// A source whose numbers are of another type.
+struct Numbers {
+    opened: Arc<Opened>,
+    from: Atomic,
+    to: Atomic,
+}
+
+impl Convert for Numbers {
+    fn convert(&self, from: &[u8], to: &mut [u8]) -> Result<()> {
+        numbers::convert(self.from, from, self.to, to, OutOfRange::Nearest);
+        Ok(())
+    }
+}
+
+impl OpenPart for Numbers {
+    fn store(&self) -> &Arc<dyn ReadStore> {
+        self.opened.store()
+    }
+
+    fn var(&self) -> VarId {
+        self.opened.var()
+    }
+
+    fn layout(&self) -> Result<Arc<VarLayout>> {
+        self.opened.layout()
+    }
+
+    fn convert(&self) -> Option<&dyn Convert> {
+        Some(self)
+    }
+
+    fn decode_heap(&self, stored: &[u8]) -> Result<Vec<Value>> {
+        self.opened.decode_heap(stored)
+    }
+}
+
 /// Whether values of two types are the same in memory.
 fn are_alike(a: &Datatype, b: &Datatype) -> bool {
     let is_text = |d: &Datatype| {
         matches!(d.class, Class::VlenString { .. }) || matches!(d.class, Class::String { .. } if d.size > 1)
     };
     match (narrow::read_as(a).or_else(|| atomic(a)), narrow::read_as(b).or_else(|| atomic(b))) {
+        (Some(_), Some(_)) if narrow::widen(a).is_some() => a.normal() == b.normal(),
         (Some(a), Some(b)) => a == b,
         _ => (is_text(a) && is_text(b)) || a.normal() == b.normal(),
     }

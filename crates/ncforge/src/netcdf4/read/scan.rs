@@ -2,7 +2,7 @@
 //!
 //! Within a group, links come in order of creation where that is tracked, else by name; groups below follow
 //! after all else, depth first (as netCDF-C numbers them). Soft links inside the file are followed; external
-//! ones are left out with a note.
+//! ones are left out with a note, and listed for those who may follow them.
 //!
 //! Each header is read once. Damage in one object leaves that object out ([`Cause::Damaged`]) and nothing else;
 //! only the root must be whole.
@@ -54,6 +54,19 @@ pub(crate) struct FoundDataset {
     pub(crate) hints: Hints,
 }
 
+/// A link to an object of another file.
+#[derive(Clone, Debug)]
+pub(crate) struct FoundExternal {
+    /// The group that has the link.
+    pub(crate) group: GroupId,
+    /// Its name.
+    pub(crate) name: String,
+    /// The name of the file.
+    pub(crate) file: Vec<u8>,
+    /// The path of the object in it.
+    pub(crate) path: Vec<u8>,
+}
+
 /// Everything in a file.
 #[derive(Debug, Default)]
 pub(crate) struct Found {
@@ -64,6 +77,8 @@ pub(crate) struct Found {
     pub(crate) datasets: Vec<FoundDataset>,
     pub(crate) types: Vec<FoundType>,
     pub(crate) skipped: Vec<Skipped>,
+    /// Links that lead out of the file; they are among those that were left out, too.
+    pub(crate) externals: Vec<FoundExternal>,
     /// Whether the file follows the classic model (`_nc3_strict`).
     pub(crate) strict: bool,
     /// Text of `_NCProperties`.
@@ -124,6 +139,10 @@ impl Scan<'_> {
             }
             self.left -= 1;
             let name = decode_name(&link.name);
+            if let Target::External { file, path } = &link.target {
+                let (file, path) = (file.to_vec(), path.to_vec());
+                self.out.externals.push(FoundExternal { group: id, name: name.clone(), file, path });
+            }
             let full = |name: &str| format!("{path}/{name}");
             match self.target(header, &link) {
                 Ok(Lead::At(address)) => match self.object(id, name, address) {

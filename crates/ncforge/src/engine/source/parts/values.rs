@@ -4,7 +4,7 @@ use super::super::super::boxes;
 use super::super::super::how::How;
 use super::super::super::shared::SharedOut;
 use super::super::Source;
-use super::{deeper, met, opened};
+use super::{deeper, held, met, opened};
 use crate::buffer;
 use crate::error::Result;
 use crate::layout::Place;
@@ -35,17 +35,17 @@ impl Source<'_> {
         let how = deeper(self, how)?;
         let absent = decode(&self.layout.unwritten())?;
         let mut all: Vec<Value> = absent.iter().cycle().take(slab.len() as usize).cloned().collect();
-        for met in met(parts, slab).0 {
-            opened(met.part, |open| {
+        for met in met(&**parts, slab)?.0 {
+            opened(&met.part, |open| {
                 let Some(open) = open else { return Ok(()) };
                 let layout = open.layout()?;
                 let source =
                     Source { engine: self.engine, store: open.store(), var: open.var(), layout: &layout };
-                self.check(&source)?;
+                self.check(&source, open)?;
                 for piece in met.pieces() {
-                    piece.slab.check(&layout.shape, &layout.name)?;
-                    let values = source.read_values(&piece.slab, &|stored| open.decode_heap(stored), how)?;
                     let ranges: Vec<_> = met.counts(&piece).into_iter().map(|n| 0..n).collect();
+                    let taken = held(piece.slab.clone(), open, &layout)?;
+                    let values = source.read_values(&taken, &|stored| open.decode_heap(stored), how)?;
                     for (at, value) in coordinates(&ranges).zip(values) {
                         let places = at.iter().zip(&piece.first).zip(&piece.step).zip(&slab.count);
                         let to = places.fold(0, |to, (((i, first), step), n)| to * n + first + i * step);

@@ -134,7 +134,7 @@ impl Sources {
 
     /// Why no other file may be opened from this one.
     pub(super) fn refusal(&self) -> Option<&'static str> {
-        match FileStore::of(self.store()) {
+        match self.store().local_path() {
             _ if !self.follow => Some("a virtual dataset of other files, which are not followed here,"),
             None => Some("a virtual dataset of other files in what is no local file"),
             Some(_) => None,
@@ -195,9 +195,9 @@ impl Sources {
         if let Some(what) = self.refusal() {
             return Err(self.file.source.unsupported(what));
         }
-        let Some(own) = FileStore::of(self.store()) else { return Ok(None) };
+        let Some(own) = self.store().local_path() else { return Ok(None) };
         let mut failed = None;
-        for path in candidates(name, own.path(), std::env::var_os(PREFIX).as_deref()) {
+        for path in candidates(name, own, std::env::var_os(PREFIX).as_deref()) {
             match self.at(&path) {
                 Ok(found) => return Ok(Some(found)),
                 Err(Error::Io { source, .. }) if is_missing(&source) => {}
@@ -230,12 +230,13 @@ impl Sources {
     }
 }
 
-fn is_missing(e: &std::io::Error) -> bool {
+/// Whether an error says that a file is not there.
+pub(in super::super) fn is_missing(e: &std::io::Error) -> bool {
     matches!(e.kind(), std::io::ErrorKind::NotFound | std::io::ErrorKind::NotADirectory)
 }
 
-/// The paths that a name may mean in a file at `own`.
-fn candidates(name: &[u8], own: &Path, prefixes: Option<&OsStr>) -> Vec<PathBuf> {
+/// The paths that a name may mean in a file at `own`, where `prefixes` are folders.
+pub(in super::super) fn candidates(name: &[u8], own: &Path, prefixes: Option<&OsStr>) -> Vec<PathBuf> {
     let mut name = Path::new(OsStr::from_bytes(name)).to_owned();
     let mut paths = Vec::new();
     if name.is_absolute() {

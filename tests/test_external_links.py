@@ -1,0 +1,211 @@
+"""External links of HDF5: h5py makes them, netCDF4 and h5py say what they lead to; ncforge reads the same."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Any
+
+import h5py
+import netCDF4
+import numpy as np
+import pytest
+import xarray as xr
+
+import ncforge
+
+
+@pytest.fixture
+def target(tmp_path: Path) -> Path:
+    """A netCDF-4 file with groups, dimensions, types."""
+    path = tmp_path / "target.nc"
+    with netCDF4.Dataset(path, "w") as d:
+        d.createDimension("time", None)
+        d.createDimension("x", 3)
+        d.createVariable("time", "f8", ("time",))[:] = [1, 2]
+        v = d.createVariable("v", "i4", ("time", "x"), zlib=True, fill_value=-1)
+        v[:] = np.arange(6).reshape(2, 3)
+        v.units = "K"
+        d.title = "target"
+        g = d.createGroup("g")
+        g.createDimension("y", 2)
+        g.createVariable("w", np.dtype(">f4"), ("y",), endian="big")[:] = [1, 2]
+        g.createVariable("w2", "f4", ("y", "x"))[:] = 1
+        row = g.createVLType("i4", "row")
+        r = g.createVariable("r", row, ("y",))
+        r[0], r[1] = np.array([1, 2], "i4"), np.array([3], "i4")
+        g.createVariable("s", str, ("y",))[:] = np.array(["a", "bc"], object)
+        below = g.createGroup("below")
+        below.createVariable("deep", "i2", ("y",))[:] = [5, 6]
+    return path
+
+
+def linked(path: Path, **links: tuple[str, str]) -> Path:
+    """A file with a variable of its own, and links to files and paths."""
+    with h5py.File(path, "w", track_order=True) as h:
+        h["own"] = np.arange(2, dtype="i4")
+        for name, (file, at) in links.items():
+            h[name] = h5py.ExternalLink(file, at)
+    return path
+
+
+def contents(group: Any) -> dict[str, Any]:
+    """The variables and attributes of a group of either library, and of those below."""
+    found: dict[str, Any] = {"": {name: str(group.getncattr(name)) for name in group.ncattrs()}}
+    for name, v in group.variables.items():
+        values = v[...]
+        values = [row.tolist() for row in values] if values.dtype == object and v.dtype != str else values.tolist()
+        attrs = {a: str(v.getncattr(a)) for a in v.ncattrs()}
+        # netCDF-C counts the dimensions without names in another order.
+        dims = [d if not d.startswith("phony") else len(group.dimensions[d]) for d in v.dimensions]
+        found[name] = (dims, values, attrs)
+    for name, below in group.groups.items():
+        found[name + "/"] = contents(below)
+    return found
+
+
+@pytest.mark.parametrize(
+    "link", [("target.nc", "/"), ("target.nc", "/time"), ("target.nc", "time"), ("./target.nc", "/")]
+)
+def test_links_read_as_with_netcdf4(tmp_path: Path, target: Path, link: tuple[str, str]) -> None:
+    path = linked(tmp_path / "a.h5", link=link)
+    with netCDF4.Dataset(path) as want, ncforge.Dataset(path) as got:
+        assert contents(got) == contents(want)
+
+
+def test_parts_of_files(tmp_path: Path, target: Path, run: Any) -> None:
+    """Links to a variable and to a group whose dimensions are elsewhere: netCDF-C does not open them, h5py does."""
+    path = linked(tmp_path / "a.h5", v=("target.nc", "/v"), g=("target.nc", "/g"), deep=("target.nc", "/g/below/deep"))
+    with h5py.File(path) as want, ncforge.Dataset(path) as got:
+        got.set_auto_maskandscale(False)
+        for name in ("v", "g/w", "g/w2", "g/below/deep", "deep"):
+            np.testing.assert_array_equal(got[name][...], want[name][...], err_msg=name)
+            np.testing.assert_array_equal(got[name][-1:], want[name][-1:], err_msg=name)
+        assert [row.tolist() for row in got["g/r"][:]] == [[1, 2], [3]]
+        assert list(got["g/s"][:]) == ["a", "bc"]
+        assert (got["v"].units, got["v"].dimensions) == ("K", ("time", "x"))
+        assert got["g/w"].dimensions == ("y",)
+        assert got.groups["g"].vltypes["row"].dtype == np.int32
+    copy = tmp_path / "copy.nc"
+    run("copy", path, copy)
+    with netCDF4.Dataset(copy) as ds:
+        assert ds["v"][:].tolist() == [[0, 1, 2], [3, 4, 5]]
+        assert list(ds["g/s"][:]) == ["a", "bc"]
+    for words in (["verify", path], ["compare", path, copy], ["dump", path], ["digest", path], ["info", path]):
+        run(*words)
+    with xr.open_dataset(path, engine="ncforge", group="g/below") as ds:
+        assert ds["deep"].values.tolist() == [5, 6]
+
+
+def test_links_to_links(tmp_path: Path, target: Path) -> None:
+    linked(tmp_path / "b.h5", link=("target.nc", "/g"))
+    with h5py.File(tmp_path / "b.h5", "a") as f:
+        f["inside/soft"] = h5py.SoftLink("/own")
+    path = linked(tmp_path / "a.h5", far=("b.h5", "/link/w"), soft=("b.h5", "/inside/soft"), all=("b.h5", "/"))
+    with h5py.File(path) as want, ncforge.Dataset(path) as got:
+        for name in ("far", "soft", "all/own", "all/link/w", "all/inside/soft", "all/link/below/deep"):
+            np.testing.assert_array_equal(got[name][...], want[name][...], err_msg=name)
+
+
+@pytest.mark.parametrize("where", ["folder", "prefix", "absolute", "moved", "current"])
+def test_names_of_files(tmp_path: Path, where: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    data = tmp_path / "data"
+    data.mkdir()
+    folder = tmp_path / "own"
+    folder.mkdir()
+    at = {"prefix": data, "absolute": data, "current": data}.get(where, folder)
+    with h5py.File(at / "b.h5", "w") as f:
+        f["d"] = np.arange(3)
+    name = {"absolute": f"{data}/b.h5", "moved": "/nowhere/b.h5"}.get(where, "b.h5")
+    path = linked(folder / "a.h5", link=(name, "/d"))
+    if where == "prefix":
+        monkeypatch.setenv("HDF5_EXT_PREFIX", f"/nowhere:{data}")
+    if where == "current":
+        monkeypatch.chdir(data)
+    with ncforge.Dataset(path) as ds:
+        assert ds["link"][:].tolist() == [0, 1, 2]
+    with h5py.File(path) as f:
+        assert f["link"][:].tolist() == [0, 1, 2]
+
+
+def test_what_is_not_there_is_left_out(tmp_path: Path, target: Path, run: Any) -> None:
+    """netCDF-C opens no file with such a link; h5py opens it, and refuses the object."""
+    path = linked(tmp_path / "a.h5", file=("nowhere.h5", "/d"), object=("target.nc", "/nowhere"), text=("text", "/d"))
+    (tmp_path / "text").write_text("no HDF5")
+    with pytest.raises(OSError, match="HDF error"):
+        netCDF4.Dataset(path)
+    with ncforge.Dataset(path) as ds:
+        assert ds["own"][:].tolist() == [0, 1]
+        for name, words in (
+            ("file", "which is not there"),
+            ("object", "which is not there"),
+            ("text", "cannot be opened"),
+        ):
+            with pytest.raises(ncforge.NcforgeError, match=words):
+                ds[name]
+    assert "nowhere.h5" in run("info", path).stdout
+
+
+def test_circles_are_errors(tmp_path: Path) -> None:
+    linked(tmp_path / "a.h5", b=("b.h5", "/"), own_group=("a.h5", "/"))
+    linked(tmp_path / "b.h5", a=("a.h5", "/"), value=("a.h5", "/own"))
+    with ncforge.Dataset(tmp_path / "a.h5") as ds:
+        assert ds["b/own"][:].tolist() == [0, 1]
+        assert ds["b/value"][:].tolist() == [0, 1]
+        for name in ("own_group", "b/a"):
+            with pytest.raises(ncforge.NcforgeError, match="contains itself"):
+                ds[name]
+    linked(tmp_path / "c.h5", c=("d.h5", "/d"))
+    linked(tmp_path / "d.h5", d=("c.h5", "/c"))
+    with (
+        ncforge.Dataset(tmp_path / "c.h5") as ds,
+        pytest.raises(ncforge.NcforgeError, match="one link after the other"),
+    ):
+        ds["c"]
+
+
+def test_other_files_are_refused_where_they_must_not_be_read(tmp_path: Path, target: Path, run: Any) -> None:
+    path = linked(tmp_path / "a.h5", link=("target.nc", "/v"))
+    with ncforge.Dataset(path, follow=False) as ds:
+        assert ds["own"][:].tolist() == [0, 1]
+        with pytest.raises(ncforge.NcforgeError, match="not followed"):
+            ds["link"]
+    refused = run("--no-follow", "dump", "-v", "link", path, code=1)
+    assert "not followed" in refused.stderr
+    with (
+        ncforge.Dataset("memory.h5", memory=path.read_bytes()) as ds,
+        pytest.raises(ncforge.NcforgeError, match="no local file"),
+    ):
+        ds["link"]
+    with xr.open_dataset(path, engine="ncforge", follow=False) as seen:
+        assert set(seen.variables) == {"own"}
+    with xr.open_dataset(path, engine="ncforge") as seen:
+        assert set(seen.variables) == {"own", "link"}
+    with pytest.raises(ncforge.NcforgeError, match="external link"):
+        ncforge.Dataset(path, "a")
+
+
+def test_operations_take_follow(tmp_path: Path, target: Path) -> None:
+    path = linked(tmp_path / "a.h5", link=("target.nc", "/v"))
+    assert "link" in str(ncforge.info(path)) and "link" not in str(ncforge.info(path, follow=False)).split("//")[0]
+    followed, not_followed = tmp_path / "1.nc", tmp_path / "2.nc"
+    ncforge.copy(path, followed)
+    ncforge.copy(path, not_followed, follow=False)
+    with netCDF4.Dataset(followed) as a, netCDF4.Dataset(not_followed) as b:
+        assert (set(a.variables), set(b.variables)) == ({"own", "link"}, {"own"})
+    assert set(ncforge.digest(path).variables) != set(ncforge.digest(path, follow=False).variables)
+    assert not ncforge.compare(path, not_followed, follow=False).differences
+    assert not ncforge.compare(path, not_followed).same
+    ncforge.verify(path, follow=False)
+
+
+def test_a_target_that_changes(tmp_path: Path, target: Path) -> None:
+    path = linked(tmp_path / "a.h5", link=("target.nc", "/v"))
+    with ncforge.Dataset(path) as ds:
+        assert ds["link"][0, 0] == 0
+        with netCDF4.Dataset(target, "a") as there:
+            there["v"][0, 0] = 7
+        assert ds["link"][0, 0] == 7
+        os.remove(target)
+        with pytest.raises(ncforge.NcforgeError, match=r"target\.nc"):
+            ds["link"][0, 0]
