@@ -379,7 +379,7 @@ def test_every_design_note_is_listed() -> None:
 MOST_WORDS = 22_000
 
 #: Words of all documents that people write: also CONTRIBUTING and the reference.
-MOST_WORDS_WRITTEN = 31_000
+MOST_WORDS_WRITTEN = 32_000
 
 
 def test_the_documents_stay_short() -> None:

@@ -250,7 +250,7 @@ mod tests {
             Error::bad_option("endpoint", text()),
             Error::bad_option("storage option", text()),
             Error::bad_option("URL", text()),
-            Error::Order { before: text(), after: text(), coordinate: text(), end: text(), begin: text() },
+            Error::Order { before: text(), after: text(), ends: text() },
             Error::io(Op::Open, "s4://b/a.nc", ErrorKind::NotFound.into()),
             Error::io(Op::Open, "s3://b/a.nc", ErrorKind::NotFound.into()),
             Error::io(Op::Open, "https://h/a.nc", ErrorKind::NotFound.into()),

@@ -384,7 +384,8 @@ impl CodecChain {
         self.inner.steps.iter().find(|step| !step.is_written()).map(Step::name)
     }
 
-    /// Whether the checksum at the end of an encoded chunk agrees with its bytes; true where it has none. Nothing is decoded.
+    /// Whether the checksum at the end of an encoded chunk agrees with its bytes; true where it has none, as where netCDF-C computed it of
+    /// values before their compression. Nothing is decoded.
     pub fn is_intact(&self, encoded: &[u8], mask: u32) -> bool {
         match self.active(mask).last() {
             Some((_, Step::Fletcher32)) => fletcher32::verify(encoded).is_ok(),

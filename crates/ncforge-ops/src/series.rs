@@ -115,9 +115,7 @@ pub(crate) fn check_order(
     Err(Error::Order {
         before: before.to_owned(),
         after: after.to_owned(),
-        coordinate: coordinate.to_owned(),
-        end: shown(end),
-        begin: shown(begin),
+        ends: format!("`{coordinate}` ends at {}, here it begins at {}", shown(end), shown(begin)),
     })
 }
 

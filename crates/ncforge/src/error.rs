@@ -319,20 +319,14 @@ pub enum Error {
     #[error("no {0} were named")]
     NoInput(&'static str),
     /// Files whose coordinate does not go on from one to the next.
-    #[error(
-        "`{after}` cannot follow `{before}`: there `{coordinate}` ends at {end}, here it begins at {begin}"
-    )]
+    #[error("`{after}` cannot follow `{before}`: there {ends}")]
     Order {
         /// The earlier file.
         before: String,
         /// The later file.
         after: String,
-        /// The coordinate.
-        coordinate: String,
-        /// The last value of the earlier file.
-        end: String,
-        /// The first value of the later file.
-        begin: String,
+        /// Where the coordinate ends in the earlier file, and begins in the later one.
+        ends: String,
     },
     /// Files that cannot be joined.
     #[error("`{file}` cannot be joined {to}: {why}")]

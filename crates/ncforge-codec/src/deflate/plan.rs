@@ -6,17 +6,18 @@
 
 mod sampler;
 
-use sampler::{Judged, Sampler, repeats_of_three};
+use sampler::{Judged, Parse, SMALL, Sampler, repeats_of_three};
+
+pub(super) use sampler::Treatment;
 
 use super::access::Segments;
-use super::block::{Counts, Sequence};
+use super::block::Sequence;
 use super::efforts::{like_zlib, patient, thorough, tolerance};
-use super::matcher::{Effort, Matcher, stretch};
+use super::matcher::{Effort, Matcher};
 use super::symbols::{MAX_MATCH, WINDOW};
 
-/// Planes up to this length are tried as a whole, without samples; at level 1, where little is tried, up to the second
-/// length: otherwise the bytes before each sample would be searched several times.
-const SMALL: usize = 8 << 10;
+/// Planes up to this length are tried as a whole at level 1, where little is tried, as shorter ones are at every level: otherwise the bytes
+/// before each sample would be searched several times.
 const SMALL_AT_ONE: usize = 16 << 10;
 /// Chunks with fewer bits a byte are treated as the level says: small errors of samples would be large.
 const TINY: f64 = 0.6;
@@ -37,34 +38,6 @@ const POINT_BITS: f64 = 11.0;
 const RESTART_BITS: f64 = 12.0;
 /// The level's own effort is not tried on planes with less than this part of a chunk's bits.
 const MINOR: f64 = 0.02;
-
-/// The treatment of a plane.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) enum Treatment {
-    /// Segments that are random are stored.
-    Store,
-    Code(Effort),
-}
-
-/// The sequences of a plane on which a treatment was tried as a whole, so that it need not be searched again.
-pub(super) struct Parse {
-    pub(super) sequences: Vec<Sequence>,
-    pub(super) counts: Counts,
-}
-
-impl Parse {
-    /// Codes long runs for fast decoding.
-    fn stretch_runs(&mut self, plane: &[u8]) {
-        if stretch(plane, 0, &mut self.sequences) {
-            self.counts = Counts::of(plane, &self.sequences);
-        }
-    }
-
-    /// An estimate of the bits that it takes as a block.
-    fn bits(&self) -> f64 {
-        f64::from(self.counts.bits() + self.counts.header_bits())
-    }
-}
 
 /// The treatment of each plane.
 pub(super) struct Plan {

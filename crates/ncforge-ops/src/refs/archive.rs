@@ -77,11 +77,14 @@ struct Lengths {
     along: Vec<u64>,
 }
 
+/// What names of files depend on: the rank, the dimension along which files are joined, and which of them have a part.
+type OfFiles = (usize, Option<usize>, Vec<bool>);
+
 /// The variables that say where fragments are.
 #[derive(Default)]
 struct Known {
     maps: Vec<(Lengths, VarId)>,
-    uris: Vec<((usize, Option<usize>, Vec<bool>), VarId)>,
+    uris: Vec<(OfFiles, VarId)>,
 }
 
 /// The file in the making.
@@ -163,7 +166,7 @@ impl<'a> Builder<'a> {
         }
         let lengths = Lengths { shape: var.shape.clone(), axis, along };
         let is_unwritten = vars.iter().all(|v| matches!(v.stored, Stored::Nothing));
-        Ok(self.aggregate(new, var, lengths, is_unwritten))
+        Ok(self.aggregate(new, var, &lengths, is_unwritten))
     }
 
     fn add(&mut self, var: Variable) -> VarId {
@@ -194,7 +197,7 @@ impl<'a> Builder<'a> {
         &mut self,
         mut new: Variable,
         var: &FileVar,
-        lengths: Lengths,
+        lengths: &Lengths,
         is_unwritten: bool,
     ) -> std::result::Result<(), String> {
         let unwritten = (new.dtype, var.fill.clone());
@@ -204,13 +207,13 @@ impl<'a> Builder<'a> {
             let root = new.group == Schema::ROOT;
             vars.iter().map(|v| format!("{}{}", if root { "" } else { "/" }, schema.var(*v).name)).collect()
         };
-        let map = self.map(&lengths);
+        let map = self.map(lengths);
         let data = if is_constant {
-            let values = self.unique(&lengths, &new, &unwritten.1);
+            let values = self.unique(lengths, &new, &unwritten.1);
             let names = names(&[map, values], &self.schema);
             format!("map: {} unique_values: {}", names[0], names[1])
         } else {
-            let uris = self.names_of_files(&lengths);
+            let uris = self.names_of_files(lengths);
             let path = if var.path.contains('/') { format!("/{}", var.path) } else { var.path.clone() };
             let identifier = self.text("fragment_identifier", Vec::new(), vec![path.into_bytes()]);
             let names = names(&[map, uris, identifier], &self.schema);

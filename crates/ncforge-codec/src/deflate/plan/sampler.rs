@@ -1,10 +1,9 @@
 //! Estimates of what the treatments of a plane give, from samples of it.
 
-use super::{Parse, SMALL, Treatment};
 use crate::deflate::block::{Counts, Sequence};
 use crate::deflate::cost::Cost;
 use crate::deflate::efforts::{like_zlib, thorough, tolerance};
-use crate::deflate::matcher::{Effort, Matcher, Range};
+use crate::deflate::matcher::{Effort, Matcher, Range, stretch};
 use crate::deflate::symbols::WINDOW;
 
 /// Samples of a plane; one fewer in planes up to the second length, and two fewer where the whole window before each matters: entering
@@ -32,6 +31,37 @@ const DEEPER: f64 = 0.9;
 const SEARCHED: usize = 2 << 10;
 /// An estimate from a part of a plane may be wrong by about this factor.
 const PROMISE: f32 = 1.01;
+
+/// Planes up to this length are tried as a whole, without samples.
+pub(super) const SMALL: usize = 8 << 10;
+
+/// The treatment of a plane.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(in crate::deflate) enum Treatment {
+    /// Segments that are random are stored.
+    Store,
+    Code(Effort),
+}
+
+/// The sequences of a plane on which a treatment was tried as a whole, so that it need not be searched again.
+pub(in crate::deflate) struct Parse {
+    pub(in crate::deflate) sequences: Vec<Sequence>,
+    pub(in crate::deflate) counts: Counts,
+}
+
+impl Parse {
+    /// Codes long runs for fast decoding.
+    pub(super) fn stretch_runs(&mut self, plane: &[u8]) {
+        if stretch(plane, 0, &mut self.sequences) {
+            self.counts = Counts::of(plane, &self.sequences);
+        }
+    }
+
+    /// An estimate of the bits that it takes as a block.
+    pub(super) fn bits(&self) -> f64 {
+        f64::from(self.counts.bits() + self.counts.header_bits())
+    }
+}
 
 /// The predicted result of a treatment of a plane.
 #[derive(Clone, Copy)]

@@ -17,8 +17,9 @@ pub(super) fn uri(file: &Path, output: &Path, base: Option<&str>) -> Result<Stri
     if base.is_some() || url_of(file).is_some() {
         return location(file, base);
     }
-    let absolute =
-        |p: &Path| std::path::absolute(p).map_err(|e| Error::io(Op::Other("find"), p.display().to_string(), e));
+    let absolute = |p: &Path| {
+        std::path::absolute(p).map_err(|e| Error::io(Op::Other("find"), p.display().to_string(), e))
+    };
     let (file, output) = (absolute(file)?, absolute(output)?);
     let relative = relative(&file, output.parent().unwrap_or(Path::new("/")));
     let text = relative.to_str().map(str::to_owned);

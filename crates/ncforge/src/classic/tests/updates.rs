@@ -204,7 +204,7 @@ fn redefinition_preserves_existing_objects() {
     assert!(refused(&mut file, &|s| s.vars.clear()).contains("cannot remove"));
     assert!(refused(&mut file, &|s| s.dims[1].len = 4).contains("length of dimension `x`"));
     assert!(refused(&mut file, &|s| s.vars[0].dtype = Atomic::Byte.into()).contains("type or the shape"));
-    assert!(refused(&mut file, &|s| s.format = Format::Cdf5).contains("copy"));
+    assert!(refused(&mut file, &|s| s.format = Format::Cdf5).contains("into"));
     assert!(refused(&mut file, &|s| s.vars.push(var("u", Atomic::UInt, &[]))).contains("uint"));
     assert!(refused(&mut file, &|s| s.vars.push(var("-", Atomic::Int, &[]))).contains("name"));
     let odd =
