@@ -340,6 +340,7 @@ def test_coordinates_under_a_name_that_is_no_text(tmp_path: Path) -> None:
 COMMAND_ONLY = {"dry_run", "json", "no_history", "no_shuffle", "help"}
 PYTHON_ONLY = {
     "all_dimensions",
+    "follow",
     "checkpoint",
     "groups",
     "header_space",
