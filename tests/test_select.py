@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import datetime
 import json
 import random
@@ -23,6 +22,7 @@ import ncforge
 import tiles as tl
 from combining import ocean
 from conftest import Run
+from stopping import interrupt
 
 Array = np.ndarray[Any, Any]
 #: How large variables are stored.
@@ -457,22 +457,15 @@ def test_resuming_knows_the_selection(tmp_path: Path, run: Run) -> None:
 
 
 def test_an_interrupted_copy_of_another_selection_is_refused(tmp_path: Path, run: Run) -> None:
-    path, out = tmp_path / "in.nc", tmp_path / "out.nc"
-    write(path, "NETCDF4:deflated")
-    options: Any = {"chunks": "time/6,lat/17,lon/30", "checkpoint": 0.0, "memory": "8M"}
-
-    def stop(stage: str, done: int, total: int) -> None:
-        if stage == "copy" and done > 20_000:
-            raise KeyboardInterrupt
-
-    with contextlib.suppress(KeyboardInterrupt):
-        ncforge.copy(path, out, select={"time": slice(0, 12)}, progress=stop, **options)
-    if not (tmp_path / ".out.nc.ncforge-partial").exists():
-        pytest.skip("the copy ended before it was interrupted")
-    with pytest.raises(ncforge.InvalidError, match="other options"):
-        ncforge.copy(path, out, select={"time": slice(1, 13)}, resume=True, **options)
-    ncforge.copy(path, out, select="time=:12", resume=True, **options)
-    same(out, picked(path, {"time": np.arange(12)}))
+    path, folder = tmp_path / "in.nc", tmp_path / "made"
+    folder.mkdir()
+    out = folder / "out.nc"
+    write(path, "NETCDF4:deflated", shape=(240, 60, 90))
+    words = ("--chunks", "time/1,lat/60,lon/90", "--codec", "deflate", "--level", 9, "--memory", "8M", "--no-history")
+    interrupt(out, "copy", path, out, *words, "--select", "time=0:120")
+    assert "other options" in run("copy", path, out, *words, "--select", "time=1:121", "--resume", code=2).stderr
+    run("copy", path, out, *words, "--select", "time=:120", "--resume")
+    same(out, picked(path, {"time": np.arange(120)}))
 
 
 def test_a_short_classic_file_gives_what_it_has(tmp_path: Path, run: Run) -> None:

@@ -414,6 +414,31 @@ def test_what_says_what_is_there(tmp_path: Path) -> None:
         ncforge.Dataset(path, "a")
 
 
+def test_errors_repeat_no_bytes_of_other_files(tmp_path: Path, run: Any) -> None:
+    """A file that somebody uploaded may name what only this machine may read."""
+    secret, upload = tmp_path / "passwords", tmp_path / "upload.nc"
+    secret.write_text("root:x:0:0:root")
+    with h5py.File(upload, "w") as f:
+        layout = h5py.VirtualLayout((4,), "f8")
+        layout[:] = h5py.VirtualSource(str(secret), "v", (4,))
+        f.create_virtual_dataset("v", layout)
+        f["linked"] = h5py.ExternalLink(str(secret), "v")
+    with netCDF4.Dataset(tmp_path / "archive.nc", "w") as ds:
+        ds.Conventions = "CF-1.13"
+        for name, length in (("x", 4), ("fragments", 1), ("rank", 1)):
+            ds.createDimension(name, length)
+        v = ds.createVariable("v", "f8", ())
+        v.aggregated_dimensions, v.aggregated_data = "x", "map: m uris: u identifiers: i"
+        ds.createVariable("m", "i4", ("rank", "fragments"))[:] = 4
+        ds.createVariable("u", str, ("fragments",))[0] = secret.as_uri()
+        ds.createVariable("i", str, ())[...] = "v"
+    for path in (upload, tmp_path / "archive.nc"):
+        for words in (("verify", path), ("dump", path), ("info", path), ("copy", path, tmp_path / "copy.nc")):
+            done = run(*words, code=(0, 2, 3, 4))
+            assert "root" not in done.stdout + done.stderr, words
+        assert path.name in run("verify", path, code=4).stderr
+
+
 def test_other_files_are_refused_where_they_must_not_be_read(tmp_path: Path, run: Any) -> None:
     """Sources in the same file are read all the same."""
     path = tmp_path / "all.h5"

@@ -100,8 +100,10 @@ impl<'a> Along<'a> {
 
     /// A note where one index is selected that is a value of the coordinate, too: of another element.
     fn mistakable(&self, index: u64) -> Option<String> {
-        let coordinate =
-            self.coordinate().ok().filter(|c| !self.is_time && index < self.len && c.len() == self.len)?;
+        if self.is_time || index >= self.len {
+            return None;
+        }
+        let coordinate = self.coordinate().ok().filter(|c| c.len() == self.len)?;
         let (first, last, here) =
             (coordinate.value(0), coordinate.value(self.len - 1), coordinate.value(index));
         let value = index as f64;

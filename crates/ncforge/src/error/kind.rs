@@ -5,6 +5,14 @@ use std::io::ErrorKind as Io;
 use super::{Error, ErrorKind, Op};
 
 impl Error {
+    /// The error of opening a file that the file `from` names: none of its bytes are repeated, as whoever made `from` may not read it.
+    pub(crate) fn led_from(self, from: &str) -> Self {
+        match self {
+            Error::NotNetcdf { path, .. } => Error::NotNetcdf { path, what: format!("`{from}` leads to it") },
+            other => other,
+        }
+    }
+
     /// Whose fault it is.
     pub fn kind(&self) -> ErrorKind {
         match self {

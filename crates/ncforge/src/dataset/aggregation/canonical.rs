@@ -19,7 +19,7 @@ use units::Units;
 #[derive(Debug)]
 pub(super) struct Target {
     /// The file, for messages.
-    file: String,
+    pub(super) file: String,
     pub(super) name: String,
     pub(super) dtype: DType,
     dtype_name: String,

@@ -50,7 +50,7 @@ impl Fragments {
             match self.at(&path) {
                 Ok(found) => return Ok(Some(found)),
                 Err(Error::Io { source, .. }) if is_missing(&source) => {}
-                Err(e) => return Err(e),
+                Err(e) => return Err(e.led_from(&target.file)),
             }
         }
         Ok(None)

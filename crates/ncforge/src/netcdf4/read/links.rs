@@ -12,7 +12,7 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use super::Opened;
 use super::container::Netcdf4File;
-use super::parts::{candidates, is_missing};
+use super::parts::first_of;
 use super::paths::Paths;
 use super::scan::FoundExternal;
 use crate::container::Container;
@@ -170,17 +170,7 @@ struct Pool {
 impl Pool {
     /// Opens the file that a link in the file at `from` names; `None` if there is none.
     fn find(&self, name: &[u8], from: &Path) -> Result<Option<Arc<Target>>> {
-        let mut failed = None;
-        for path in candidates(name, from, std::env::var_os(PREFIX).as_deref()) {
-            match self.at(&path) {
-                Ok(found) => return Ok(Some(found)),
-                Err(Error::Io { source, .. }) if is_missing(&source) => {}
-                Err(e) => {
-                    failed.get_or_insert(e);
-                }
-            }
-        }
-        failed.map_or(Ok(None), Err)
+        first_of(name, from, PREFIX, |path| self.at(path))
     }
 
     /// Opens the file at a path, if it is not open in its present state.

@@ -31,8 +31,8 @@ use crate::layout::{Convert, OpenPart, PartSource, Parts, Place, VarLayout};
 use crate::model::{Atomic, Cause, Group, Schema, Skipped, Value, VarId};
 use crate::store::ReadStore;
 
+pub(super) use files::first_of;
 use files::{Opened, Pool, Sources};
-pub(super) use files::{candidates, is_missing};
 use lengths::{Chosen, Lengths, Mapped, Shared};
 use pairing::{Trouble, pair};
 

@@ -196,17 +196,7 @@ impl Sources {
             return Err(self.file.source.unsupported(what));
         }
         let Some(own) = self.store().local_path() else { return Ok(None) };
-        let mut failed = None;
-        for path in candidates(name, own, std::env::var_os(PREFIX).as_deref()) {
-            match self.at(&path) {
-                Ok(found) => return Ok(Some(found)),
-                Err(Error::Io { source, .. }) if is_missing(&source) => {}
-                Err(e) => {
-                    failed.get_or_insert(e);
-                }
-            }
-        }
-        failed.map_or(Ok(None), Err)
+        first_of(name, own, PREFIX, |path| self.at(path))
     }
 
     /// Opens the file at a path, if it is not open in its present state.
@@ -231,12 +221,33 @@ impl Sources {
 }
 
 /// Whether an error says that a file is not there.
-pub(in super::super) fn is_missing(e: &std::io::Error) -> bool {
+fn is_missing(e: &std::io::Error) -> bool {
     matches!(e.kind(), std::io::ErrorKind::NotFound | std::io::ErrorKind::NotADirectory)
 }
 
+/// What `open` gives for the first file that a name in the file at `own` means; `None` if there is none. `prefix` is the environment's
+/// variable with folders.
+pub(in super::super) fn first_of<T>(
+    name: &[u8],
+    own: &Path,
+    prefix: &str,
+    open: impl Fn(&Path) -> Result<T>,
+) -> Result<Option<T>> {
+    let mut failed = None;
+    for path in candidates(name, own, std::env::var_os(prefix).as_deref()) {
+        match open(&path) {
+            Ok(found) => return Ok(Some(found)),
+            Err(Error::Io { source, .. }) if is_missing(&source) => {}
+            Err(e) => {
+                failed.get_or_insert(e.led_from(&own.display().to_string()));
+            }
+        }
+    }
+    failed.map_or(Ok(None), Err)
+}
+
 /// The paths that a name may mean in a file at `own`, where `prefixes` are folders.
-pub(in super::super) fn candidates(name: &[u8], own: &Path, prefixes: Option<&OsStr>) -> Vec<PathBuf> {
+fn candidates(name: &[u8], own: &Path, prefixes: Option<&OsStr>) -> Vec<PathBuf> {
     let mut name = Path::new(OsStr::from_bytes(name)).to_owned();
     let mut paths = Vec::new();
     if name.is_absolute() {
