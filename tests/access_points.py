@@ -121,12 +121,15 @@ def varints(table: bytes) -> Iterator[int]:
             value = shift = 0
 
 
-def segments(chunk: bytes, elements: int) -> list[bytes] | None:
-    """The elements of each segment of a chunk (without fletcher32's checksum), or None if it has no access points."""
+Table = tuple[int, tuple[int, ...], list[tuple[int, int]]]
+
+
+def table_of(chunk: bytes, elements: int) -> Table | None:
+    """The elements of a segment, the checksum of each segment, and the places of the access points, plane by plane; None without."""
     if chunk[-8:] != MAGIC:
         return None
     size, segment, planes, crc = struct.unpack("<4I", chunk[-24:-8])
-    table, stream = chunk[-24 - size : -24], chunk[: -24 - size]
+    table = chunk[-24 - size : -24]
     assert crc32c(table + chunk[-24:-12]) == crc
     count = -(-elements // segment)
     sums = struct.unpack(f"<{count}I", table[: 4 * count])
@@ -141,10 +144,17 @@ def segments(chunk: bytes, elements: int) -> list[bytes] | None:
             last += usual
             points.append((block, last))
     assert len(points) == planes * count and not list(numbers)
-    result = []
-    for i in range(count):
+    return segment, sums, points
+
+
+def segments(chunk: bytes, elements: int) -> list[bytes] | None:
+    """The elements of each segment of a chunk (without fletcher32's checksum), or None if it has no access points."""
+    if (table := table_of(chunk, elements)) is None:
+        return None
+    (segment, sums, points), result = table, []
+    for i, crc in enumerate(sums):
         length = min(segment, elements - i * segment)
-        own = [decode(stream, block, point, length) for block, point in points[i::count]]
-        assert crc32c(b"".join(own)) == sums[i]
+        own = [decode(chunk, block, point, length) for block, point in points[i :: len(sums)]]
+        assert crc32c(b"".join(own)) == crc
         result.append(bytes(b for element in zip(*own, strict=True) for b in element))
     return result

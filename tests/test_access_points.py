@@ -60,7 +60,8 @@ def segments(path: Path, name: str = "v") -> int:
     with h5py.File(path) as f:
         v = f[name]
         elements = int(np.prod(v.chunks)) * (1 if v.shuffle else v.dtype.itemsize)
-    return len(access_points.segments(raw_chunk(path, name=name), elements) or [])
+    table = access_points.table_of(raw_chunk(path, name=name), elements)
+    return len(table[1]) if table else 0
 
 
 def check_peers(path: Path, values: np.ndarray, name: str = "v") -> None:
