@@ -64,7 +64,7 @@ def _ranks(plan: Plan) -> Iterator[Row]:
     """A model with MPI whose rank 0 gathers and writes: one core to each rank, and an idle one for rank 0."""
     if not shutil.which("mpicc") or not shutil.which("mpiexec"):
         return
-    program, steps = plan.data.folder.parent / "netcdf-ranks", str(plan.count(400))
+    program, steps = plan.data.folder.parent / "netcdf-ranks", str(plan.count(1000))
     root = "env OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1"
     yield _writer(plan, "rank-0-of-2", program, [steps, "close"], 1.8, 1, f"{root} mpiexec -n 2")
     idle = f"{root} mpiexec -n 1 --bind-to none"

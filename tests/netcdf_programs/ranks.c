@@ -46,10 +46,16 @@ static int create(const char *path, int parallel, int *var) {
     return nc;
 }
 
+// The lowest bits of a model's fields do not repeat.
+static float noise(unsigned x) {
+    x *= 2654435761u, x ^= x >> 15, x *= 2246822519u, x ^= x >> 13;
+    return (x >> 8) * 1e-9f;
+}
+
 static void compute(float *field, int step, int first, int rows) {
     for (int i = 0; i < rows; i++)
         for (int j = 0; j < COLUMNS; j++)
-            field[i * COLUMNS + j] = 280 + 20 * sinf((first + i) * 0.01f + step) + 0.001f * ((i * 7919 + j * 104729 + step) % 1000);
+            field[i * COLUMNS + j] = 280 + 20 * sinf((first + i) * 0.01f + step) + noise((step * ROWS + first + i) * COLUMNS + j);
 }
 
 static void put(int nc, int var, int step, int first, int rows, const float *field) {
