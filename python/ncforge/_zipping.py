@@ -95,8 +95,8 @@ class VerifyReport:
         return not self.problems
 
     def __str__(self) -> str:
-        found = [*self.problems, *self.notes]
-        lines = [one.what for one in found] or ["all is well"]
+        found = [problem.what for problem in self.problems] + [note.what for note in self.notes]
+        lines = found or ["all is well"]
         return "\n".join(f"{self.file}: {line}" for line in lines)
 
 
