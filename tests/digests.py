@@ -72,16 +72,27 @@ def attributes(owner: Any, left_out: set[str], fill: Any = None) -> list[Any]:
     return found
 
 
+def reduced(hashes: list[bytes]) -> bytes:
+    while len(hashes) > 1:
+        hashes = [blake3(b"".join(hashes[i : i + 1024])).digest() for i in range(0, len(hashes), 1024)]
+    return hashes[0]
+
+
 def variable(var: Any) -> tuple[str, str]:
     """The digest of a variable, and that of its values."""
-    t, hashes = str if var.dtype is str else var.datatype, blake3()
+    t = str if var.dtype is str else var.datatype
     lens = tile(var.shape)
+    hashes = []
     for start in itertools.product(*(range(0, n, step) for n, step in zip(var.shape, lens, strict=True))):
         box = tuple(slice(a, min(a + step, n)) for a, step, n in zip(start, lens, var.shape, strict=True))
-        hashes.update(blake3(canonical(var[box] if box else var[...], t)).digest())
+        hashes.append(blake3(canonical(var[box] if box else var[...], t)).digest())
+    for n, step in reversed(list(zip(var.shape, lens, strict=True))):
+        count = -(-n // step)
+        hashes = [reduced(hashes[i : i + count]) for i in range(0, len(hashes), max(count, 1))]
+    values = (hashes[0] if hashes else blake3().digest()).hex()
     dims = [[f"{d.group().path.rstrip('/')}/{d.name}", len(d)] for d in var.get_dims()]
     name = getattr(t, "name", None) if isinstance(structure(t), list) else structure(t)
-    return record(name, structure(t), dims, attributes(var, LEFT_OUT, t), hashes.hexdigest()), hashes.hexdigest()
+    return record(name, structure(t), dims, attributes(var, LEFT_OUT, t), values), values
 
 
 def digest(path: Path) -> tuple[str, dict[str, str], dict[str, str]]:

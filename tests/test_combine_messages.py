@@ -6,6 +6,7 @@ import json
 import resource
 import shutil
 import subprocess
+from collections.abc import Callable
 from pathlib import Path
 
 import netCDF4
@@ -182,3 +183,49 @@ def test_the_plan_estimates_what_is_written(tmp_path: Path) -> None:
     size = (tmp_path / "out.nc").stat().st_size
     assert size > 0.7 * field.values.nbytes
     assert abs(plan["copy"]["totals"]["written"] - size) < 0.2 * size
+
+
+def test_files_with_the_name_of_a_tile(tmp_path: Path) -> None:
+    """What is wrong with which file; not that a tile is missing that everybody sees in the folder."""
+    (tmp_path / "t").mkdir()
+    mosaic = tl.nemo(tmp_path / "t", ocean(), (2, 2), CLASSIC)
+    one, out = mosaic.paths[1], tmp_path / "out.nc"
+    kept = one.read_bytes()
+    one.write_text("no netCDF file")
+    said = combine(mosaic, out, code=4).stderr
+    assert f"`{one}` has the name of a tile, and is not a netCDF file: it is text" in said and "move it away" in said
+    one.write_bytes(kept)
+    with netCDF4.Dataset(one, "a") as ds:
+        for name in ("DOMAIN_dimensions_ids", "DOMAIN_position_first"):
+            ds.delncattr(name)
+    said = combine(mosaic, out, code=4).stderr
+    assert (
+        f"`{one}` has the name of a tile that is missing, and lacks the attributes" in said and "move it away" in said
+    )
+    combine(mosaic, out, "--allow-missing")
+    named = ncforge("combine", *mosaic.paths, "-o", out, "-O", code=4).stderr
+    assert f"`{one}` is no tile of the scheme nemo" in named and "move it away" in named
+
+
+def test_tiles_that_another_program_has_cut(tmp_path: Path, tool: Callable[..., str]) -> None:
+    """NCO keeps the attributes, changes lengths, and puts dimensions into another order."""
+    whole = tl.Whole({"v": tl.Field(("t", "y", "x"), values((2, 12, 16)))}, unlimited=("t",))
+    mosaic = tl.nemo(tmp_path, whole, (2, 2), CLASSIC)
+    one = mosaic.paths[2]
+    tool("ncks", "-O", "-d", "x,0,4", one, one)
+    said = combine(mosaic, tmp_path / "out.nc", code=4).stderr
+    assert f"`{one}` is not what its attributes DOMAIN_* say" in said
+    assert "8 points along dimension number 3" in said and "x = 5" in said and "t = 2 (unlimited)" in said
+    assert "NCO has written it" in said and "combine the tiles as the model wrote them" in said
+
+
+def test_records_are_not_taken_for_a_split_dimension(tmp_path: Path) -> None:
+    """A number of a dimension that has become that of the records, which happen to be as many as a tile is long."""
+    whole = tl.Whole({"v": tl.Field(("t", "y", "x"), values((8, 12, 16)))}, unlimited=("t",))
+    mosaic = tl.nemo(tmp_path, whole, (2, 2), CLASSIC)
+    for path in mosaic.paths:
+        with netCDF4.Dataset(path, "a") as ds:
+            assert next(iter(ds.dimensions)) == "t" and len(ds.dimensions["x"]) == len(ds.dimensions["t"]) == 8
+            ds.DOMAIN_dimensions_ids = np.array([1, 2], "i4")
+    combine(mosaic, tmp_path / "out.nc")
+    tl.check(tmp_path / "out.nc", whole, mosaic)

@@ -190,7 +190,8 @@ def test_ids_that_no_longer_match(tmp_path: Path, square: bool) -> None:
             ds.DOMAIN_dimensions_ids = np.array([5, 6], "i4")
     if square:
         said = combine(mosaic, tmp_path / "out.nc", code=4).stderr
-        assert "DOMAIN_dimensions_ids and dimensions do not go together" in said
+        assert "is not what its attributes DOMAIN_* say" in said and "along dimension number 5" in said
+        assert "as the model wrote them" in said
     else:
         combine(mosaic, tmp_path / "out.nc")
         tl.check(tmp_path / "out.nc", whole, mosaic)

@@ -461,6 +461,53 @@ def test_what_was_never_written_costs_little(tmp_path: Path, run: Run) -> None:
     assert ncforge.digest(tmp_path / "a.nc").values == before
 
 
+@pytest.mark.parametrize("shape", [(10**15,), (10**6, 10**6, 10**3), (10**15 + 1, 7)])
+def test_arrays_far_larger_than_what_is_stored(tmp_path: Path, run: Run, shape: tuple[int, ...]) -> None:
+    """Petabytes that nobody wrote: the time is that of what is stored."""
+    path, chunks = tmp_path / "a.h5", {1: (10_000,), 2: (5000, 7), 3: (10, 100, 100)}[len(shape)]
+    with h5py.File(path, "w") as file:
+        file.create_dataset("v", shape, "f8", chunks=chunks, fillvalue=3.0)
+        file.create_dataset("never", shape, "f8", chunks=chunks, fillvalue=3.0)
+    first = json.loads(run("digest", "--json", path, timeout=60).stdout)["files"][0]["variables"]
+    assert len({v["values"] for v in first}) == 1
+    with h5py.File(path, "a") as file:
+        file["v"][tuple(n // 2 for n in shape)] = 3.0
+    assert json.loads(run("digest", "--json", path, timeout=60).stdout)["files"][0]["variables"] == first
+    with h5py.File(path, "a") as file:
+        file["v"][tuple(n - 1 for n in shape)] = 4.0
+    last = json.loads(run("digest", "--json", path, timeout=60).stdout)["files"][0]["variables"]
+    assert [a == b for a, b in zip(first, last, strict=True)] == [v["name"] != "v" for v in first]
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_sparse_arrays_have_the_digest_of_full_ones(tmp_path: Path, seed: int) -> None:
+    """Unwritten parts, which are hashed once, are those that a copy with all of its chunks has; the reader in Python agrees."""
+    import digests
+
+    rng = np.random.default_rng(seed)
+    shape = tuple(int(n) for n in rng.integers(1, [[20_000_000], [300, 2000, 60], [20, 30, 12, 40, 9]][seed % 3]))
+    chunk = tuple(int(rng.integers(1, min(n, 400) + 1)) for n in shape)
+    sparse, full = tmp_path / "sparse.nc", tmp_path / "full.nc"
+    values = np.full(shape, 9, "i2")
+    with netCDF4.Dataset(sparse, "w") as file:
+        for d, n in enumerate(shape):
+            file.createDimension(f"d{d}", n)
+        dims = [f"d{d}" for d in range(len(shape))]
+        var = file.createVariable("v", "i2", dims, chunksizes=chunk, zlib=True, fill_value=9)
+        var.set_auto_maskandscale(False)
+        for _ in range(3):
+            at = tuple(int(rng.integers(n)) for n in shape)
+            var[at] = values[at] = 5
+    with netCDF4.Dataset(full, "w") as file:
+        for d, n in enumerate(shape):
+            file.createDimension(f"d{d}", n)
+        var = file.createVariable("v", "i2", dims, fill_value=9)
+        var.set_auto_maskandscale(False)
+        var[...] = values
+    assert ncforge.digest(sparse).values == ncforge.digest(full).values
+    assert ncforge.digest(full).values == digests.digest(full)[2]
+
+
 def test_by_url(tmp_path: Path, run: Run) -> None:
     path = small(tmp_path / "a.nc")
     with servers.web(tmp_path) as server:

@@ -201,6 +201,20 @@ def test_coordinates_keep_all_bits(tmp_path: Path) -> None:
     assert subprocess.run(both, capture_output=True, check=False).returncode == 2
 
 
+def test_coordinates_are_known_without_what_names_them(tmp_path: Path) -> None:
+    """`lon` is a coordinate because of an attribute of `t`, also in a copy without `t`."""
+    with netCDF4.Dataset(tmp_path / "a.nc", "w") as d:
+        d.createDimension("x", 50)
+        d.createVariable("east", "f8", ("x",))[:] = np.arange(50) / 7
+        d.createVariable("other", "f8", ("x",))[:] = np.arange(50) / 7
+        d.createVariable("t", "f4", ("x",)).coordinates = "east"
+    said = copied("--keep-digits", "2", "--vars", "east,other", tmp_path / "a.nc", tmp_path / "b.nc")
+    assert "coordinates keep all of theirs: east" in said
+    with netCDF4.Dataset(tmp_path / "a.nc") as a, netCDF4.Dataset(tmp_path / "b.nc") as b:
+        np.testing.assert_array_equal(a["east"][:], b["east"][:])
+        assert np.any(a["other"][:] != b["other"][:])
+
+
 def field(path: Path, **attrs: Any) -> None:
     """Floats with these attributes."""
     with netCDF4.Dataset(path, "w") as d:

@@ -51,6 +51,8 @@ class SeriesOutput:
     verified: bool = False
     digest: str | None = None
     error: str | None = None
+    error_kind: str | None = None
+    """The kind of the error, as the command's JSON has it."""
 
 
 @dataclass(frozen=True)
@@ -74,9 +76,10 @@ class Stream:
     """Attributes that differ between files."""
     notes: list[str] = field(default_factory=list)
     bad: list[dict[str, str]] = field(default_factory=list)
-    """Files that were left out: "file" and "error"."""
+    """Files that were left out: "file", "error" and "error_kind"."""
     error: str | None = None
     """The reason why nothing was made of the stream."""
+    error_kind: str | None = None
 
 
 @dataclass(frozen=True)

@@ -52,6 +52,8 @@ class Problem:
 
     what: str
     """What, where, and how it is known."""
+    kind: str
+    """``corrupt``, ``truncated``, ``access_points``, ``unsupported`` or ``not_followed``."""
     image: tuple[int, int] | None = None
     """Of a zipped file: bytes of the unzipped file that cannot be read because of it: from, to."""
     touches: list[str] = field(default_factory=list)
@@ -59,8 +61,22 @@ class Problem:
 
 
 @dataclass(frozen=True)
+class Note:
+    """Something that is no fault of the file, without which the result would be misunderstood."""
+
+    kind: str
+    """``absent``: another file, or a variable in it, is not there; ``left_out``: an object that was not read."""
+    what: str
+    """The note in words."""
+    variable: str
+    """The variable, or the object that was left out."""
+    sources: list[dict[str, str]] = field(default_factory=list)
+    """Sources of the variable's values that are not there: ``file`` and ``variable``. Their values read as the fill value."""
+
+
+@dataclass(frozen=True)
 class VerifyReport:
-    """The report of verifying. True when nothing is damaged."""
+    """The report of verifying. True when nothing is damaged, and all is known."""
 
     file: str
     commit: int | None
@@ -72,12 +88,15 @@ class VerifyReport:
     bytes: int
     """Bytes that were read: stored ones of a zipped file, values of others."""
     problems: list[Problem] = field(default_factory=list)
+    notes: list[Note] = field(default_factory=list)
+    """What is not there, and what was not looked at."""
 
     def __bool__(self) -> bool:
         return not self.problems
 
     def __str__(self) -> str:
-        lines = [problem.what for problem in self.problems] or ["all is well"]
+        found = [problem.what for problem in self.problems] + [note.what for note in self.notes]
+        lines = found or ["all is well"]
         return "\n".join(f"{self.file}: {line}" for line in lines)
 
 
@@ -171,6 +190,7 @@ def verify(path: Path, *, progress: Progress | bool | None = None, **options: Un
 
     Every chunk, or block of a zipped file, is decoded. Values without a checksum (of classic files, contiguous variables,
     chunks without zlib or Fletcher-32) are only shown to be there; :func:`ncforge.compare` checks them against another copy.
+    Values in other files are read, too; sources that are not there are notes, those that are not followed problems.
     The options are ``threads`` and ``memory``. An example is in :func:`zip`.
 
     Raises
@@ -181,4 +201,5 @@ def verify(path: Path, *, progress: Progress | bool | None = None, **options: Un
     with reporter(progress) as report:
         raw = json.loads(_core.verify(path, given(options), report))
     problems = [only(Problem, {**p, "image": p["image"] and tuple(p["image"])}) for p in raw["problems"]]
-    return only(VerifyReport, {**raw, "problems": problems})
+    notes = [only(Note, note) for note in raw["notes"]]
+    return only(VerifyReport, {**raw, "problems": problems, "notes": notes})

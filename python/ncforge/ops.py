@@ -15,7 +15,7 @@ from ncforge._options import given
 from ncforge._progress import Progress, reporter
 from ncforge._reports import Path, comparison_html, copy_html, only
 from ncforge._splitting import ChunkChoice, SplitReport, split, tune_chunks
-from ncforge._zipping import Problem, VerifyReport, ZipReport, compact, unzip, verify, zip
+from ncforge._zipping import Note, Problem, VerifyReport, ZipReport, compact, unzip, verify, zip
 from ncforge.errors import NcforgeError
 
 if TYPE_CHECKING:
@@ -63,6 +63,7 @@ __all__ = [
     "Digest",
     "Info",
     "Largest",
+    "Note",
     "Problem",
     "SplitReport",
     "VerifyReport",

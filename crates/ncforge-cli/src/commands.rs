@@ -92,6 +92,7 @@ pub(crate) fn run(cli: Cli, argv: &[OsString], again: &[OsString]) -> Exit {
         printer.warn(warning);
     }
     let lost = printer.lost_output().map(|e| Failure {
+        class: None,
         message: format!("cannot write to the standard output: {e}"),
         hint: hint::of_io(&e).to_owned(),
         exit: Exit::Failed,

@@ -1,6 +1,6 @@
 //! Exit codes, and failures that know theirs.
 
-use ncforge::{Error, Op};
+use ncforge::{Error, ErrorClass, Op};
 use ncforge_ops::request::RequestError;
 
 use crate::command_line::CommandLine;
@@ -57,12 +57,14 @@ pub(crate) struct Failure {
     pub(crate) hint: String,
     /// The exit code.
     pub(crate) exit: Exit,
+    /// The kind of the library's error, where it is one of that.
+    pub(crate) class: Option<ErrorClass>,
 }
 
 impl Failure {
     /// A wrong command line (exit code 2).
     pub(crate) fn usage(message: impl Into<String>, hint: impl Into<String>) -> Self {
-        Failure { message: message.into(), hint: hint.into(), exit: Exit::Usage }
+        Failure { class: None, message: message.into(), hint: hint.into(), exit: Exit::Usage }
     }
 
     /// An error about options alone, which the command line gave (exit code 2).
@@ -78,7 +80,8 @@ impl Failure {
 
 impl From<Error> for Failure {
     fn from(e: Error) -> Self {
-        Failure { hint: hint::of(&e).into_owned(), exit: Exit::of(&e), message: e.to_string() }
+        let (hint, exit) = (hint::of(&e).into_owned(), Exit::of(&e));
+        Failure { hint, exit, class: Some(e.class()), message: e.to_string() }
     }
 }
 
@@ -98,7 +101,12 @@ impl From<ncforge_bench::Error> for Failure {
             ncforge_bench::Error::Ncforge(e) => e.into(),
             other => {
                 let hint = hint::of_bench(&other).into_owned();
-                Failure { hint, exit: Exit::from_code(other.exit_code()), message: other.to_string() }
+                Failure {
+                    class: None,
+                    hint,
+                    exit: Exit::from_code(other.exit_code()),
+                    message: other.to_string(),
+                }
             }
         }
     }

@@ -6,7 +6,7 @@ use std::borrow::Cow;
 use std::io::ErrorKind;
 
 use ncforge::store::remote;
-use ncforge::{Error, Op, TileOption};
+use ncforge::{Error, Op, TileFault, TileOption};
 
 /// The remedy for an error of the library.
 pub(crate) fn of(e: &Error) -> Cow<'static, str> {
@@ -52,6 +52,12 @@ fn usual(e: &Error) -> &'static str {
             "give all tiles of one run and one date (`ncforge info TILE` shows what each is); --scheme generic takes tiles of any model"
         }
         Error::TilesUnless { unless, .. } => of_tiles(*unless),
+        Error::BadTile { fault: TileFault::Changed, .. } => {
+            "combine the tiles as the model wrote them, and cut the output; or say by --scheme generic --place where each file lies"
+        }
+        Error::BadTile { .. } => {
+            "if it is none, move it away, or name the tiles alone (a quoted pattern such as 'TILE_000[0-3].nc' does); else get it anew"
+        }
         Error::Exists(_) => "give -O to overwrite it",
         Error::Appeared { .. } => {
             "give the new file another name (`mv`); or run the same command with --resume -O, which replaces the old one"
@@ -226,6 +232,8 @@ mod tests {
             Error::Invalid(text()),
             Error::NotRepresentable { format: "classic", what: text() },
             Error::Tiles(text()),
+            Error::BadTile { path: text(), what: text(), fault: TileFault::NoTile },
+            Error::BadTile { path: text(), what: text(), fault: TileFault::Changed },
             Error::TilesUnless { what: text(), unless: TileOption::AllowMissing },
             Error::TilesUnless { what: text(), unless: TileOption::AllowRagged },
             Error::TilesUnless { what: text(), unless: TileOption::DifferingFirst },

@@ -1,40 +1,13 @@
 //! The registered filters: numbers, names, and the parameters that HDF5 and netCDF-C store for them.
 
+pub(crate) mod kind;
+
 use crate::types::Filter;
 
-/// zlib.
-pub const DEFLATE: u16 = 1;
-/// Bytes into planes.
-pub const SHUFFLE: u16 = 2;
-/// A checksum.
-pub const FLETCHER32: u16 = 3;
-/// Szip (CCSDS 121.0-B).
-pub const SZIP: u16 = 4;
-/// Not a filter of files (HDF5 does not assign the number): [`CodecChain::filters`](super::CodecChain::filters) lists it
-/// first where numbers are read as others (`widen`).
-pub const WIDEN: u16 = 0;
-/// Packed bits.
-pub const NBIT: u16 = 5;
-/// Scale and offset, then packed bits.
-pub const SCALEOFFSET: u16 = 6;
-/// bzip2.
-pub const BZIP2: u16 = 307;
-/// LZF.
-pub const LZF: u16 = 32000;
-/// Blosc 1.
-pub const BLOSC: u16 = 32001;
-/// LZ4.
-pub const LZ4: u16 = 32004;
-/// Bits into planes, optionally LZ4 or zstd.
-pub const BITSHUFFLE: u16 = 32008;
-/// Zstandard.
-pub const ZSTD: u16 = 32015;
-/// Quantization by BitGroom: no decoding needed.
-pub const BITGROOM: u16 = 32022;
-/// Quantization by Granular BitRound: no decoding needed.
-pub const GRANULAR_BITROUND: u16 = 32023;
-/// Quantization by BitRound: no decoding needed.
-pub const BITROUND: u16 = 37373;
+pub use kind::{
+    BITGROOM, BITROUND, BITSHUFFLE, BLOSC, BZIP2, DEFLATE, FLETCHER32, GRANULAR_BITROUND, Kind, LZ4, LZF,
+    NBIT, Purpose, SCALEOFFSET, SHUFFLE, SZIP, WIDEN, ZSTD,
+};
 
 /// The result of [`filter_name`] for an unknown number.
 pub const UNKNOWN: &str = "unknown";
@@ -102,49 +75,7 @@ fn filter(id: u16, params: Vec<u32>) -> Filter {
 /// assert_eq!(ncforge_codec::filter_name(32015), "zstd");
 /// ```
 pub fn filter_name(id: u16) -> &'static str {
-    match id {
-        WIDEN => "widen",
-        DEFLATE => "deflate",
-        SHUFFLE => "shuffle",
-        FLETCHER32 => "fletcher32",
-        SZIP => "szip",
-        NBIT => "nbit",
-        SCALEOFFSET => "scaleoffset",
-        305 => "lzo",
-        BZIP2 => "bzip2",
-        LZF => "lzf",
-        BLOSC => "blosc",
-        32002 => "mafisc",
-        32003 => "snappy",
-        LZ4 => "lz4",
-        32005 => "apax",
-        32006 => "cbf",
-        32007 => "jpeg-xr",
-        BITSHUFFLE => "bitshuffle",
-        32009 => "spdp",
-        32010 => "lpc-rice",
-        32011 => "ccsds-123",
-        32012 => "jpeg-ls",
-        32013 => "zfp",
-        32014 => "fpzip",
-        ZSTD => "zstd",
-        32016 => "b3d",
-        32017 => "sz",
-        32018 => "fcidecomp",
-        32019 => "jpeg",
-        32020 => "vbz",
-        32021 => "fapec",
-        BITGROOM => "bitgroom",
-        GRANULAR_BITROUND => "granular bitround",
-        32024 => "sz3",
-        32025 => "delta-rice",
-        32026 => "blosc2",
-        32027 => "flac",
-        32028 => "h5z-sperr",
-        32029 => "trpx",
-        BITROUND => "bitround",
-        _ => UNKNOWN,
-    }
+    kind::name(id).unwrap_or(UNKNOWN)
 }
 
 /// A filter as text: its name and the meaning of its parameters.
@@ -156,11 +87,10 @@ pub fn filter_name(id: u16) -> &'static str {
 /// ```
 pub fn describe(filter: &Filter) -> String {
     let name = filter_name(filter.id);
-    let param = |i: usize| filter.params.get(i).copied();
-    match (filter.id, param(0)) {
-        (SHUFFLE | FLETCHER32 | LZF | LZ4 | NBIT, _) => name.into(),
-        (DEFLATE | BZIP2, Some(level)) => format!("{name} level {level}"),
-        (ZSTD, Some(level)) => format!("{name} level {}", level.cast_signed()),
+    match (filter.kind(), filter.level()) {
+        // Their parameters follow from the values.
+        (Some(Kind::Shuffle | Kind::Fletcher32 | Kind::Lzf | Kind::Lz4 | Kind::Nbit), _) => name.into(),
+        (_, Some(level)) if !filter.params.is_empty() => format!("{name} level {level}"),
         _ if name == UNKNOWN => format!("filter {}{}", filter.id, list(&filter.params)),
         _ => format!("{name}{}", list(&filter.params)),
     }

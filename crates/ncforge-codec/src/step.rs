@@ -8,6 +8,7 @@ use super::scaleoffset::ScaleOffset;
 use super::szip::{self, Szip};
 use super::{bzip2, damaged, deflate, filter_name, filters, fletcher32, kernels, lz4, lzf, zstd};
 use crate::error::{Error, Result};
+use crate::filters::Kind;
 use crate::scratch::grow;
 use crate::types::Filter;
 
@@ -51,44 +52,38 @@ impl Step {
     /// Parses a filter as described in a file. Unknown filters are [`Error::Unsupported`].
     pub(super) fn new(filter: &Filter, element_size: usize) -> Result<Step> {
         let param = |i: usize| filter.params.get(i).copied();
-        Ok(match filter.id {
-            filters::DEFLATE => {
+        let level = || filter.level().unwrap_or_default();
+        let Some(kind) = filter.kind() else {
+            let (id, name) = (filter.id, filter_name(filter.id));
+            let known = if name == filters::UNKNOWN { String::new() } else { format!(" ({name})") };
+            return Err(Error::Unsupported(format!("filter {id}{known}")));
+        };
+        Ok(match kind {
+            Kind::Deflate => {
                 // The chain knows what else is done to a chunk, and therefore whether its access points can be read.
                 let segments = deflate::Segments::None;
-                Step::Deflate { level: param(0).unwrap_or(6).min(9), planes: 1, segments }
+                Step::Deflate { level: level().cast_unsigned().min(9), planes: 1, segments }
             }
-            filters::SHUFFLE => match param(0).map_or(element_size, |p| p as usize) {
+            Kind::Shuffle => match param(0).map_or(element_size, |p| p as usize) {
                 0 => return Err(damaged("shuffle", "an element size of 0")),
                 size => Step::Shuffle { size },
             },
-            filters::FLETCHER32 => Step::Fletcher32,
-            // The level is a signed number in an unsigned parameter.
-            filters::ZSTD => Step::Zstd { level: param(0).unwrap_or(3).cast_signed() },
-            filters::BZIP2 => Step::Bzip2 { level: param(0).unwrap_or(9) },
-            filters::LZ4 => Step::Lz4 { block: param(0).unwrap_or(0) as usize },
-            filters::LZF => Step::Lzf,
-            filters::BLOSC => Step::Blosc(Blosc::new(&filter.params, element_size)),
-            filters::BITSHUFFLE => Step::Bitshuffle(Bitshuffle::new(&filter.params, element_size)?),
-            filters::SZIP => Step::Szip(Szip::new(&filter.params)?),
-            filters::NBIT => Step::Nbit(Nbit::new(&filter.params)?),
-            filters::SCALEOFFSET => Step::ScaleOffset(ScaleOffset::new(&filter.params)?),
-            id @ (filters::BITGROOM | filters::GRANULAR_BITROUND | filters::BITROUND) => {
-                Step::Identity { id }
-            }
-            filters::WIDEN => {
+            Kind::Fletcher32 => Step::Fletcher32,
+            Kind::Zstd => Step::Zstd { level: level() },
+            Kind::Bzip2 => Step::Bzip2 { level: level().cast_unsigned() },
+            Kind::Lz4 => Step::Lz4 { block: param(0).unwrap_or(0) as usize },
+            Kind::Lzf => Step::Lzf,
+            Kind::Blosc => Step::Blosc(Blosc::new(&filter.params, element_size)),
+            Kind::Bitshuffle => Step::Bitshuffle(Bitshuffle::new(&filter.params, element_size)?),
+            Kind::Szip => Step::Szip(Szip::new(&filter.params)?),
+            Kind::Nbit => Step::Nbit(Nbit::new(&filter.params)?),
+            Kind::ScaleOffset => Step::ScaleOffset(ScaleOffset::new(&filter.params)?),
+            Kind::Quantization => Step::Identity { id: filter.id },
+            Kind::Widen => {
                 // A chain that reads them is made by `CodecChain::widened`.
                 let what = "combining or writing 2-byte floats, or integers of fewer bits than their bytes (copies of \
                             such files hold what they are read as)";
                 return Err(Error::Unsupported(what.into()));
-            }
-            id => {
-                let name = filter_name(id);
-                let what = if name == filters::UNKNOWN {
-                    format!("filter {id}")
-                } else {
-                    format!("filter {id} ({name})")
-                };
-                return Err(Error::Unsupported(what));
             }
         })
     }

@@ -18,13 +18,14 @@ mod request;
 mod schema;
 mod values;
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashSet};
 
 use crate::intact::check_undamaged;
 use crate::progress::{Progress, check_stop};
 use crate::select::Selection;
 use crate::source::{Source, work_bytes};
 use ncforge::model::{DimId, Schema, Skipped, VarId};
+use ncforge::raw::{Remark, remarks};
 use ncforge::{Dataset, Error, Result};
 
 pub use difference::{Comparison, Difference, Kind, Largest};
@@ -103,6 +104,8 @@ pub fn compare(
                 .push(format!("{missing} bytes are missing at the end of the {which} file: {what}"));
         }
     }
+    out.notes.extend(absences(left, pairs.iter().map(|p| a.var_path(p.0)), "first"));
+    out.notes.extend(absences(right, pairs.iter().map(|p| b.var_path(p.1)), "second"));
     // Each of several variables may be as large as numbers go.
     let work = pairs.iter().map(|&(v, _)| work_bytes(a, v)).fold(0, u64::saturating_add);
     progress.begin("compare", work);
@@ -114,6 +117,14 @@ pub fn compare(
         out.absorb(compare_values(&*one, va, &*other, vb, how)?);
     }
     Ok(out)
+}
+
+/// Notes on the sources of variables that are not there.
+fn absences(file: &Dataset, of: impl Iterator<Item = String>, which: &str) -> Vec<String> {
+    let compared: HashSet<String> = of.collect();
+    let is_compared = |r: &Remark| r.variable.as_ref().is_some_and(|path| compared.contains(path));
+    let found = remarks(file.container()).into_iter().filter(|r| r.is_absence() && is_compared(r));
+    found.map(|r| format!("of the {which} file, {r}")).collect()
 }
 
 /// The part of a file that is compared.

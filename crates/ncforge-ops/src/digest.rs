@@ -7,6 +7,7 @@
 
 mod canonical;
 mod check;
+mod fold;
 mod line;
 mod record;
 mod tiles;
@@ -21,6 +22,7 @@ use crate::intact::{check_undamaged, check_whole};
 use crate::progress::Progress;
 use crate::source::{Source, work_bytes};
 use ncforge::model::VarId;
+use ncforge::raw::{Remark, remarks};
 use ncforge::{Dataset, Engine, Result};
 
 pub use check::{Checked, check};
@@ -51,7 +53,7 @@ pub struct DigestReport {
     pub variables: Vec<VariableDigest>,
     /// Bytes of values.
     pub bytes: u64,
-    /// Objects in the file that do not count: netCDF has no equivalent of them.
+    /// Objects in the file that do not count, as netCDF has no equivalent of them; sources of values that are not there.
     pub notes: Vec<String>,
 }
 
@@ -77,13 +79,15 @@ pub fn digest(path: &Path, engine: &Engine, progress: &dyn Progress) -> Result<D
     let digest = digests.file()?.to_hex().to_string();
     let schema = digests.data.schema();
     let variables = schema.var_ids().filter_map(|v| digests.known.get(&v)).map(|d| d.told(schema)).collect();
-    let left_out = |s: &ncforge::model::Skipped| format!("`{}` does not count: {}", s.path, s.why);
+    let left_out = schema.skipped.iter().map(|s| format!("`{}` does not count: {}", s.path, s.why));
+    let absent = remarks(digests.data.container()).into_iter();
+    let absent = absent.filter(Remark::is_absence).map(|r| r.to_string());
     Ok(DigestReport {
         file: path.display().to_string(),
         digest,
         variables,
         bytes: total(&digests.data),
-        notes: schema.skipped.iter().map(left_out).collect(),
+        notes: left_out.chain(absent).collect(),
     })
 }
 

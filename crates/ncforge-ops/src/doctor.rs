@@ -75,6 +75,7 @@ use serde::{Deserialize, Serialize};
 use crate::choosing::check_dimensions;
 use crate::tune::{Access, Machine};
 use crate::words::{bytes, many};
+use ncforge::raw::{Remark, remarks};
 use ncforge::store::zipped::ZippedStore;
 use ncforge::store::{self, RecordedStore};
 use ncforge::{Dataset, Engine, Result};
@@ -280,6 +281,7 @@ fn report(facts: Facts, options: &DoctorOptions) -> (Report, Facts) {
     }
     findings.sort_by_key(|f| f.rule.code);
     let mut notes = facts.notes.clone();
+    notes.extend(remarks(facts.dataset.container()).iter().filter(|r| r.is_absence()).map(Remark::to_string));
     notes.extend(
         facts.dataset.schema().skipped.iter().map(|s| format!("`{}` was left out: {}", s.path, s.why)),
     );

@@ -17,7 +17,7 @@ mod machine;
 pub use machine::{Calibration, Machine, StorageKind};
 
 use ncforge::codec::deflate::Work;
-use ncforge::codec::filters::{BITSHUFFLE, BLOSC, DEFLATE, FLETCHER32, SHUFFLE, ZSTD};
+use ncforge::codec::filters::Kind;
 use ncforge::model::Filter;
 
 // Processor and memory, as `tune::cost` prices them. Fitted to the reads of `ncforge bench chunks --proof`.
@@ -111,25 +111,23 @@ impl CodecRates {
 /// assert!(rates::of_filters(&[]).decode_bytes_per_second.is_infinite());
 /// ```
 pub fn of_filters(filters: &[Filter]) -> CodecRates {
-    let has = |ids: &[u16]| filters.iter().any(|f| ids.contains(&f.id));
-    let level = |id: u16| {
-        let own = filters.iter().find(|f| f.id == id);
-        own.and_then(|f| f.params.first()).map_or(1, |&level| level.cast_signed())
+    let has = |kind: Kind| filters.iter().any(|f| f.kind() == Some(kind));
+    let level = |kind: Kind| {
+        let own = filters.iter().find(|f| f.kind() == Some(kind));
+        own.and_then(Filter::level).unwrap_or(1)
     };
-    let shuffled = has(&[SHUFFLE, BITSHUFFLE, BLOSC]);
+    let shuffled = filters.iter().any(Filter::sorts);
     let (encode, decode) = match () {
         () if filters.is_empty() => return CodecRates::NONE,
-        () if has(&[DEFLATE]) => match (shuffled, level(DEFLATE)) {
+        () if has(Kind::Deflate) => match (shuffled, level(Kind::Deflate)) {
             (_, 0) => (STORED_BYTES_PER_SECOND, STORED_BYTES_PER_SECOND),
             (true, ..5) => (215e6, 1.3e9),
             (true, _) => (133e6, 1.3e9),
             (false, 2..5) => (80e6, 355e6),
             (false, _) => (55e6, 355e6),
         },
-        () if filters.iter().all(|f| [SHUFFLE, FLETCHER32].contains(&f.id)) => {
-            (MEMORY_BYTES_PER_SECOND, MEMORY_BYTES_PER_SECOND)
-        }
-        () => match (shuffled, level(ZSTD)) {
+        () if !filters.iter().any(Filter::compresses) => (MEMORY_BYTES_PER_SECOND, MEMORY_BYTES_PER_SECOND),
+        () => match (shuffled, level(Kind::Zstd)) {
             (true, ..2) => (770e6, 2.06e9),
             (true, 2..4) => (510e6, 2.06e9),
             (true, _) => (113e6, 2.06e9),
@@ -144,10 +142,9 @@ pub fn of_filters(filters: &[Filter]) -> CodecRates {
 /// Whether a thread may encode a few megabytes a second only, depending on the values: the high levels, whose search has no
 /// usual rate.
 pub(crate) fn may_encode_slowly(filters: &[Filter]) -> bool {
-    let level = |f: &Filter| f.params.first().map_or(0, |&level| level.cast_signed());
-    filters.iter().any(|f| match f.id {
-        DEFLATE => level(f) >= 7,
-        ZSTD => level(f) >= 10,
+    filters.iter().any(|f| match (f.kind(), f.level()) {
+        (Some(Kind::Deflate), Some(level)) => level >= 7,
+        (Some(Kind::Zstd), Some(level)) => level >= 10,
         _ => false,
     })
 }

@@ -12,7 +12,7 @@ use crate::boxes::each_row;
 use crate::raw_chunks;
 pub(crate) use crate::raw_chunks::RawChunk;
 use ncforge::model::{Format, Schema, Values, VarId, shape};
-use ncforge::raw::{Chunks, Region, Runs, VarLayout, coordinates};
+use ncforge::raw::{Chunks, Region, Remark, Runs, VarLayout, coordinates, remarks};
 use ncforge::store::ReadStore;
 use ncforge::{Buffer, Dataset, Engine, Error, FileId, Hyperslab, Result};
 
@@ -81,8 +81,8 @@ pub(crate) trait Source: Sync {
     fn part(&self) -> String {
         String::new()
     }
-    /// Notes for the user on the files: contents that are read otherwise than they are stored.
-    fn notes(&self) -> Vec<String> {
+    /// What the user should know of the files: contents that are read otherwise than they are stored.
+    fn remarks(&self) -> Vec<Remark> {
         Vec::new()
     }
     /// The engine that reads.
@@ -240,8 +240,8 @@ impl Source for Dataset {
         }])
     }
 
-    fn notes(&self) -> Vec<String> {
-        self.container().notes()
+    fn remarks(&self) -> Vec<Remark> {
+        remarks(self.container())
     }
 
     fn engine(&self) -> &Engine {

@@ -21,10 +21,10 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use bytes::Bytes;
-use ncforge::model::{VarId, shape};
+use ncforge::model::shape;
 use ncforge::raw::{self, PartialRequests, VarLayout, fetch};
 use ncforge::store::requests::Joining;
-use ncforge::store::{self, FIRST_REQUEST, IoProfile, ReadStore};
+use ncforge::store::{self, FIRST_REQUEST, IoProfile, Origin, ReadStore};
 use ncforge::{Dataset, Engine, Hyperslab, Result};
 use serde::Serialize;
 
@@ -110,6 +110,8 @@ pub struct Requests {
     pub variables: Vec<VariableCost>,
     /// The number of further variables.
     pub others: usize,
+    /// Variables of which nothing is known: their values lie in other files, or cannot be read.
+    pub notes: Vec<String>,
 }
 
 /// A store that counts what it is asked for, and claims to be an object store.
@@ -190,6 +192,10 @@ impl ReadStore for Counted {
         IoProfile::OBJECT
     }
 
+    fn origin(&self) -> Origin<'_> {
+        self.inner.origin()
+    }
+
     fn read_ranges(&self, ranges: &[Range<u64>]) -> Result<Vec<Bytes>> {
         self.count(ranges);
         self.inner.read_ranges(ranges)
@@ -205,8 +211,13 @@ pub fn requests(path: &Path) -> Result<Requests> {
     let dataset = Dataset::from_store(counted.clone(), &Engine::global())?;
     let open = counted.take();
     let schema = dataset.schema();
-    let mut vars: Vec<(u64, VarId)> =
-        schema.var_ids().map(|v| (shape::elements(&schema.shape(v)), v)).collect();
+    let (mut vars, mut notes) = (Vec::new(), Vec::new());
+    for v in schema.var_ids() {
+        match elsewhere(&*dataset.container().layout(v)?) {
+            Some(why) => notes.push(format!("`{}` is not counted: {why}", schema.var_path(v))),
+            None => vars.push((shape::elements(&schema.shape(v)), v)),
+        }
+    }
     vars.sort_by_key(|&(n, v)| (std::cmp::Reverse(n), v));
     let mut stored = HashMap::new();
     for &(_, var) in vars.iter().take(LISTED) {
@@ -245,7 +256,17 @@ pub fn requests(path: &Path) -> Result<Requests> {
         open_after: copy.map(|copy| Cost { requests: 1, rounds: 1, bytes: copy.front.end }),
         others: vars.len() - variables.len(),
         variables,
+        notes,
     })
+}
+
+/// Why reads of a variable are no requests to the file.
+fn elsewhere(layout: &VarLayout) -> Option<String> {
+    match (layout.place.unsupported(), layout.place.parts()) {
+        (Some(what), _) => Some(format!("{what} is not supported")),
+        (None, Some(_)) => Some("its values lie in other variables, most of them in other files".into()),
+        (None, None) => None,
+    }
 }
 
 impl Reads {

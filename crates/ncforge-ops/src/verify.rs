@@ -4,6 +4,9 @@
 //! blocks, chunks with Fletcher-32, streams of zlib, zstd's where they have one, metadata of newer HDF5 files). Of chunks with access
 //! points each segment is decoded alone, too, and compared with the whole. Bytes without
 //! a checksum, such as those of classic files and contiguous variables, are only shown to be there.
+//!
+//! Values in other files are read, too, unless these must not be opened: then nothing is known of them, which is a problem. A source
+//! that is not there is none, as it reads as the fill value by the rules of HDF5 and CF; it is a note.
 
 mod points;
 mod report;
@@ -17,11 +20,11 @@ use crate::progress::{Progress, check_stop};
 use crate::source::{HEAP_BATCH, Source, check_chunk, work_bytes};
 use crate::written;
 use ncforge::model::{VarId, shape};
-use ncforge::raw::{self, ChunkGrid, ChunkRecord};
+use ncforge::raw::{self, ChunkGrid, ChunkRecord, Place, remarks};
 use ncforge::{Buffer, Dataset, Engine, Error, Hyperslab, Result};
 
 use points::{Chunks, Fault};
-pub use report::{Problem, VerifyReport};
+pub use report::{Note, NoteKind, Problem, ProblemKind, VerifyReport};
 
 /// Bytes of a box, at most: all threads have chunks to decode, and progress is shown often.
 const BOX: u64 = 64 << 20;
@@ -51,13 +54,19 @@ pub fn verify(path: &Path, engine: &Engine, progress: &dyn Progress) -> Result<V
     let sizes = || schema.var_ids().map(|v| work_bytes(schema, v));
     progress.begin("verify", sizes().fold(0, u64::saturating_add));
     let file = path.display().to_string();
-    let damaged = schema.skipped.iter().filter(|s| s.is_damaged());
-    let mut problems: Vec<Problem> =
-        damaged.map(|s| problem(s.error(&file).to_string(), s.path.clone())).collect();
+    let (mut problems, mut notes) = (Vec::new(), Vec::new());
+    for s in &schema.skipped {
+        match ProblemKind::of_skipped(s) {
+            Some(kind) => {
+                problems.push(Problem::of(kind, s.error(&file).to_string(), Some(s.path.clone())));
+            }
+            None => notes.push(Note::of_skipped(s)),
+        }
+    }
     let missing = data.container().missing_bytes();
     if missing > 0 {
         let what = format!("{missing} bytes are missing at the end; their values are read as zeros");
-        problems.push(Problem { what, image: None, every: None, touches: Vec::new() });
+        problems.push(Problem::of(ProblemKind::Truncated, what, None));
     }
     let (mut variables, mut bytes) = (0, 0);
     schema.var_ids().filter(|&v| data.layout(v).is_ok()).try_for_each(|v| check_chunk(&data, v))?;
@@ -73,11 +82,8 @@ pub fn verify(path: &Path, engine: &Engine, progress: &dyn Progress) -> Result<V
         bytes += reading.bytes;
         problems.extend(reading.problems());
     }
-    Ok(VerifyReport { file, commit: None, blocks: None, variables, bytes, problems })
-}
-
-fn problem(what: String, touches: String) -> Problem {
-    Problem { what, image: None, every: None, touches: vec![touches] }
+    notes.extend(remarks(data.container()).into_iter().filter_map(Note::of));
+    Ok(VerifyReport { file, commit: None, blocks: None, variables, bytes, problems, notes })
 }
 
 /// Whether the file is to blame, and not the way to it.
@@ -228,12 +234,17 @@ impl<'a> Reading<'a> {
         let schema = self.data.schema();
         let path = schema.var_path(self.var);
         let layout = self.data.container().layout(self.var).ok();
-        let chunks = layout.as_ref().and_then(|layout| layout.place.chunks());
-        let all = chunks.map(|c| ChunkGrid::new(&schema.shape(self.var), c.chunk).len());
-        let kinds =
-            [(self.values, "chunks cannot be read"), (self.points, "chunks have damaged access points")];
-        kinds.into_iter().filter_map(move |(damage, what)| {
+        let place = layout.as_ref().map(|layout| &layout.place);
+        let all =
+            place.and_then(Place::chunks).map(|c| ChunkGrid::new(&schema.shape(self.var), c.chunk).len());
+        let is_elsewhere = place.and_then(Place::not_followed).is_some();
+        let kinds = [
+            (self.values, is_elsewhere.then_some(ProblemKind::NotFollowed), "chunks cannot be read"),
+            (self.points, Some(ProblemKind::AccessPoints), "chunks have damaged access points"),
+        ];
+        kinds.into_iter().filter_map(move |(damage, kind, what)| {
             let (start, error) = (damage.starts.first()?, damage.first?);
+            let kind = kind.unwrap_or_else(|| ProblemKind::of(&error));
             let what = match all.filter(|_| !start.is_empty()) {
                 Some(all) => {
                     format!(
@@ -241,9 +252,14 @@ impl<'a> Reading<'a> {
                         damage.starts.len()
                     )
                 }
-                None => format!("`{path}` cannot be read: {error}"),
+                None => match &error {
+                    Error::Unsupported { what, .. } => {
+                        format!("`{path}` cannot be read: {what} is not supported")
+                    }
+                    _ => format!("`{path}` cannot be read: {error}"),
+                },
             };
-            Some(problem(what, path.clone()))
+            Some(Problem::of(kind, what, Some(path.clone())))
         })
     }
 }

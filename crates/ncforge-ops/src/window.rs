@@ -19,7 +19,7 @@ pub(crate) use self::ranges::{Ranges, Span};
 use crate::boxes::each_row;
 use crate::source::{RawChunk, Source, VarGroup};
 use ncforge::model::{DimId, Format, Schema, Value, Values, VarId, shape};
-use ncforge::raw::{Absent, Place, Region, Runs, VarLayout, coordinates};
+use ncforge::raw::{Absent, Place, Region, Remark, Runs, VarLayout, coordinates};
 use ncforge::store::ReadStore;
 use ncforge::{Buffer, Engine, Error, FileId, Hyperslab, Result};
 
@@ -196,8 +196,8 @@ where
         format!("{}{:?}", self.whole.part(), self.ranges)
     }
 
-    fn notes(&self) -> Vec<String> {
-        self.whole.notes().into_iter().chain(self.notes.iter().cloned()).collect()
+    fn remarks(&self) -> Vec<Remark> {
+        self.whole.remarks().into_iter().chain(self.notes.iter().map(Remark::of_file)).collect()
     }
 
     fn engine(&self) -> &Engine {

@@ -9,13 +9,13 @@ use std::ops::Range;
 use super::boxes::Walk;
 use super::source::Source;
 use ncforge::model::{VarId, shape};
-use ncforge::raw::{ChunkGrid, Chunks, coordinates};
+use ncforge::raw::{ChunkGrid, Chunks, PartIndex, coordinates};
 use ncforge::{Hyperslab, Result};
 
 /// The number of boxes below which the list is not worth it.
 const FEW: u64 = 4;
 
-/// The boxes of `walk` that any stored chunk of a variable touches. `None` where all of them have to be walked: they are
+/// The boxes of `walk` that any stored chunk of a variable touches, or any part of one whose values lie elsewhere. `None` where all of them have to be walked: they are
 /// few, most chunks are stored, or the source does not know its chunks by heart.
 pub(super) fn boxes(source: &dyn Source, var: VarId, walk: &Walk) -> Result<Option<BTreeSet<u64>>> {
     if walk.len() < FEW || !source.has_chunks(var) {
@@ -24,6 +24,9 @@ pub(super) fn boxes(source: &dyn Source, var: VarId, walk: &Walk) -> Result<Opti
     let layout = source.layout(var)?;
     if layout.place.is_nowhere() {
         return Ok(Some(BTreeSet::new()));
+    }
+    if let Some(parts) = layout.place.parts().filter(|_| source.store().is_some()) {
+        return met(parts, walk);
     }
     let Some(Chunks { chunk, .. }) = layout.place.chunks() else { return Ok(None) };
     let grid = ChunkGrid::new(&walk.grid.shape, chunk);
@@ -39,6 +42,24 @@ pub(super) fn boxes(source: &dyn Source, var: VarId, walk: &Walk) -> Result<Opti
             boxes.extend(coordinates(&touched).map(|at| walk.grid.linear(&at)));
         }
     })?;
+    Ok(Some(boxes))
+}
+
+/// The boxes that parts of an array lie in; `None` for more than half of them.
+fn met(parts: &dyn PartIndex, walk: &Walk) -> Result<Option<BTreeSet<u64>>> {
+    let last: Vec<u64> = walk.grid.shape.iter().map(|n| n - 1).collect();
+    let mut boxes = BTreeSet::new();
+    for part in parts.meeting(&vec![0; last.len()], &last)? {
+        let within = |d: usize| {
+            let (range, len) = (part.axes[d].range(), walk.grid.chunk[d]);
+            range.start / len..range.end.min(walk.grid.shape[d]).div_ceil(len)
+        };
+        let touched: Vec<Range<u64>> = (0..part.axes.len()).map(within).collect();
+        if number_of(&touched).saturating_add(boxes.len() as u64) > walk.len() / 2 {
+            return Ok(None);
+        }
+        boxes.extend(coordinates(&touched).map(|at| walk.grid.linear(&at)));
+    }
     Ok(Some(boxes))
 }
 

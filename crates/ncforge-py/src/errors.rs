@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-use ncforge::{Error, Late, TileOption};
+use ncforge::{Error, ErrorClass, TileOption};
 use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
 
@@ -48,28 +48,34 @@ pub(crate) fn to_python(py: Python<'_>, error: &Error) -> PyErr {
         message.push_str(&hint);
         message.push(')');
     }
-    let (class, errno, path) = match error {
-        Error::Io { path, source, .. } => ("IoError", number(source), Some(path.as_str())),
-        Error::Corrupt { path, .. } => ("CorruptError", None, Some(path.as_str())),
-        Error::NotNetcdf { path, .. } => ("NotNetcdfError", None, Some(path.as_str())),
-        Error::Unsupported { path, .. } => ("UnsupportedError", None, Some(path.as_str())),
-        Error::WriteToUrl { url } | Error::NoRanges { url } => ("UnsupportedError", None, Some(url.as_str())),
-        Error::NotFound { .. } => ("NotFoundError", None, None),
-        Error::NotRepresentable { .. } | Error::Limit { .. } => ("NotRepresentableError", None, None),
-        Error::Internal(_) => ("InternalError", None, None),
-        Error::ReadOnly { .. } => ("ReadOnlyError", None, None),
-        Error::TooLate { what: Late::Fill, .. } => ("FixedAttributeError", None, None),
-        Error::Exists(_) | Error::Appeared { .. } => ("ExistsError", None, None),
-        Error::Changed { path } => ("ChangedError", None, Some(path.as_str())),
-        Error::Locked { path, .. } | Error::Inherited { path } => ("LockedError", None, Some(path.as_str())),
-        Error::Lost { path, .. } => ("IoError", None, Some(path.as_str())),
-        Error::Budget { .. } => ("BudgetError", None, None),
-        Error::Memory { .. } => ("OutOfMemoryError", None, None),
-        Error::Interrupted(_) | Error::NotUploaded { .. } => ("InterruptedCopyError", None, None),
-        Error::Verify(_) => ("VerifyError", None, None),
-        _ => ("InvalidError", None, None),
+    let errno = match error {
+        Error::Io { source, .. } => number(source),
+        _ => None,
     };
-    exception(py, class, &message, errno, path)
+    exception(py, named(error.class()), &message, errno, error.subject())
+}
+
+/// The name of the class of `ncforge.errors`.
+fn named(class: ErrorClass) -> &'static str {
+    match class {
+        ErrorClass::Io => "IoError",
+        ErrorClass::Corrupt => "CorruptError",
+        ErrorClass::NotNetcdf => "NotNetcdfError",
+        ErrorClass::Unsupported => "UnsupportedError",
+        ErrorClass::NotFound => "NotFoundError",
+        ErrorClass::NotRepresentable => "NotRepresentableError",
+        ErrorClass::Exists => "ExistsError",
+        ErrorClass::Changed => "ChangedError",
+        ErrorClass::Locked => "LockedError",
+        ErrorClass::ReadOnly => "ReadOnlyError",
+        ErrorClass::FixedAttribute => "FixedAttributeError",
+        ErrorClass::Budget => "BudgetError",
+        ErrorClass::OutOfMemory => "OutOfMemoryError",
+        ErrorClass::Interrupted => "InterruptedCopyError",
+        ErrorClass::Verify => "VerifyError",
+        ErrorClass::Internal => "InternalError",
+        _ => "InvalidError",
+    }
 }
 
 /// The system's number of an error; a server's refusal gets the number of what it means.

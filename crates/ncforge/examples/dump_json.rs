@@ -8,7 +8,9 @@ use std::path::Path;
 use std::sync::Arc;
 
 use ncforge::model::{DType, Schema, UserKind, Value, Values, VarId};
-use ncforge::raw::{Absent, ChunkGrid, Container, Order, Place, VarLayout, coordinates, netcdf4};
+use ncforge::raw::{
+    Absent, ChunkGrid, Container, NotFollowed, Order, Place, VarLayout, coordinates, netcdf4,
+};
 use ncforge::store::FileStore;
 use ncforge::{Engine, Hyperslab, Result};
 use serde_json::{Value as Json, json};
@@ -195,8 +197,8 @@ fn stored(file: &dyn Container, layout: &VarLayout, shape: &[u64]) -> Result<Vec
                 what: "a virtual dataset".into(),
             });
         }
-        Place::Unsupported(why) => {
-            return Err(ncforge::Error::Unsupported { path: layout.name.clone(), what: why.clone() });
+        Place::Unsupported(what) | Place::NotFollowed(NotFollowed { why: what, .. }) => {
+            return Err(ncforge::Error::Unsupported { path: layout.name.clone(), what: what.clone() });
         }
     };
     if let Some(bytes) = linear {

@@ -1,5 +1,7 @@
 //! The interface of every format for the engine and for operations on whole files.
 
+mod remarks;
+
 use std::fmt::Debug;
 use std::sync::Arc;
 
@@ -8,6 +10,8 @@ use crate::layout::{ChunkRecord, VarLayout};
 use crate::model::{Attribute, Changes, DimId, Schema, Value, VarId};
 use crate::select::Hyperslab;
 use crate::store::{ReadStore, WriteStore};
+
+pub use remarks::{Remark, Said, remarks};
 
 /// An open dataset: its schema, and the layout of each variable.
 pub trait Container: Send + Sync + Debug {
@@ -23,8 +27,8 @@ pub trait Container: Send + Sync + Debug {
         let _ = stored;
         Err(Error::wrong_kind(self.schema().var_path(var), "has no heap values"))
     }
-    /// Remarks for users about the file: "shorter than its header says by 400 bytes; missing values
-    /// read as zero". Shown by `info`.
+    /// What the format has to say to users about the file as a whole: "shorter than its header says by 400 bytes; missing values
+    /// read as zero". [`remarks`] adds what there is to say about its variables.
     fn notes(&self) -> Vec<String> {
         Vec::new()
     }

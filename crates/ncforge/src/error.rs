@@ -4,6 +4,7 @@
 //! words: the command in options, Python in arguments. Where a front has to tell errors apart (netCDF-C's error numbers,
 //! Python's exceptions) they are variants of their own; [`Error::netcdf_code`] is the table of netCDF-C's.
 
+mod class;
 mod kind;
 mod kinds;
 mod nearest;
@@ -13,7 +14,8 @@ mod op;
 use std::borrow::Cow;
 use std::path::PathBuf;
 
-pub use kinds::{ErrorKind, Late, Limit, NameFault, Stale, TileOption};
+pub use class::ErrorClass;
+pub use kinds::{ErrorKind, Late, Limit, NameFault, Stale, TileFault, TileOption};
 pub use nearest::nearest;
 pub use op::Op;
 
@@ -314,6 +316,16 @@ pub enum Error {
         what: String,
         /// The option that would allow it.
         unless: TileOption,
+    },
+    /// A file that is no tile, or not the one that its model wrote.
+    #[error("`{path}` {what}")]
+    BadTile {
+        /// The file.
+        path: String,
+        /// What is wrong with it.
+        what: String,
+        /// Which of the two it is.
+        fault: TileFault,
     },
     /// A list of inputs with none in it.
     #[error("no {0} were named")]

@@ -4,10 +4,13 @@
 //! (a region of the array, a byte range of the store, and the codec chain between them).
 
 mod absent;
+mod elsewhere;
 mod runs;
+mod sources;
 
 use std::borrow::Cow;
 use std::fmt::Debug;
+use std::ops::Range;
 use std::sync::Arc;
 
 use crate::codec::{CodecChain, kernels};
@@ -18,6 +21,8 @@ use crate::store::ReadStore;
 pub(crate) use crate::codec::{Element, Order, SwapField, is_swapped};
 pub use absent::Absent;
 pub use runs::Runs;
+pub(crate) use sources::printable;
+pub use sources::{NotFollowed, SourceName, few};
 
 /// The location of a variable's bytes, and how they are encoded.
 #[derive(Clone, Debug)]
@@ -119,6 +124,8 @@ pub enum Place {
     },
     /// In other variables, most of them in other files.
     Parts(Arc<dyn PartIndex>),
+    /// In other files, to which this one must not lead, or cannot. Reading is an error.
+    NotFollowed(NotFollowed),
     /// Cannot be read, with the reason: "an external dataset", "filter 32013 (zfp)". Reading is an error with this reason.
     Unsupported(String),
 }
@@ -149,6 +156,15 @@ impl Place {
     pub fn unsupported(&self) -> Option<&str> {
         match self {
             Place::Unsupported(why) => Some(why),
+            Place::NotFollowed(other) => Some(&other.why),
+            _ => None,
+        }
+    }
+
+    /// The sources to which the file must not lead, or cannot.
+    pub fn not_followed(&self) -> Option<&[SourceName]> {
+        match self {
+            Place::NotFollowed(other) => Some(&other.sources),
             _ => None,
         }
     }
@@ -233,6 +249,11 @@ pub trait PartIndex: Send + Sync + Debug {
     /// # Errors
     /// What says where the parts are cannot be read.
     fn meeting(&self, first: &[u64], last: &[u64]) -> Result<Vec<Cow<'_, ArrayPart>>>;
+    /// All sources, also those of which no element can be placed. One may be there several times.
+    ///
+    /// # Errors
+    /// What says where the parts are cannot be read.
+    fn sources(&self) -> Result<Vec<Arc<dyn PartSource>>>;
 }
 
 /// A list of parts in their order.
@@ -240,6 +261,8 @@ pub trait PartIndex: Send + Sync + Debug {
 pub struct Parts {
     /// The parts.
     pub list: Vec<ArrayPart>,
+    /// Sources of which no element can be placed, as they are not there.
+    pub absent: Vec<Arc<dyn PartSource>>,
 }
 
 impl PartIndex for Parts {
@@ -249,6 +272,10 @@ impl PartIndex for Parts {
         };
         let meets = |part: &&ArrayPart| part.axes.iter().enumerate().all(may_meet);
         Ok(self.list.iter().filter(meets).map(Cow::Borrowed).collect())
+    }
+
+    fn sources(&self) -> Result<Vec<Arc<dyn PartSource>>> {
+        Ok(self.list.iter().map(|part| &part.source).chain(&self.absent).cloned().collect())
     }
 }
 
@@ -270,6 +297,15 @@ pub struct PartAxis {
     pub along: Option<usize>,
     /// The elements, none of them twice.
     pub stretches: Vec<Stretch>,
+}
+
+impl PartAxis {
+    /// The elements of the array between which all of it lies.
+    pub fn range(&self) -> Range<u64> {
+        let first = self.stretches.iter().map(|s| s.to).min().unwrap_or(0);
+        let last = self.stretches.iter().map(|s| s.last().saturating_add(1)).max().unwrap_or(0);
+        first..last
+    }
 }
 
 /// Elements at equal distances, in the array and in the source.
@@ -306,8 +342,8 @@ pub trait PartSource: Send + Sync + Debug {
     /// # Errors
     /// It is there and cannot be read, or has values of another type.
     fn open(&self) -> Result<Option<Arc<dyn OpenPart>>>;
-    /// What it is, for messages and lists: "`d` in `b.h5`".
-    fn describe(&self) -> String;
+    /// Its name; `None` where it has none, as it is no variable.
+    fn name(&self) -> Option<SourceName>;
 }
 
 /// A variable that is open as the source of a part.

@@ -34,6 +34,8 @@ pub use dataset::{
     check_changed, check_new, convert_numbers, default_chunks, set_follow,
 };
 pub use engine::{Engine, EngineOptions, EngineStats, parse_size, without_signals};
-pub use error::{Error, ErrorKind, Late, Limit, NameFault, Op, Result, Stale, TileOption, nearest};
+pub use error::{
+    Error, ErrorClass, ErrorKind, Late, Limit, NameFault, Op, Result, Stale, TileFault, TileOption, nearest,
+};
 pub use model::{Atomic, Attribute, DType, Dimension, Format, Group, Schema, Value, Values, Variable};
 pub use select::{Hyperslab, Pick, Picks};

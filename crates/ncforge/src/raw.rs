@@ -3,11 +3,11 @@
 //! none of it.
 
 pub use crate::codec::{Element, Order, SwapField};
-pub use crate::container::{Container, ContainerMut, put_attribute};
+pub use crate::container::{Container, ContainerMut, Remark, Said, put_attribute, remarks};
 pub use crate::engine::{Part, PartialRequests, Region, Rows, Writer, fetch, overlap, policy, with_stop};
 pub use crate::layout::{
-    Absent, ArrayPart, ChunkIndex, ChunkRecord, Chunks, Convert, OpenPart, PartAxis, PartIndex, PartSource,
-    Parts, Place, Runs, Stretch, VarLayout,
+    Absent, ArrayPart, ChunkIndex, ChunkRecord, Chunks, Convert, NotFollowed, OpenPart, PartAxis, PartIndex,
+    PartSource, Parts, Place, Runs, SourceName, Stretch, VarLayout, few,
 };
 pub use crate::select::{ChunkGrid, Row, coordinates, sharing, unravel};
 

@@ -118,9 +118,17 @@ pub trait ReadStore: Send + Sync + Debug {
     fn as_any(&self) -> Option<&dyn Any> {
         None
     }
-    /// The path of the local file that it reads, if it reads one as it is: what the file names is looked for beside it.
+    /// Where its bytes come from, as they are: what a file names is looked for beside it. A store that reads another one says what that
+    /// one says.
+    fn origin(&self) -> Origin<'_> {
+        Origin::Nowhere
+    }
+    /// The path of the local file that it reads, if it reads one as it is.
     fn local_path(&self) -> Option<&Path> {
-        None
+        match self.origin() {
+            Origin::File(path) => Some(path),
+            Origin::Url(_) | Origin::Nowhere => None,
+        }
     }
     /// Whether the store holds no byte.
     fn is_empty(&self) -> bool {
@@ -137,6 +145,17 @@ pub trait ReadStore: Send + Sync + Debug {
         self.read_at(&mut v, offset)?;
         Ok(v)
     }
+}
+
+/// Where the bytes of a store come from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Origin<'a> {
+    /// A local file.
+    File(&'a Path),
+    /// An object of a server.
+    Url(&'a str),
+    /// Memory, or something that has no place.
+    Nowhere,
 }
 
 /// A store that is written.

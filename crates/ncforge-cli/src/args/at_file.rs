@@ -22,7 +22,7 @@ pub(crate) fn expanded(argv: Vec<OsString>) -> Result<Vec<OsString>, Failure> {
     if command(&argv).is_some_and(|word| word == "run") {
         return Ok(argv);
     }
-    expand_args_from(argv.into_iter(), parse_fromfile, PREFIX).map_err(|e| Failure {
+    expand_args_from(argv.into_iter(), parse_fromfile, PREFIX).map_err(|e| Failure { class: None,
         message: format!("cannot read arguments from a file: {e}"),
         hint: "@FILE names a file of arguments, one per line; write ./@NAME for a file whose own name begins with @"
             .into(),

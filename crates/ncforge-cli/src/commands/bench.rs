@@ -86,6 +86,7 @@ fn temporary(below: Option<&Path>) -> Result<TempDir, Failure> {
     let mut builder = tempfile::Builder::new();
     builder.prefix("ncforge-bench-");
     below.map_or_else(|| builder.tempdir(), |dir| builder.tempdir_in(dir)).map_err(|e| Failure {
+        class: None,
         message: format!("cannot make a folder for the files: {e}"),
         hint: "name one that can be written by --folder".into(),
         exit: if e.kind() == std::io::ErrorKind::NotFound { Exit::Usage } else { Exit::Failed },

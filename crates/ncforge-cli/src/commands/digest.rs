@@ -114,6 +114,7 @@ fn lines(list: &Path, printer: &Printer) -> Result<Vec<Line>> {
             Ok(lines)
         }
         (true, _) => Err(Failure {
+            class: None,
             message: format!("`{}` has no line with a digest and a name", list.display()),
             hint: "`ncforge digest FILE… > LIST` makes one".into(),
             exit: Exit::BadInput,

@@ -45,6 +45,7 @@ pub(super) fn failed(file: &Path, failure: &Failure) -> Value {
     json!({
         "file": file.display().to_string(),
         "error": {
+            "kind": failure.class,
             "message": failure.message,
             "hint": failure.hint,
             "exit_code": failure.exit as u8,

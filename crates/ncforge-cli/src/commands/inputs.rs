@@ -37,7 +37,7 @@ fn local(pattern: &Path) -> Result<Vec<PathBuf>, Failure> {
 }
 
 fn nothing(what: &str, pattern: &str) -> Failure {
-    Failure {
+    Failure { class: None,
         message: format!("no {what} matches `{pattern}`"),
         hint: "a `*` stands for any letters of one part of the path, not for a `/`; `?` and `[…]` for one letter".into(),
         exit: Exit::BadInput,

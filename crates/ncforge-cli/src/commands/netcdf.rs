@@ -49,7 +49,7 @@ fn preload(library: &Path) -> OsString {
 fn not_started(program: &OsStr, e: &std::io::Error) -> Failure {
     let hint = "give the name of a program in PATH, or its path";
     let message = format!("cannot start `{}`: {e}", program.to_string_lossy());
-    Failure { message, hint: hint.to_owned(), exit: Exit::Failed }
+    Failure { class: None, message, hint: hint.to_owned(), exit: Exit::Failed }
 }
 
 /// `ncforge netcdf …`

@@ -75,5 +75,6 @@ fn lines(found: &Requests) -> Vec<String> {
     if found.others > 0 {
         out.push(format!("  and {} smaller variables", found.others));
     }
+    out.extend(found.notes.iter().map(|note| format!("  {note}")));
     out
 }

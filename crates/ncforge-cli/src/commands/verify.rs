@@ -59,8 +59,11 @@ fn tell(report: &VerifyReport, printer: &Printer) {
         (Some(blocks), Some(commit)) => format!("{} blocks and pages, commit {commit}", count(blocks)),
         _ => format!("{}, {} of values", many(report.variables, "variable"), bytes(report.bytes)),
     };
-    match report.problems.len() as u64 {
-        0 => printer.note(format_args!("{}: all is well: {what}", report.file)),
-        n => printer.note(format_args!("{}: {}: {what}", report.file, many(n, "problem"))),
-    }
+    report.notes.iter().for_each(|note| printer.warn(format_args!("{}: {}", report.file, note.what)));
+    let found = match (report.problems.len() as u64, report.notes.len() as u64) {
+        (0, 0) => "all is well".to_owned(),
+        (0, n) => format!("no damage, but {}", many(n, "note")),
+        (n, _) => many(n, "problem"),
+    };
+    printer.note(format_args!("{}: {found}: {what}", report.file));
 }

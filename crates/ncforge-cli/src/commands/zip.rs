@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use ncforge::Error;
+use ncforge::{Error, ErrorClass};
 use ncforge_ops::words::bytes;
 use ncforge_ops::zip::{ZipReport, compact, unzip, zip};
 
@@ -69,6 +69,7 @@ fn done(
 pub(super) fn failure(e: Error) -> Failure {
     match e {
         Error::Interrupted(what) => Failure {
+            class: Some(ErrorClass::Interrupted),
             message: what,
             hint: "nothing of it was kept; run the same command again".into(),
             exit: Exit::Sigint,

@@ -158,8 +158,9 @@ fn taken_apart(layout: &VarLayout, chunks: &mut Vec<CompactRecord>) -> (Place, V
     let none = || Arc::from([]);
     match &layout.place {
         Place::Nowhere => (Place::Nowhere, ValuePosition::SharedLayout, none()),
-        Place::Unsupported(why) => (Place::Unsupported(why.clone()), ValuePosition::SharedLayout, none()),
-        Place::Parts(parts) => (Place::Parts(Arc::clone(parts)), ValuePosition::SharedLayout, none()),
+        Place::Unsupported(_) | Place::NotFollowed(_) | Place::Parts(_) => {
+            (layout.place.clone(), ValuePosition::SharedLayout, none())
+        }
         Place::Contiguous { offset: at } | Place::Records { begin: at, .. } => {
             (layout.place.clone(), ValuePosition::At(*at), none())
         }
@@ -257,6 +258,7 @@ fn is_alike(a: &VarLayout, b: &VarLayout) -> bool {
         | (Place::Inline(_), Place::Inline(_)) => true,
         (Place::Records { stride: x, .. }, Place::Records { stride: y, .. }) => x == y,
         (Place::Unsupported(x), Place::Unsupported(y)) => x == y,
+        (Place::NotFollowed(x), Place::NotFollowed(y)) => x == y,
         (Place::Chunked { chunk: x, codecs: p, .. }, Place::Chunked { chunk: y, codecs: q, .. }) => {
             x == y && p.filters() == q.filters()
         }

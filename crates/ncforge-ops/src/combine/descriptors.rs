@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
-use ncforge::store::{Identity, ReadStore, open_to_read, past_end};
+use ncforge::store::{Identity, Origin, ReadStore, open_to_read, past_end};
 use ncforge::{Error, Op, Result};
 
 /// Descriptors that are open at a time, at most.
@@ -175,8 +175,8 @@ impl ReadStore for PooledFile {
         &self.name
     }
 
-    fn local_path(&self) -> Option<&Path> {
-        Some(&self.path)
+    fn origin(&self) -> Origin<'_> {
+        Origin::File(&self.path)
     }
 
     fn read_at(&self, buf: &mut [u8], offset: u64) -> Result<()> {

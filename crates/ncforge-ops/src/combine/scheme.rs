@@ -15,7 +15,7 @@ mod series;
 mod wrf;
 
 use crate::request::{Words, words};
-use ncforge::Result;
+use ncforge::{Result, TileFault};
 
 pub use convention::SeriesScheme;
 pub(crate) use convention::{AxisPlace, Header, Scheme, Span, TilePosition, may_differ};
@@ -106,6 +106,6 @@ pub(crate) fn find(choice: &SchemeChoice, tile: &Header<'_>) -> Result<Box<dyn S
     };
     match asked.detect(tile) {
         true => Ok(asked),
-        false => Err(tile.wrong(format!("is no tile of the scheme {}", asked.name()))),
+        false => Err(tile.bad(TileFault::NoTile, format!("is no tile of the scheme {}", asked.name()))),
     }
 }

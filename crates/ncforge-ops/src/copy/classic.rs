@@ -10,11 +10,11 @@ use std::sync::Arc;
 
 use super::options::CopyOptions;
 use crate::source::{RawChunk, Records, Source, VarGroup};
-use ncforge::codec::filters::SHUFFLE;
+use ncforge::codec::filters::Kind;
 use ncforge::model::{
     Atomic, Attribute, DType, Endian, Format, Number, Schema, Storage, Value, Values, VarId,
 };
-use ncforge::raw::{Absent, Element, VarLayout};
+use ncforge::raw::{Absent, Element, Remark, VarLayout};
 use ncforge::store::ReadStore;
 use ncforge::{Buffer, Engine, Error, FileId, Hyperslab, Result};
 
@@ -72,7 +72,10 @@ impl Conversion {
                 var.endian = Endian::Native;
                 if let Storage::Chunked { filters, .. } = &mut var.storage {
                     let size = change.to.size() as u32;
-                    filters.iter_mut().filter(|f| f.id == SHUFFLE).for_each(|f| f.params = vec![size]);
+                    filters
+                        .iter_mut()
+                        .filter(|f| f.kind() == Some(Kind::Shuffle))
+                        .for_each(|f| f.params = vec![size]);
                 }
                 vars[v.0] = Some(change);
             }
@@ -218,8 +221,8 @@ impl Source for Converted<'_> {
         self.source.part()
     }
 
-    fn notes(&self) -> Vec<String> {
-        self.source.notes().into_iter().chain(self.by.notes.iter().cloned()).collect()
+    fn remarks(&self) -> Vec<Remark> {
+        self.source.remarks().into_iter().chain(self.by.notes.iter().map(Remark::of_file)).collect()
     }
 
     fn engine(&self) -> &Engine {

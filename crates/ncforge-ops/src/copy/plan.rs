@@ -31,7 +31,7 @@ use crate::rates;
 use crate::source::{HEAP_BATCH, Source, VarGroup};
 use ncforge::codec::quantize::Quantize;
 use ncforge::model::{Fill, Filter, Schema, Segments, Storage, VarId, element_of, shape};
-use ncforge::raw::{Chunks, VarLayout};
+use ncforge::raw::{Chunks, Remark, VarLayout};
 use ncforge::{Dataset, Engine, Result};
 
 /// Chunks of a box in which they are moved as they are: each is listed, and chunks may be as small as an element.
@@ -66,7 +66,7 @@ pub(crate) fn plan_with(
     let Translation { mut schema, vars, mut notes } = translate(source.schema(), &input, options)?;
     let mut of_rounding = Vec::new();
     let rounded = match options.quantize {
-        Some(how) => quantized::mark(&mut schema, how, &mut of_rounding)?,
+        Some(how) => quantized::mark(&mut schema, source.schema(), &vars, how, &mut of_rounding)?,
         None => Vec::new(),
     };
     let Decided { notes: more, mut choices, mut codecs } =
@@ -165,14 +165,9 @@ fn keep_zeros(schema: &mut Schema, source: &dyn Source, vars: &[Moved]) -> Resul
 
 /// Notes on the source, but for variables that are not copied.
 fn said_of(source: &dyn Source, vars: &[Moved]) -> Vec<String> {
-    let schema = source.schema();
-    let copied: HashSet<VarId> = vars.iter().map(|m| m.from).collect();
-    let others = schema.var_ids().filter(|v| !copied.contains(v));
-    let others: Vec<String> =
-        others.map(|v| format!("`/{}` ", schema.var_path(v).trim_start_matches('/'))).collect();
-    let mut notes = source.notes();
-    notes.retain(|note| !others.iter().any(|name| note.starts_with(name)));
-    notes
+    let copied: HashSet<String> = vars.iter().map(|m| source.schema().var_path(m.from)).collect();
+    let is_copied = |r: &Remark| r.variable.as_ref().is_none_or(|path| copied.contains(path));
+    source.remarks().into_iter().filter(is_copied).map(|r| r.to_string()).collect()
 }
 
 struct Planner<'a> {

@@ -5,6 +5,7 @@ use std::sync::{Mutex, PoisonError};
 
 use super::cf;
 use super::planned::{Plan, Rounding, VarWork};
+use super::schema::Moved;
 use crate::source::Source;
 use ncforge::codec::quantize::Quantize;
 use ncforge::model::{Atomic, DType, Number, Schema, VarId, Variable};
@@ -21,9 +22,17 @@ const POINTERS: [&str; 6] =
 ///
 /// Coordinates keep theirs (CF conventions 1.12, section 8.4: nothing that says where or when something is should lose
 /// precision): variables that have the name of one of their dimensions, those that other variables point to, those with the
-/// units, standard names or axes of coordinates, and times.
-pub(super) fn mark(schema: &mut Schema, how: Quantize, notes: &mut Vec<String>) -> Result<Vec<VarId>> {
-    let coordinates = coordinates(schema);
+/// units, standard names or axes of coordinates, and times. Which these are is known of the source: what points to them may be left out.
+pub(super) fn mark(
+    schema: &mut Schema,
+    source: &Schema,
+    vars: &[Moved],
+    how: Quantize,
+    notes: &mut Vec<String>,
+) -> Result<Vec<VarId>> {
+    let of_source = coordinates(source);
+    let coordinates: HashSet<VarId> =
+        vars.iter().filter(|m| of_source.contains(&m.from)).map(|m| m.to).collect();
     let (mut rounded, mut left, mut before, mut exact) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
     for v in schema.var_ids().collect::<Vec<_>>() {
         let Some(most) = how.most(schema.var(v).dtype) else { continue };

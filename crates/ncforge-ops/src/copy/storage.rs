@@ -15,7 +15,7 @@ use crate::source::Source;
 use crate::tune::codec::{CodecChoice, Method};
 use crate::tune::{Axis, Choice, Role, Roles};
 use ncforge::codec::filter_chain::{USUAL_DEFLATE_LEVEL, USUAL_ZSTD_LEVEL};
-use ncforge::codec::filters::{self, DEFLATE, FLETCHER32, NBIT, SHUFFLE, WIDEN, ZSTD};
+use ncforge::codec::filters::{self, Kind, Purpose};
 use ncforge::codec::{self, CodecChain, FilterChain};
 use ncforge::model::{DType, Filter, Schema, Storage, VarId, shape};
 
@@ -78,7 +78,7 @@ pub(crate) fn decide(
     let of_codecs = if matches!(options.codec, Codec::Auto { .. }) { OF_FILE / 2 } else { 0 };
     let coders = Coders::new(source, schema, options, rounded, &recorded.codecs, Budget::of(of_codecs));
     let chooser = Chooser::new(source, &options.choosing, OF_FILE - of_codecs);
-    let roles = Roles::of(schema);
+    let roles = Roles::of(source.schema());
     let mut decider = Decider { source, options, recorded, roles, chooser, choices: BTreeMap::new(), coders };
     let from: HashMap<VarId, VarId> = vars.iter().map(|m| (m.to, m.from)).collect();
     for v in schema.var_ids().collect::<Vec<_>>() {
@@ -88,7 +88,8 @@ pub(crate) fn decide(
         cmip7::apply(schema);
     }
     if options.profile == Some(Profile::Virtual) {
-        let axes: Vec<Vec<Axis>> = schema.var_ids().map(|v| decider.roles.axes_of(schema, v)).collect();
+        let axes: Vec<Vec<Axis>> =
+            schema.var_ids().map(|v| decider.axes(schema, v, from.get(&v).copied())).collect();
         let joins = |v: VarId, d: usize| axes[v.0][d].role == Role::Time || axes[v.0][d].unlimited;
         virtual_stores::apply(schema, joins, matches!(options.chunks, Chunks::Spec(_)));
     }
@@ -97,14 +98,13 @@ pub(crate) fn decide(
     Ok(Decided { notes, choices: decider.choices, codecs: decider.coders.found })
 }
 
-/// The plugins that readers with netCDF-C need for filters that the source does not have; HDF5 has those with small numbers itself.
+/// The plugins that readers with netCDF-C need for filters that the source does not have.
 fn needs_plugins(schema: &Schema, source: &dyn Source, from: &HashMap<VarId, VarId>) -> Option<String> {
-    const OF_HDF5: u16 = 255;
     let mut names: Vec<&str> = Vec::new();
     for v in schema.var_ids() {
         let old = from.get(&v).map_or(&[][..], |&v| source.schema().var(v).storage.filters());
-        let new = schema.var(v).storage.filters().iter().filter(|f| f.id > OF_HDF5);
-        for f in new.filter(|f| !virtual_stores::is_identity(f) && !old.iter().any(|o| o.id == f.id)) {
+        let new = schema.var(v).storage.filters().iter().filter(|f| f.needs_plugin());
+        for f in new.filter(|f| !old.iter().any(|o| o.id == f.id)) {
             let name = codec::filter_name(f.id);
             if !names.contains(&name) {
                 names.push(name);
@@ -188,12 +188,17 @@ struct Decider<'a> {
 }
 
 impl Decider<'_> {
+    /// The dimensions of a variable of the output. What is added to it has none.
+    fn axes(&self, schema: &Schema, v: VarId, from: Option<VarId>) -> Vec<Axis> {
+        from.map_or_else(Vec::new, |from| self.roles.axes_in(self.source.schema(), from, schema, v))
+    }
+
     fn of_variable(&mut self, schema: &Schema, v: VarId, from: Option<VarId>) -> Result<Storage> {
         let options = self.options;
         let from_classic = self.source.schema().format.is_classic();
         let var = schema.var(v);
         let element = schema.fixed_size(var.dtype).unwrap_or_else(|| schema.memory_size(var.dtype)) as u64;
-        let axes = self.roles.axes_of(schema, v);
+        let axes = self.axes(schema, v, from);
         let old: Option<Vec<u64>> = match &var.storage {
             Storage::Chunked { chunks, .. } if !from_classic && chunks.len() == axes.len() => {
                 Some(clip(chunks, &axes))
@@ -422,8 +427,8 @@ fn filters_of(schema: &Schema, v: VarId, options: &CopyOptions, method: Method) 
             let mut list = source.to_vec();
             if let Some(level) = options.level {
                 for f in &mut list {
-                    match f.id {
-                        DEFLATE if level > 9 => {
+                    match f.kind() {
+                        Some(Kind::Deflate) if level > 9 => {
                             return Err(Error::bad_option(
                                 "level",
                                 format!(
@@ -431,21 +436,21 @@ fn filters_of(schema: &Schema, v: VarId, options: &CopyOptions, method: Method) 
                                 ),
                             ));
                         }
-                        DEFLATE => *f = filters::deflate(level),
-                        ZSTD => *f = filters::zstd(level as i32),
+                        Some(Kind::Deflate) => *f = filters::deflate(level),
+                        Some(Kind::Zstd) => *f = filters::zstd(level as i32),
                         _ => {}
                     }
                 }
                 if level == 0 {
-                    list.retain(|f| ![DEFLATE, ZSTD, SHUFFLE].contains(&f.id));
+                    list.retain(|f| !matches!(f.kind(), Some(Kind::Deflate | Kind::Zstd | Kind::Shuffle)));
                 }
             }
             match options.shuffle {
-                Some(false) => list.retain(|f| f.id != SHUFFLE),
+                Some(false) => list.retain(|f| f.purpose() != Purpose::Sort),
                 Some(true)
                     if shuffled(true)
-                        && list.iter().any(|f| f.id != FLETCHER32)
-                        && !list.iter().any(|f| f.id == SHUFFLE) =>
+                        && list.iter().any(Filter::compresses)
+                        && !list.iter().any(|f| f.purpose() == Purpose::Sort) =>
                 {
                     list.insert(0, filters::shuffle(size));
                 }
@@ -459,7 +464,7 @@ fn filters_of(schema: &Schema, v: VarId, options: &CopyOptions, method: Method) 
         Codec::Deflate => compressed(filters::deflate(options.level.unwrap_or(USUAL_DEFLATE_LEVEL))),
         Codec::Zstd => compressed(filters::zstd(options.level.map_or(USUAL_ZSTD_LEVEL, u32::cast_signed))),
     };
-    if options.switches.fletcher32 && !list.iter().any(|f| f.id == FLETCHER32) {
+    if options.switches.fletcher32 && !list.iter().any(|f| f.purpose() == Purpose::Check) {
         // Last: the checksum is of the bytes in the file, and is checked before they are inflated.
         list.push(filters::fletcher32());
     }
@@ -470,8 +475,8 @@ fn filters_of(schema: &Schema, v: VarId, options: &CopyOptions, method: Method) 
 fn deflate_all_bits(list: &mut [Filter], source: &dyn Source, from: VarId) -> Result<()> {
     let layout = source.layout(from)?;
     let Some(codecs) = layout.place.codecs() else { return Ok(()) };
-    if codecs.filters().first().is_some_and(|f| f.id == WIDEN) {
-        let packed = list.iter_mut().filter(|f| f.id == NBIT);
+    if codecs.filters().first().is_some_and(|f| f.kind() == Some(Kind::Widen)) {
+        let packed = list.iter_mut().filter(|f| f.kind() == Some(Kind::Nbit));
         packed.for_each(|f| *f = filters::deflate(USUAL_DEFLATE_LEVEL));
     }
     Ok(())

@@ -21,7 +21,7 @@ use ncforge::codec::filters::filter_name;
 use ncforge::model::{
     Atomic, Attribute, DType, Endian, Fill, Number, Schema, Storage, UserKind, UserType, Value, Values,
 };
-use ncforge::raw::Container;
+use ncforge::raw::{Container, Remark};
 
 /// Everything about a dataset: format, sizes, dimensions, types, attributes with their values, variables with
 /// their storage, notes.
@@ -48,7 +48,7 @@ pub fn json(container: &dyn Container) -> Json {
         })).collect::<Vec<_>>(),
         "variables": variables(schema, &facts),
         "zipped": facts.zipped,
-        "notes": facts.notes,
+        "notes": facts.remarks.iter().map(Remark::to_string).collect::<Vec<_>>(),
         "skipped": schema.skipped.iter()
             .map(|s| object!({ "path": s.path, "why": s.why, "damaged": s.is_damaged() }))
             .collect::<Vec<_>>(),

@@ -4,7 +4,7 @@ use super::zipped::{self, ZippedStorage};
 use crate::points::Points;
 use ncforge::Result;
 use ncforge::model::{Filter, Storage, VarId, shape};
-use ncforge::raw::{ChunkGrid, Chunks, Container, VarLayout};
+use ncforge::raw::{ChunkGrid, Chunks, Container, Remark, VarLayout, remarks};
 use ncforge::store::zipped::ZippedStore;
 
 /// The storage of one variable.
@@ -58,8 +58,8 @@ pub struct FileStorage {
     pub metadata_bytes: Option<u64>,
     /// The variables, in the order of the schema.
     pub vars: Vec<VarStorage>,
-    /// Notes for the user on the file.
-    pub notes: Vec<String>,
+    /// What the user should know of the file.
+    pub remarks: Vec<Remark>,
     /// The blocks of a zipped file.
     pub zipped: Option<ZippedStorage>,
 }
@@ -87,9 +87,9 @@ pub fn storage(container: &dyn Container) -> FileStorage {
         zipped::of_store(store)
     });
     let sum = |of: fn(&VarStorage) -> u64| vars.iter().map(of).fold(0, u64::saturating_add);
-    let mut notes = container.notes();
-    notes.extend(free_bytes(container, &vars));
-    notes.extend(zipped.iter().flat_map(ZippedStorage::notes));
+    let mut remarks = remarks(container);
+    remarks.extend(free_bytes(container, &vars).map(Remark::of_file));
+    remarks.extend(zipped.iter().flat_map(ZippedStorage::notes).map(Remark::of_file));
     FileStorage {
         file_bytes: zipped.as_ref().map_or_else(|| container.store().len(), |p| p.file_bytes),
         logical_bytes: sum(|v| v.logical_bytes),
@@ -98,7 +98,7 @@ pub fn storage(container: &dyn Container) -> FileStorage {
             .as_ref()
             .map_or_else(|| container.metadata_and_indexes(), |p| Some(p.index_bytes)),
         vars,
-        notes,
+        remarks,
         zipped,
     }
 }

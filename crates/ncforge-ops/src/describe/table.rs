@@ -6,7 +6,7 @@ use super::storage::{FileStorage, VarStorage};
 use crate::words::{self, bytes};
 use ncforge::codec::describe;
 use ncforge::model::{Cause, Endian, Fill, Schema};
-use ncforge::raw::Container;
+use ncforge::raw::{Container, Remark, Said};
 
 /// The columns of the table.
 const HEAD: [&str; 7] = ["variable", "type", "shape", "raw", "on disk", "ratio", "stored as"];
@@ -23,14 +23,20 @@ pub fn table(container: &dyn Container, facts: &FileStorage) -> String {
         push_rows(&mut out, facts.vars.iter().map(|v| row(schema, v)).collect());
     }
     let skipped = schema.skipped.iter().map(|s| match s.cause {
-        Cause::Foreign => format!("left out: {} ({})", s.path, s.why),
+        Cause::Foreign | Cause::NotFollowed | Cause::Absent => format!("left out: {} ({})", s.path, s.why),
         Cause::Damaged { at: Some(at) } => format!("damaged at byte {at}: {} ({})", s.path, s.why),
         Cause::Damaged { at: None } => format!("damaged: {} ({})", s.path, s.why),
     });
+    let is_said = |path: &String| {
+        let mut about = facts.remarks.iter().filter(|r| r.variable.as_ref() == Some(path));
+        about.any(|r| matches!(r.said, Said::Unreadable(_)))
+    };
     let trouble = facts.vars.iter().filter_map(|v| {
-        v.trouble.as_ref().map(|why| format!("{} cannot be read: {why}", schema.var_path(v.var)))
+        let (path, why) = (schema.var_path(v.var), v.trouble.as_ref()?);
+        (!is_said(&path)).then(|| format!("`{path}` cannot be read: {why}"))
     });
-    let notes: Vec<String> = facts.notes.iter().cloned().chain(skipped).chain(trouble).collect();
+    let notes: Vec<String> =
+        facts.remarks.iter().map(Remark::to_string).chain(skipped).chain(trouble).collect();
     if !notes.is_empty() {
         out.push_str("//\n// notes:\n");
         for n in notes {

@@ -2,15 +2,16 @@
 //!
 //! A tile is a box of some thousand elements whose lengths only the shape of the array decides. A walk through the array
 //! reads boxes of whole tiles: along the chunks of the file, whatever their shape, so that each is decoded about once. Tiles are
-//! hashed on all threads, and their hashes in row-major order. Had tiles been runs of elements, a file of chunks that are long in time
+//! hashed on all threads, and their hashes become one in the order of the array ([`fold`]). Had tiles been runs of elements, a file of chunks that are long in time
 //! would have been read many times over.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::BTreeSet;
 use std::sync::{Mutex, PoisonError};
 
-use blake3::{Hash, Hasher};
+use blake3::Hash;
 
 use super::canonical::Canonical;
+use super::fold::{self, Fold, Unwritten};
 use crate::boxes::{Side, Walk, choose_comfortable, each_row};
 use crate::progress::{Progress, check_stop};
 use crate::source::{HEAP_BATCH, Source, check_chunk};
@@ -47,36 +48,14 @@ pub(super) fn values(data: &dyn Source, var: VarId, progress: &dyn Progress) -> 
     if let Some(why) = layout.place.unsupported() {
         return Err(Error::Unsupported { path: schema.var_path(var), what: why.into() });
     }
-    let mut fold = Fold::default();
     check_chunk(data, var)?;
-    if !shape.contains(&0) {
-        let canonical = Canonical::of(schema, schema.var(var).dtype);
-        let tiles = ChunkGrid::new(&shape, &tile(&shape));
-        Hashing { data, var, canonical, tiles, progress }.all(&layout, &mut fold)?;
+    if shape.contains(&0) {
+        return Ok(fold::of_nothing());
     }
-    Ok(fold.all.finalize())
-}
-
-/// Hashes of tiles, which come in any order, in theirs.
-#[derive(Default)]
-struct Fold {
-    all: Hasher,
-    next: u64,
-    early: BTreeMap<u64, Hash>,
-}
-
-impl Fold {
-    fn add(&mut self, number: u64, hash: Hash) {
-        self.early.insert(number, hash);
-        while let Some(hash) = self.early.remove(&self.next) {
-            self.all.update(hash.as_bytes());
-            self.next += 1;
-        }
-    }
-
-    fn add_all(&mut self, hashes: Vec<(u64, Hash)>) {
-        hashes.into_iter().for_each(|(number, hash)| self.add(number, hash));
-    }
+    let canonical = Canonical::of(schema, schema.var(var).dtype);
+    let tiles = ChunkGrid::new(&shape, &tile(&shape));
+    let hash = Hashing { data, var, canonical, tiles, progress }.all(&layout)?;
+    hash.ok_or_else(|| Error::Internal(format!("not all of `{}` was hashed", schema.var_path(var))))
 }
 
 /// The hashing of one variable.
@@ -96,7 +75,7 @@ enum Elements<'a> {
 }
 
 impl Hashing<'_> {
-    fn all(&self, layout: &VarLayout, fold: &mut Fold) -> Result<()> {
+    fn all(&self, layout: &VarLayout) -> Result<Option<Hash>> {
         let side = [Side::of(layout)];
         let (element, budget) = match self.canonical.size() {
             Some(size) => (size as u64, self.data.engine().memory() / 4),
@@ -104,10 +83,24 @@ impl Hashing<'_> {
         };
         let is_near = self.data.store().is_some() && !self.data.has_latency();
         let walk = |budget| choose_comfortable(&self.tiles.shape, element, &side, &self.tiles.chunk, budget);
-        match self.canonical.size() {
-            Some(_) if side == [Side::Runs] && is_near => self.small_boxes(&walk(budget.min(CACHED)), fold),
-            _ => self.large_boxes(layout, &walk(budget), fold),
+        if self.canonical.size().is_some() && side == [Side::Runs] && is_near {
+            let mut fold = Fold::new(&self.tiles, None);
+            self.small_boxes(&walk(budget.min(CACHED)), &mut fold)?;
+            return Ok(fold.finish());
         }
+        let walk = walk(budget);
+        let Some(written) = self.written(layout, &walk)? else {
+            let mut fold = Fold::new(&self.tiles, None);
+            self.large_boxes(&walk, 0..walk.len(), &mut fold)?;
+            return Ok(fold.finish());
+        };
+        let fill = layout.one_absent().unwrap_or_default();
+        let unwritten = Unwritten::new(&self.tiles, &walk, &written, &self.canonical, fill);
+        let mut fold = Fold::new(&self.tiles, Some(unwritten));
+        let size = self.canonical.size().unwrap_or(16) as u64;
+        self.progress.advance(written::elements_outside(&walk, &written).saturating_mul(size));
+        self.large_boxes(&walk, written, &mut fold)?;
+        Ok(fold.finish())
     }
 
     /// Memory for any box of a walk.
@@ -117,7 +110,7 @@ impl Hashing<'_> {
     }
 
     /// Each box is read and hashed by one thread.
-    fn small_boxes(&self, walk: &Walk, fold: &mut Fold) -> Result<()> {
+    fn small_boxes(&self, walk: &Walk, fold: &mut Fold<'_>) -> Result<()> {
         let engine = self.data.engine();
         let spare: Mutex<Vec<Buffer>> = Mutex::default();
         let lock = || spare.lock().unwrap_or_else(PoisonError::into_inner);
@@ -139,30 +132,25 @@ impl Hashing<'_> {
     }
 
     /// All threads read a box, and hash its tiles.
-    fn large_boxes(&self, layout: &VarLayout, walk: &Walk, fold: &mut Fold) -> Result<()> {
+    fn large_boxes(
+        &self,
+        walk: &Walk,
+        boxes: impl IntoIterator<Item = u64>,
+        fold: &mut Fold<'_>,
+    ) -> Result<()> {
         let engine = self.data.engine();
-        let written = self.written(layout, walk)?;
         let mut buffer = self.buffer(walk)?;
-        let mut unwritten =
-            Unwritten { fill: layout.one_absent().unwrap_or_default(), known: HashMap::new() };
-        for i in 0..walk.len() {
+        for i in boxes {
             check_stop(self.progress, "digest")?;
             let slab = walk.box_at(i);
             let tiles = self.tiles_in(&slab);
-            if written.as_ref().is_some_and(|boxes| !boxes.contains(&i)) {
-                for at in &tiles {
-                    let (_, count) = self.tiles.region(at);
-                    fold.add(self.tiles.linear(at), unwritten.hash(&self.canonical, count));
-                }
-            } else {
-                let elements = self.read(&slab, &mut buffer)?;
-                let groups: Vec<&[Vec<u64>]> = tiles.chunks(TOGETHER).collect();
-                let hashes = |i: usize| Ok(self.hashes(&slab, &elements, groups[i]));
-                engine.ordered(groups.len(), 4 * engine.threads(), hashes, |_, hashes| {
-                    fold.add_all(hashes);
-                    Ok(())
-                })?;
-            }
+            let elements = self.read(&slab, &mut buffer)?;
+            let groups: Vec<&[Vec<u64>]> = tiles.chunks(TOGETHER).collect();
+            let hashes = |i: usize| Ok(self.hashes(&slab, &elements, groups[i]));
+            engine.ordered(groups.len(), 4 * engine.threads(), hashes, |_, hashes| {
+                fold.add_all(hashes);
+                Ok(())
+            })?;
             self.advance(&slab);
         }
         Ok(())
@@ -266,27 +254,6 @@ fn joined(shape: &[u64], start: &[u64], count: &[u64]) -> (Vec<u64>, Vec<u64>, V
     (shape, start, count)
 }
 
-/// Hashes of tiles that hold a fill value alone, by their lengths.
-struct Unwritten {
-    fill: Vec<u8>,
-    known: HashMap<Vec<u64>, Hash>,
-}
-
-impl Unwritten {
-    fn hash(&mut self, canonical: &Canonical, count: Vec<u64>) -> Hash {
-        let fill = &self.fill;
-        let of = |count: &[u64]| {
-            let mut bytes = Vec::new();
-            canonical.fixed(&fill.repeat(count.iter().product::<u64>() as usize), &mut bytes);
-            blake3::hash(&bytes)
-        };
-        match self.known.get(&count) {
-            Some(hash) => *hash,
-            None => *self.known.entry(count).or_insert_with_key(|count| of(count)),
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -310,17 +277,5 @@ mod tests {
         assert_eq!(joined(&[4, 5, 6], &[1, 2, 0], &[2, 2, 6]), (vec![4, 30], vec![1, 12], vec![2, 12]));
         assert_eq!(joined(&[4, 5], &[0, 1], &[4, 2]), (vec![4, 5], vec![0, 1], vec![4, 2]));
         assert_eq!(joined(&[], &[], &[]), (vec![], vec![], vec![]));
-    }
-
-    #[test]
-    fn hashes_are_folded_in_their_order() {
-        let hashes: Vec<Hash> = (0..5u8).map(|n| blake3::hash(&[n])).collect();
-        let of = |order: [usize; 5]| {
-            let mut fold = Fold::default();
-            order.iter().for_each(|&i| fold.add(i as u64, hashes[i]));
-            assert!(fold.early.is_empty());
-            fold.all.finalize()
-        };
-        assert_eq!(of([0, 1, 2, 3, 4]), of([3, 1, 4, 0, 2]));
     }
 }

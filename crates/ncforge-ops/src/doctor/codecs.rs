@@ -7,7 +7,7 @@ use super::rule::{Rule, rule, rules};
 use super::{DoctorOptions, Examined};
 use crate::copy::Switches;
 use crate::words::{bytes, many};
-use ncforge::codec::filters::{self, DEFLATE, FLETCHER32, SHUFFLE};
+use ncforge::codec::filters::{self, Kind, Purpose};
 use ncforge::model::{Endian, Filter};
 use ncforge::raw::Order;
 
@@ -29,7 +29,7 @@ const SHUFFLE_GAIN: f64 = 0.05;
 /// Levels above 1 that gain less than this are for nothing, …
 const LEVEL_GAIN: f64 = 0.03;
 /// … from this level on.
-const HIGH: u32 = 5;
+const HIGH: i32 = 5;
 /// Values that compress to this part are worth it …
 const HALF: f64 = 0.5;
 /// … where this many bytes are saved: a smaller file is read in one request, and in a moment, whatever its size.
@@ -62,8 +62,8 @@ fn level_gain(v: &VarFacts) -> Option<f64> {
     (one > 0).then(|| 1.0 - s.now as f64 / one as f64)
 }
 
-fn deflate_level(list: &[Filter]) -> Option<u32> {
-    list.iter().find(|f| f.id == DEFLATE).map(|f| f.params.first().copied().unwrap_or(6))
+fn deflate_level(list: &[Filter]) -> Option<i32> {
+    list.iter().find(|f| f.kind() == Some(Kind::Deflate))?.level()
 }
 
 fn level_for_nothing(v: &VarFacts) -> bool {
@@ -74,7 +74,7 @@ fn level_for_nothing(v: &VarFacts) -> bool {
 fn advised(v: &VarFacts) -> Vec<Filter> {
     let mut list = v.filters.clone();
     if level_for_nothing(v) {
-        list.iter_mut().filter(|f| f.id == DEFLATE).for_each(|f| *f = filters::deflate(1));
+        list.iter_mut().filter(|f| f.kind() == Some(Kind::Deflate)).for_each(|f| *f = filters::deflate(1));
     }
     if shuffle_gain(v).is_some_and(|g| g >= SHUFFLE_GAIN) {
         list.insert(0, filters::shuffle(v.element as usize));
@@ -94,7 +94,7 @@ pub(super) fn target(v: &VarFacts, options: &DoctorOptions) -> Vec<Filter> {
 
 /// The part that compression would leave of an uncompressed variable, where that is little.
 fn worth_compressing(v: &VarFacts) -> Option<f64> {
-    if v.filters.iter().any(|f| ![SHUFFLE, FLETCHER32].contains(&f.id)) {
+    if v.filters.iter().any(Filter::compresses) {
         return None;
     }
     let s = v.sample.as_ref().filter(|s| s.raw > 0)?;
@@ -108,7 +108,7 @@ fn compressed(v: &VarFacts) -> Vec<Filter> {
     if v.element > 1 {
         chain.insert(0, filters::shuffle(v.element as usize));
     }
-    chain.extend(v.filters.iter().filter(|f| f.id == FLETCHER32).cloned());
+    chain.extend(v.filters.iter().filter(|f| f.purpose() == Purpose::Check).cloned());
     chain
 }
 

@@ -7,7 +7,7 @@ use crate::rates::SEGMENT_BYTES;
 use crate::tune::keep::sharing;
 use crate::tune::{Axis, Choice, Coding, Prediction, Roles, Row};
 use ncforge::model::{Filter, Schema, Storage, VarId, Variable, shape};
-use ncforge::raw::{ChunkGrid, ChunkRecord, Chunks, VarLayout};
+use ncforge::raw::{ChunkGrid, ChunkRecord, Chunks, VarLayout, few};
 use ncforge::store::RecordedStore;
 use ncforge::{Dataset, Result};
 
@@ -173,7 +173,34 @@ impl Facts {
                 Err(e) => facts.notes.push(e.to_string()),
             }
         }
+        match facts.elsewhere() {
+            Ok(notes) => facts.notes.extend(notes),
+            Err(e) => facts.notes.push(e.to_string()),
+        }
         facts
+    }
+
+    /// Notes on values that lie in other files: nothing is known of how they are stored.
+    fn elsewhere(&self) -> Result<Vec<String>> {
+        let mut found: Vec<(Vec<String>, Vec<String>)> = Vec::new();
+        for v in &self.vars {
+            let (files, name) = (v.layout.other_files()?, format!("`{}`", v.path));
+            match found.iter_mut().find(|(known, _)| *known == files) {
+                _ if files.is_empty() => {}
+                Some((_, names)) => names.push(name),
+                None => found.push((files, vec![name])),
+            }
+        }
+        let note = |(files, names): (Vec<String>, Vec<String>)| {
+            // A control character in a name must not reach the terminal.
+            let files = few(files.iter().map(|file| format!("`{}`", file.escape_debug())));
+            format!(
+                "the values of {} lie in other files ({files}): look at those to know how they are stored; a copy of this \
+                 file would hold them",
+                few(names)
+            )
+        };
+        Ok(found.into_iter().map(note).collect())
     }
 
     pub(super) fn schema(&self) -> &Schema {

@@ -5,8 +5,9 @@
 
 use super::facts::{Facts, Sample, VALUE_BYTES, VarFacts};
 use crate::sampling::{Encoded, PartLimits, encode, parts_of};
+use crate::tune::codec::Method;
 use ncforge::Result;
-use ncforge::codec::filters::{self, BITSHUFFLE, BLOSC, DEFLATE, FLETCHER32, SHUFFLE, ZSTD};
+use ncforge::codec::filters::{self, Kind, Purpose};
 use ncforge::codec::{self, CodecChain, locate};
 use ncforge::model::Filter;
 use ncforge::raw::ChunkRecord;
@@ -120,7 +121,10 @@ fn is_fill(values: &[u8], fill: &[u8]) -> bool {
 
 /// The filters, with deflate at level 1.
 fn at_level_one(own: &[Filter]) -> Vec<Filter> {
-    let one = |f: &Filter| if f.id == DEFLATE { filters::deflate(1) } else { f.clone() };
+    let one = |f: &Filter| match f.kind() {
+        Some(Kind::Deflate) => filters::deflate(1),
+        _ => f.clone(),
+    };
     own.iter().map(one).collect()
 }
 
@@ -128,7 +132,7 @@ fn measure(v: &VarFacts, parts: &[Vec<u8>], found: &mut Sample) -> Result<()> {
     let size = v.element as usize;
     let element = filters::shuffle(size);
     // Checksums and the like do not count.
-    let own: Vec<Filter> = v.filters.iter().filter(|f| f.id != FLETCHER32).cloned().collect();
+    let own: Vec<Filter> = v.filters.iter().filter(|f| f.purpose() != Purpose::Check).cloned().collect();
     let total = |chain: &[Filter]| -> Result<Encoded> { encode(&CodecChain::new(chain, size)?, parts) };
     found.raw = parts.iter().map(|p| p.len() as u64).sum();
     let mut usual = vec![filters::deflate(1)];
@@ -136,14 +140,14 @@ fn measure(v: &VarFacts, parts: &[Vec<u8>], found: &mut Sample) -> Result<()> {
         usual.insert(0, element.clone());
     }
     found.shuffled = total(&usual)?.bytes;
-    let level = own.iter().find(|f| f.id == DEFLATE).map(|f| f.params.first().copied().unwrap_or(6));
-    let simple = own.iter().all(|f| [DEFLATE, ZSTD, SHUFFLE].contains(&f.id));
+    let level = own.iter().find(|f| f.kind() == Some(Kind::Deflate)).and_then(Filter::level);
+    let simple = Method::of_chain(&own).is_some();
     if own.is_empty() {
         found.now = found.raw;
     } else if simple {
         let now = total(&own)?;
         found.now = now.bytes;
-        if !own.iter().any(|f| [SHUFFLE, BITSHUFFLE, BLOSC].contains(&f.id)) && size > 1 {
+        if !own.iter().any(Filter::sorts) && size > 1 {
             let mut chain = vec![element];
             chain.extend(own.iter().cloned());
             found.with_shuffle = Some(total(&chain)?.bytes);

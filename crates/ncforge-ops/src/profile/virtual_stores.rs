@@ -5,8 +5,10 @@
 //! file must be full. VirtualiZarr's documentation lists the same requirements.
 
 use crate::boxes::gcd;
-use ncforge::codec::{filter_name, filters};
+use ncforge::codec::filter_name;
+use ncforge::codec::filters::{self, Kind, Purpose};
 use ncforge::model::{Filter, Schema, Storage, VarId, shape};
+use serde_json::{Value, json};
 
 /// Variables of at most this many bytes are stored in the references themselves.
 pub(crate) const INLINE: u64 = 64 << 10;
@@ -15,9 +17,44 @@ const MAX_CHUNK: u64 = (1 << 32) - 1;
 /// The divisors of a length are looked for up to this number.
 const MOST_DIVISORS: u64 = 1 << 16;
 
-/// Whether a filter changes no byte on reading (the quantizations).
-pub(crate) fn is_identity(filter: &Filter) -> bool {
-    matches!(filter.id, filters::BITGROOM | filters::GRANULAR_BITROUND | filters::BITROUND)
+/// The configuration of the codec of `numcodecs` that reads the same bytes as a filter; a reason if there is none. HDF5's LZ4 and
+/// bitshuffle put headers of their own in front, and szip, nbit, scale-offset and LZF have no codec there.
+pub(crate) fn numcodec(filter: &Filter, element: usize) -> Result<Value, String> {
+    let param = |i: usize| filter.params.get(i).copied();
+    let level = filter.level().unwrap_or_default();
+    Ok(match filter.kind() {
+        Some(Kind::Shuffle) => {
+            json!({ "id": "shuffle", "elementsize": param(0).map_or(element, |n| n as usize) })
+        }
+        Some(Kind::Deflate) => json!({ "id": "zlib", "level": level.min(9) }),
+        Some(Kind::Fletcher32) => json!({ "id": "fletcher32" }),
+        Some(Kind::Zstd) => json!({ "id": "zstd", "level": level }),
+        Some(Kind::Bzip2) => json!({ "id": "bz2", "level": level.clamp(1, 9) }),
+        // Decoding needs none of these parameters: the bytes say them.
+        Some(Kind::Blosc) => {
+            let names = ["blosclz", "lz4", "lz4hc", "snappy", "zlib", "zstd"];
+            let name = names.get(param(6).unwrap_or(0) as usize).copied().unwrap_or("blosclz");
+            let (level, shuffle) = (param(4).unwrap_or(5).min(9), param(5).unwrap_or(1).min(2));
+            json!({ "id": "blosc", "cname": name, "clevel": level, "shuffle": shuffle, "blocksize": 0 })
+        }
+        Some(
+            Kind::Widen
+            | Kind::Szip
+            | Kind::Nbit
+            | Kind::ScaleOffset
+            | Kind::Lzf
+            | Kind::Lz4
+            | Kind::Bitshuffle
+            | Kind::Quantization,
+        )
+        | None => {
+            return Err(format!(
+                "numcodecs has no codec for filter {} ({})",
+                filter.id,
+                filter_name(filter.id)
+            ));
+        }
+    })
 }
 
 /// The reason why `numcodecs` cannot decode chunks of `chunk_bytes` bytes that HDF5 stored with these filters; `None` if it can.
@@ -26,9 +63,12 @@ pub(crate) fn is_identity(filter: &Filter) -> bool {
 /// which is 4 bytes long, in front of it.
 pub(crate) fn obstacle(list: &[Filter], element: usize, chunk_bytes: u64) -> Option<String> {
     let mut len = Some(chunk_bytes);
-    for filter in list.iter().filter(|f| !is_identity(f)) {
-        match filter.id {
-            filters::SHUFFLE => {
+    for filter in list.iter().filter(|f| !f.is_identity()) {
+        if let Err(why) = numcodec(filter, element) {
+            return Some(why);
+        }
+        match filter.purpose() {
+            Purpose::Sort => {
                 let size = filter.params.first().map_or(element as u64, |&n| n.into()).max(1);
                 if len.is_none_or(|len| !len.is_multiple_of(size)) {
                     return Some(format!(
@@ -36,9 +76,9 @@ pub(crate) fn obstacle(list: &[Filter], element: usize, chunk_bytes: u64) -> Opt
                     ));
                 }
             }
-            filters::FLETCHER32 => len = len.map(|len| len.saturating_add(4)),
-            filters::DEFLATE | filters::ZSTD | filters::BZIP2 | filters::BLOSC => len = None,
-            id => return Some(format!("numcodecs has no codec for filter {id} ({})", filter_name(id))),
+            Purpose::Check => len = len.map(|len| len.saturating_add(4)),
+            Purpose::Compress | Purpose::SortAndCompress | Purpose::Unknown => len = None,
+            Purpose::Round => {}
         }
     }
     None
@@ -118,7 +158,7 @@ fn replaced(list: &[Filter], element: Option<usize>) -> Vec<Filter> {
         _ => Vec::new(),
     };
     out.push(filters::deflate(4));
-    out.extend(list.iter().find(|f| f.id == filters::FLETCHER32).cloned());
+    out.extend(list.iter().find(|f| f.purpose() == Purpose::Check).cloned());
     out
 }
 

@@ -10,7 +10,7 @@ use crate::source::Source;
 use crate::unlike::{Unlike, compare_global_attributes};
 use ncforge::model::agreement::{Class, Verdict, differences};
 use ncforge::model::{Attribute, DType, Filter, Number, Schema, UserKind, Value, Values, VarId, shape};
-use ncforge::raw::{ChunkGrid, ChunkRecord, Chunks};
+use ncforge::raw::{ChunkGrid, ChunkRecord, Chunks, Remark, remarks};
 use ncforge::{Dataset, Error, Hyperslab, Result};
 
 /// Variables of more bytes are taken from the first file without comparing their values.
@@ -138,7 +138,7 @@ pub(super) fn file(dataset: &Dataset, source: &dyn Source, wanted: &Wanted<'_>) 
     let schema = source.schema();
     let mut notes: Vec<String> =
         schema.skipped.iter().map(|s| format!("`{}` was left out: {}", s.path, s.why)).collect();
-    notes.extend(dataset.container().notes());
+    notes.extend(remarks(dataset.container()).iter().map(Remark::to_string));
     let mut groups = Vec::new();
     for (i, group) in schema.groups.iter().enumerate() {
         let path = schema.group_path(ncforge::model::GroupId(i));
@@ -372,7 +372,7 @@ fn stored(source: &dyn Source, id: VarId, len: u64, var: &FileVar) -> Result<Sto
         }
         Some(Chunks { chunk, codecs, index }) => {
             let filters = codecs.filters().to_vec();
-            if filters.first().is_some_and(|f| f.id == ncforge::codec::filters::WIDEN) {
+            if filters.first().is_some_and(|f| f.kind() == Some(ncforge::codec::filters::Kind::Widen)) {
                 return Ok(Stored::Values("its numbers are of a type that is read as another".into()));
             }
             // Bytes of an edge chunk beyond the extent are undefined; where dimensions are longer, they would show.

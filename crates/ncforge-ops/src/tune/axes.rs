@@ -106,6 +106,17 @@ impl Roles {
         self.along(schema, &schema.var(var).dims, self.bounds.contains(&var))
     }
 
+    /// The dimensions of a variable of `copy`, which has the values of one of `schema`: a copy may lack what says what its dimensions
+    /// are.
+    pub fn axes_in(&self, schema: &Schema, var: VarId, copy: &Schema, there: VarId) -> Vec<Axis> {
+        let mut axes = self.axes_of(schema, var);
+        for (axis, dim) in axes.iter_mut().zip(&copy.var(there).dims) {
+            let dim = copy.dim(*dim);
+            (axis.name, axis.len, axis.unlimited) = (dim.name.clone(), dim.len, dim.unlimited);
+        }
+        axes
+    }
+
     /// `bounds`: whether the variable is known to hold the bounds of cells.
     fn along(&self, schema: &Schema, dims: &[DimId], bounds: bool) -> Vec<Axis> {
         let mut roles: Vec<Option<Role>> = dims.iter().map(|d| self.dims[d.0]).collect();

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::rates::{CodecRates, Machine, of_filters};
 use crate::request::{Words, words};
-use ncforge::codec::filters;
+use ncforge::codec::filters::{self, Kind};
 use ncforge::model::Filter;
 
 /// The goal of a choice of codec.
@@ -100,18 +100,18 @@ impl Method {
 
     /// The method that a variable's filters are; `None` for other filters.
     pub fn of_chain(chain: &[Filter]) -> Option<Method> {
-        let has = |id: u16| chain.iter().find(|f| f.id == id);
-        let level = |f: &Filter| f.params.first().copied().unwrap_or(1);
-        let shuffle = has(filters::SHUFFLE).is_some();
-        let known =
-            |id: u16| [filters::SHUFFLE, filters::FLETCHER32, filters::DEFLATE, filters::ZSTD].contains(&id);
-        match (has(filters::DEFLATE), has(filters::ZSTD)) {
-            _ if !chain.iter().all(|f| known(f.id)) => None,
-            (Some(f), None) => Some(Method::Deflate { level: level(f), shuffle }),
-            (None, Some(f)) => Some(Method::Zstd { level: level(f), shuffle }),
-            (None, None) => Some(Method::None),
-            (Some(_), Some(_)) => None,
+        let (mut shuffle, mut method) = (false, Method::None);
+        for f in chain {
+            let level = f.params.first().copied().unwrap_or(1);
+            match (f.kind()?, method) {
+                (Kind::Shuffle, _) => shuffle = true,
+                (Kind::Fletcher32, _) => {}
+                (Kind::Deflate, Method::None) => method = Method::Deflate { level, shuffle },
+                (Kind::Zstd, Method::None) => method = Method::Zstd { level, shuffle },
+                _ => return None,
+            }
         }
+        Some(method)
     }
 
     /// How fast one thread encodes and decodes with it.

@@ -4,7 +4,7 @@ use crate::rates::{
     CodecRates, FEWEST_SEGMENTS, LONGEST_SEGMENT, SEGMENT_BYTES, SEGMENTS_OF_STORED, SHORTEST_SEGMENT,
     SMALL_CHUNKS_SLOWER, STORED_BYTES_PER_SECOND, USUAL_FRACTION, ZLIB_SLOWER, of_filters,
 };
-use ncforge::codec::filters;
+use ncforge::codec::filters::{self, Kind};
 use ncforge::model::Filter;
 
 /// Sizes of chunks, in decoded bytes, at which a decoder's rate is known; between them it is interpolated.
@@ -89,19 +89,19 @@ impl Coding {
 
     /// The usual values for a chain of filters.
     pub fn of_chain(chain: &[Filter]) -> Self {
-        let has = |id: u16| chain.iter().any(|f| f.id == id);
         match () {
             () if chain.is_empty() => Coding::none(),
-            () if has(filters::DEFLATE) => Coding::deflate(1),
+            () if chain.iter().any(|f| f.kind() == Some(Kind::Deflate)) => Coding::deflate(1),
             () => Coding::zstd(),
         }
     }
 
     /// As [`Self::of_chain`], for chunks that ncforge writes.
     pub fn written(chain: &[Filter]) -> Self {
-        let is_known = |f: &Filter| [filters::SHUFFLE, filters::DEFLATE, filters::FLETCHER32].contains(&f.id);
-        let shuffles = chain.first().is_some_and(|f| f.id == filters::SHUFFLE);
-        let deflates = chain.iter().any(|f| f.id == filters::DEFLATE && f.params != [0]);
+        let is_known =
+            |f: &Filter| matches!(f.kind(), Some(Kind::Shuffle | Kind::Deflate | Kind::Fletcher32));
+        let shuffles = chain.first().is_some_and(|f| f.kind() == Some(Kind::Shuffle));
+        let deflates = chain.iter().any(|f| f.kind() == Some(Kind::Deflate) && f.level() != Some(0));
         let is_cut = shuffles && deflates && chain.iter().all(is_known);
         Coding { points: is_cut.then_some(SEGMENT_BYTES), ..Coding::of_chain(chain) }
     }

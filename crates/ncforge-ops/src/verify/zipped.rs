@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use super::report::{Problem, VerifyReport};
+use super::report::{Problem, ProblemKind, VerifyReport};
 use crate::progress::Progress;
 use crate::zip::{go_on, zipped_store};
 use ncforge::model::VarId;
@@ -29,6 +29,7 @@ pub(super) fn verify(path: &Path, engine: &Engine, progress: &dyn Progress) -> R
     let problems = damage
         .into_iter()
         .map(|d| Problem {
+            kind: ProblemKind::Corrupt,
             touches: d.image.map(|range| touched(&*container, range)).unwrap_or_default(),
             what: d.what,
             image: d.image.map(|r| (r.from, r.to)),
@@ -37,7 +38,15 @@ pub(super) fn verify(path: &Path, engine: &Engine, progress: &dyn Progress) -> R
         .collect();
     let variables = container.schema().vars.len() as u64;
     let file = path.display().to_string();
-    Ok(VerifyReport { file, commit: Some(commit), blocks: Some(blocks), variables, bytes, problems })
+    Ok(VerifyReport {
+        file,
+        commit: Some(commit),
+        blocks: Some(blocks),
+        variables,
+        bytes,
+        problems,
+        notes: Vec::new(),
+    })
 }
 
 /// The objects that have bytes in a range of the image.

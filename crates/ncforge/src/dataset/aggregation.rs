@@ -21,7 +21,7 @@ use super::options::Leads;
 use crate::container::Container;
 use crate::engine::Engine;
 use crate::error::Result;
-use crate::layout::{Place, VarLayout};
+use crate::layout::{PartIndex as _, Place, VarLayout};
 use crate::model::{DimId, Schema, Value, VarId};
 use crate::store::ReadStore;
 
@@ -104,14 +104,17 @@ impl Aggregated {
         let Some(known) = self.known.get(&var.0) else { return Ok(stored) };
         let shape = self.schema.shape(var);
         let place = |place| Arc::new(VarLayout { place, shape: shape.clone(), ..(*stored).clone() });
-        let instructions = match (known, self.fragments.refusal()) {
-            (Err(why), _) => return Ok(place(Place::Unsupported(why.clone()))),
-            (Ok(i), Some(why)) if i.leads_away() => return Ok(place(Place::Unsupported(why.to_owned()))),
-            (Ok(i), _) => i,
+        let instructions = match known {
+            Ok(instructions) => instructions,
+            Err(why) => return Ok(place(Place::Unsupported(why.clone()))),
         };
         let target = canonical::Target::of(&self.file.schema, var, &stored).in_file(&*self.file);
         let (element, absent) = (target.element.clone(), target.absent.clone());
         let parts = grid::Grid::new(&self.fragments, instructions, Arc::new(target), &shape)?;
+        if instructions.leads_away() && !self.fragments.leads() {
+            let names = parts.sources()?.iter().filter_map(|source| source.name()).collect();
+            return Ok(place(Place::NotFollowed(self.fragments.not_followed(names))));
+        }
         let place = Place::Parts(Arc::new(parts));
         Ok(Arc::new(VarLayout { name: stored.name.clone(), shape, element, absent, place }))
     }
@@ -141,19 +144,7 @@ impl Container for Aggregated {
     }
 
     fn notes(&self) -> Vec<String> {
-        let mut notes = self.file.inner().notes();
-        let mut vars: Vec<usize> = self.known.keys().copied().collect();
-        vars.sort_unstable();
-        for var in vars {
-            match self.layout(VarId(var)).as_deref() {
-                Ok(VarLayout { name, place: Place::Unsupported(what), .. }) => {
-                    notes.push(format!("`{name}` cannot be read: {what} is not supported"));
-                }
-                Ok(_) => {}
-                Err(e) => notes.push(e.to_string()),
-            }
-        }
-        notes
+        self.file.inner().notes()
     }
 
     fn missing_bytes(&self) -> u64 {

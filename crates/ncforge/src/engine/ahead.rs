@@ -336,7 +336,11 @@ impl Request<'_> {
                 chunk.len() == rank && !chunk.contains(&0) && (!codecs.is_empty() || self.is_scattered(chunk))
             }
             Place::Contiguous { .. } | Place::Records { .. } => self.is_scattered(&layout.shape),
-            Place::Nowhere | Place::Inline(_) | Place::Parts(_) | Place::Unsupported(_) => false,
+            Place::Nowhere
+            | Place::Inline(_)
+            | Place::Parts(_)
+            | Place::NotFollowed(_)
+            | Place::Unsupported(_) => false,
         }
     }
 

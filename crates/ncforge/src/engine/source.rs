@@ -12,7 +12,7 @@ use super::linear::{LinearBox, PastEnd};
 use super::shared::SharedOut;
 use super::{Engine, axes};
 use crate::error::{Error, Result};
-use crate::layout::{Place, VarLayout};
+use crate::layout::{NotFollowed, Place, VarLayout};
 use crate::model::VarId;
 use crate::select::Hyperslab;
 use crate::store::ReadStore;
@@ -105,10 +105,12 @@ impl Source<'_> {
             }
             // SAFETY: as for us.
             Place::Parts(parts) => unsafe { self.read_parts(&**parts, &held, steps, out, how) },
-            Place::Unsupported(what) => Err(Error::Unsupported {
-                path: format!("{}: {}", store.name(), layout.name),
-                what: what.clone(),
-            }),
+            Place::Unsupported(what) | Place::NotFollowed(NotFollowed { why: what, .. }) => {
+                Err(Error::Unsupported {
+                    path: format!("{}: {}", store.name(), layout.name),
+                    what: what.clone(),
+                })
+            }
         }
     }
 

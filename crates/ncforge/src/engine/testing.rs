@@ -215,7 +215,7 @@ impl TestContainer {
                     self.place_chunk(VAR, &at, &encoded, mask).unwrap();
                 }
             }
-            Place::Nowhere | Place::Parts(_) | Place::Unsupported(_) => {}
+            Place::Nowhere | Place::Parts(_) | Place::NotFollowed(_) | Place::Unsupported(_) => {}
         }
     }
 }

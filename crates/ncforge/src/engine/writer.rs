@@ -14,6 +14,7 @@ use std::sync::atomic::AtomicU64;
 
 use super::policy::WRITE_GAP;
 use super::{Engine, axes, boxes};
+use crate::codec::CodecChain;
 use crate::container::{Container, ContainerMut};
 use crate::error::{Error, Result};
 use crate::layout::{ChunkRecord, Place, VarLayout};
@@ -364,13 +365,12 @@ impl Writer {
             path: format!("{}: {}", self.container.store().name(), layout.name),
             what,
         };
-        match &layout.place {
-            Place::Unsupported(what) => Err(unsupported(what.clone())),
-            Place::Chunked { codecs, .. } => match codecs.not_written() {
-                Some(filter) => Err(unsupported(format!("writing with filter {filter}"))),
-                None => Ok(layout),
-            },
-            _ => Ok(layout),
+        if let Some(what) = layout.place.unsupported() {
+            return Err(unsupported(what.to_owned()));
+        }
+        match layout.place.codecs().and_then(CodecChain::not_written) {
+            Some(filter) => Err(unsupported(format!("writing with filter {filter}"))),
+            None => Ok(layout),
         }
     }
 

@@ -20,6 +20,7 @@ impl Error {
             | Error::NotNetcdf { .. }
             | Error::Tiles(_)
             | Error::TilesUnless { .. }
+            | Error::BadTile { .. }
             | Error::Order { .. }
             | Error::Changed { .. } => ErrorKind::Input,
             Error::Io { op, path, source } => kind_of_io(op, path, source),

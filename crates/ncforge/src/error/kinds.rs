@@ -16,6 +16,16 @@ pub enum TileOption {
     HolesFill,
 }
 
+/// Why a file cannot be taken for a tile.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum TileFault {
+    /// It does not say which part of a whole it is; only its name is that of a tile.
+    NoTile,
+    /// What it says does not fit what is in it: another program has changed it.
+    Changed,
+}
+
 /// Whose fault an error is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]

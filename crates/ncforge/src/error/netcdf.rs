@@ -177,7 +177,8 @@ impl Error {
             | Error::OutputIsInput { .. }
             | Error::CannotResume { .. }
             | Error::Tiles(_)
-            | Error::TilesUnless { .. } => EINVAL,
+            | Error::TilesUnless { .. }
+            | Error::BadTile { .. } => EINVAL,
         }
     }
 }

@@ -170,6 +170,10 @@ pub enum Cause {
         /// The offset of the damage in the file, if it is known.
         at: Option<u64>,
     },
+    /// It is in another file, to which this one must not lead, or cannot.
+    NotFollowed,
+    /// It leads to another file, or an object of one, that is not there.
+    Absent,
 }
 
 impl Skipped {
@@ -177,7 +181,9 @@ impl Skipped {
     pub fn error(&self, file: &str) -> Error {
         let what = format!("`{}`: {}", self.path, self.why);
         match self.cause {
-            Cause::Foreign => Error::Unsupported { path: file.to_owned(), what },
+            Cause::Foreign | Cause::NotFollowed | Cause::Absent => {
+                Error::Unsupported { path: file.to_owned(), what }
+            }
             Cause::Damaged { at } => Error::corrupt(file, at, what),
         }
     }

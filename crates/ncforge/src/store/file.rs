@@ -19,7 +19,7 @@ use super::durability::Durability;
 use super::identity::{Identity, continues, is_file_at};
 use super::lock::{Held, Kind, Locking};
 use super::near::{Moment, Near, Writes};
-use super::{ReadStore, copy_from, past_end};
+use super::{Origin, ReadStore, copy_from, past_end};
 use crate::error::{Error, Op, Result};
 
 use promise::Promise;
@@ -376,8 +376,8 @@ impl ReadStore for FileStore {
         }
     }
 
-    fn local_path(&self) -> Option<&Path> {
-        Some(self.path())
+    fn origin(&self) -> Origin<'_> {
+        Origin::File(self.path())
     }
 
     fn as_any(&self) -> Option<&dyn Any> {

@@ -22,7 +22,7 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 
-use super::{IoProfile, ReadStore, past_end};
+use super::{IoProfile, Origin, ReadStore, past_end};
 use crate::error::{Error, Result};
 
 use pieces::{Arriving, Pieces};
@@ -166,6 +166,10 @@ impl ReadStore for NeighbourStore {
 
     fn as_any(&self) -> Option<&dyn Any> {
         self.inner.as_any()
+    }
+
+    fn origin(&self) -> Origin<'_> {
+        self.inner.origin()
     }
 }
 

@@ -2,13 +2,12 @@
 
 use std::any::Any;
 use std::ops::Range;
-use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use bytes::Bytes;
 
-use super::{IoProfile, ReadStore};
+use super::{IoProfile, Origin, ReadStore};
 use crate::error::{Error, Result};
 
 /// A wrapped store, with a count of the bytes that are read and a list of the structures of metadata among them.
@@ -64,8 +63,8 @@ impl ReadStore for RecordedStore {
         self.inner.io_profile()
     }
 
-    fn local_path(&self) -> Option<&Path> {
-        self.inner.local_path()
+    fn origin(&self) -> Origin<'_> {
+        self.inner.origin()
     }
 
     fn read_ranges(&self, ranges: &[Range<u64>]) -> Result<Vec<Bytes>> {

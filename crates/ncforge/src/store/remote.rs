@@ -46,17 +46,6 @@ pub(crate) fn refuse_writing(path: &Path) -> Result<()> {
     }
 }
 
-/// The URL of the object that a store is; `None` for other stores.
-pub(crate) fn url_of_store(store: &dyn ReadStore) -> Option<&str> {
-    #[cfg(feature = "remote")]
-    return RemoteStore::of(store).map(RemoteStore::url);
-    #[cfg(not(feature = "remote"))]
-    return {
-        let _ = store;
-        None
-    };
-}
-
 /// Opens the object of a URL for reading.
 ///
 /// # Errors

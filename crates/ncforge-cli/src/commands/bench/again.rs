@@ -47,7 +47,7 @@ pub(super) fn run(
     let hint = || {
         "TMPDIR names a folder that can be written to, and the command must still be where it was".to_owned()
     };
-    let failed = |message: String| Failure { message, hint: hint(), exit: Exit::Failed };
+    let failed = |message: String| Failure { class: None, message, hint: hint(), exit: Exit::Failed };
     let dir = tempfile::Builder::new().prefix("ncforge-bench-").tempdir();
     let dir = dir.map_err(|e| failed(format!("cannot make a folder for the result: {e}")))?;
     let saved = dir.path().join("result.json");

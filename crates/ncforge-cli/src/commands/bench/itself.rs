@@ -20,6 +20,7 @@ impl Itself {
             return Ok(Itself { program: program.into(), first: first.to_vec() });
         }
         let own = std::env::current_exe().map_err(|e| Failure {
+            class: None,
             message: format!("cannot find the program itself: {e}"),
             hint: "the command must still be where it was when it began".into(),
             exit: Exit::Failed,

@@ -14,6 +14,7 @@ pub(super) fn start(ranks: usize, cx: &Context<'_>) -> Result {
     let ended = launch(&itself.program, &itself.arguments(&cx.argv[1..]), ranks)?;
     match ended.message {
         Some(message) => Err(Failure {
+            class: None,
             message,
             hint: "fewer processes show whether one fails alone, too".into(),
             exit: Exit::Failed,

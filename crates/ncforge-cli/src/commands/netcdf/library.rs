@@ -17,7 +17,7 @@ pub(super) fn path() -> Result<PathBuf> {
     let folder = own.as_deref().and_then(Path::parent).unwrap_or(Path::new("."));
     let places = ["", "_netcdf", "../lib", "../lib/ncforge"];
     let found = places.iter().map(|place| folder.join(place).join(NAME)).find(|path| path.is_file());
-    found.and_then(|path| path.canonicalize().ok()).ok_or_else(|| Failure {
+    found.and_then(|path| path.canonicalize().ok()).ok_or_else(|| Failure { class: None,
         message: format!("{NAME} is not in {}", folder.display()),
         hint: format!(
             "`pip install` and the tarball bring it along, `cargo install` cannot: in the sources of this version, \

@@ -34,7 +34,7 @@ impl Hints {
                 "`ncforge combine --allow-ragged` fills the records that some tiles lack"
             }
             Error::OutputIsInput { .. } => "name another output",
-            Error::TilesUnless { .. } | Error::Tiles(_) => self.unlike,
+            Error::TilesUnless { .. } | Error::Tiles(_) | Error::BadTile { .. } => self.unlike,
             Error::Exists(_) => self.exists,
             Error::NotRepresentable { .. } | Error::Limit { .. } => self.format,
             Error::Budget { .. } => "NCFORGE_MEMORY=4G in front of the command allows more memory",

@@ -155,7 +155,12 @@ fn tiles(base: &str, asked: &Asked, n: u64) -> Result<Vec<PathBuf>> {
                     format!("{there} tiles before it are there; NDOMAIN is how many there are, {n} was given")
                 }
             };
-            Failure { message: format!("tile `{name}` is not there"), hint, exit: Exit::BadInput }
+            Failure {
+                class: None,
+                message: format!("tile `{name}` is not there"),
+                hint,
+                exit: Exit::BadInput,
+            }
         })?);
     }
     match out.is_empty() {

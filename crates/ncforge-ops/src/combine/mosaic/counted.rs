@@ -4,6 +4,7 @@
 //! of land). Places are stronger: tiles that cover all of the whole are all of them, whatever the count.
 
 use std::collections::HashSet;
+use std::path::Path;
 
 use super::super::files;
 use super::super::options::CombineOptions;
@@ -13,7 +14,10 @@ use super::DimKind;
 use super::dims::Dims;
 use super::pattern::{MOST_NAMES, Pattern};
 use super::scan::Scanned;
-use ncforge::{Error, Result, TileOption};
+use ncforge::{Error, Result, TileFault, TileOption};
+
+/// Missing tiles whose files are looked for.
+const MOST_LOOKS: usize = 1000;
 
 /// A set of tiles whose places are known.
 pub(super) struct Set<'a> {
@@ -53,7 +57,18 @@ impl Set<'_> {
             return Ok(missing);
         }
         let name = self.tiles.name(0);
-        let names: Vec<String> = missing.iter().take(MOST_NAMES).map(|&n| sibling(&name, n)).collect();
+        // Of files that were searched for, one of this name was found to be no tile.
+        let there = missing.iter().take(MOST_LOOKS).filter_map(|&n| sibling(&name, n));
+        if let Some(path) = there.filter(|_| self.searched).find(|name| Path::new(name).exists()) {
+            let scheme = self.scheme.name();
+            let what = format!(
+                "has the name of a tile that is missing, and lacks the attributes by which tiles of the scheme {scheme} \
+                 say where they lie"
+            );
+            return Err(Error::BadTile { path, what, fault: TileFault::NoTile });
+        }
+        let called = |&n: &u64| sibling(&name, n).map_or(format!("number {n}"), |name| format!("`{name}`"));
+        let names: Vec<String> = missing.iter().take(MOST_NAMES).map(called).collect();
         let more = missing.len().saturating_sub(MOST_NAMES);
         let what = format!(
             "{} of {total} tiles {} missing: {}{}",
@@ -110,12 +125,8 @@ impl Set<'_> {
 }
 
 /// The name of the tile with another number.
-fn sibling(path: &str, number: u64) -> String {
+fn sibling(path: &str, number: u64) -> Option<String> {
     let cut = path.rfind('/').map_or(0, |i| i + 1);
-    match files::number_in(&path[cut..]) {
-        Some((from, to)) => {
-            format!("`{}{number:0width$}{}`", &path[..cut + from], &path[cut + to..], width = to - from)
-        }
-        None => format!("number {number}"),
-    }
+    let (from, to) = files::number_in(&path[cut..])?;
+    Some(format!("{}{number:0width$}{}", &path[..cut + from], &path[cut + to..], width = to - from))
 }

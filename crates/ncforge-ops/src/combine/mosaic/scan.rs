@@ -10,8 +10,8 @@ use crate::intact::{check_undamaged, check_whole};
 use crate::unlike::{Unlike, compare_global_attributes};
 use ncforge::model::agreement::same_objects;
 use ncforge::model::{Filter, Schema, Skipped, VarId};
-use ncforge::raw::{Absent, Element};
-use ncforge::{Dataset, Engine, Error, Result};
+use ncforge::raw::{Absent, Element, Remark, remarks};
+use ncforge::{Dataset, Engine, Error, Result, TileFault};
 
 /// A tile's storage of a variable, as far as moving chunks is concerned.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -123,7 +123,7 @@ pub(crate) fn scan(
     engine.for_each(tiles.len(), |i| {
         let i = (i + begin) % tiles.len();
         let scan = Scan { tiles, scheme, first, searched };
-        tiles.look_at_header(i, |seen| {
+        let looked = tiles.look_at_header(i, |seen| {
             let said = match seen {
                 Seen::Whole(dataset) => scan.whole(i, dataset)?,
                 // A header is known once what its tile says stands in its slot, and only of those that are tiles.
@@ -133,8 +133,17 @@ pub(crate) fn scan(
                 },
             };
             Ok(said.map(|said| _ = slots[i].set(said)))
-        })?;
-        Ok(())
+        });
+        match looked {
+            Ok(_) => Ok(()),
+            // Nobody named this file, but it has a tile's name.
+            Err(Error::NotNetcdf { path, what }) if searched && i != first.tile => Err(Error::BadTile {
+                path,
+                what: format!("has the name of a tile, and is not a netCDF file: {what}"),
+                fault: TileFault::NoTile,
+            }),
+            Err(e) => Err(e),
+        }
     })?;
     Ok(slots.into_iter().map(OnceLock::into_inner).collect())
 }
@@ -161,7 +170,8 @@ impl Scan<'_> {
             true => String::new(),
             false => format!(", as `{}` is", self.tiles.name(self.first.tile)),
         };
-        Err(header.wrong(format!("is no tile of the scheme {}{as_other}", self.scheme.name())))
+        let what = format!("is no tile of the scheme {}{as_other}", self.scheme.name());
+        Err(header.bad(TileFault::NoTile, what))
     }
 
     fn global(&self, schema: &Schema) -> Vec<Unlike> {
@@ -193,7 +203,7 @@ impl Scan<'_> {
             stored_differently,
             bytes: dataset.container().store().len(),
             skipped: schema.skipped.clone(),
-            notes: dataset.container().notes(),
+            notes: remarks(dataset.container()).iter().map(Remark::to_string).collect(),
         }))
     }
 

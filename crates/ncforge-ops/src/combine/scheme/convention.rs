@@ -5,7 +5,7 @@ use std::path::Path;
 
 use ncforge::model::agreement::{Class, Origin};
 use ncforge::model::{Atomic, Attribute, DType, DimId, Number, Schema};
-use ncforge::{Error, Result};
+use ncforge::{Error, Result, TileFault};
 
 /// The part of a dimension that a tile holds: elements `skip..skip + count` of the tile's are elements
 /// `first..first + count` of the whole.
@@ -118,6 +118,11 @@ impl Header<'_> {
     /// An error about this tile.
     pub(crate) fn wrong(&self, what: impl AsRef<str>) -> Error {
         Error::Tiles(format!("`{}` {}", self.path.display(), what.as_ref()))
+    }
+
+    /// An error about a file that is no tile, or not as its model wrote it.
+    pub(crate) fn bad(&self, fault: TileFault, what: impl Into<String>) -> Error {
+        Error::BadTile { path: self.path.display().to_string(), what: what.into(), fault }
     }
 
     /// The error for a tile that no scheme recognises; `marks` are what they look for.

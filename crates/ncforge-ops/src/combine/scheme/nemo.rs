@@ -8,8 +8,8 @@
 
 use super::convention::{Header, Scheme, TilePosition};
 use super::names::{XIOS_FILE, coordinate, drop_xios, xios_attributes};
-use ncforge::Result;
 use ncforge::model::{DimId, Schema};
+use ncforge::{Error, Result, TileFault};
 
 #[derive(Debug)]
 pub(crate) struct Nemo;
@@ -45,22 +45,12 @@ impl Scheme for Nemo {
         let dims = dims(tile.schema, &ids, &spans);
         let mut axes = Vec::with_capacity(ids.len());
         for i in 0..ids.len() {
-            let Some(dim) = dims[i] else {
-                return Err(tile.wrong(format!("splits dimension number {}, which it does not have", ids[i])));
+            let length = |dim: DimId| i64::try_from(tile.schema.dim(dim).len).unwrap_or(i64::MAX);
+            let fits = |dim: &DimId| span(i) == length(*dim) && points(i) == length(*dim);
+            let Some(dim) = dims[i].filter(|dim| may_be_split(tile.schema, *dim) && fits(dim)) else {
+                return Err(changed(tile, &ids, &spans, local.as_deref()));
             };
-            let d = tile.schema.dim(dim);
-            let n = i64::try_from(d.len).unwrap_or(i64::MAX);
-            if span(i) != n || points(i) != n {
-                return Err(tile.wrong(format!(
-                    "has a dimension `{}` of length {n}, but DOMAIN_* speak of {} points at {} to {}: \
-                     DOMAIN_dimensions_ids and dimensions do not go together, as where another program has cut the \
-                     file, or changed the order of its dimensions",
-                    d.name,
-                    points(i),
-                    first[i],
-                    last[i]
-                )));
-            }
+            let n = length(dim);
             let start = first[i].saturating_sub(1).saturating_add(low[i]);
             let mut axis = tile.axis(dim, start, low[i], n.saturating_sub(low[i]).saturating_sub(high[i]))?;
             axis.whole =
@@ -89,10 +79,38 @@ impl Scheme for Nemo {
     }
 }
 
+/// Models split no records.
+fn may_be_split(tile: &Schema, dim: DimId) -> bool {
+    !tile.dim(dim).unlimited
+}
+
+/// The error for a tile whose attributes speak of other dimensions than it has.
+fn changed(tile: &Header<'_>, ids: &[i64], spans: &[i64], local: Option<&[i64]>) -> Error {
+    let parts: Vec<String> =
+        ids.iter().zip(spans).map(|(id, n)| format!("{n} points along dimension number {id}")).collect();
+    let local = match local {
+        Some(local) if local != spans => format!(", or {local:?} by DOMAIN_size_local"),
+        _ => String::new(),
+    };
+    let dims: Vec<String> = (tile.schema.dims.iter())
+        .map(|d| format!("{} = {}{}", d.name, d.len, if d.unlimited { " (unlimited)" } else { "" }))
+        .collect();
+    let by = match ["NCO", "CDO"].iter().find(|name| tile.global(name).is_some()) {
+        Some(name) => format!("{name} has written it after its model"),
+        None => "another program has cut the file, or changed the order of its dimensions".to_owned(),
+    };
+    let what = format!(
+        "is not what its attributes DOMAIN_* say: they are of {}{local}, and its dimensions are {}; {by}",
+        parts.join(" and "),
+        dims.join(", ")
+    );
+    tile.bad(TileFault::Changed, what)
+}
+
 /// The split dimensions: by their ids. Programs that change the order of dimensions (NCO) leave the ids as they were; so where
 /// an id names a dimension of another length, by the lengths, if those leave no choice.
 fn dims(tile: &Schema, ids: &[i64], spans: &[i64]) -> Vec<Option<DimId>> {
-    let has = |d: DimId, span: i64| i64::try_from(tile.dim(d).len) == Ok(span);
+    let has = |d: DimId, span: i64| may_be_split(tile, d) && i64::try_from(tile.dim(d).len) == Ok(span);
     let by_id: Vec<Option<DimId>> = ids
         .iter()
         .map(|id| usize::try_from(id - 1).ok().filter(|&d| d < tile.dims.len()).map(DimId))

@@ -62,7 +62,7 @@ impl Making<'_> {
                 if let Error::Order { .. } = e {
                     report.overlaps.push(e.to_string());
                 }
-                report.error = Some(e.to_string());
+                (report.error, report.error_kind) = (Some(e.to_string()), Some(e.class()));
             }
             other => other?,
         }
@@ -222,7 +222,7 @@ impl Making<'_> {
             }
             Err(e) if self.options.keep_going && is_of_files(&e) => {
                 out.state = "failed";
-                out.error = Some(e.to_string());
+                (out.error, out.error_kind) = (Some(e.to_string()), Some(e.class()));
             }
             Err(e) => return Err(e),
         }

@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use ncforge::ErrorClass;
 use serde::Serialize;
 
 use super::super::mosaic::Note;
@@ -54,8 +55,10 @@ pub struct StreamReport {
     pub notes: Vec<String>,
     /// Files that cannot be read, and were left out.
     pub bad: Vec<BadFile>,
-    /// The reason why nothing was made of the stream.
+    /// The reason why nothing was made of the stream, …
     pub error: Option<String>,
+    /// … and its kind.
+    pub error_kind: Option<ErrorClass>,
     /// Its outputs.
     pub outputs: Vec<OutputReport>,
 }
@@ -65,8 +68,10 @@ pub struct StreamReport {
 pub struct BadFile {
     /// The file.
     pub file: PathBuf,
-    /// Why.
+    /// Why, …
     pub error: String,
+    /// … and of which kind that is.
+    pub error_kind: ErrorClass,
 }
 
 /// An output: a variable's values over all times, or some years of them.
@@ -98,8 +103,10 @@ pub struct OutputReport {
     pub digest: Option<String>,
     /// Seconds that it took; of a plan, an estimate.
     pub seconds: f64,
-    /// Why it failed.
+    /// Why it failed, …
     pub error: Option<String>,
+    /// … and of which kind that is.
+    pub error_kind: Option<ErrorClass>,
 }
 
 impl SeriesReport {

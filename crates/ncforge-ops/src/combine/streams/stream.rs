@@ -32,7 +32,9 @@ impl Making<'_> {
         for (file, found) in probed {
             match found {
                 Ok(()) => good.push(file.clone()),
-                Err(e) => bad.push(BadFile { file: file.clone(), error: e.to_string() }),
+                Err(e) => {
+                    bad.push(BadFile { file: file.clone(), error: e.to_string(), error_kind: e.class() })
+                }
             }
         }
         match good.is_empty() || good.len() == files.len() {

@@ -1,9 +1,9 @@
 //! How variables are stored, in a few words.
 
+use ncforge::codec::filter_name;
 use ncforge::codec::quantize::Quantize;
-use ncforge::codec::{filter_name, filters};
 use ncforge::model::{Filter, Storage};
-use ncforge::raw::Place;
+use ncforge::raw::{NotFollowed, Place};
 
 /// The place of a variable of the source, in words.
 pub(super) fn describe_place(p: &Place) -> String {
@@ -14,7 +14,7 @@ pub(super) fn describe_place(p: &Place) -> String {
         Place::Records { .. } => "records".into(),
         Place::Chunked { chunk, codecs, .. } => describe_chunks(chunk, codecs.filters()),
         Place::Parts(_) => "virtual".into(),
-        Place::Unsupported(why) => why.clone(),
+        Place::Unsupported(why) | Place::NotFollowed(NotFollowed { why, .. }) => why.clone(),
     }
 }
 
@@ -38,8 +38,8 @@ fn describe_chunks(chunks: &[u64], list: &[Filter]) -> String {
     for f in list {
         text.push(' ');
         text.push_str(filter_name(f.id));
-        if let (filters::DEFLATE | filters::ZSTD, Some(level)) = (f.id, f.params.first()) {
-            text.push_str(&format!(" {}", *level as i32));
+        if let Some(level) = f.level().filter(|_| !f.params.is_empty()) {
+            text.push_str(&format!(" {level}"));
         }
     }
     text

@@ -10,7 +10,7 @@ use crate::container::Container;
 use crate::dataset::options::Leads;
 use crate::engine::Engine;
 use crate::error::{Error, Result};
-use crate::layout::{Convert, OpenPart, PartSource, Place, VarLayout};
+use crate::layout::{Convert, NotFollowed, OpenPart, PartSource, Place, SourceName, VarLayout};
 use crate::model::{Value, VarId};
 use crate::store::{FileStore, ReadStore};
 
@@ -32,15 +32,14 @@ impl Fragments {
         Self { file: file.clone(), base, leads: leads.clone(), open: Mutex::default() }
     }
 
-    /// Why no other file may be opened from this one.
-    pub(super) fn refusal(&self) -> Option<&'static str> {
-        match self.base {
-            _ if !self.leads.follow => {
-                Some("an aggregation variable of other files, which are not followed here,")
-            }
-            None => Some("an aggregation variable of other files in what is no local file"),
-            Some(_) => None,
-        }
+    /// Whether other files may be opened from this one.
+    pub(super) fn leads(&self) -> bool {
+        self.leads.follow && self.base.is_some()
+    }
+
+    /// These fragments, which must not be opened from this file.
+    pub(super) fn not_followed(&self, sources: Vec<SourceName>) -> NotFollowed {
+        NotFollowed::new("an aggregation variable", sources, !self.leads.follow)
     }
 
     /// Opens what a URI names; `None` if it is not there.
@@ -115,9 +114,6 @@ pub(super) struct Fragment {
 
 impl PartSource for Fragment {
     fn open(&self) -> Result<Option<Arc<dyn OpenPart>>> {
-        if self.uri.is_empty() {
-            return Ok(None);
-        }
         let text = |bytes| {
             let text = std::str::from_utf8(bytes);
             text.map_err(|_| self.target.damaged("a name of a fragment is no text"))
@@ -129,19 +125,25 @@ impl PartSource for Fragment {
         let var = var.ok_or_else(|| schema.no_variable(identifier, file.container.store().name()))?;
         let shape = schema.shape(var);
         let Some(lacks) = lacks(&self.counts, &shape) else {
-            let (counts, what) = (&self.counts, self.describe());
+            let (counts, what) = (&self.counts, self.named());
             return Err(self
                 .target
                 .damaged(&format!("{what} has the shape {shape:?}, the fragment {counts:?}")));
         };
         let convert = Canonical::of(schema, var, &self.target)
-            .map_err(|what| self.target.unsupported(&format!("{what} ({})", self.describe())))?;
+            .map_err(|what| self.target.unsupported(&format!("{what} ({})", self.named())))?;
         Ok(Some(Arc::new(Opened { file, var, shape, lacks, convert })))
     }
 
-    fn describe(&self) -> String {
-        let text = String::from_utf8_lossy;
-        format!("`{}` in `{}`", text(&self.identifier), text(&self.uri))
+    fn name(&self) -> Option<SourceName> {
+        Some(self.named())
+    }
+}
+
+impl Fragment {
+    fn named(&self) -> SourceName {
+        let text = |bytes| String::from_utf8_lossy(bytes).into_owned();
+        SourceName { file: text(&self.uri), variable: text(&self.identifier) }
     }
 }
 
@@ -225,8 +227,8 @@ impl PartSource for Constant {
         Ok(Some(Arc::new(self.clone())))
     }
 
-    fn describe(&self) -> String {
-        "one value".into()
+    fn name(&self) -> Option<SourceName> {
+        None
     }
 }
 

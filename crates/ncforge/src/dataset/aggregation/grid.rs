@@ -1,6 +1,7 @@
 //! The array of fragments: which of them have elements in a box.
 
 use std::borrow::Cow;
+use std::ops::Range;
 use std::sync::{Arc, OnceLock};
 
 use super::canonical::{Canonical, Target};
@@ -124,25 +125,46 @@ impl Grid {
         Ok(self.content.get_or_init(|| content))
     }
 
-    fn source(&self, at: &[u64], counts: Vec<u64>) -> Result<Arc<dyn PartSource>> {
+    /// The source of a fragment; `None` if it names no file: it has no values.
+    fn source(&self, at: &[u64], counts: Vec<u64>) -> Result<Option<Arc<dyn PartSource>>> {
         let i = at.iter().zip(&self.ends).fold(0, |i, (a, e)| i * e.len() + *a as usize);
         Ok(match self.content()? {
-            Content::Names { uris, identifiers } => Arc::new(Fragment {
+            Content::Names { uris, .. } if uris.get(i).is_empty() => None,
+            Content::Names { uris, identifiers } => Some(Arc::new(Fragment {
                 fragments: self.fragments.clone(),
                 target: self.target.clone(),
                 uri: uris.get(i).to_vec(),
                 identifier: identifiers.get(i).to_vec(),
                 counts,
-            }),
+            })),
             Content::Values(values) => {
                 let size = self.target.element.size;
                 let (bytes, value) = match values {
                     Values::Fixed(all) => (all.chunks_exact(size).nth(i).unwrap_or_default().to_vec(), None),
                     Values::Heap(all) => (vec![0; size], all.get(i).cloned()),
                 };
-                Arc::new(Constant::new(&self.target, counts, bytes, value))
+                Some(Arc::new(Constant::new(&self.target, counts, bytes, value)))
             }
         })
+    }
+
+    /// The fragment at these coordinates of the array of fragments; `None` if it has no values.
+    fn part(&self, at: &[u64]) -> Result<Option<ArrayPart>> {
+        let begin = |d: usize| at[d].checked_sub(1).map_or(0, |before| self.ends[d][before as usize]);
+        let counts: Vec<u64> = (0..at.len()).map(|d| self.ends[d][at[d] as usize] - begin(d)).collect();
+        if counts.contains(&0) {
+            return Ok(None);
+        }
+        let axis =
+            |d: usize| PartAxis { along: Some(d), stretches: vec![Stretch::run(begin(d), 0, counts[d])] };
+        let axes = (0..at.len()).map(axis).collect();
+        let Some(source) = self.source(at, counts)? else { return Ok(None) };
+        Ok(Some(ArrayPart { axes, origin: vec![0; at.len()], source }))
+    }
+
+    /// The fragments at these coordinates.
+    fn parts<'a>(&'a self, ranges: &'a [Range<u64>]) -> impl Iterator<Item = Result<ArrayPart>> + 'a {
+        coordinates(ranges).filter_map(|at| self.part(&at).transpose())
     }
 }
 
@@ -155,20 +177,15 @@ impl PartIndex for Grid {
                 from as u64..(to as u64 + 1).min(self.ends[d].len() as u64)
             })
             .collect();
-        let mut parts = Vec::new();
-        for at in coordinates(&ranges) {
-            let begin = |d: usize| at[d].checked_sub(1).map_or(0, |before| self.ends[d][before as usize]);
-            let counts: Vec<u64> = (0..at.len()).map(|d| self.ends[d][at[d] as usize] - begin(d)).collect();
-            if counts.contains(&0) {
-                continue;
-            }
-            let axis =
-                |d: usize| PartAxis { along: Some(d), stretches: vec![Stretch::run(begin(d), 0, counts[d])] };
-            let axes = (0..at.len()).map(axis).collect();
-            let source = self.source(&at, counts)?;
-            parts.push(Cow::Owned(ArrayPart { axes, origin: vec![0; at.len()], source }));
+        self.parts(&ranges).map(|part| Ok(Cow::Owned(part?))).collect()
+    }
+
+    fn sources(&self) -> Result<Vec<Arc<dyn PartSource>>> {
+        if let Content::Values(_) = self.content()? {
+            return Ok(Vec::new());
         }
-        Ok(parts)
+        let all: Vec<_> = self.ends.iter().map(|ends| 0..ends.len() as u64).collect();
+        self.parts(&all).map(|part| Ok(part?.source)).collect()
     }
 }
 

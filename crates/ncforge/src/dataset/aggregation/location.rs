@@ -6,7 +6,7 @@
 use std::path::{Path, PathBuf};
 
 use crate::store::remote::url_of;
-use crate::store::{ReadStore, remote};
+use crate::store::{Origin, ReadStore};
 
 /// Where the file lies that names fragments.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -20,9 +20,10 @@ pub(crate) enum Base {
 impl Base {
     /// Where a store lies; `None` for memory.
     pub(crate) fn of(store: &dyn ReadStore) -> Option<Self> {
-        match store.local_path() {
-            Some(path) => Some(Base::File(path.to_owned())),
-            None => remote::url_of_store(store).map(|url| Base::Url(url.to_owned())),
+        match store.origin() {
+            Origin::File(path) => Some(Base::File(path.to_owned())),
+            Origin::Url(url) => Some(Base::Url(url.to_owned())),
+            Origin::Nowhere => None,
         }
     }
 

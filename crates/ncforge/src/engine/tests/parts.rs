@@ -1,7 +1,9 @@
 //! Arrays of parts, against a plain array.
 
 use super::*;
-use crate::layout::{ArrayPart, Convert, OpenPart, PartAxis, PartSource, Parts, Stretch, VarLayout};
+use crate::layout::{
+    ArrayPart, Convert, OpenPart, PartAxis, PartSource, Parts, SourceName, Stretch, VarLayout,
+};
 use crate::model::{Value, VarId};
 use crate::select::{Pick, Picks, coordinates};
 
@@ -14,8 +16,8 @@ impl PartSource for Given {
         Ok(self.0.clone().map(|c| c as Arc<dyn OpenPart>))
     }
 
-    fn describe(&self) -> String {
-        "given".into()
+    fn name(&self) -> Option<SourceName> {
+        None
     }
 }
 
@@ -140,7 +142,7 @@ proptest! {
             PartAxis { along: Some(d), stretches: vec![Stretch::run(0, 0, n)] }
         });
         let whole = ArrayPart { axes: axes.collect(), origin: vec![0; shape.len()], source: Arc::new(Given(Some(inner.clone()))) };
-        let outer = array(&shape, Parts { list: vec![whole] });
+        let outer = array(&shape, Parts { list: vec![whole], ..Parts::default() });
         for threads in [1, 3] {
             let engine = engine(threads, memory);
             for seeds in &picks {
@@ -176,8 +178,8 @@ impl PartSource for Itself {
         Ok(self.0.get().and_then(std::sync::Weak::upgrade).map(|c| c as Arc<dyn OpenPart>))
     }
 
-    fn describe(&self) -> String {
-        "itself".into()
+    fn name(&self) -> Option<SourceName> {
+        None
     }
 }
 
@@ -186,7 +188,7 @@ fn a_circle_is_an_error() {
     let source = Arc::new(Itself(std::sync::OnceLock::new()));
     let axes = vec![PartAxis { along: Some(0), stretches: vec![Stretch::run(0, 0, 5)] }];
     let list = vec![ArrayPart { axes, origin: vec![0], source: source.clone() }];
-    let container = Arc::new(array(&[5], Parts { list }));
+    let container = Arc::new(array(&[5], Parts { list, ..Parts::default() }));
     source.0.set(Arc::downgrade(&container)).unwrap();
     let e = engine(1, 0).read(&*container, VAR, &Hyperslab::all(&[5])).unwrap_err();
     assert!(e.to_string().contains("circle"), "{e}");
@@ -207,7 +209,7 @@ fn parts_that_do_not_fit_are_errors() {
     for (size, count, origin) in [(4, 4, vec![0]), (8, 3, vec![0]), (4, 3, vec![0, 0])] {
         let axes = vec![PartAxis { along: Some(0), stretches: vec![Stretch::run(0, 0, count)] }];
         let list = vec![ArrayPart { axes, origin, source: source(size) }];
-        let container = array(&[5], Parts { list });
+        let container = array(&[5], Parts { list, ..Parts::default() });
         let slab = Hyperslab::all(&[5]);
         assert!(engine(1, 0).read(&container, VAR, &slab).is_err(), "{size} {count}");
         // What does not touch it can be read.
@@ -224,8 +226,8 @@ impl PartSource for Widened {
         Ok(Some(Arc::new(Widened(self.0.clone()))))
     }
 
-    fn describe(&self) -> String {
-        "widened".into()
+    fn name(&self) -> Option<SourceName> {
+        None
     }
 }
 
@@ -273,7 +275,7 @@ fn parts_are_converted_and_may_lack_dimensions() {
     let axis = |d, n| PartAxis { along: Some(d), stretches: vec![Stretch::run(u64::from(d == 0), 0, n)] };
     let axes = vec![axis(0, 3), axis(1, 1), axis(2, 5)];
     let list = vec![ArrayPart { axes, origin: vec![0; 3], source: Arc::new(Widened(Arc::new(source))) }];
-    let container = array(&[4, 1, 5], Parts { list });
+    let container = array(&[4, 1, 5], Parts { list, ..Parts::default() });
     let slab = Hyperslab { start: vec![1, 0, 1], count: vec![2, 1, 2], stride: vec![2, 1, 1] };
     let got = engine(2, 0).read(&container, VAR, &slab).unwrap();
     let want: Vec<u8> = [[0, 1], [0, 2], [2, 1], [2, 2]]

@@ -10,7 +10,7 @@ use super::super::shared::SharedOut;
 use super::super::{Engine, axes};
 use crate::container::ContainerMut;
 use crate::error::{Error, Result};
-use crate::layout::{Order, Place, VarLayout};
+use crate::layout::{NotFollowed, Order, Place, VarLayout};
 use crate::model::VarId;
 use crate::select::Hyperslab;
 use crate::store::WriteStore;
@@ -47,7 +47,7 @@ pub(super) fn write(
                 what: "writing to a variable without a place in the file".to_owned(),
             });
         }
-        Place::Unsupported(what) => {
+        Place::Unsupported(what) | Place::NotFollowed(NotFollowed { why: what, .. }) => {
             return Err(Error::Unsupported {
                 path: format!("{}: {}", container.store().name(), layout.name),
                 what: what.clone(),

@@ -19,9 +19,10 @@ use crate::container::Container;
 use crate::error::{Error, Result};
 use crate::hdf5::file::File;
 use crate::layout::{
-    Absent, ArrayPart, Element, OpenPart, Order, PartAxis, PartSource, Parts, Place, Stretch, VarLayout,
+    Absent, ArrayPart, Element, OpenPart, Order, PartAxis, PartSource, Parts, Place, SourceName, Stretch,
+    VarLayout,
 };
-use crate::model::{GroupId, Schema, Value, VarId, decode_name};
+use crate::model::{Cause, GroupId, Schema, Value, VarId, decode_name};
 use crate::store::{FileStore, ReadStore};
 
 /// Folders in which files are looked for, as HDF5 knows it.
@@ -40,12 +41,14 @@ pub(super) fn open(store: Arc<dyn ReadStore>, follow: bool) -> Result<Box<dyn Co
     let (schema, vars) = match path.filter(|_| follow) {
         Some(path) => graft::all(container.schema().clone(), &externals, &path, &pool),
         None => {
-            let why = if follow { "in what is no local file" } else { "which is not followed here," };
+            let why = if follow { "in what is no local file" } else { "which is not followed here" };
             let mut schema = container.schema().clone();
             for link in &externals {
                 let path = graft::path_in(&schema, link);
                 let skipped = schema.skipped.iter_mut().find(|s| s.path == path);
-                skipped.into_iter().for_each(|s| s.why = format!("{}, {why}", s.why));
+                if let Some(skipped) = skipped {
+                    (skipped.why, skipped.cause) = (format!("{}, {why}", skipped.why), Cause::NotFollowed);
+                }
             }
             (schema, Vec::new())
         }
@@ -257,8 +260,8 @@ impl PartSource for Source {
         Ok(Some(Arc::new(self.opened()?)))
     }
 
-    fn describe(&self) -> String {
-        format!("`{}` in `{}`", self.var, self.file.display())
+    fn name(&self) -> Option<SourceName> {
+        Some(SourceName { file: self.file.display().to_string(), variable: self.var.clone() })
     }
 }
 

@@ -27,12 +27,12 @@ use crate::hdf5::datatype::{Class, Datatype};
 use crate::hdf5::file::File;
 use crate::hdf5::layout::Layout;
 use crate::hdf5::selection::Selection;
-use crate::layout::{Convert, OpenPart, PartSource, Parts, Place, VarLayout};
+use crate::layout::{Convert, NotFollowed, OpenPart, PartSource, Parts, Place, SourceName, VarLayout};
 use crate::model::{Atomic, Cause, Group, Schema, Skipped, Value, VarId};
 use crate::store::ReadStore;
 
 pub(super) use files::first_of;
-use files::{Opened, Pool, Sources};
+use files::{Named, Opened, Pool, Sources};
 use lengths::{Chosen, Lengths, Mapped, Shared};
 use pairing::{Trouble, pair};
 
@@ -51,8 +51,19 @@ struct Virtual {
     /// Its lengths.
     shape: Vec<u64>,
     mapped: Vec<Mapped>,
-    /// Why its sources are not opened.
-    refused: Option<&'static str>,
+    /// Sources that are not there, and would make it longer if they were.
+    absent: Vec<Named>,
+    /// Its sources, where they must not be opened.
+    refused: Option<NotFollowed>,
+}
+
+/// What a dataset is found to be.
+enum Asked {
+    /// Not virtual.
+    Plain,
+    Virtual(Virtual),
+    /// Its lengths are in files that must not be opened.
+    NotFollowed(NotFollowed),
 }
 
 impl Virtuals {
@@ -68,17 +79,17 @@ impl Virtuals {
         let Found { datasets, skipped, tree, .. } = found;
         datasets.retain_mut(|d| {
             match Virtual::of(&sources, &d.name, &mut d.dataset, 0) {
-                Ok(None) => {}
-                Ok(Some(known)) => {
+                Ok(Asked::Plain) => return true,
+                Ok(Asked::Virtual(known)) => {
                     all.insert(d.address, known);
+                    return true;
                 }
-                Err(e) => {
-                    let path = format!("{}/{}", group_path(tree, d), d.name);
-                    skipped.push(left_out(path, e, file.source.name()));
-                    return false;
+                Ok(Asked::NotFollowed(NotFollowed { why, .. })) => {
+                    skipped.push(Skipped { path: path(tree, d), why, cause: Cause::NotFollowed });
                 }
+                Err(e) => skipped.push(left_out(path(tree, d), e, file.source.name())),
             }
-            true
+            false
         });
         Self { all, _pool: Some(pool) }
     }
@@ -90,9 +101,9 @@ impl Elsewhere for Virtuals {
     }
 }
 
-/// The path of the group of a dataset; empty for the root.
-fn group_path(tree: &[Group], d: &FoundDataset) -> String {
-    let mut path = String::new();
+/// The path of a dataset.
+fn path(tree: &[Group], d: &FoundDataset) -> String {
+    let mut path = format!("/{}", d.name);
     let mut at = Some(d.group);
     while let Some(g) = at {
         let group = &tree[g.0];
@@ -122,52 +133,63 @@ fn left_out(path: String, e: Error, own: &str) -> Skipped {
 
 impl Virtual {
     /// What a dataset says, if it is virtual, whose lengths are set. `depth`: virtual datasets that led here.
-    fn of(sources: &Arc<Sources>, name: &str, dataset: &mut Dataset, depth: usize) -> Result<Option<Self>> {
-        let Layout::Virtual { heap } = dataset.layout else { return Ok(None) };
+    fn of(sources: &Arc<Sources>, name: &str, dataset: &mut Dataset, depth: usize) -> Result<Asked> {
+        let Layout::Virtual { heap } = dataset.layout else { return Ok(Asked::Plain) };
         let mappings = sources.file.mappings(heap)?;
         let shared =
             Shared { sources: sources.clone(), datatype: dataset.datatype.clone(), name: name.to_owned() };
         let shape = dataset.space.dims().to_vec();
-        let refused = mappings.iter().any(|m| !m.file.is_same_file()).then(|| sources.refusal()).flatten();
-        if let Some(what) = refused {
+        let others = mappings.iter().filter(|m| !m.file.is_same_file());
+        let others: Vec<SourceName> =
+            others.map(|m| Named { file: m.file.name(0), dataset: m.dataset.name(0) }.name()).collect();
+        if !others.is_empty() && !sources.leads() {
+            let refused = sources.not_followed(others);
             // Its lengths are in other files, too.
             if mappings.iter().any(|m| m.to.unlimited().is_some()) {
-                return Err(sources.file.source.unsupported(what));
+                return Ok(Asked::NotFollowed(refused));
             }
-            let (shared, mapped) = (Arc::new(shared), Vec::new());
-            return Ok(Some(Self { shared, shape, mapped, refused }));
+            let (shared, refused) = (Arc::new(shared), Some(refused));
+            return Ok(Asked::Virtual(Self {
+                shared,
+                shape,
+                mapped: Vec::new(),
+                absent: Vec::new(),
+                refused,
+            }));
         }
         let mut lengths = Lengths::new(&shared, shape.len(), depth);
         let mut mapped = Vec::with_capacity(mappings.len());
         for mapping in mappings {
             lengths.add(mapping, &shape, &mut mapped)?;
         }
+        let absent = std::mem::take(&mut lengths.absent);
         let shape = lengths.finish(shape, dataset.space.max())?;
         if let Dataspace::Simple { dims, .. } = &mut dataset.space {
             dims.clone_from(&shape);
         }
-        Ok(Some(Self { shared: Arc::new(shared), shape, mapped, refused }))
+        Ok(Asked::Virtual(Self { shared: Arc::new(shared), shape, mapped, absent, refused: None }))
     }
 
     /// The place of its elements.
     fn place(&self) -> Result<Place> {
-        if let Some(what) = self.refused {
-            return Ok(Place::Unsupported(what.to_owned()));
+        if let Some(refused) = &self.refused {
+            return Ok(Place::NotFollowed(refused.clone()));
         }
+        let source = |named: &Named| -> Arc<dyn PartSource> {
+            Arc::new(Source { shared: self.shared.clone(), named: named.clone() })
+        };
         let mut list = Vec::new();
+        let mut absent: Vec<_> = self.absent.iter().map(source).collect();
         for mapped in &self.mapped {
-            let source: Arc<dyn PartSource> = Arc::new(Source {
-                shared: self.shared.clone(),
-                file: mapped.file.clone(),
-                dataset: mapped.dataset.clone(),
-            });
+            let source = source(&mapped.named);
             let rank = match &mapped.from {
-                Chosen::Selection(Selection::All) => {
-                    match self.shared.sources.open(&mapped.file, &mapped.dataset, 1)? {
-                        Some(opened) => opened.shape().to_vec(),
-                        None => continue,
+                Chosen::Selection(Selection::All) => match self.shared.sources.open(&mapped.named, 1)? {
+                    Some(opened) => opened.shape().to_vec(),
+                    None => {
+                        absent.push(source);
+                        continue;
                     }
-                }
+                },
                 Chosen::Selection(selection) => vec![0; selection.rank().unwrap_or(0)],
                 Chosen::Cells(_) => Vec::new(),
             };
@@ -179,7 +201,7 @@ impl Virtual {
                 Err(Trouble::Damaged(what)) => return Err(self.shared.damaged(&what)),
             }
         }
-        Ok(Place::Parts(Arc::new(Parts { list })))
+        Ok(Place::Parts(Arc::new(Parts { list, absent })))
     }
 }
 
@@ -187,13 +209,12 @@ impl Virtual {
 #[derive(Debug)]
 struct Source {
     shared: Arc<Shared>,
-    file: Vec<u8>,
-    dataset: Vec<u8>,
+    named: Named,
 }
 
 impl PartSource for Source {
     fn open(&self) -> Result<Option<Arc<dyn OpenPart>>> {
-        let Some(opened) = self.shared.sources.open(&self.file, &self.dataset, 1)? else { return Ok(None) };
+        let Some(opened) = self.shared.sources.open(&self.named, 1)? else { return Ok(None) };
         let (here, there) = (&self.shared.datatype, &opened.container.dataset(opened.var()).datatype);
         // Numbers that netCDF does not have are read as wider ones, to whose precision they would be converted.
         let is_exact = narrow::widen(here).is_none();
@@ -207,7 +228,7 @@ impl PartSource for Source {
                 what: format!(
                     "a virtual dataset of {} whose source ({}) has {}",
                     here.describe(),
-                    self.describe(),
+                    self.named.name(),
                     there.describe()
                 ),
             });
@@ -215,9 +236,8 @@ impl PartSource for Source {
         Ok(Some(opened))
     }
 
-    fn describe(&self) -> String {
-        let text = String::from_utf8_lossy;
-        format!("`{}` in `{}`", text(&self.dataset), text(&self.file))
+    fn name(&self) -> Option<SourceName> {
+        Some(self.named.name())
     }
 }
 
@@ -281,7 +301,11 @@ fn open_dataset(
     depth: usize,
 ) -> Result<Opened> {
     let file = &sources.file;
-    let parts = Virtual::of(sources, &name, &mut dataset, depth)?;
+    let parts = match Virtual::of(sources, &name, &mut dataset, depth)? {
+        Asked::Plain => None,
+        Asked::Virtual(parts) => Some(parts),
+        Asked::NotFollowed(refused) => return Err(file.source.unsupported(refused.why)),
+    };
     let root = FoundGroup { address: file.superblock.root, attrs: FoundAttrs::default(), tracked: false };
     let (group, attrs, hints) = (Schema::ROOT, FoundAttrs::default(), Hints::default());
     let found = Found {

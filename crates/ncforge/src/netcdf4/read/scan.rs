@@ -13,6 +13,7 @@ use crate::hdf5::file::{File, ObjectKind};
 use crate::hdf5::group::Links;
 use crate::hdf5::link::{Link, Target};
 use crate::hdf5::message::ObjectHeader;
+use crate::layout::printable;
 use crate::model::{Cause, Group, GroupId, Skipped, decode_name};
 
 use super::attrs::{FoundAttrs, text, understood};
@@ -234,10 +235,14 @@ impl Scan<'_> {
             Target::Hard(address) => Lead::At(*address),
             Target::Soft(path) => match self.paths.resolve(self.file, group.address, path)? {
                 Some(address) => Lead::At(address),
-                None => Lead::Skip(format!("a soft link to `{}`, which is not there", decode_name(path))),
+                None => {
+                    let path = decode_name(path);
+                    Lead::Skip(format!("a soft link to `{}`, which is not there", printable(&path)))
+                }
             },
             Target::External { file, path } => {
-                Lead::Skip(format!("an external link to `{}` in `{}`", decode_name(path), decode_name(file)))
+                let (path, file) = (decode_name(path), decode_name(file));
+                Lead::Skip(format!("an external link to `{}` in `{}`", printable(&path), printable(&file)))
             }
             Target::Other(kind) => Lead::Skip(format!("a user-defined link of kind {kind}")),
         })

@@ -91,8 +91,8 @@ pub fn open_mut(store: Arc<dyn WriteStore>) -> Result<Box<dyn ContainerMut>> {
     let schema = container.schema().clone();
     if let Some(s) = schema.skipped.first() {
         return Err(match s.cause {
-            Cause::Foreign => refuse(format!("`{}`: {}", s.path, s.why)),
             Cause::Damaged { .. } => s.error(store.name()),
+            Cause::Foreign | Cause::NotFollowed | Cause::Absent => refuse(format!("`{}`: {}", s.path, s.why)),
         });
     }
     let named = |id: VarId| Some((id, narrow::name(&container.dataset(id).datatype)?));
@@ -315,7 +315,9 @@ fn state(
             },
             _ => return Ok(Err(format!("`{path}`: {why}"))),
         },
-        Place::Parts(_) => return Ok(Err(format!("`{path}`: a virtual dataset"))),
+        Place::Parts(_) | Place::NotFollowed(_) => {
+            return Ok(Err(format!("`{path}`: a virtual dataset")));
+        }
         Place::Records { .. } => return Ok(Err(format!("`{path}`: records"))),
     };
     let stays = !matches!(dataset.fill.value, FillKind::User(_))

@@ -14,7 +14,7 @@ use object_store::{GetOptions, GetRange, GetResult, ObjectMeta};
 use super::client::Target;
 use super::{RemoteOptions, errors, runtime, shown};
 use crate::error::{Error, Op, Result};
-use crate::store::{FIRST_REQUEST, IoProfile, ReadStore, copy_from, past_end};
+use crate::store::{FIRST_REQUEST, IoProfile, Origin, ReadStore, copy_from, past_end};
 
 /// A range whose answer was cut is asked for this many times.
 const ATTEMPTS: usize = 3;
@@ -220,6 +220,10 @@ impl ReadStore for RemoteStore {
 
     fn as_any(&self) -> Option<&dyn Any> {
         Some(self)
+    }
+
+    fn origin(&self) -> Origin<'_> {
+        Origin::Url(self.url())
     }
 }
 

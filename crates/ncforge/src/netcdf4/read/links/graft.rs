@@ -6,9 +6,10 @@ use std::sync::Arc;
 
 use super::super::scan::{FoundExternal, MAX_GROUPS};
 use super::{Object, Pool, Source, Target};
+use crate::layout::printable;
 use crate::model::{
-    Attribute, DType, DimId, Dimension, Field, GroupId, Schema, Storage, TypeId, UserKind, UserType, VarId,
-    decode_name,
+    Attribute, Cause, DType, DimId, Dimension, Field, GroupId, Schema, Skipped, Storage, TypeId, UserKind,
+    UserType, VarId, decode_name,
 };
 
 /// Objects of other files, in all: links to groups with links make as many as they like.
@@ -38,9 +39,11 @@ pub(super) fn all(
         let done = graft.link(link.group, link, path, &chain, MAX_HOPS);
         match done {
             Ok(()) => graft.schema.skipped.retain(|s| s.path != at),
-            Err(why) => {
+            Err(Dead { why, cause }) => {
                 let skipped = graft.schema.skipped.iter_mut().find(|s| s.path == at);
-                skipped.into_iter().for_each(|s| s.why = format!("{}, {why}", s.why));
+                if let Some(skipped) = skipped {
+                    (skipped.why, skipped.cause) = (format!("{}, {why}", skipped.why), cause);
+                }
             }
         }
     }
@@ -50,6 +53,24 @@ pub(super) fn all(
 /// A group and those that contain it.
 fn ancestors(schema: &Schema, group: GroupId) -> impl Iterator<Item = GroupId> + '_ {
     std::iter::successors(Some(group), |g| schema.group(*g).parent)
+}
+
+/// Why a link is left out.
+struct Dead {
+    why: String,
+    cause: Cause,
+}
+
+impl Dead {
+    fn absent() -> Self {
+        Dead { why: "which is not there".into(), cause: Cause::Absent }
+    }
+}
+
+impl From<String> for Dead {
+    fn from(why: String) -> Self {
+        Dead { why, cause: Cause::Foreign }
+    }
 }
 
 struct Graft<'a> {
@@ -78,19 +99,19 @@ impl Graft<'_> {
         from: &Path,
         chain: &Chain,
         hops: usize,
-    ) -> Result<(), String> {
+    ) -> Result<(), Dead> {
         if hops == 0 {
-            return Err("which leads to one link after the other".into());
+            return Err("which leads to one link after the other".to_owned().into());
         }
         let target = self.pool.find(&link.file, from).map_err(|e| format!("which cannot be opened ({e})"))?;
-        let target = target.ok_or("which is not there")?;
+        let target = target.ok_or_else(Dead::absent)?;
         let found = target.find(&link.path).map_err(|e| format!("which cannot be found ({e})"))?;
-        match found.ok_or("which is not there")? {
+        match found.ok_or_else(Dead::absent)? {
             Object::Away(next) => {
                 let next = FoundExternal { name: link.name.clone(), ..next };
                 self.link(at, &next, &target.path, chain, hops - 1)
             }
-            Object::Group(group) => self.group(at, &link.name, &target, group, chain),
+            Object::Group(group) => Ok(self.group(at, &link.name, &target, group, chain)?),
             Object::Var(var) => {
                 let (types, dims, groups) = (HashMap::new(), HashMap::new(), HashMap::new());
                 let mut numbers = Numbers { target: &target, root: at, groups, dims, types };
@@ -103,7 +124,7 @@ impl Graft<'_> {
                         numbers.dims.insert(*id, self.outer(at, &dim));
                     }
                 }
-                self.var(&mut numbers, var, at, link.name.clone())
+                Ok(self.var(&mut numbers, var, at, link.name.clone())?)
             }
         }
     }
@@ -162,15 +183,12 @@ impl Graft<'_> {
             let mut longer = chain.clone();
             let within = ancestors(there, link.group).take_while(|g| numbers.groups.contains_key(g));
             longer.extend(within.map(|g| (target.path.clone(), g)));
-            if let Err(why) = self.link(made, link, &target.path, &longer, MAX_HOPS) {
+            if let Err(Dead { why, cause }) = self.link(made, link, &target.path, &longer, MAX_HOPS) {
                 let path = format!("{}/{}", self.schema.group_path(made).trim_end_matches('/'), link.name);
                 let (object, file) = (decode_name(&link.path), decode_name(&link.file));
+                let (object, file) = (printable(&object), printable(&file));
                 let why = format!("an external link to `{object}` in `{file}`, {why}");
-                self.schema.skipped.push(crate::model::Skipped {
-                    path,
-                    why,
-                    cause: crate::model::Cause::Foreign,
-                });
+                self.schema.skipped.push(Skipped { path, why, cause });
             }
         }
         Ok(())

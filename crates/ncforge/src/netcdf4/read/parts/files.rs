@@ -18,7 +18,7 @@ use crate::container::Container;
 use crate::error::{Error, Result};
 use crate::hdf5::dataset::Dataset;
 use crate::hdf5::file::{File, ObjectKind};
-use crate::layout::{OpenPart, VarLayout};
+use crate::layout::{NotFollowed, OpenPart, SourceName, VarLayout};
 use crate::model::{Value, VarId};
 use crate::store::{FileStore, ReadStore};
 
@@ -43,6 +43,20 @@ pub(super) struct Sources {
     /// How another state of the file, and a dataset, are opened.
     pub(super) again: Again,
     open_dataset: OpenDataset,
+}
+
+/// A file and a dataset in it, as a mapping names them.
+#[derive(Clone, Debug)]
+pub(super) struct Named {
+    pub(super) file: Vec<u8>,
+    pub(super) dataset: Vec<u8>,
+}
+
+impl Named {
+    pub(super) fn name(&self) -> SourceName {
+        let text = |bytes| String::from_utf8_lossy(bytes).into_owned();
+        SourceName { file: text(&self.file), variable: text(&self.dataset) }
+    }
 }
 
 /// Opens a dataset, which was found at an address, as the only variable of its file. The number: virtual datasets that led to it.
@@ -132,20 +146,20 @@ impl Sources {
         &**self.file.source.store()
     }
 
-    /// Why no other file may be opened from this one.
-    pub(super) fn refusal(&self) -> Option<&'static str> {
-        match self.store().local_path() {
-            _ if !self.follow => Some("a virtual dataset of other files, which are not followed here,"),
-            None => Some("a virtual dataset of other files in what is no local file"),
-            Some(_) => None,
-        }
+    /// Whether other files may be opened from this one.
+    pub(super) fn leads(&self) -> bool {
+        self.follow && self.store().local_path().is_some()
+    }
+
+    /// These sources, which must not be opened from this file.
+    pub(super) fn not_followed(&self, sources: Vec<SourceName>) -> NotFollowed {
+        NotFollowed::new("a virtual dataset", sources, !self.follow)
     }
 
     /// Opens a source; `None` if it is not there. `depth`: virtual datasets that led here.
     pub(super) fn open(
         self: &Arc<Self>,
-        file: &[u8],
-        dataset: &[u8],
+        Named { file, dataset }: &Named,
         depth: usize,
     ) -> Result<Option<Arc<Opened>>> {
         if depth > MAX_NESTED {
@@ -160,7 +174,7 @@ impl Sources {
         let sources = if file == b"." { Some(self.clone()) } else { self.file(file)? };
         let Some(sources) = sources else { return Ok(None) };
         let pool = self.pool.upgrade();
-        let key: DatasetKey = (Arc::as_ptr(&sources.file) as usize, dataset.to_vec());
+        let key: DatasetKey = (Arc::as_ptr(&sources.file) as usize, dataset.clone());
         if let Some(pool) = &pool
             && let Some(found) = find(&mut lock(&pool.open).datasets, &key)
         {
@@ -192,10 +206,11 @@ impl Sources {
 
     /// Opens the file of a name; `None` if there is none.
     fn file(&self, name: &[u8]) -> Result<Option<Arc<Self>>> {
-        if let Some(what) = self.refusal() {
-            return Err(self.file.source.unsupported(what));
-        }
-        let Some(own) = self.store().local_path() else { return Ok(None) };
+        let Some(own) = self.store().local_path().filter(|_| self.leads()) else {
+            let text = String::from_utf8_lossy(name).into_owned();
+            let source = SourceName { file: text, variable: String::new() };
+            return Err(self.file.source.unsupported(self.not_followed(vec![source]).why));
+        };
         first_of(name, own, PREFIX, |path| self.at(path))
     }
 

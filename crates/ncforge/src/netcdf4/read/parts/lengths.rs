@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::files::Sources;
+use super::files::{Named, Sources};
 use super::pairing::{Cells, Lattice, Trouble};
 use crate::error::{Error, Result};
 use crate::hdf5::dataspace::UNLIMITED;
@@ -25,8 +25,7 @@ pub(super) struct Shared {
 /// Elements that are those of a source.
 #[derive(Debug)]
 pub(super) struct Mapped {
-    pub(super) file: Vec<u8>,
-    pub(super) dataset: Vec<u8>,
+    pub(super) named: Named,
     pub(super) to: Chosen,
     pub(super) from: Chosen,
 }
@@ -68,12 +67,14 @@ pub(super) struct Lengths<'a> {
     least: Vec<u64>,
     /// Where unlimited ones end.
     new: Vec<Option<u64>>,
+    /// Sources of unlimited ones that are not there.
+    pub(super) absent: Vec<Named>,
 }
 
 impl<'a> Lengths<'a> {
     /// Those of a dataset of this many dimensions. `depth`: virtual datasets that led to it.
     pub(super) fn new(shared: &'a Shared, rank: usize, depth: usize) -> Self {
-        Self { shared, depth, least: vec![0; rank], new: vec![None; rank] }
+        Self { shared, depth, least: vec![0; rank], new: vec![None; rank], absent: Vec::new() }
     }
 
     /// Takes in a mapping.
@@ -87,9 +88,9 @@ impl<'a> Lengths<'a> {
                     let to = Cells::of(&m.to, shape).map_err(|t| self.shared.explain(t))?;
                     self.note(&to.end(shape.len()), None);
                 }
-                let (file, dataset) = (m.file.name(0), m.dataset.name(0));
+                let named = Named { file: m.file.name(0), dataset: m.dataset.name(0) };
                 let (to, from) = (Chosen::Selection(m.to), Chosen::Selection(m.from));
-                mapped.push(Mapped { file, dataset, to, from });
+                mapped.push(Mapped { named, to, from });
                 Ok(())
             }
             (Some(along), Some(source_along), false) => self.growing(&m, along, source_along, mapped),
@@ -107,9 +108,10 @@ impl<'a> Lengths<'a> {
         mapped: &mut Vec<Mapped>,
     ) -> Result<()> {
         let explain = |t| self.shared.explain(t);
-        let (file, dataset) = (m.file.name(0), m.dataset.name(0));
-        let Some(source) = self.shared.sources.open(&file, &dataset, self.depth + 1)? else {
+        let named = Named { file: m.file.name(0), dataset: m.dataset.name(0) };
+        let Some(source) = self.shared.sources.open(&named, self.depth + 1)? else {
             self.grow(along, 0);
+            self.absent.push(named);
             return Ok(());
         };
         let Cells::Product(from) = Cells::of(&m.from, source.shape()).map_err(explain)? else {
@@ -121,7 +123,7 @@ impl<'a> Lengths<'a> {
         let ends: Vec<u64> = to.iter().map(Lattice::end).collect();
         self.note(&ends, Some(along));
         let (to, from) = (Chosen::Cells(Cells::Product(to)), Chosen::Cells(Cells::Product(from)));
-        mapped.push(Mapped { file, dataset, to, from });
+        mapped.push(Mapped { named, to, from });
         Ok(())
     }
 
@@ -140,10 +142,10 @@ impl<'a> Lengths<'a> {
             else {
                 break;
             };
-            let (file, dataset) = (m.file.name(number), m.dataset.name(number));
+            let named = Named { file: m.file.name(number), dataset: m.dataset.name(number) };
             let is_behind = match self.are_stored() {
                 true => start >= shape[along],
-                false => self.shared.sources.open(&file, &dataset, self.depth + 1)?.is_none(),
+                false => self.shared.sources.open(&named, self.depth + 1)?.is_none(),
             };
             if is_behind {
                 break;
@@ -157,7 +159,7 @@ impl<'a> Lengths<'a> {
             self.grow(along, ends[along]);
             self.note(&ends, Some(along));
             let (to, from) = (Chosen::Cells(Cells::Product(to)), Chosen::Selection(m.from.clone()));
-            mapped.push(Mapped { file, dataset, to, from });
+            mapped.push(Mapped { named, to, from });
         }
         Ok(())
     }

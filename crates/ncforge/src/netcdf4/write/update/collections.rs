@@ -93,7 +93,9 @@ impl Search<'_> {
                 }
                 Ok(true)
             }
-            Place::Records { .. } | Place::Parts(_) | Place::Unsupported(_) => Ok(false),
+            Place::Records { .. } | Place::Parts(_) | Place::NotFollowed(_) | Place::Unsupported(_) => {
+                Ok(false)
+            }
         }
     }
 

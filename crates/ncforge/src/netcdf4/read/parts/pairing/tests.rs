@@ -4,7 +4,7 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::error::Result;
-use crate::layout::OpenPart;
+use crate::layout::{OpenPart, SourceName};
 
 #[derive(Debug)]
 struct Nothing;
@@ -14,8 +14,8 @@ impl PartSource for Nothing {
         Ok(None)
     }
 
-    fn describe(&self) -> String {
-        "nothing".into()
+    fn name(&self) -> Option<SourceName> {
+        None
     }
 }
 
