@@ -65,7 +65,7 @@ OPS = {
     "doctor": {"choosing", "copy", "describe", "points", "profile", "sampling", "tune"},
 }  # fmt: skip
 MODULES = {"ncforge": NCFORGE, "ncforge-ops": OPS}
-BELOW_ALL = {"ncforge": {"error"}, "ncforge-ops": {"rates", "request", "words"}}
+BELOW_ALL = {"ncforge": {"error"}, "ncforge-ops": {"endings", "rates", "request", "words"}}
 CRATES = {
     "ncforge-codec": set(),
     "ncforge": {"ncforge-codec"},

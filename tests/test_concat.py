@@ -505,3 +505,47 @@ def test_options_of_ncrcat(tmp_path: Path, run: Run, tool: Callable[..., str], n
     subprocess.run([link, "-O", "-h", files[2], files[0], out], check=True)
     with netCDF4.Dataset(out) as ds:
         assert ds["time"][:].tolist() == [3, 4, 5, 0, 1]
+
+
+def test_what_is_told_is_what_was_written(tmp_path: Path, run: Run) -> None:
+    """The steps are those of the output; chosen chunks and digests are told, as of a copy."""
+    files = []
+    for day in range(4):
+        files.append(tmp_path / f"day_{day}.nc")
+        with netCDF4.Dataset(files[-1], "w") as ds:
+            ds.createDimension("time", None)
+            ds.createDimension("x", 60_000)
+            ds.createVariable("time", "f8", ("time",))[:] = np.arange(3.0) + 3 * day
+            ds.createVariable("v", "f4", ("time", "x"), chunksizes=(1, 60_000))[:] = np.random.default_rng(day).random(
+                (3, 60_000)
+            )
+    words = ["concat", *files, "--select", "time=2:7", "--chunks", "auto", "--for", "series", "--digest"]
+    plan = run(*words, "-o", tmp_path / "a.nc", "--dry-run").stdout
+    assert "`time`: 5 steps" in plan
+    done = run(*words, "-o", tmp_path / "a.nc")
+    assert "`time` has 5 steps" in done.stderr and "v: chunks of " in done.stderr
+    again = run(*words, "-o", tmp_path / "a.nc", "--resume")
+    assert again.stdout == done.stdout != "", "the digest"
+    report = json.loads(run(*words, "-o", tmp_path / "b.nc", "--json").stdout)
+    assert report["length"] == 5 and any(c["variable"] == "v" for c in report["copy"]["chosen"])
+    for words in (["copy", *files], ["series", *files]):
+        out = [f"{tmp_path / 'folder'}/"] if words[0] == "copy" else ["-o", tmp_path / "series"]
+        said = run(*words, *out, "--chunks", "auto", "--for", "series").stderr
+        assert said.count("v: chunks of ") == 1, said
+
+
+def test_chunks_are_moved_whatever_else_a_file_has(tmp_path: Path, run: Run) -> None:
+    """Another variable in one of the files is no reason to encode those that all have."""
+    storage = {"zlib": True, "complevel": 4, "shuffle": True}
+    files = series(tmp_path, [1] * 4, **storage)
+    for file, name in ((files[0], "early"), (files[2], "late")):
+        with netCDF4.Dataset(file, "a") as ds:
+            ds.createVariable(name, "f4", ("time",))[:] = 1
+    out = tmp_path / "out.nc"
+    run("concat", *files, "-o", out, "--vars", "tas,count")
+    for name in ("tas", "count"):
+        assert chunk_bytes(out, name) == [c for f in files for c in chunk_bytes(f, name)], name
+    run("concat", *files[1:], "-o", out, "-O", "--holes", "fill")
+    assert chunk_bytes(out, "tas") == [c for f in files[1:] for c in chunk_bytes(f, "tas")]
+    with netCDF4.Dataset(out) as ds:
+        assert np.ma.getmaskarray(ds["late"][:]).tolist() == [True, False, True]

@@ -431,3 +431,23 @@ def test_netcdf_c_loads_it_by_its_configuration_file(files, run, packaged, tmp_p
     assert served(done) >= 2
     run("netcdf", "disable", "--file", rc)
     assert not rc.exists()
+
+
+def test_run_has_the_exit_code_of_a_shell(tmp_path: Path, ncforge_bin: Path) -> None:
+    """127 for a program that is not there, 126 for one that cannot be executed, else the program's own, or that of its signal."""
+    plain, folder = tmp_path / "plain", tmp_path / "folder"
+    plain.write_text("text")
+    folder.mkdir()
+    for program in ("nosuchprogram", tmp_path / "none"):
+        assert b"cannot start" in call(ncforge_bin, "run", program, code=127).stderr
+    for program in (plain, folder, plain / "below"):
+        assert b"hint: " in call(ncforge_bin, "run", program, code=126).stderr
+    call(ncforge_bin, "netcdf", "status", "nosuchprogram", code=127)
+    call(ncforge_bin, "run", "sh", "-c", "exit 42", code=42)
+    call(ncforge_bin, "run", "sh", "-c", "kill -TERM $$", code=-15)
+    call("sh", "-c", f"{ncforge_bin} run sh -c 'kill -9 $$'; exit $?", code=137)
+    # Python ignores the signal of files that become too long.
+    limited = (
+        f"ulimit -f 1; {sys.executable} -m ncforge run sh -c 'exec head -c 9999 /dev/zero > {tmp_path}/long'; exit $?"
+    )
+    call("sh", "-c", limited, code=128 + 25)

@@ -19,7 +19,9 @@ def main() -> int:
     from ncforge import _core
 
     # The command handles Ctrl-C itself: it ends commands that only read, and stops writing ones where they can be resumed.
-    signal.signal(signal.SIGINT, signal.SIG_DFL)
+    # `ncforge run` hands on what a program would get from the shell, and Python ignores signals that end programs.
+    for one in (signal.SIGINT, signal.SIGXFSZ):
+        signal.signal(one, signal.SIG_DFL)
     called = sys.argv[0] if os.path.basename(sys.argv[0]) != "__main__.py" else "ncforge"
     return _core.main([called, *sys.argv[1:]], _again(sys.argv[0]))
 

@@ -96,8 +96,8 @@ def references(
         The file, or files to be joined along a dimension, in order. They must agree in everything else.
     output
         Where to write: a folder of Parquet files if the name ends in ``.parquet`` or ``.parq`` (this needs
-        pyarrow; reading them needs pandas and fastparquet), a JSON file otherwise. ``None``: the document is returned as a dictionary.
-        With ``format="cf"``, a netCDF file.
+        pyarrow; reading them needs pandas and fastparquet), a netCDF file (``format="cf"``) if it ends in ``.nc``, a JSON file
+        otherwise. ``None``: the document is returned as a dictionary.
     overwrite
         Whether an existing output may be replaced.
     along
@@ -115,7 +115,7 @@ def references(
     select
         Only these indices along dimensions, as for :func:`ncforge.copy`; along the joined dimension those of all files together.
     format
-        "kerchunk" (default), or "cf": a netCDF file with aggregation variables of the CF conventions, whose fragments are the
+        "kerchunk", or "cf": a netCDF file with aggregation variables of the CF conventions, whose fragments are the
         variables of the files. :func:`xarray.open_dataset` opens it with ``engine="ncforge"``.
     threads, memory, follow
         As for :func:`ncforge.copy`.
@@ -136,22 +136,17 @@ def references(
     if output is not None and not overwrite and os.path.exists(output):
         raise ExistsError(f"`{os.fspath(output)}` exists (hint: overwrite=True replaces it)")
     with reporter(progress) as call:
-        if request.get("format") == "cf":
-            if output is None:
-                raise ValueError('format="cf" needs the name of an output')
-            text = _core.reference_archive(paths, output, overwrite, request, call)
-        elif output is not None and LocalPath(output).suffix in {".parquet", ".parq"}:
+        document = None
+        if output is not None and LocalPath(output).suffix in {".parquet", ".parq"} and request.get("format") != "cf":
             text, arrays = _core.reference_arrays(paths, request, call)
             _write_parquet(LocalPath(output), json.loads(text), arrays, overwrite)
         else:
-            document, text = _core.references(paths, request, call)
-            if output is not None:
-                _core.write_whole(output, document.encode(), overwrite)
+            document, text = _core.references(paths, output, overwrite, request, call)
     raw = json.loads(text)
     report = only(ReferencesReport, {**raw, "raw": raw})
     for one in report.left_out:
         warnings.warn(f"`{one['name']}` is not in the references: {one['why']}", stacklevel=2)
-    if output is not None:
+    if document is None:
         return report
     for note in report.notes:
         warnings.warn(note, stacklevel=2)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
@@ -82,7 +81,8 @@ def split(
     source
         The file.
     base
-        What the names of the tiles begin with; by default the file's name without its extension, in the working folder.
+        What the names of the tiles begin with: "tile" or "tile.nc" for tile_0000.nc, …. In a folder, the file's name; so by default,
+        in the working folder.
     tiles
         Columns and rows of tiles, as "4x3" or ``(4, 3)``. Must be given.
     scheme
@@ -121,8 +121,6 @@ def split(
     >>> bool(ncforge.compare(f"{folder}/sst.nc", f"{folder}/whole.nc", vars=["sst"]))
     True
     """
-    if base is None:
-        base = os.path.splitext(os.path.basename(os.fspath(source)))[0]
     with reporter(progress) as report:
         return only(SplitReport, json.loads(_core.split(source, base, given(options), report)))
 

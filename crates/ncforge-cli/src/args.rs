@@ -30,7 +30,7 @@ mod zip;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
-use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
+use clap::{ArgMatches, CommandFactory, FromArgMatches, Parser, Subcommand};
 
 pub(crate) use at_file::expanded;
 pub(crate) use bench::{
@@ -77,6 +77,9 @@ pub(crate) struct Cli {
     /// What to do.
     #[command(subcommand)]
     pub(crate) command: Command,
+    /// Whether the command has the option `--resume`.
+    #[arg(skip)]
+    pub(crate) can_resume: bool,
 }
 
 const AFTER_HELP: &str = "\
@@ -87,7 +90,8 @@ Environment:
 
 Exit codes:
   0 done   1 the operation failed   2 usage, or the output exists   3 differences or problems found
-  4 input unreadable or damaged   5 interrupted, go on with --resume   130 ended by Ctrl-C";
+  4 input unreadable or damaged   5 interrupted, go on with --resume
+  130 ended by Ctrl-C   143 ended by SIGTERM   126, 127 `run`: no program to execute";
 
 /// The sub-commands. `about` is the line in the list of commands; the paragraphs in `--help` are those of the arguments' type,
 /// which a doc comment here would take away.
@@ -278,7 +282,10 @@ pub(crate) fn under_its_name(mut argv: Vec<OsString>) -> Vec<OsString> {
 /// The arguments, or the exit code when there is nothing left to do: help and version were asked for, or the
 /// command line is wrong (reported on stderr, exit code 2).
 pub(crate) fn parse(argv: &[OsString]) -> Result<Cli, Exit> {
-    let matched = declaration().try_get_matches_from(argv).and_then(|m| Cli::from_arg_matches(&m));
+    let has = |m: &ArgMatches, option| m.subcommand().is_some_and(|(_, m)| m.try_contains_id(option).is_ok());
+    let matched = declaration()
+        .try_get_matches_from(argv)
+        .and_then(|m| Ok(Cli { can_resume: has(&m, "resume"), ..Cli::from_arg_matches(&m)? }));
     match matched {
         Ok(mut cli) => {
             cli.global = cli.global.overridden_by(&cli.command.global());

@@ -36,8 +36,8 @@ use ncforge_ops::words::quoted;
 use crate::args::{Cli, Command, GlobalArgs};
 use crate::descriptors;
 use crate::exit::{Exit, Failure, Result};
-use crate::hint;
 use crate::printer::Printer;
+use crate::{hint, interrupt};
 
 /// The context of a sub-command besides its own arguments.
 pub(crate) struct Context<'a> {
@@ -87,7 +87,7 @@ pub(crate) fn run(cli: Cli, argv: &[OsString], again: &[OsString]) -> Exit {
         descriptors::raise();
     }
     let cx = Context { global: &cli.global, argv, again, printer: &printer };
-    let done = dispatch(cli.command, &cx);
+    let done = dispatch(cli.command, &cx).map_err(|failure| failure.after(interrupt::exit(), cli.can_resume));
     if let Some(warning) = ncforge::store::take_lock_warning() {
         printer.warn(warning);
     }
@@ -98,7 +98,7 @@ pub(crate) fn run(cli: Cli, argv: &[OsString], again: &[OsString]) -> Exit {
         exit: Exit::Failed,
     });
     let failed = match (done, lost) {
-        (Ok(exit), None) => return exit,
+        (Ok(exit), None) => return exit.after(interrupt::exit()),
         (Err(failure), _) | (Ok(_), Some(failure)) => failure,
     };
     printer.failure(&failed);

@@ -24,14 +24,25 @@ pub(crate) enum Exit {
     BadInput = 4,
     /// Interrupted; the same command with `--resume` goes on.
     Interrupted = 5,
-    /// Ended by Ctrl-C, nothing kept.
+    /// `run`: the program is there, and cannot be executed; as in a shell.
+    NotExecutable = 126,
+    /// `run`: there is no such program.
+    NoProgram = 127,
+    /// Ended by Ctrl-C, nothing to go on with.
     Sigint = 130,
+    /// Ended by SIGTERM, nothing to go on with.
+    Sigterm = 143,
 }
 
 impl Exit {
     /// The code of an error of the library.
     pub(crate) fn of(e: &Error) -> Exit {
         Self::from_code(ncforge_bench::exit_code(e.kind()))
+    }
+
+    /// The code after a signal: work that a signal ended does not know which.
+    pub(crate) fn after(self, signal: Exit) -> Exit {
+        if self == Exit::Sigint { signal } else { self }
     }
 
     /// The code with this number; 1 for others.
@@ -42,7 +53,10 @@ impl Exit {
             3 => Exit::Differences,
             4 => Exit::BadInput,
             5 => Exit::Interrupted,
+            126 => Exit::NotExecutable,
+            127 => Exit::NoProgram,
             130 => Exit::Sigint,
+            143 => Exit::Sigterm,
             _ => Exit::Failed,
         }
     }
@@ -70,6 +84,17 @@ impl Failure {
     /// An error about options alone, which the command line gave (exit code 2).
     pub(crate) fn usage_of(e: Error) -> Self {
         Failure { exit: Exit::Usage, ..e.into() }
+    }
+
+    /// A failure after a signal, of a command that can `resume` or cannot: code 5 promises that the same command goes on with `--resume`,
+    /// others end as a shell tells it of a program that the signal ended.
+    pub(crate) fn after(mut self, signal: Exit, resume: bool) -> Self {
+        if self.exit == Exit::Interrupted && !resume {
+            "run the same command again: it begins anew".clone_into(&mut self.hint);
+            self.exit = Exit::Sigint;
+        }
+        self.exit = self.exit.after(signal);
+        self
     }
 
     /// The system refused to do something with a file (exit code 1).

@@ -85,6 +85,9 @@ fn usual(e: &Error) -> &'static str {
             "without --resume the output is begun anew, and what was done before is removed"
         }
         Error::OutputIsInput { .. } => "give -o the name of another file",
+        Error::BadOption { option: "output", .. } => {
+            "give it a name that ends in .nc; `ncforge refs` makes what readers of Zarr open, and `ncforge dump` prints CDL"
+        }
         Error::BadOption { option: "along", .. } => "--along DIM names it",
         Error::BadOption { option: "dims", .. } => "--dims X,Y names the dimensions to split",
         Error::CannotRedefine(_) => "`ncforge copy` makes a file that has it",
@@ -244,6 +247,7 @@ mod tests {
             Error::CannotResume { partial: text(), why: Stale::Source },
             Error::OutputIsInput { output: "x".into(), input: "tile" },
             Error::bad_option("along", text()),
+            Error::bad_option("output", text()),
             Error::WriteToUrl { url: text() },
             Error::NoRanges { url: text() },
             Error::Exists("x".into()),

@@ -202,7 +202,7 @@ pub fn plan(
 ) -> Result<CombinePlan> {
     let Ready { mut whole, copy, reasons } = prepare(tiles, output, options, engine)?;
     whole.check_values(options.differing)?;
-    let plan = crate::copy::plan_of(&whole, &copy.for_output(output), engine)?;
+    let plan = crate::copy::plan_of(&whole, &copy.for_output(output)?, engine)?;
     Ok(CombinePlan {
         scheme: whole.scheme.name(),
         tiles: whole.tiles.len(),

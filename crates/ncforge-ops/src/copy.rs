@@ -69,6 +69,7 @@ use serde::Serialize;
 use crate::digest;
 use crate::progress::Progress;
 use crate::source::Source;
+use ncforge::model::Dimension;
 use ncforge::store::{OutputFile, OutputOptions, ReadStore, remote};
 use ncforge::{Dataset, Engine, Error, Result, Stale};
 
@@ -133,6 +134,9 @@ pub struct CopyReport {
     pub chosen: Vec<ChosenChunks>,
     /// Notes for the user: objects that were left out.
     pub notes: Vec<String>,
+    /// The dimensions of the output.
+    #[serde(skip)]
+    pub(crate) dims: Vec<Dimension>,
 }
 
 /// Copies `input` to `output`. Threads and memory are those of `engine`. Either may be a URL; an output is then made in
@@ -176,7 +180,7 @@ pub(crate) fn copy_of(
     elsewhere: Option<&dyn Elsewhere>,
 ) -> Result<CopyReport> {
     let begun = Instant::now();
-    let options = &options.clone().for_output(output);
+    let options = &options.clone().for_output(output)?;
     let memory = Memory::of(engine.memory());
     let small = source.engine().clone();
     let identity = Identity::of_all(&source.ids()?);
@@ -318,6 +322,7 @@ fn report_of(plan: &Plan, output: &Path, identity: &Identity) -> CopyReport {
         seconds: 0.0,
         chosen: plan.variables.iter().filter_map(|v| v.reads.clone()).collect(),
         notes: plan.notes.clone(),
+        dims: plan.schema.dims.clone(),
     }
 }
 

@@ -32,6 +32,7 @@ pub mod copy;
 pub mod describe;
 pub mod digest;
 pub mod doctor;
+mod endings;
 mod intact;
 mod points;
 pub mod profile;

@@ -22,6 +22,7 @@
 //! | `build` | one array for each variable |
 //! | `document` | the JSON text |
 //! | `archive` | a netCDF file with aggregation variables instead |
+//! | `write` | the file, of either format |
 //!
 //! ```
 //! use ncforge::Engine;
@@ -62,9 +63,10 @@ mod pieces;
 mod request;
 #[cfg(test)]
 mod tests;
+mod write;
 
-pub use archive::archive;
 pub use make::{references, references_of};
 pub use model::{Array, Chunk, LeftOut, RefGroup, References, RefsReport};
 pub use options::{Fills, RefsFormat, RefsOptions};
 pub use request::RefsRequest;
+pub use write::write_references;

@@ -10,7 +10,7 @@
 //! use ncforge_ops::split::{SplitOptions, TileScheme, split};
 //!
 //! let options = SplitOptions { tiles: (4, 4), scheme: TileScheme::Nemo, halo: 1, ..SplitOptions::default() };
-//! let report = split(Path::new("whole.nc"), Path::new("tile"), &options, &Engine::global(), &Silent)?;
+//! let report = split(Path::new("whole.nc"), Some(Path::new("tile")), &options, &Engine::global(), &Silent)?;
 //! assert_eq!(report.tiles, 16);
 //! # Ok::<(), ncforge::Error>(())
 //! ```
@@ -20,6 +20,7 @@ mod families;
 mod options;
 mod request;
 
+use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
@@ -27,11 +28,12 @@ use serde::Serialize;
 
 use crate::combine::{is_of_tile, lists_of_nemo};
 use crate::copy::{Lasting, copy_of, engine_below, give_up};
+use crate::endings;
 use crate::intact::check_whole;
 use crate::progress::{Parts, Progress, check_stop};
 use crate::window::Window;
 use ncforge::model::{Atomic, DType, DimId, Number, Schema, VarId, shape};
-use ncforge::{Dataset, Engine, Error, Hyperslab, Result};
+use ncforge::{Dataset, Engine, Error, Hyperslab, Op, Result};
 
 use self::describe::{Described, One, describe};
 use self::families::Families;
@@ -56,14 +58,18 @@ pub struct SplitReport {
     pub seconds: f64,
 }
 
-/// Splits `input` into tiles whose names begin with `base`.
+/// What is left by splitting that is stopped.
+const STOPPED: &str = "not all tiles are written; the tiles that are finished stay";
+
+/// Splits `input` into tiles whose names begin with `base`, without an ending that tells netCDF, which stands at its place in the names;
+/// in a folder, and without `base`, with the name of the file. A folder whose name ends with a slash is made.
 ///
 /// # Errors
 /// [`Error::Invalid`] where the file cannot be split so: dimensions that the scheme needs are missing, or shorter than
 /// there are tiles; else as [`crate::copy::copy`].
 pub fn split(
     input: &Path,
-    base: &Path,
+    base: Option<&Path>,
     options: &SplitOptions,
     engine: &Engine,
     progress: &dyn Progress,
@@ -82,6 +88,7 @@ pub fn split(
     if total == 0 {
         return Err(Error::bad_option("mask", "the mask leaves no tile"));
     }
+    let base = &base_of(input, base)?;
     let (nx, ny) = options.tiles;
     let mut report = SplitReport {
         tiles: total,
@@ -103,16 +110,17 @@ pub fn split(
         .collect::<Result<_>>()?;
     let parts = Parts::of(progress, "copy", &sizes, 1 + u64::from(options.copy.verify));
     for (rank, &i) in kept.iter().enumerate() {
-        check_stop(progress, "splitting")?;
+        check_stop(progress, STOPPED)?;
         let (path, tile) = of_tile(rank, i)?;
         let window = Window::described(&source, tile.ranges, tile.schema);
         parts.part(rank, &path.display().to_string());
         let done = copy_of(&window, &path, &options.copy, engine, &parts, Lasting::Relaxed, None);
-        let done = done.inspect_err(|e| {
+        let done = done.map_err(|e| {
             // A partial copy is of no use: splitting begins anew.
             if matches!(e, Error::Interrupted(_) | Error::Io { .. }) {
                 give_up(&path);
             }
+            if let Error::Interrupted(_) = e { Error::Interrupted(STOPPED.to_owned()) } else { e }
         })?;
         report.output_bytes += done.output_bytes;
         if rank == 0 {
@@ -166,17 +174,34 @@ fn lost(source: &Dataset, options: &SplitOptions) -> Vec<String> {
     .collect()
 }
 
+/// The path that those of the tiles begin with.
+fn base_of(input: &Path, given: Option<&Path>) -> Result<PathBuf> {
+    let own = input.file_name().unwrap_or(input.as_os_str());
+    let Some(given) = given else { return Ok(own.into()) };
+    let is_folder = given.as_os_str().as_encoded_bytes().ends_with(b"/");
+    if is_folder {
+        std::fs::create_dir_all(given).map_err(|e| Error::io(Op::Create, given.display().to_string(), e))?;
+    }
+    Ok(if is_folder || given.is_dir() { given.join(own) } else { given.to_owned() })
+}
+
 /// The file of a tile.
 fn name(base: &Path, scheme: TileScheme, rank: u64, total: u64) -> PathBuf {
+    let own = base.file_name().unwrap_or_default();
+    let (body, ending) = own.to_str().map_or((own, ""), |name| {
+        let (body, ending) = endings::without(name);
+        (OsStr::new(body), ending)
+    });
+    let nc = if ending.is_empty() { "nc" } else { ending };
     let digits = (total - 1).max(1).to_string().len();
     let four = digits.max(4);
     let end = match scheme {
-        TileScheme::Nemo => format!("_{rank:0four$}.nc"),
-        TileScheme::Fms => format!(".nc.{rank:0width$}", width = if digits > 4 { 6 } else { 4 }),
-        TileScheme::Roms => format!(".{rank:0digits$}.nc"),
+        TileScheme::Nemo => format!("_{rank:0four$}.{nc}"),
+        TileScheme::Fms => format!(".{nc}.{rank:0width$}", width = if digits > 4 { 6 } else { 4 }),
+        TileScheme::Roms => format!(".{rank:0digits$}.{nc}"),
         TileScheme::Wrf => format!("_{rank:0four$}"),
     };
-    let mut name = base.file_name().unwrap_or_default().to_os_string();
+    let mut name = body.to_os_string();
     name.push(end);
     base.with_file_name(name)
 }

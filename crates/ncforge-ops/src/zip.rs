@@ -28,6 +28,7 @@ use std::time::Instant;
 
 use serde::Serialize;
 
+use crate::endings::{self, Told};
 use crate::progress::Progress;
 use ncforge::raw::classic;
 use ncforge::store::zipped::{Options, ZippedStore};
@@ -111,6 +112,7 @@ pub fn zip(
 ) -> Result<ZipReport> {
     let begun = Instant::now();
     options.zipped.check()?;
+    endings::check(output, &[Told::Zipped, Told::Netcdf])?;
     let data = Dataset::open_with(input, engine)?;
     let shown = input.display();
     if data.container().store().blocks().is_some() {
@@ -154,6 +156,7 @@ pub fn unzip(
     progress: &dyn Progress,
 ) -> Result<ZipReport> {
     let begun = Instant::now();
+    endings::check(output, &[Told::Netcdf])?;
     let zipped = zipped_store(input, engine)?;
     let len = zipped.len();
     let block = zipped.block_size() as usize;

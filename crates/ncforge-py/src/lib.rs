@@ -66,7 +66,6 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(ops::info_json, module)?)?;
     module.add_function(wrap_pyfunction!(ops::draw_info, module)?)?;
     module.add_function(wrap_pyfunction!(refs::references, module)?)?;
-    module.add_function(wrap_pyfunction!(refs::reference_archive, module)?)?;
     module.add_function(wrap_pyfunction!(refs::reference_arrays, module)?)?;
     module.add_function(wrap_pyfunction!(refs::file_arrays, module)?)?;
     module.add_class::<encoder::Encoder>()?;

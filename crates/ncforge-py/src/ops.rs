@@ -58,7 +58,7 @@ pub(crate) fn plan_copy(
     request: Asked<CopyRequest>,
 ) -> PyResult<String> {
     outside(py, || {
-        let options = request.0.options().map_err(refused)?.for_output(&target);
+        let options = request.0.options().map_err(refused)?.for_output(&target)?;
         let engine = request.0.run.engine.engine()?;
         let source = Dataset::open_with(&source, &engine)?;
         to_json(&ncforge_ops::copy::plan(&source, &options, &engine)?)
@@ -87,14 +87,14 @@ pub(crate) fn compare(
 pub(crate) fn split(
     py: Python<'_>,
     source: PathBuf,
-    base: PathBuf,
+    base: Option<PathBuf>,
     request: Asked<SplitRequest>,
     progress: Option<Py<PyAny>>,
 ) -> PyResult<String> {
     reporting(py, progress, |progress| {
         let options = request.0.options().map_err(refused)?;
         let engine = request.0.engine.engine()?;
-        to_json(&ncforge_ops::split::split(&source, &base, &options, &engine, progress)?)
+        to_json(&ncforge_ops::split::split(&source, base.as_deref(), &options, &engine, progress)?)
     })
 }
 

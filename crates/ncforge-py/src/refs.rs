@@ -19,34 +19,29 @@ use crate::request::{Asked, invalid as refused};
 /// Positions in a chunk grid for which memory is allocated, at most.
 const MOST_POSITIONS: u64 = 1 << 28;
 
-/// The references of files as a document of kerchunk's, and what was done, both as JSON.
+/// The references of files, written to `output`, or as a document of kerchunk's where there is none; and what was done, as JSON.
 #[pyfunction]
 pub(crate) fn references(
     py: Python<'_>,
     paths: Vec<PathBuf>,
-    request: Asked<RefsRequest>,
-    progress: Option<Py<PyAny>>,
-) -> PyResult<(String, String)> {
-    reporting(py, progress, |progress| {
-        let made = made(&paths, &request.0, progress)?;
-        Ok((made.json(), to_json(&made.report())?))
-    })
-}
-
-/// Writes the aggregation file of files; the report as JSON.
-#[pyfunction]
-pub(crate) fn reference_archive(
-    py: Python<'_>,
-    paths: Vec<PathBuf>,
-    output: PathBuf,
+    output: Option<PathBuf>,
     overwrite: bool,
     request: Asked<RefsRequest>,
     progress: Option<Py<PyAny>>,
-) -> PyResult<String> {
+) -> PyResult<(Option<String>, String)> {
     reporting(py, progress, |progress| {
-        let options = request.0.options().map_err(refused)?;
+        let options = request.0.options(output.as_deref()).map_err(refused)?;
         let engine = request.0.engine.engine()?;
-        to_json(&refs::archive(&paths, &output, overwrite, &options, &engine, progress)?)
+        match output {
+            Some(output) => {
+                let report = refs::write_references(&paths, &output, overwrite, &options, &engine, progress)?;
+                Ok((None, to_json(&report)?))
+            }
+            None => {
+                let made = refs::references(&paths, &options, &engine, progress)?;
+                Ok((Some(made.json()), to_json(&made.report())?))
+            }
+        }
     })
 }
 
@@ -61,7 +56,8 @@ pub(crate) fn reference_arrays(
     progress: Option<Py<PyAny>>,
 ) -> PyResult<(String, Bound<'_, PyList>)> {
     let (about, grids, made) = reporting(py, progress, |progress| {
-        let made = made(&paths, &request.0, progress)?;
+        let options = request.0.options(None).map_err(refused)?;
+        let made = refs::references(&paths, &options, &request.0.engine.engine()?, progress)?;
         let grids = made.arrays.iter().map(Grid::of).collect::<Result<Vec<_>>>()?;
         Ok((about(&made)?, grids, made))
     })?;
@@ -85,15 +81,6 @@ pub(crate) fn file_arrays<'py>(
         Ok((about(&made)?, grids, made))
     })?;
     Ok((about, listed(py, &made, grids)?))
-}
-
-fn made(
-    paths: &[PathBuf],
-    request: &RefsRequest,
-    progress: &dyn ncforge_ops::progress::Progress,
-) -> Result<References> {
-    let options = request.options().map_err(refused)?;
-    refs::references(paths, &options, &request.engine.engine()?, progress)
 }
 
 fn about(made: &References) -> Result<String> {

@@ -11,11 +11,11 @@ use super::{GlobalArgs, OnlyArgs, WrittenArgs};
 
 /// Make references to the chunks of files, which readers of Zarr open as one dataset.
 ///
-/// The document is kerchunk's, version 1: no value is copied, but for small variables and those that ranges of bytes
+/// The document is kerchunk's, version 1, as JSON: no value is copied, but for small variables and those that ranges of bytes
 /// cannot express. Several files are joined along a dimension, in the order in which they are given; they must agree in
 /// everything else. `ncforge doctor --across --profile virtual` shows what does not fit together.
 ///
-/// With `--format cf`, a netCDF file with aggregation variables (CF conventions, section 2.8) is written instead: it names the
+/// With `--format cf`, or a name that ends in .nc, a netCDF file with aggregation variables (CF conventions, section 2.8) is written instead: it names the
 /// variables of the files, whatever their storage, and is read by ncforge, cfdm and cf-python.
 #[derive(Args, Debug)]
 #[command(after_long_help = AFTER)]
@@ -26,9 +26,10 @@ pub(crate) struct RefsArgs {
     /// The references; - is stdout
     #[arg(short = 'o', long, value_name = "OUT")]
     pub(crate) output: PathBuf,
-    /// What is written: a document of kerchunk's, or a netCDF file with aggregation variables
-    #[arg(long, value_name = "FORMAT", default_value = "kerchunk", value_parser = ["kerchunk", "cf"])]
-    pub(crate) format: String,
+    /// What is written: a JSON document of kerchunk's, or a netCDF file with aggregation variables [default: cf if OUT ends in .nc,
+    /// else kerchunk]
+    #[arg(long, value_name = "FORMAT", value_parser = ["kerchunk", "cf"])]
+    pub(crate) format: Option<String>,
     /// The dimension along which several files are joined [default: the unlimited one, else the first whose length differs]
     #[arg(long, value_name = "DIM")]
     pub(crate) along: Option<String>,
@@ -54,7 +55,7 @@ Examples:
   ncforge refs sst.nc -o sst.json
   ncforge refs tas_*.nc -o tas.json --along time
   ncforge refs tas_*.nc -o tas.json --base s3://bucket/cmip7
-  ncforge refs tas_*.nc -o tas.nc --format cf
+  ncforge refs tas_*.nc -o tas.nc
 
 In Python:
   xarray.open_dataset(\"tas.json\", engine=\"kerchunk\")";
@@ -69,7 +70,10 @@ impl RefsArgs {
             base: self.base.clone(),
             vars: listed(&self.only.vars),
             select: self.only.selection(),
-            format: if self.format == "cf" { RefsFormat::Cf } else { RefsFormat::Kerchunk },
+            format: self.format.as_deref().map(|word| match word {
+                "cf" => RefsFormat::Cf,
+                _ => RefsFormat::Kerchunk,
+            }),
             ..RefsRequest::default()
         }
     }

@@ -15,7 +15,8 @@ pub(crate) struct SplitArgs {
     /// The file to split
     #[arg(value_name = "FILE")]
     pub(crate) input: PathBuf,
-    /// What the names of the tiles begin with [default: FILE's name without its extension, here]
+    /// What the names of the tiles begin with, or a folder: tile.nc for tile_0000.nc, …; tiles/ for FILE's name in a new folder [default:
+    /// FILE's name, here]
     #[arg(short = 'o', long, value_name = "OUT")]
     pub(crate) output: Option<PathBuf>,
     /// Columns and rows of tiles

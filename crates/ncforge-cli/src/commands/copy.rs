@@ -43,7 +43,7 @@ pub(crate) fn run(args: &CopyArgs, cx: &Context<'_>) -> Result {
 /// The plan of copying a file.
 fn planned(input: &Path, output: &Path, options: &CopyOptions, engine: &Engine) -> Result<Plan> {
     let source = Dataset::open_with(input, engine)?;
-    Ok(plan(&source, &options.clone().for_output(output), engine)?)
+    Ok(plan(&source, &options.clone().for_output(output)?, engine)?)
 }
 
 /// Copies a file.

@@ -5,6 +5,7 @@ mod library;
 mod rc;
 
 use std::ffi::{OsStr, OsString};
+use std::io::ErrorKind;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -46,10 +47,14 @@ fn preload(library: &Path) -> OsString {
     all
 }
 
+/// The failure of a program that did not begin, with the code that a shell gives it.
 fn not_started(program: &OsStr, e: &std::io::Error) -> Failure {
-    let hint = "give the name of a program in PATH, or its path";
+    let (exit, hint) = match e.kind() {
+        ErrorKind::NotFound => (Exit::NoProgram, "give the name of a program in PATH, or its path"),
+        _ => (Exit::NotExecutable, "`ls -l` shows whether it is a file that you may execute"),
+    };
     let message = format!("cannot start `{}`: {e}", program.to_string_lossy());
-    Failure { class: None, message, hint: hint.to_owned(), exit: Exit::Failed }
+    Failure { class: None, message, hint: hint.to_owned(), exit }
 }
 
 /// `ncforge netcdf …`

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use ncforge_ops::refs::{RefsFormat, RefsReport, archive, references};
+use ncforge_ops::refs::{RefsFormat, RefsReport, references, write_references};
 use ncforge_ops::words::{count, many};
 
 use super::{Context, document, page};
@@ -13,37 +13,30 @@ use crate::printer::Printer;
 
 /// Makes the references, writes them, and reports what they hold.
 pub(crate) fn run(args: &RefsArgs, cx: &Context<'_>) -> Result {
-    let options = args.request().options()?;
+    let options = args.request().options(Some(&args.output))?;
+    let is_printed = args.output == Path::new("-") && options.format == RefsFormat::Kerchunk;
     page::check(&args.output, args.written.overwrite)?;
     let engine = cx.engine()?;
     interrupt::catch();
     let progress = cx.printer.progress("refs");
-    let mut text = String::new();
-    let report = match options.format {
-        RefsFormat::Cf => {
-            archive(&args.files, &args.output, args.written.overwrite, &options, &engine, &progress)
-        }
-        RefsFormat::Kerchunk => references(&args.files, &options, &engine, &progress).map(|made| {
-            text = made.json();
+    let report = match is_printed {
+        true => references(&args.files, &options, &engine, &progress).map(|made| {
+            progress.aside(|| cx.printer.data(&made.json()));
             made.report()
         }),
+        false => {
+            write_references(&args.files, &args.output, args.written.overwrite, &options, &engine, &progress)
+        }
     };
     progress.finish();
     let report = report?;
-    if options.format == RefsFormat::Kerchunk {
-        if args.output == Path::new("-") {
-            cx.printer.data(&text);
-        } else {
-            page::write_whole(&args.output, &text, args.written.overwrite)?;
-        }
-    }
     for left_out in &report.left_out {
         cx.printer.warn(format_args!("`{}` is not in the references: {}", left_out.name, left_out.why));
     }
     let in_words = document::put("refs", &report, &args.written, cx.printer)?;
     if in_words {
         report.notes.iter().for_each(|note| cx.printer.note(format_args!("note: {note}")));
-        if args.output != Path::new("-") {
+        if !is_printed {
             print(&args.output, &report, options.format, cx.printer);
         }
     }

@@ -1,37 +1,22 @@
 //! `ncforge split`
 
-use std::path::PathBuf;
-
-use ncforge::Error;
 use ncforge_ops::split::split;
 use ncforge_ops::words::bytes;
 
-use super::{Context, document, page};
+use super::{Context, document};
 use crate::args::SplitArgs;
-use crate::exit::{Exit, Failure, Result};
+use crate::exit::{Exit, Result};
 use crate::interrupt;
 
 /// Runs the command.
 pub(crate) fn run(args: &SplitArgs, cx: &Context<'_>) -> Result {
     let options = args.request().options()?;
-    let base = args
-        .output
-        .clone()
-        .unwrap_or_else(|| PathBuf::from(args.input.file_stem().unwrap_or(args.input.as_os_str())));
-    page::check_folder(&base)?;
     let engine = cx.engine()?;
     interrupt::catch();
     let progress = cx.printer.progress("split");
-    let done = split(&args.input, &base, &options, &engine, &progress);
+    let done = split(&args.input, args.output.as_deref(), &options, &engine, &progress);
     progress.finish();
-    let report = done.map_err(|e| match e {
-        Error::Interrupted(_) => Failure {
-            exit: Exit::Sigint,
-            hint: "the tiles that are finished stay; run the same command again with -O".into(),
-            ..e.into()
-        },
-        e => e.into(),
-    })?;
+    let report = done?;
     if !document::put("split", &report, &args.written, cx.printer)? {
         return Ok(Exit::Ok);
     }

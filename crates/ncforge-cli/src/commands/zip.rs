@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use ncforge::{Error, ErrorClass};
+use ncforge::Error;
 use ncforge_ops::words::bytes;
 use ncforge_ops::zip::{ZipReport, compact, unzip, zip};
 
@@ -65,15 +65,9 @@ fn done(
     Ok(Exit::Ok)
 }
 
-/// Nothing is kept of work that was stopped; and what is not zipped, or cannot be zipped, is so by its kind.
+/// What is not zipped, or cannot be zipped, is so by its kind.
 pub(super) fn failure(e: Error) -> Failure {
     match e {
-        Error::Interrupted(what) => Failure {
-            class: Some(ErrorClass::Interrupted),
-            message: what,
-            hint: "nothing of it was kept; run the same command again".into(),
-            exit: Exit::Sigint,
-        },
         e @ Error::WrongKind { .. } => Failure {
             hint: "`ncforge zip` zips classic files; `ncforge copy IN OUT.ncz` makes a zipped file of other ones".into(),
             ..e.into()

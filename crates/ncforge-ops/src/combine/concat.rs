@@ -38,6 +38,7 @@ use super::storage;
 use crate::copy::{CopyOptions, CopyReport, Lasting, Plan, copy_of, engine_below, plan_of};
 use crate::progress::Progress;
 use crate::series;
+use ncforge::model::Dimension;
 use ncforge::{Dataset, Engine, Result};
 
 pub use options::ConcatOptions;
@@ -91,7 +92,7 @@ pub fn concat(
     let report = copy_of(&whole, output, &options.copy, engine, progress, Lasting::Relaxed, None)?;
     Ok(ConcatReport {
         files: whole.tiles.len(),
-        length: length(&whole, &along),
+        length: length(&report.dims, &along),
         along,
         notes: whole.said().chain(report.notes.iter().cloned()).collect(),
         copy: report,
@@ -109,11 +110,11 @@ pub fn plan_concat(
     engine: &Engine,
 ) -> Result<ConcatPlan> {
     let (whole, along) = joined(files, output, options, engine)?;
-    let plan = plan_of(&whole, &options.copy.clone().for_output(output), engine)?;
+    let plan = plan_of(&whole, &options.copy.clone().for_output(output)?, engine)?;
     Ok(ConcatPlan {
         files: whole.tiles.len(),
         bytes: whole.bytes,
-        length: length(&whole, &along),
+        length: length(&plan.schema.dims, &along),
         along,
         notes: whole.said().chain(plan.notes.iter().cloned()).collect(),
         copy: plan,
@@ -166,7 +167,7 @@ pub(super) fn whole(
     Ok(whole)
 }
 
-/// The length of the dimension of the whole, in the first group that has it.
-pub(super) fn length(whole: &Mosaic, along: &str) -> u64 {
-    whole.schema.dims.iter().find(|d| d.name == along).map_or(0, |d| d.len)
+/// The length of the dimension, in the first group that has it.
+pub(super) fn length(dims: &[Dimension], along: &str) -> u64 {
+    dims.iter().find(|d| d.name == along).map_or(0, |d| d.len)
 }

@@ -8,11 +8,9 @@ use std::path::{Path, PathBuf};
 
 use glob::Pattern;
 
+use crate::endings;
 use ncforge::store::remote::{self, RemoteOptions, url_of};
 use ncforge::{Error, Op, Result};
-
-/// Extensions behind which no number of a tile stands.
-const EXTENSIONS: [&str; 6] = [".nc", ".nc3", ".nc4", ".cdf", ".hdf5", ".h5"];
 
 /// The files that the words of a user mean.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -108,8 +106,7 @@ fn these(paths: &[PathBuf]) -> Result<Found> {
 
 /// Bytes `from..to` of a file's name that are its number.
 pub(crate) fn number_in(name: &str) -> Option<(usize, usize)> {
-    let body = EXTENSIONS.iter().find_map(|e| name.strip_suffix(e)).unwrap_or(name);
-    let bytes = body.as_bytes();
+    let bytes = endings::without(name).0.as_bytes();
     let to = bytes.iter().rposition(u8::is_ascii_digit)? + 1;
     let from = bytes[..to].iter().rposition(|b| !b.is_ascii_digit()).map_or(0, |i| i + 1);
     Some((from, to))
@@ -179,7 +176,7 @@ fn based_on(base: &Path) -> Result<Vec<PathBuf>> {
     }
     listed(&folder, |other| {
         let Some(rest) = other.strip_prefix(&name) else { return false };
-        let rest = EXTENSIONS.iter().find_map(|e| rest.strip_suffix(e)).unwrap_or(rest);
+        let rest = endings::without(rest).0;
         let digits = ["_", ".t", "."].iter().find_map(|s| rest.strip_prefix(s)).unwrap_or(rest);
         !digits.is_empty() && digits.bytes().all(|b| b.is_ascii_digit())
     })

@@ -103,7 +103,7 @@ proptest! {
             dims: Some(("x".into(), "y".into())),
             ..SplitOptions::default()
         };
-        split(&whole, &dir.path().join("tile"), &options, &engine, &Silent).unwrap();
+        split(&whole, Some(&dir.path().join("tile")), &options, &engine, &Silent).unwrap();
         let tiles: Vec<PathBuf> = std::fs::read_dir(dir.path())
             .unwrap()
             .map(|e| e.unwrap().path())

@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use super::spec::{ChunkSpec, FilterSpec};
 use crate::choosing::Choosing;
+use crate::endings::{self, Told};
 use crate::profile::Profile;
 use crate::select::Selection;
 use crate::tune::codec::Goal;
@@ -147,19 +148,24 @@ pub struct CopyOptions {
 impl CopyOptions {
     /// The options for an output of this name, as [`copy`](super::copy) takes them: `.ncz` makes a zipped file.
     ///
+    /// # Errors
+    /// [`Error::BadOption`] of the option `output` where the name tells a format that is not written: `out.zarr`.
+    ///
     /// ```
     /// use std::path::Path;
     /// use ncforge_ops::copy::CopyOptions;
     ///
-    /// assert!(CopyOptions::default().for_output(Path::new("out.ncz")).zipped.is_some());
-    /// assert!(CopyOptions::default().for_output(Path::new("out.nc")).zipped.is_none());
+    /// assert!(CopyOptions::default().for_output(Path::new("out.ncz"))?.zipped.is_some());
+    /// assert!(CopyOptions::default().for_output(Path::new("out.nc"))?.zipped.is_none());
+    /// assert!(CopyOptions::default().for_output(Path::new("out.zarr")).is_err());
+    /// # Ok::<(), ncforge::Error>(())
     /// ```
-    #[must_use]
-    pub fn for_output(mut self, output: &Path) -> Self {
+    pub fn for_output(mut self, output: &Path) -> Result<Self> {
+        endings::check(output, &[Told::Netcdf, Told::Zipped])?;
         if self.zipped.is_none() && zipped::is_named_zipped(output) {
             self.zipped = Some(zipped::Options::default());
         }
-        self
+        Ok(self)
     }
 }
 

@@ -31,7 +31,7 @@ const NO_SIZE: i64 = -1;
 ///
 /// # Errors
 /// As [`references`](super::references) and [`DatasetMut::create`]; [`Error::Invalid`] where a part of the files is selected.
-pub fn archive<P: AsRef<Path> + Sync>(
+pub(super) fn archive<P: AsRef<Path> + Sync>(
     paths: &[P],
     output: &Path,
     overwrite: bool,

@@ -1,9 +1,12 @@
 //! A user's request for references.
 
+use std::path::Path;
+
 use serde::{Deserialize, Serialize};
 
 use super::options::{Fills, RefsFormat, RefsOptions};
-use crate::request::{EngineRequest, RequestError, Size, list_or_none};
+use crate::endings::{self, Told};
+use crate::request::{BadValue, EngineRequest, RequestError, Size, list_or_none};
 use crate::select::Selection;
 
 /// A request for references.
@@ -24,20 +27,40 @@ pub struct RefsRequest {
     pub vars: Option<Vec<String>>,
     /// Only these indices along dimensions; along the joined one, of all files together. See [`Selection`]. Default: all.
     pub select: Selection,
-    /// What the references are written as. Default: a document of kerchunk's.
-    pub format: RefsFormat,
+    /// What the references are written as. Default: by the output's name, a netCDF file for `.nc`, else a document of kerchunk's.
+    pub format: Option<RefsFormat>,
     /// Threads and memory.
     #[serde(flatten)]
     pub engine: EngineRequest,
 }
 
 impl RefsRequest {
-    /// The options.
+    /// The options for an `output`, if there is one: a document may go elsewhere.
     ///
     /// # Errors
-    /// None yet: every request can be met.
-    pub fn options(&self) -> Result<RefsOptions, RequestError> {
+    /// [`RequestError::Value`] where the output's name tells a format that is not written.
+    pub fn options(&self, output: Option<&Path>) -> Result<RefsOptions, RequestError> {
         let usual = RefsOptions::default();
+        let is_netcdf = output.and_then(endings::told) == Some(Told::Netcdf);
+        let format = self.format.unwrap_or(if is_netcdf { RefsFormat::Cf } else { RefsFormat::Kerchunk });
+        let (told, write) = match format {
+            RefsFormat::Cf => (Told::Netcdf, "a name that ends in .nc"),
+            RefsFormat::Kerchunk => (
+                endings::JSON.1,
+                "a name that ends in .json; Parquet is written by ncforge.references, in Python",
+            ),
+        };
+        let value = |bad| RequestError::Value { option: "output".to_owned(), bad };
+        match output {
+            Some(output) => {
+                endings::check(output, &[told]).map_err(|e| value(BadValue::repeated(e, write)))?
+            }
+            None if format == RefsFormat::Cf => {
+                let why = "an aggregation file needs a name".to_owned();
+                return Err(value(BadValue { text: None, why, write: Some(write) }));
+            }
+            None => {}
+        }
         Ok(RefsOptions {
             along: self.along.clone(),
             unsorted: self.unsorted,
@@ -46,7 +69,7 @@ impl RefsRequest {
             vars: self.vars.clone(),
             select: self.select.clone(),
             fills: Fills::Masked,
-            format: self.format,
+            format,
         })
     }
 }

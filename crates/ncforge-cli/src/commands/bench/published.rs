@@ -67,7 +67,7 @@ pub(super) fn run(args: &PublishedArgs, cx: &Context<'_>) -> Result {
     for step in &steps {
         cx.printer.note(format_args!("{}: {}", step.publication, step.about));
         let (exit, results) = again::run(&step.words, false, cx)?;
-        if interrupt::requested() || exit == Exit::Sigint {
+        if interrupt::requested() || matches!(exit, Exit::Sigint | Exit::Sigterm) {
             return Err(Error::Stopped.into());
         }
         if worst == Exit::Ok {

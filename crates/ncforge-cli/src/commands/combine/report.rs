@@ -5,7 +5,7 @@ use ncforge_ops::combine::{CombinePlan, CombineReport, Picture};
 use ncforge_ops::words::{bytes, many};
 
 use crate::args::WrittenArgs;
-use crate::commands::copy::report::{ending, print_plan as copy_plan};
+use crate::commands::copy::report::{print_plan as copy_plan, tell};
 use crate::commands::document;
 use crate::exit::{Failure, Result};
 use crate::printer::Printer;
@@ -26,31 +26,14 @@ pub(crate) fn done(r: &CombineReport, written: &WrittenArgs, printer: &Printer) 
 /// Prints the report in words.
 pub(crate) fn print_done(r: &CombineReport, printer: &Printer) {
     r.notes.iter().for_each(|note| printer.warn(note));
-    let c = &r.copy;
-    if c.was_complete {
-        printer.note(format_args!("{} is complete already", c.output));
-        return;
+    if !r.copy.was_complete {
+        warn_of_holes(r, printer);
     }
-    warn_of_holes(r, printer);
-    let rate = c.values_bytes as f64 / c.seconds.max(1e-3);
-    let mut text = format!(
-        "{} -> {}: {} {} -> {} {}, {} ({} moved as they are), {:.2} s ({}/s)",
-        many(r.tiles as u64, &format!("{} tile", r.scheme)),
-        c.output,
-        bytes(c.input_bytes),
-        c.source_format,
-        bytes(c.output_bytes),
-        c.format,
-        many(c.variables as u64, "variable"),
-        c.raw_variables,
-        c.seconds,
-        bytes(rate as u64),
-    );
-    text += &ending(c);
-    if r.tiles_removed > 0 {
-        text += &format!(", {} removed", many(r.tiles_removed as u64, "tile"));
-    }
-    printer.note(text);
+    let removed = match r.tiles_removed {
+        0 => String::new(),
+        n => format!("{} removed, ", many(n as u64, "tile")),
+    };
+    tell(&r.copy, &many(r.tiles as u64, &format!("{} tile", r.scheme)), &removed, printer);
 }
 
 /// Names the places that are in no tile.

@@ -4,7 +4,7 @@ use ncforge_ops::combine::{ConcatPlan, ConcatReport};
 use ncforge_ops::words::{bytes, many};
 
 use crate::args::WrittenArgs;
-use crate::commands::copy::report::{ending, print_plan, tell_digest};
+use crate::commands::copy::report::{print_plan, tell};
 use crate::commands::document;
 use crate::exit::Failure;
 use crate::printer::Printer;
@@ -12,31 +12,10 @@ use crate::printer::Printer;
 /// Tells what was done.
 pub(super) fn done(r: &ConcatReport, written: &WrittenArgs, printer: &Printer) -> Result<(), Failure> {
     r.notes.iter().for_each(|note| printer.warn(note));
-    if !document::put("concat", r, written, printer)? {
-        return Ok(());
+    if document::put("concat", r, written, printer)? {
+        let facts = format!("`{}` has {}, ", r.along, many(r.length, "step"));
+        tell(&r.copy, &many(r.files as u64, "file"), &facts, printer);
     }
-    let c = &r.copy;
-    if c.was_complete {
-        printer.note(format_args!("{} is complete already", c.output));
-        return Ok(());
-    }
-    printer.note(format_args!(
-        "{} -> {}: `{}` has {}, {} {} -> {} {}, {} ({} moved as they are), {:.2} s ({}/s){}",
-        many(r.files as u64, "file"),
-        c.output,
-        r.along,
-        many(r.length, "step"),
-        bytes(c.input_bytes),
-        c.source_format,
-        bytes(c.output_bytes),
-        c.format,
-        many(c.variables as u64, "variable"),
-        c.raw_variables,
-        c.seconds,
-        bytes((c.values_bytes as f64 / c.seconds.max(1e-3)) as u64),
-        ending(c)
-    ));
-    tell_digest(c, printer);
     Ok(())
 }
 

@@ -14,33 +14,46 @@ pub(super) fn done(r: &CopyReport, written: &WrittenArgs, printer: &Printer) -> 
     for note in &r.notes {
         printer.warn(note);
     }
-    if !document::put("copy", r, written, printer)? {
-        return Ok(());
-    }
-    printer.note(summary(r));
-    tell_digest(r, printer);
-    if !r.was_complete {
-        chosen(&r.chosen).iter().for_each(|line| printer.note(line));
+    if document::put("copy", r, written, printer)? {
+        tell(r, &r.input, "", printer);
     }
     Ok(())
 }
 
-/// Prints the digest of the output, if it was asked for.
-pub(crate) fn tell_digest(r: &CopyReport, printer: &Printer) {
-    if let Some(digest) = &r.digest {
-        printer.line(line(digest, &r.output));
+/// Tells what became of an output: a line, in which `facts` stand in front of what every output has, the digest, if it was asked for, and
+/// chunks that were chosen.
+pub(crate) fn tell(r: &CopyReport, from: &str, facts: &str, printer: &Printer) {
+    printer.note(summary(r, from, facts));
+    tell_digest(r.digest.as_deref(), &r.output, printer);
+    if !r.was_complete {
+        chosen(&r.chosen).iter().for_each(|line| printer.note(line));
     }
 }
 
-/// A copy in one line.
-pub(super) fn summary(r: &CopyReport) -> String {
+/// Prints the digest of an output, if it was asked for.
+pub(crate) fn tell_digest(digest: Option<&str>, output: &str, printer: &Printer) {
+    if let Some(digest) = digest {
+        printer.line(line(digest, output));
+    }
+}
+
+/// An output in one line.
+pub(super) fn summary(r: &CopyReport, from: &str, facts: &str) -> String {
     if r.was_complete {
         return format!("{} is complete already", r.output);
     }
     let rate = r.values_bytes as f64 / r.seconds.max(1e-3);
+    let moved = match r.raw_variables {
+        0 => String::new(),
+        n => format!(" ({n} moved as they are)"),
+    };
+    let resumed = match r.resumed_steps {
+        0 => String::new(),
+        1 => ", 1 step was done before".to_owned(),
+        n => format!(", {n} steps were done before"),
+    };
     format!(
-        "{} -> {}: {} {} -> {} {}, {}, {:.2} s ({}/s){}",
-        r.input,
+        "{from} -> {}: {facts}{} {} -> {} {}, {}{moved}, {:.2} s ({}/s){resumed}{}",
         r.output,
         bytes(r.input_bytes),
         r.source_format,
@@ -49,15 +62,17 @@ pub(super) fn summary(r: &CopyReport) -> String {
         many(r.variables as u64, "variable"),
         r.seconds,
         bytes(rate as u64),
-        ending(r)
+        if r.verified { ", verified" } else { "" },
     )
 }
 
 /// Lines about chunks that were chosen: variables that differ in their names only share one.
-fn chosen(list: &[ChosenChunks]) -> Vec<String> {
+pub(crate) fn chosen<'a>(list: impl IntoIterator<Item = &'a ChosenChunks>) -> Vec<String> {
     let mut kinds: Vec<(Vec<&str>, &ChosenChunks)> = Vec::new();
     for one in list {
         match kinds.iter_mut().find(|(_, c)| c.chunks == one.chunks && c.slower == one.slower) {
+            // Several outputs have it.
+            Some((names, _)) if names.contains(&one.variable.as_str()) => {}
             Some((names, _)) => names.push(&one.variable),
             None => kinds.push((vec![&one.variable], one)),
         }
@@ -66,16 +81,6 @@ fn chosen(list: &[ChosenChunks]) -> Vec<String> {
         ChosenChunks { variable: names.join(", "), ..c.clone() }.words()
     };
     kinds.into_iter().map(words).collect()
-}
-
-/// The end of the report on a copy.
-pub(crate) fn ending(r: &CopyReport) -> String {
-    let resumed = match r.resumed_steps {
-        0 => String::new(),
-        1 => ", 1 step was done before".to_owned(),
-        n => format!(", {n} steps were done before"),
-    };
-    resumed + if r.verified { ", verified" } else { "" }
 }
 
 /// Tells what would be done.
@@ -129,7 +134,7 @@ pub(crate) fn print_plan(p: &Plan, printer: &Printer) {
             }
         }
     }
-    for line in chosen(&p.variables.iter().filter_map(|v| v.reads.clone()).collect::<Vec<_>>()) {
+    for line in chosen(p.variables.iter().filter_map(|v| v.reads.as_ref())) {
         printer.line(line);
     }
     let t = &p.totals;

@@ -51,9 +51,9 @@ pub(super) fn run(args: &CopyArgs, inputs: &[PathBuf], folder: &Path, cx: &Conte
             Ok(report) => {
                 documents.push(serde_json::to_value(&report).expect("a report is plain data"));
                 progress.aside(|| {
-                    cx.printer.detail(report::summary(&report));
+                    cx.printer.detail(report::summary(&report, &report.input, ""));
                     if !args.written.takes_stdout() {
-                        report::tell_digest(&report, cx.printer);
+                        report::tell_digest(report.digest.as_deref(), &report.output, cx.printer);
                     }
                 });
                 done.push(report);
@@ -129,4 +129,5 @@ fn tell(done: &[CopyReport], folder: &Path, cx: &Context<'_>) {
         sum(&|r| r.input_bytes),
         sum(&|r| r.output_bytes),
     ));
+    report::chosen(done.iter().flat_map(|r| &r.chosen)).iter().for_each(|line| cx.printer.note(line));
 }

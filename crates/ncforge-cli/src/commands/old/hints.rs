@@ -41,9 +41,6 @@ impl Hints {
             Error::Unsupported { .. } => {
                 "docs/formats.md lists what is supported; `ncforge combine --vars` takes the other variables"
             }
-            Error::Interrupted(_) => {
-                "run the same command again: it begins anew (`ncforge combine --resume` goes on)"
-            }
             _ => return error.into(),
         };
         Failure { hint: hint.to_owned(), ..error.into() }

@@ -3,10 +3,10 @@
 use std::path::Path;
 
 use ncforge_ops::combine::{OutputReport, SeriesReport, StreamReport};
-use ncforge_ops::digest::line;
 use ncforge_ops::words::{bytes, many, seconds};
 
 use crate::args::WrittenArgs;
+use crate::commands::copy::report::{chosen, tell_digest};
 use crate::commands::document;
 use crate::exit::Failure;
 use crate::printer::Printer;
@@ -104,10 +104,9 @@ fn made(stream: &StreamReport, printer: &Printer) {
     printer.note(format_args!("{}: {}", heading(stream), counted.join(", ")));
     for output in &stream.outputs {
         printer.detail(format_args!("{}: {}", output.path.display(), output.state));
-        if let Some(digest) = &output.digest {
-            printer.line(line(digest, &output.path.display().to_string()));
-        }
+        tell_digest(output.digest.as_deref(), &output.path.display().to_string(), printer);
     }
+    chosen(stream.outputs.iter().flat_map(|o| &o.chosen)).iter().for_each(|line| printer.note(line));
 }
 
 /// Tells what would be made of a stream.
@@ -131,4 +130,5 @@ fn planned(stream: &StreamReport, printer: &Printer) {
         );
         printer.line(row.trim_end());
     }
+    chosen(stream.outputs.iter().flat_map(|o| &o.chosen)).iter().for_each(|line| printer.line(line));
 }

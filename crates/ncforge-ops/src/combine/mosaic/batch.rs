@@ -91,7 +91,9 @@ impl Mosaic {
         spent: &AtomicU64,
         most: u64,
     ) -> Result<Vec<(usize, RawChunk)>> {
-        let Some(own) = self.facts[tile].var(v) else { return Ok(Vec::new()) };
+        let Some(own) = self.facts[tile].var(v).filter(|_| self.facts[tile].has_same_chunks(v)) else {
+            return Ok(Vec::new());
+        };
         let Some(along) = self.along(v, tile, grid, touched) else { return Ok(Vec::new()) };
         let open = self.tiles.open(tile)?;
         let layout = open.container().layout(own)?;

@@ -52,6 +52,7 @@ pub(crate) fn build(
             spans,
             vars: map.as_ref().map(|m| inverted(m, schema.vars.len())),
             var_count: one.schema.as_ref().map_or(head.schema.vars.len(), |s| s.vars.len()),
+            stored_differently: one.stored_differently.clone(),
         })
         .collect();
     drop_attributes(&mut schema, &*scheme);
@@ -116,7 +117,7 @@ pub(crate) fn build(
     };
     mosaic.holes = holes::holes(&mosaic)?;
     check_holes(&mosaic, options)?;
-    mosaic.layouts = chunks::layouts(&mosaic, &head, &scanned)?;
+    mosaic.layouts = chunks::layouts(&mosaic, &head)?;
     if mosaic.existing.is_none() && mosaic.scheme.series().is_none() {
         coords::patch(&mut mosaic, options)?;
     }

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::scan::{First, Form, Held, Scanned, held};
+use super::scan::{First, Form, Held, held};
 use super::{DimKind, From, Mosaic};
 use ncforge::codec::CodecChain;
 use ncforge::model::VarId;
@@ -13,32 +13,27 @@ use ncforge::{Error, Result};
 const WORTH: f64 = 0.5;
 
 /// The layout of every variable, and whether chunks of its lengths can be moved.
-pub(crate) fn layouts(
-    mosaic: &Mosaic,
-    first: &First,
-    scanned: &[Scanned],
-) -> Result<Vec<(Arc<VarLayout>, bool)>> {
-    mosaic.schema.var_ids().map(|v| layout(mosaic, first, scanned, v)).collect()
+pub(crate) fn layouts(mosaic: &Mosaic, first: &First) -> Result<Vec<(Arc<VarLayout>, bool)>> {
+    mosaic.schema.var_ids().map(|v| layout(mosaic, first, v)).collect()
 }
 
-fn layout(mosaic: &Mosaic, first: &First, scanned: &[Scanned], v: VarId) -> Result<(Arc<VarLayout>, bool)> {
+fn layout(mosaic: &Mosaic, first: &First, v: VarId) -> Result<(Arc<VarLayout>, bool)> {
     let schema = &mosaic.schema;
     let shape = schema.shape(v);
-    let mut tiles = (0..scanned.len()).filter(|&t| mosaic.facts[t].var(v).is_some()).peekable();
-    let Some(&some) = tiles.peek() else {
+    let mut tiles = (0..mosaic.facts.len()).filter(|&t| mosaic.facts[t].var(v).is_some());
+    let Some(some) = tiles.next() else {
         return Err(Error::Internal(format!("no tile has `{}`", schema.var_path(v))));
     };
-    let alike = v.0 < first.stored.len()
-        && !mosaic.times.has(v)
-        && tiles.all(|t| scanned[t].schema.is_none() && !scanned[t].stored_differently.contains(&v));
-    let Held { form, element, .. } = match alike {
-        true => first.stored[v.0].clone(),
-        false => {
-            let own = mosaic.facts[some].var(v).unwrap_or(v);
-            let held = held(&mosaic.tiles, some, own)?;
-            Held { element: if held.element.heap { held.element } else { held.element.in_memory() }, ..held }
-        }
+    let own = mosaic.facts[some].var(v).unwrap_or(v);
+    let Held { form, element, .. } = match first.stored.get(v.0) {
+        Some(held) => held.clone(),
+        None => held(&mosaic.tiles, some, own)?,
     };
+    // Values that are converted are no tile's bytes.
+    let is_first = v.0 < first.stored.len() && !mosaic.times.has(v);
+    let movable = is_first && matches!(&form, Form::Chunks(chunk, _) if movable(mosaic, v, chunk) >= WORTH);
+    let is_alike = movable || (is_first && tiles.all(|t| mosaic.facts[t].has_same_chunks(v)));
+    let element = if is_alike || element.heap { element } else { element.in_memory() };
     let place = match form {
         // Row-major parts of a row-major whole: where they lie is the tiles' business.
         Form::Runs => Place::Contiguous { offset: 0 },
@@ -49,7 +44,6 @@ fn layout(mosaic: &Mosaic, first: &First, scanned: &[Scanned], v: VarId) -> Resu
             index: Arc::new(Elsewhere),
         },
     };
-    let movable = alike && place.chunks().is_some_and(|c| movable(mosaic, v, c.chunk) >= WORTH);
     let absent = absent(mosaic, v, some, &element)?;
     let layout = VarLayout { name: schema.var_path(v), shape, element, absent, place };
     Ok((Arc::new(layout), movable))
@@ -64,7 +58,7 @@ fn absent(mosaic: &Mosaic, v: VarId, tile: usize, element: &Element) -> Result<A
     Ok(if same { theirs.absent.clone() } else { Absent::Several })
 }
 
-/// The part of the values in chunks of the whole that are chunks of one tile.
+/// The part of the values in chunks of the whole that are chunks of one tile, and stored there as the whole has them.
 pub(crate) fn movable(mosaic: &Mosaic, v: VarId, chunk: &[u64]) -> f64 {
     let shape = mosaic.schema.shape(v);
     if chunk.len() != shape.len() || shape.contains(&0) {
@@ -91,7 +85,7 @@ pub(crate) fn movable(mosaic: &Mosaic, v: VarId, chunk: &[u64]) -> f64 {
             })
             .product()
     };
-    who.into_iter().map(part).sum()
+    who.into_iter().filter(|tile| mosaic.facts[*tile].has_same_chunks(v)).map(part).sum()
 }
 
 /// The index of the chunks of what is made of many files: every tile has its own, which

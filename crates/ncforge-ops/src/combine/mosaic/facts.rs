@@ -33,9 +33,16 @@ pub(crate) struct Facts {
     pub(crate) vars: Option<Vec<Option<VarId>>>,
     /// The number of variables.
     pub(crate) var_count: usize,
+    /// Variables of the whole whose chunks here are not as the whole has them: what the tile holds of these is read as values.
+    pub(crate) stored_differently: Vec<VarId>,
 }
 
 impl Facts {
+    /// Whether the tile's chunks of a variable are as the whole has them.
+    pub(crate) fn has_same_chunks(&self, v: VarId) -> bool {
+        !self.stored_differently.contains(&v)
+    }
+
     /// The tile's variable.
     pub(crate) fn var(&self, v: VarId) -> Option<VarId> {
         match &self.vars {

@@ -119,7 +119,9 @@ impl Mosaic {
                         .kinds(v)
                         .zip(count.iter().zip(chunk))
                         .any(|((d, _), (n, c))| n < c && self.schema.dim(d).unlimited);
-                let aligned = !cut && one.local.start.iter().zip(chunk).all(|(&s, &c)| s.is_multiple_of(c));
+                let aligned = !cut
+                    && self.facts[one.tile].has_same_chunks(v)
+                    && one.local.start.iter().zip(chunk).all(|(&s, &c)| s.is_multiple_of(c));
                 let local = one.local.start.iter().zip(chunk).map(|(&s, &c)| s / c).collect();
                 (aligned.then_some((one.tile, local)), false)
             }

@@ -35,7 +35,7 @@ pub(crate) struct Scanned {
     pub(crate) conflicts: Conflicts,
     /// Global attributes that differ from the first tile's, and are not the tile's own.
     pub(crate) global: Vec<Unlike>,
-    /// Variables (of a tile built as the first) stored in another way than the first tile's.
+    /// Variables of the first tile that this one stores in another way.
     pub(crate) stored_differently: Vec<VarId>,
     pub(crate) bytes: u64,
     /// Objects that cannot be read, and are left out.
@@ -190,9 +190,8 @@ impl Scan<'_> {
         for v in schema.var_ids() {
             // Asked of all, so that what cannot be read is known before the work begins.
             let found = held_in(dataset, &name, v)?;
-            if same && found != self.first.stored[v.0] {
-                stored_differently.push(v);
-            }
+            let of_first = if same { Some(v) } else { self.first.schema.find_var(&schema.var_path(v)) };
+            stored_differently.extend(of_first.filter(|first| found != self.first.stored[first.0]));
         }
         Ok(Some(Scanned {
             place,

@@ -151,7 +151,8 @@ impl Making<'_> {
         drop(old);
         let joint = whole(files, self.folder, dim, &join, self.engine, self.small)?;
         report.note(joint.notes.iter().cloned());
-        let of_joint = Axis::of(&joint, dim, None)?.filter(|axis| axis.len() as u64 == length(&joint, dim));
+        let of_joint =
+            Axis::of(&joint, dim, None)?.filter(|axis| axis.len() as u64 == length(&joint.schema.dims, dim));
         let of_joint = of_joint.ok_or_else(|| lacks("tells other dates than the files"))?;
         let v = joint
             .schema

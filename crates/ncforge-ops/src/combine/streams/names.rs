@@ -10,9 +10,8 @@ use std::path::{Path, PathBuf};
 
 use super::super::files::number_in;
 use super::stamp::Stamp;
+use crate::endings;
 
-/// Endings of names that are not part of them.
-const EXTENSIONS: [&str; 9] = ["nc", "nc3", "nc4", "ncz", "cdf", "hdf", "hdf5", "h5", "netcdf"];
 /// Marks between the parts of a name.
 const MARKS: [char; 3] = ['.', '_', '-'];
 
@@ -65,7 +64,7 @@ fn name_of(file: &Path) -> String {
 
 /// The parts of a name, without its extension.
 fn pieces(name: &str) -> Vec<Piece> {
-    let (body, _) = body_of(name);
+    let (body, _) = endings::without(name);
     let mut out = scan(body);
     let is_fine = |p: &Piece| matches!(p, Piece::Date(stamp) if !stamp.is_year());
     if out.iter().any(is_fine) {
@@ -85,14 +84,6 @@ fn pieces(name: &str) -> Vec<Piece> {
         out = vec![text(&body[..from]), Piece::Number(body[from..to].to_owned()), text(&body[to..])];
     }
     out
-}
-
-/// A name without its extension, and that.
-fn body_of(name: &str) -> (&str, &str) {
-    match name.rsplit_once('.') {
-        Some((body, end)) if EXTENSIONS.contains(&end.to_ascii_lowercase().as_str()) => (body, end),
-        _ => (name, ""),
-    }
 }
 
 fn scan(body: &str) -> Vec<Piece> {

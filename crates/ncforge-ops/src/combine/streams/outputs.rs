@@ -3,6 +3,7 @@
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 
+use super::super::concat::length;
 use super::super::mosaic::Note;
 use super::axis::Axis;
 use super::making::{Making, Within, is_of_files};
@@ -78,7 +79,7 @@ impl Making<'_> {
         let select = &self.options.join.copy.select;
         let window = select.of(whole, None)?.map(|part| part.window(whole));
         let source = window.as_ref().map_or(whole as &dyn Source, |w| w as &dyn Source);
-        let len = source.schema().dims.iter().find(|d| d.name == *dim).map_or(0, |d| d.len);
+        let len = length(&source.schema().dims, dim);
         report.length = len;
         let usual = named.dates.as_ref().map(|(start, _)| start.len());
         let axis = Axis::of(source, dim, usual)?.filter(|axis| axis.len() as u64 == len);
@@ -198,8 +199,9 @@ impl Making<'_> {
             ..OutputReport::default()
         };
         if !self.is_made {
-            let plan = plan_of(source, &options.for_output(&target.path), self.engine)?;
+            let plan = plan_of(source, &options.for_output(&target.path)?, self.engine)?;
             report.note(plan.notes.into_iter().map(Note::Other));
+            out.chosen = plan.variables.into_iter().filter_map(|v| v.reads).collect();
             let (bytes, seconds) = (plan.totals.written, plan.totals.seconds);
             return Ok(OutputReport { state: "planned", bytes, seconds, replaces, ..out });
         }
@@ -217,6 +219,7 @@ impl Making<'_> {
                 out.raw_variables = copy.raw_variables;
                 out.verified = copy.verified;
                 out.digest = copy.digest;
+                out.chosen = copy.chosen;
                 out.seconds = copy.seconds;
                 out.replaces = replaces;
             }

@@ -6,6 +6,7 @@ use ncforge::ErrorClass;
 use serde::Serialize;
 
 use super::super::mosaic::Note;
+use crate::copy::ChosenChunks;
 
 /// The report on series.
 #[derive(Clone, Debug, Default, Serialize)]
@@ -101,6 +102,8 @@ pub struct OutputReport {
     pub verified: bool,
     /// Its digest, if it was asked for.
     pub digest: Option<String>,
+    /// Chunks that were chosen, and reads that take longer with them.
+    pub chosen: Vec<ChosenChunks>,
     /// Seconds that it took; of a plan, an estimate.
     pub seconds: f64,
     /// Why it failed, …

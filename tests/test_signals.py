@@ -1,0 +1,140 @@
+"""Commands that write, and a signal: exit code 5 from those that the same command goes on with, else that of a program that the signal ended."""
+
+from __future__ import annotations
+
+import signal
+import time
+from pathlib import Path
+
+import netCDF4
+import numpy as np
+import pytest
+
+from stopping import start
+
+DEFLATE = ("--format", "netcdf4", "--codec", "deflate", "--level", "9", "-j", "1")
+#: Commands by whether they have ``--resume``.
+RESUMED = {
+    "copy": ("copy", "a.nc", "out.nc", *DEFLATE),
+    "folder": ("copy", "a.nc", "b.nc", "new/", *DEFLATE),
+    "concat": ("concat", "a.nc", "b.nc", "-o", "out.nc", *DEFLATE),
+    "series": ("series", "a.nc", "b.nc", "-o", "new", *DEFLATE),
+    "combine": ("combine", "t_0000.nc", "-o", "out.nc", *DEFLATE),
+    "nccopy": ("nccopy", "-d", "9", "a.nc", "out.nc"),
+    "ncrcat": ("ncrcat", "-4", "-L", "9", "a.nc", "b.nc", "out.nc"),
+}
+ENDED = {
+    "zip": ("zip", "big.nc", "out.ncz", "-j", "1"),
+    "unzip": ("unzip", "z.ncz", "out.nc", "-j", "1"),
+    "split": ("split", "a.nc", "--tiles", "2x2", "--dims", "x,y", "-o", "new", *DEFLATE),
+    "bench": ("bench", "io", "-w", "-d", "512:64:64:64", "-f", "bench.nc", "--ranks", "1"),
+}
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Files that take a second to be written."""
+    folder = tmp_path_factory.mktemp("signals")
+    values = np.cumsum(np.random.default_rng(1).standard_normal((12, 400, 600), "f4"), 0).round(2)
+    for at, name in enumerate(("a.nc", "b.nc")):
+        with netCDF4.Dataset(folder / name, "w", format="NETCDF3_64BIT_OFFSET") as ds:
+            ds.createDimension("time", None)
+            ds.createDimension("y", 400)
+            ds.createDimension("x", 600)
+            ds.createVariable("time", "f8", ("time",))[:] = np.arange(12.0) + 12 * at
+            ds.createVariable("v", "f4", ("time", "y", "x"))[:] = values
+    for tile in range(2):
+        with netCDF4.Dataset(folder / f"t_{tile:04}.nc", "w", format="NETCDF3_64BIT_OFFSET") as ds:
+            ds.DOMAIN_number_total, ds.DOMAIN_number = np.int32(2), np.int32(tile)
+            ds.DOMAIN_dimensions_ids = np.array([1, 2], "i4")
+            ds.DOMAIN_size_global, ds.DOMAIN_size_local = np.array([600, 800], "i4"), np.array([600, 400], "i4")
+            ds.DOMAIN_position_first = np.array([1, 1 + 400 * tile], "i4")
+            ds.DOMAIN_position_last = np.array([600, 400 + 400 * tile], "i4")
+            ds.DOMAIN_halo_size_start = ds.DOMAIN_halo_size_end = np.array([0, 0], "i4")
+            ds.DOMAIN_type = "BOX"
+            for name, length in {"x": 600, "y": 400, "time": None}.items():
+                ds.createDimension(name, length)
+            ds.createVariable("v", "f4", ("time", "y", "x"))[:] = values
+    with netCDF4.Dataset(folder / "big.nc", "w", format="NETCDF3_64BIT_OFFSET") as ds:
+        for name, length in {"n": 12, "time": 12, "y": 400, "x": 600}.items():
+            ds.createDimension(name, length)
+        v = ds.createVariable("v", "f4", ("n", "time", "y", "x"))
+        for at in range(12):
+            v[at] = values
+    start("zip", folder / "big.nc", folder / "z.ncz").communicate(timeout=600)
+    return folder
+
+
+def catches(pid: int, number: int) -> bool:
+    """Whether a process handles a signal itself by now."""
+    try:
+        lines = Path(f"/proc/{pid}/status").read_text().splitlines()
+    except OSError:
+        return False
+    caught = next(line for line in lines if line.startswith("SigCgt"))
+    return bool(int(caught.split()[1], 16) >> (number - 1) & 1)
+
+
+def stopped(
+    folder: Path, words: tuple[str, ...], first: signal.Signals, monkeypatch: pytest.MonkeyPatch
+) -> tuple[int, str]:
+    """Exit code and messages of a command that got a signal once it handled it. It may have been done just then: some tries."""
+    monkeypatch.chdir(folder)
+    for wait in (0.1, 0.05, 0.02, 0.01, 0.0, 0.0):
+        for name in ("out.nc", "out.ncz", "bench.nc"):
+            (folder / name).unlink(missing_ok=True)
+        for path in (*folder.glob("new*"), *folder.glob("new/*"), *folder.glob(".*ncforge*")):
+            path.unlink() if path.is_file() else None
+        running = start(*words)
+        while running.poll() is None and not catches(running.pid, first):
+            time.sleep(0.001)
+        time.sleep(wait)
+        running.send_signal(first)
+        _, messages = running.communicate(timeout=600)
+        if running.returncode != 0:
+            return running.returncode, messages
+    raise AssertionError("it was always done before the signal came")
+
+
+@pytest.mark.parametrize("first", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("name", [*RESUMED, *ENDED])
+def test_the_first_signal(folder: Path, name: str, first: signal.Signals, monkeypatch: pytest.MonkeyPatch) -> None:
+    words = (RESUMED | ENDED)[name]
+    code, messages = stopped(folder, words, first, monkeypatch)
+    assert code == (5 if name in RESUMED else 128 + first), messages
+    assert ("--resume" in messages) == (name in RESUMED), messages
+    assert ("Ctrl-C" in messages) == (first == signal.SIGINT) and ("SIGTERM" in messages) == (first == signal.SIGTERM)
+    assert not (folder / "out.nc").exists() and not (folder / "out.ncz").exists()
+    if name in RESUMED:
+        running = start(*words, "--resume")
+        assert running.communicate(timeout=600) and running.returncode == 0
+
+
+@pytest.mark.parametrize("first", [signal.SIGINT, signal.SIGTERM])
+def test_a_second_signal_ends_the_command_at_once(
+    folder: Path, first: signal.Signals, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(folder)
+    for _ in range(5):
+        running = start("copy", "a.nc", "second.nc", *DEFLATE, "-O")
+        while running.poll() is None and not catches(running.pid, first):
+            time.sleep(0.001)
+        for _ in range(2):
+            running.send_signal(first)
+            time.sleep(0.001)
+        running.communicate(timeout=600)
+        if running.returncode == 128 + first:
+            return
+    raise AssertionError("it had always stopped before")
+
+
+@pytest.mark.parametrize("first", [signal.SIGINT, signal.SIGTERM])
+def test_commands_that_read_are_ended_by_the_system(folder: Path, first: signal.Signals) -> None:
+    for wait in (0.2, 0.1, 0.05, 0.4):
+        running = start("digest", *[folder / "big.nc"] * 20)
+        time.sleep(wait)
+        running.send_signal(first)
+        running.communicate(timeout=600)
+        if running.returncode != 0:
+            break
+    assert running.returncode == -first
