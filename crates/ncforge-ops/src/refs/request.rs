@@ -53,7 +53,7 @@ impl RefsRequest {
         let value = |bad| RequestError::Value { option: "output".to_owned(), bad };
         match output {
             Some(output) => {
-                endings::check(output, &[told]).map_err(|e| value(BadValue::repeated(e, write)))?
+                endings::check(output, &[told]).map_err(|e| value(BadValue::repeated(e, write)))?;
             }
             None if format == RefsFormat::Cf => {
                 let why = "an aggregation file needs a name".to_owned();
