@@ -41,7 +41,7 @@ pub enum ErrorClass {
     Verify,
     /// A defect of ncforge.
     Internal,
-    /// Any other request that makes no sense.
+    /// Any other request that cannot be done as it is.
     Invalid,
 }
 
