@@ -19,7 +19,7 @@ impl VarLayout {
     /// # Errors
     /// What says where they lie cannot be read.
     pub fn other_files(&self) -> Result<Vec<String>> {
-        let sources = self.place.parts().map_or_else(|| Ok(Vec::new()), |parts| parts.sources())?;
+        let sources = self.place.parts().map_or_else(|| Ok(Vec::new()), super::PartIndex::sources)?;
         let names = sources.iter().filter_map(|source| source.name()).map(|name| name.file);
         let mut known = HashSet::new();
         Ok(names.filter(|file| file != SAME_FILE && known.insert(file.clone())).collect())

@@ -33,7 +33,7 @@ impl Making<'_> {
             match found {
                 Ok(()) => good.push(file.clone()),
                 Err(e) => {
-                    bad.push(BadFile { file: file.clone(), error: e.to_string(), error_kind: e.class() })
+                    bad.push(BadFile { file: file.clone(), error: e.to_string(), error_kind: e.class() });
                 }
             }
         }
