@@ -373,7 +373,7 @@ def test_the_program_gets_its_arguments_its_environment_and_its_exit_code(ncforg
         call(ncforge_bin, "run", "bash", "-c", "ulimit -n; env | grep -v -e ^_= -e ^LD_PRELOAD= | sort").stdout
         == before
     )
-    assert "cannot start `no-such-program`" in run("run", "no-such-program", code=1).stderr
+    assert "cannot start `no-such-program`" in run("run", "no-such-program", code=127).stderr
 
 
 @pytest.mark.parametrize("front", [["-j", "3", "--memory", "1G", "-v", "run"], ["run", "-j", "3", "--memory=1G", "-v"]])

@@ -32,6 +32,11 @@ pub trait Container: Send + Sync + Debug {
     fn notes(&self) -> Vec<String> {
         Vec::new()
     }
+    /// What the format has to say about a variable: "`/v` holds 2-byte floats, which netCDF has not; they are read as float".
+    fn note_of(&self, var: VarId) -> Option<String> {
+        let _ = var;
+        None
+    }
     /// The number of bytes by which the file is shorter than its metadata say. They read as zeros.
     fn missing_bytes(&self) -> u64 {
         0

@@ -14,7 +14,7 @@ use ncforge::codec::filters::Kind;
 use ncforge::model::{
     Atomic, Attribute, DType, Endian, Format, Number, Schema, Storage, Value, Values, VarId,
 };
-use ncforge::raw::{Absent, Element, Remark, VarLayout};
+use ncforge::raw::{Absent, Element, Remark, Said, VarLayout};
 use ncforge::store::ReadStore;
 use ncforge::{Buffer, Engine, Error, FileId, Hyperslab, Result};
 
@@ -24,7 +24,7 @@ pub(super) struct Conversion {
     format: Format,
     /// How values change, by variable.
     vars: Vec<Option<Change>>,
-    notes: Vec<String>,
+    notes: Vec<Remark>,
 }
 
 /// A source as it is after that.
@@ -56,18 +56,19 @@ impl Conversion {
         }
         let mut schema = own.clone();
         let mut notes = Vec::new();
-        convert_attributes(own, &mut schema.groups[0].attrs, "", format, &mut notes);
+        convert_attributes(own, &mut schema.groups[0].attrs, None, format, &mut notes);
         let mut vars = vec![None; own.vars.len()];
         for v in own.var_ids() {
             let (path, var) = (own.var_path(v), &mut schema.vars[v.0]);
-            let path = path.trim_start_matches('/');
             if let Some(change) = change_of(own, v, format) {
-                notes.push(format!(
-                    "`/{path}` is {} in the source, which {} has not: it is written as {}",
+                let words = format!(
+                    "`/{}` is {} in the source, which {} has not: it is written as {}",
+                    path.trim_start_matches('/'),
                     change.from.cdl_name(),
                     format.kind(),
                     change.to.cdl_name()
-                ));
+                );
+                notes.push(Remark { variable: Some(path.clone()), said: Said::Words(words) });
                 var.dtype = change.to.into();
                 var.endian = Endian::Native;
                 if let Storage::Chunked { filters, .. } = &mut var.storage {
@@ -79,7 +80,7 @@ impl Conversion {
                 }
                 vars[v.0] = Some(change);
             }
-            convert_attributes(own, &mut var.attrs, path, format, &mut notes);
+            convert_attributes(own, &mut var.attrs, Some(&path), format, &mut notes);
         }
         (!notes.is_empty()).then_some(Conversion { schema, format, vars, notes })
     }
@@ -135,17 +136,17 @@ fn change_of(schema: &Schema, v: VarId, format: Format) -> Option<Change> {
 fn convert_attributes(
     schema: &Schema,
     attrs: &mut [Attribute],
-    of: &str,
+    of: Option<&str>,
     format: Format,
-    notes: &mut Vec<String>,
+    notes: &mut Vec<Remark>,
 ) {
     for attr in attrs {
         let Some((new, what)) = converted(schema, attr, format) else { continue };
-        // Notes of variables that are not copied are left out by their beginning.
-        notes.push(match of {
-            "" => format!("the global attribute `{}` is written as {what}", attr.name),
-            of => format!("`/{of}` has an attribute `{}` that is written as {what}", attr.name),
-        });
+        let words = match of.map(|path| path.trim_start_matches('/')) {
+            None => format!("the global attribute `{}` is written as {what}", attr.name),
+            Some(path) => format!("`/{path}` has an attribute `{}` that is written as {what}", attr.name),
+        };
+        notes.push(Remark { variable: of.map(str::to_owned), said: Said::Words(words) });
         *attr = new;
     }
 }
@@ -222,7 +223,7 @@ impl Source for Converted<'_> {
     }
 
     fn remarks(&self) -> Vec<Remark> {
-        self.source.remarks().into_iter().chain(self.by.notes.iter().map(Remark::of_file)).collect()
+        self.source.remarks().into_iter().chain(self.by.notes.iter().cloned()).collect()
     }
 
     fn engine(&self) -> &Engine {

@@ -63,7 +63,12 @@ impl fmt::Display for Remark {
 /// not there. Opens the sources.
 pub fn remarks(container: &dyn Container) -> Vec<Remark> {
     let mut found: Vec<Remark> = container.notes().into_iter().map(Remark::of_file).collect();
-    found.extend(container.schema().var_ids().filter_map(|var| of_variable(container, var)));
+    for var in container.schema().var_ids() {
+        let variable = || Some(container.schema().var_path(var));
+        let words = |words| Remark { variable: variable(), said: Said::Words(words) };
+        found.extend(container.note_of(var).map(words));
+        found.extend(of_variable(container, var));
+    }
     found
 }
 

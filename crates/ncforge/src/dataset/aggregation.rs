@@ -147,6 +147,10 @@ impl Container for Aggregated {
         self.file.inner().notes()
     }
 
+    fn note_of(&self, var: VarId) -> Option<String> {
+        self.file.note_of(var)
+    }
+
     fn missing_bytes(&self) -> u64 {
         self.file.inner().missing_bytes()
     }

@@ -49,6 +49,10 @@ impl Container for Stored {
         self.inner.layout(self.order[var.0])
     }
 
+    fn note_of(&self, var: VarId) -> Option<String> {
+        self.inner.note_of(self.order[var.0])
+    }
+
     fn decode_heap(&self, var: VarId, stored: &[u8]) -> Result<Vec<Value>> {
         self.inner.decode_heap(self.order[var.0], stored)
     }

@@ -58,12 +58,6 @@ impl Builder<'_> {
                 self.skip(d.group, &d.name, "a dataset without a value (null dataspace)");
                 None
             } else if let Some(atomic) = narrow::read_as(&d.dataset.datatype) {
-                let (path, what) = (self.path(d.group, &d.name), narrow::name(&d.dataset.datatype));
-                self.notes.push(format!(
-                    "`{path}` holds {}, which netCDF has not; they are read as {}",
-                    what.unwrap_or_default(),
-                    atomic.cdl_name()
-                ));
                 Some(atomic.into())
             } else {
                 match types.of(&d.dataset.datatype, d.dataset.committed, d.group) {

@@ -222,6 +222,14 @@ impl Container for Netcdf4File {
         notes
     }
 
+    fn note_of(&self, var: VarId) -> Option<String> {
+        let datatype = &self.datasets[var.0].datatype;
+        let (stored, read) = (narrow::name(datatype)?, narrow::read_as(datatype)?.cdl_name());
+        let path = self.schema.var_path(var);
+        let path = path.trim_start_matches('/');
+        Some(format!("`/{path}` holds {stored}, which netCDF has not; they are read as {read}"))
+    }
+
     fn metadata_bytes(&self) -> Option<u64> {
         Some(self.metadata)
     }

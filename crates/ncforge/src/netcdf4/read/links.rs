@@ -103,6 +103,10 @@ impl Container for Linked {
         self.own.notes()
     }
 
+    fn note_of(&self, var: VarId) -> Option<String> {
+        if self.away(var).is_some() { None } else { self.own.note_of(var) }
+    }
+
     fn metadata_bytes(&self) -> Option<u64> {
         self.own.metadata_bytes()
     }
