@@ -15,8 +15,8 @@ use ncforge::{Hyperslab, Result};
 /// The number of boxes below which the list is not worth it.
 const FEW: u64 = 4;
 
-/// The boxes of `walk` that any stored chunk of a variable touches, or any part of one whose values lie elsewhere. `None` where all of them have to be walked: they are
-/// few, most chunks are stored, or the source does not know its chunks by heart.
+/// The boxes of `walk` that any stored chunk of a variable touches, or any part of one whose values lie elsewhere. `None` where all of
+/// them have to be walked: they are few, most chunks are stored, or the source does not know its chunks by heart.
 pub(super) fn boxes(source: &dyn Source, var: VarId, walk: &Walk) -> Result<Option<BTreeSet<u64>>> {
     if walk.len() < FEW || !source.has_chunks(var) {
         return Ok(None);

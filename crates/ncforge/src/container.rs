@@ -11,7 +11,7 @@ use crate::model::{Attribute, Changes, DimId, Schema, Value, VarId};
 use crate::select::Hyperslab;
 use crate::store::{ReadStore, WriteStore};
 
-pub use remarks::{Remark, Said, remarks};
+pub use remarks::{Remark, Said, own_remarks, remarks};
 
 /// An open dataset: its schema, and the layout of each variable.
 pub trait Container: Send + Sync + Debug {

@@ -3,7 +3,7 @@
 //! none of it.
 
 pub use crate::codec::{Element, Order, SwapField};
-pub use crate::container::{Container, ContainerMut, Remark, Said, put_attribute, remarks};
+pub use crate::container::{Container, ContainerMut, Remark, Said, own_remarks, put_attribute, remarks};
 pub use crate::engine::{Part, PartialRequests, Region, Rows, Writer, fetch, overlap, policy, with_stop};
 pub use crate::layout::{
     Absent, ArrayPart, ChunkIndex, ChunkRecord, Chunks, Convert, NotFollowed, OpenPart, PartAxis, PartIndex,

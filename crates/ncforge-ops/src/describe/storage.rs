@@ -4,7 +4,7 @@ use super::zipped::{self, ZippedStorage};
 use crate::points::Points;
 use ncforge::Result;
 use ncforge::model::{Filter, Storage, VarId, shape};
-use ncforge::raw::{ChunkGrid, Chunks, Container, Remark, VarLayout, remarks};
+use ncforge::raw::{ChunkGrid, Chunks, Container, Remark, VarLayout, own_remarks};
 use ncforge::store::zipped::ZippedStore;
 
 /// The storage of one variable.
@@ -87,7 +87,7 @@ pub fn storage(container: &dyn Container) -> FileStorage {
         zipped::of_store(store)
     });
     let sum = |of: fn(&VarStorage) -> u64| vars.iter().map(of).fold(0, u64::saturating_add);
-    let mut remarks = remarks(container);
+    let mut remarks = own_remarks(container);
     remarks.extend(free_bytes(container, &vars).map(Remark::of_file));
     remarks.extend(zipped.iter().flat_map(ZippedStorage::notes).map(Remark::of_file));
     FileStorage {

@@ -2,8 +2,8 @@
 //!
 //! A tile is a box of some thousand elements whose lengths only the shape of the array decides. A walk through the array
 //! reads boxes of whole tiles: along the chunks of the file, whatever their shape, so that each is decoded about once. Tiles are
-//! hashed on all threads, and their hashes become one in the order of the array ([`fold`]). Had tiles been runs of elements, a file of chunks that are long in time
-//! would have been read many times over.
+//! hashed on all threads, and their hashes become one in the order of the array ([`fold`]). Had tiles been runs of elements, a file of
+//! chunks that are long in time would have been read many times over.
 
 use std::collections::BTreeSet;
 use std::sync::{Mutex, PoisonError};

@@ -4,7 +4,6 @@ use std::fmt;
 
 use super::Container;
 use crate::layout::{SourceName, few};
-use crate::model::VarId;
 
 /// A remark on a file.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -59,28 +58,33 @@ impl fmt::Display for Remark {
     }
 }
 
-/// What a user of a file should know: what the format says of it, which variables cannot be read, and which sources of values are
-/// not there. Opens the sources.
+/// What a user of a file's values should know: what [`own_remarks`] says, and which sources of values are not there. Opens the sources,
+/// of which an archive may have 100,000.
 pub fn remarks(container: &dyn Container) -> Vec<Remark> {
-    let mut found: Vec<Remark> = container.notes().into_iter().map(Remark::of_file).collect();
+    let mut found = own_remarks(container);
     for var in container.schema().var_ids() {
-        let variable = || Some(container.schema().var_path(var));
-        let words = |words| Remark { variable: variable(), said: Said::Words(words) };
-        found.extend(container.note_of(var).map(words));
-        found.extend(of_variable(container, var));
+        let Ok(layout) = container.layout(var) else { continue };
+        let said = match layout.absent_sources() {
+            Ok(names) if names.is_empty() => continue,
+            Ok(names) => Said::Absent(names),
+            Err(e) => Said::Unreadable(e.to_string()),
+        };
+        found.push(Remark { variable: Some(container.schema().var_path(var)), said });
     }
     found
 }
 
-fn of_variable(container: &dyn Container, var: VarId) -> Option<Remark> {
-    let looked = container.layout(var).and_then(|layout| match layout.place.unsupported() {
-        Some(what) => Ok(Some(Said::Unreadable(format!("{what} is not supported")))),
-        None => Ok(Some(Said::Absent(layout.absent_sources()?))),
-    });
-    let said = match looked {
-        Ok(Some(Said::Absent(names))) if names.is_empty() => return None,
-        Ok(said) => said?,
-        Err(e) => Said::Unreadable(e.to_string()),
-    };
-    Some(Remark { variable: Some(container.schema().var_path(var)), said })
+/// What a file alone tells: what its format says of it and of its variables, and which of these cannot be read.
+pub fn own_remarks(container: &dyn Container) -> Vec<Remark> {
+    let mut found: Vec<Remark> = container.notes().into_iter().map(Remark::of_file).collect();
+    for var in container.schema().var_ids() {
+        let unreadable = match container.layout(var) {
+            Ok(layout) => layout.place.unsupported().map(|what| format!("{what} is not supported")),
+            Err(e) => Some(e.to_string()),
+        };
+        let said =
+            container.note_of(var).map(Said::Words).into_iter().chain(unreadable.map(Said::Unreadable));
+        found.extend(said.map(|said| Remark { variable: Some(container.schema().var_path(var)), said }));
+    }
+    found
 }
