@@ -22,7 +22,7 @@ impl Cost {
     pub(super) fn of(effort: Effort, matches: f64, literals: f64) -> Cost {
         // Nanoseconds for a match, and for a literal between matches and between literals.
         let (each, amid, alone) = match effort {
-            Effort::Runs => (33.0, 1.8, 1.6),
+            Effort::Runs | Effort::Echo { .. } => (33.0, 1.8, 1.6),
             Effort::Pairs { lazy: false } => (38.0, 19.0, 3.0),
             Effort::Pairs { lazy: true } => (58.0, 19.0, 3.0),
             Effort::Fours => (54.0, 24.0, 3.5),

@@ -1,11 +1,12 @@
-//! Finds repeats: runs, a table of the last two positions of four bytes or of the last position of three, or chains of
-//! earlier positions.
+//! Finds repeats: runs; those from one distance; by a table of the last two positions of four bytes, or of the last position of three; or
+//! by chains of earlier positions.
 //!
 //! Each search has a file; `entries` says how all of them enter positions into their tables.
 
 mod buckets;
 mod bytes;
 mod chains;
+mod echo;
 mod entries;
 mod runs;
 mod search;
@@ -13,6 +14,7 @@ mod short;
 
 use buckets::Buckets;
 use chains::Chains;
+use echo::echo;
 use entries::{Entries, table};
 use runs::runs;
 use search::push;
@@ -29,6 +31,11 @@ pub(super) use search::Range;
 pub(super) enum Effort {
     /// Only repeats of the byte before: runs.
     Runs,
+    /// Only runs, and repeats from one distance.
+    Echo {
+        /// Bytes.
+        distance: usize,
+    },
     /// The last two positions of the same four bytes are tried.
     Pairs {
         /// Whether the next position is tried before a match is taken.
@@ -114,7 +121,7 @@ impl Matcher {
         };
         let places = (from..to).filter(|at| !inside(*at));
         match effort {
-            Effort::Runs => {}
+            Effort::Runs | Effort::Echo { .. } => {}
             Effort::Pairs { .. } => places.for_each(|at| buckets::enter(&mut self.pairs, entries, bytes, at)),
             Effort::Fours => places.for_each(|at| buckets::enter(&mut self.fours, entries, bytes, at)),
             Effort::Short => places.for_each(|at| self.short.enter(entries, bytes, at)),
@@ -139,6 +146,7 @@ impl Matcher {
         let (before, entries) = (out.len(), self.entries);
         let start = match effort {
             Effort::Runs => runs(bytes, range, out),
+            Effort::Echo { distance } => echo(bytes, range, distance, out),
             Effort::Pairs { lazy: false } => {
                 buckets::find::<1, false>(&mut self.pairs, entries, bytes, range, out)
             }

@@ -36,6 +36,8 @@ const FEWEST: usize = 8;
 const SUM_BITS: f64 = 32.0;
 const POINT_BITS: f64 = 11.0;
 const RESTART_BITS: f64 = 12.0;
+/// Chunks of fewer bits a byte are decoded about as fast as bytes are copied.
+const LITTLE: f64 = 0.1;
 /// The level's own effort is not tried on planes with less than this part of a chunk's bits.
 const MINOR: f64 = 0.02;
 
@@ -53,9 +55,17 @@ pub(super) struct Plan {
 }
 
 impl Plan {
-    /// The treatment of each plane, in order.
-    pub(super) fn treatments(&self) -> &[Treatment] {
-        &self.treatments
+    /// The number of planes.
+    pub(super) fn planes(&self) -> usize {
+        self.treatments.len()
+    }
+
+    /// The treatment of a plane of `len` bytes.
+    pub(super) fn treatment(&self, plane: usize, len: usize) -> Treatment {
+        match plane < 64 && self.echoes >> plane & 1 == 1 {
+            true => Treatment::Code(Effort::Echo { distance: len }),
+            false => self.treatments[plane],
+        }
     }
 
     /// Whether long runs are coded with a few more bits, which decode faster.
@@ -75,11 +85,6 @@ impl Plan {
     /// The result of a plane's treatment, if it is known; it can be taken once.
     pub(super) fn take_parse(&mut self, plane: usize) -> Option<Parse> {
         self.parses.get_mut(plane)?.take()
-    }
-
-    /// Whether a plane repeats the one before, whose positions must then be in the tables.
-    pub(super) fn is_echo(&self, plane: usize) -> bool {
-        plane < 64 && self.echoes >> plane & 1 == 1
     }
 
     /// The plan for bytes that are not in planes, if zlib's search is worth its time; else `None`.
@@ -125,11 +130,7 @@ impl Plan {
         }
         if n + MAX_MATCH < WINDOW {
             for p in 1..planes.min(64) {
-                if repeats(plane(p - 1), plane(p)) {
-                    plan.echoes |= 1 << p;
-                    plan.treatments[p] = Treatment::Code(ECHO);
-                    plan.take_parse(p);
-                }
+                plan.echoes |= u64::from(repeats(plane(p - 1), plane(p))) << p;
             }
         }
         plan
@@ -176,7 +177,16 @@ impl Plan {
         let chosen = choose(&judged, level);
         let treatments = chosen.iter().zip(&judged).map(|(&o, j)| j.options[o].treatment).collect();
         let bits = chosen.iter().zip(&judged).map(|(&o, j)| j.options[o].bits).sum::<f64>() * n as f64;
-        Plan { stretch: total > STRETCH * planes as f64, bits, ..Plan::new(treatments) }
+        let stretch = total > STRETCH * planes as f64;
+        let last = |(p, (j, o)): (usize, (Judged, usize))| {
+            let mut parse = j.last.filter(|_| o + 1 == j.options.len())?;
+            if stretch {
+                parse.stretch_runs(plane(p));
+            }
+            Some(parse)
+        };
+        let parses = judged.into_iter().zip(chosen).enumerate().map(last).collect();
+        Plan { parses, stretch, bits, ..Plan::new(treatments) }
     }
 
     /// The bytes of a plane in the shortest segments that hardly make the chunk larger; `None` if there are none. The plan is then one for
@@ -189,34 +199,35 @@ impl Plan {
     ) -> Option<usize> {
         let planes = self.treatments.len();
         let n = bytes.len() / planes;
-        if !Segments::Auto.may_cut(bytes.len()) || !bytes.len().is_multiple_of(planes) || self.echoes != 0 {
+        let has_planes = bytes.len().is_multiple_of(planes) && self.echoes == 0;
+        let is_copied = self.bits < LITTLE * bytes.len() as f64;
+        if !has_planes || is_copied || !Segments::Auto.may_cut(bytes.len()) {
             return None;
         }
         let mut sampler = Sampler { matcher, sequences };
-        // A table of more segments takes longer to read, and longer segments to decode.
-        let first = (2 * n.isqrt()).next_power_of_two().max(SHORTEST_SEGMENT);
         let most = self.bits * SEGMENTS;
         let coded = self.treatments.iter().filter(|t| **t != Treatment::Store).count() as f64;
         let each = SUM_BITS + POINT_BITS * planes as f64 + RESTART_BITS * coded;
-        let mut segment = first;
-        while n.div_ceil(segment) >= FEWEST {
-            let count = n.div_ceil(segment) as f64;
-            let mut lost = each * count;
+        // A table of more segments takes longer to read, and longer segments to decode.
+        let mut segment = (2 * n.isqrt()).next_power_of_two().max(SHORTEST_SEGMENT);
+        while Sampler::lost_costs(n, segment) <= n / 4 && n.div_ceil(segment) >= FEWEST {
+            let mut lost = 0.0;
             for (p, treatment) in self.treatments.iter().enumerate() {
                 match treatment {
                     // Even the fewest segments would lose too much.
-                    _ if lost * FEWEST as f64 > most * count => break,
+                    _ if lost * (segment * FEWEST) as f64 > most * n as f64 => return None,
                     Treatment::Code(effort) if *effort != Effort::Runs => {
                         lost += sampler.lost(&bytes[p * n..(p + 1) * n], *effort, segment) * n as f64;
                     }
                     _ => {}
                 }
             }
-            if lost <= most {
-                return Some(segment);
+            // Matches that are lost are hardly more in longer segments; what each segment takes is known.
+            let enough = (each * n as f64 / (most - lost).max(1.0)) as usize;
+            if lost < most && n.div_ceil(enough.max(segment)) >= FEWEST {
+                return Some(enough.max(segment).next_power_of_two());
             }
-            // The number of segments decides what is lost.
-            segment *= ((lost / most) as usize).clamp(2, n).next_power_of_two();
+            segment *= ((lost / most) as usize).clamp(2, 32).next_power_of_two();
         }
         None
     }
@@ -227,9 +238,6 @@ impl Plan {
         self.echoes = 0;
     }
 }
-
-/// The effort for a plane that repeats the one before: deep enough to reach back that far.
-const ECHO: Effort = Effort::Chains { least: 4, depth: 64, nice: 258, lazy: true };
 
 /// Whether one plane repeats another nearly everywhere, as the sign planes of integers do. Where both are runs, such as
 /// the zeros of precipitation, every search finds them.

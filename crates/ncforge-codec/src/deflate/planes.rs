@@ -124,7 +124,7 @@ impl PlaneEncoder {
         segment: Option<usize>,
         out: &mut Vec<u8>,
     ) -> Result<usize> {
-        let planes = plan.treatments().len();
+        let planes = plan.planes();
         grow(out, Self::bound(bytes.len(), planes))?;
         self.marks.begin(bytes.len() / planes, segment);
         let end = self.encode_planned(bytes, plan, out);
@@ -149,7 +149,7 @@ impl PlaneEncoder {
     }
 
     fn encode_planned(&mut self, bytes: &[u8], mut plan: Plan, out: &mut [u8]) -> usize {
-        let planes = plan.treatments().len();
+        let planes = plan.planes();
         let n = bytes.len() / planes;
         let mut bits = Bits::new(out, std::mem::take(&mut self.marks));
         // CMF and FLG: deflate, 32 KiB window; FLEVEL is the effort; a multiple of 31.
@@ -165,13 +165,11 @@ impl PlaneEncoder {
         self.sequences.clear();
         let mut pending = Pending { from: 0, counts: Counts::none() };
         for p in 0..planes {
-            let treatment = plan.treatments()[p];
+            let treatment = plan.treatment(p, n);
             let end = if p + 1 == planes { bytes.len() } else { (p + 1) * n };
             let mut at = p * n;
-            if let (true, Treatment::Code(effort)) = (plan.is_echo(p), treatment) {
-                self.matcher.prime(bytes, effort, at - n, at);
-            }
-            if let Some(parse) = plan.take_parse(p) {
+            if let Some(parse) = plan.take_parse(p).filter(|parse| treatment == Treatment::Code(parse.effort))
+            {
                 let before = self.sequences.len();
                 self.sequences.extend_from_slice(&parse.sequences);
                 self.join(&mut bits, bytes, at, before, parse.counts, &mut pending);

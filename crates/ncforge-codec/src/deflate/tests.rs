@@ -49,6 +49,17 @@ fn random_planes_are_stored_and_constant_ones_vanish() {
     assert!(n > 1 << 18 && n < (1 << 18) + 2000, "{n} bytes");
 }
 
+/// The upper bytes of integers of both signs are zeros or 255, the same in each plane.
+#[test]
+fn a_plane_like_the_one_before_takes_no_space() {
+    let signs: Vec<u8> = noise(20_000).iter().map(|b| if b & 1 == 0 { 0 } else { 255 }).collect();
+    let one = round_trip(&signs, 1, 1);
+    for level in [1, 4, 6] {
+        let n = round_trip(&[&signs[..], &signs, &signs].concat(), level, 3);
+        assert!(n < one + one / 5, "level {level}: three planes take {n} bytes, one takes {one}");
+    }
+}
+
 /// A chunk at the edge of an array is padded: random bytes before the padding are stored nevertheless, and so decode
 /// as quickly as in other chunks.
 #[test]

@@ -21,6 +21,8 @@ const LONGEST: usize = 4 << 10;
 const KNOWN: usize = 8 << 10;
 /// The time for a sample is multiplied by this where more than its neighbourhood is in the tables.
 const UNKNOWN: f64 = 0.95;
+/// A plane that takes more bits a byte has few repeats.
+const FEW: f64 = 7.0;
 /// A short plane that takes at most this many bits a byte as runs is not searched further.
 const REGULAR: f64 = 0.06;
 /// A plane that takes at most this many bits a byte as runs is one value, or nearly.
@@ -45,6 +47,7 @@ pub(in crate::deflate) enum Treatment {
 
 /// The sequences of a plane on which a treatment was tried as a whole, so that it need not be searched again.
 pub(in crate::deflate) struct Parse {
+    pub(in crate::deflate) effort: Effort,
     pub(in crate::deflate) sequences: Vec<Sequence>,
     pub(in crate::deflate) counts: Counts,
 }
@@ -54,6 +57,18 @@ impl Parse {
     pub(super) fn stretch_runs(&mut self, plane: &[u8]) {
         if stretch(plane, 0, &mut self.sequences) {
             self.counts = Counts::of(plane, &self.sequences);
+        }
+    }
+
+    /// What it costs, of a plane of `len` bytes.
+    fn choice(&self, len: usize, level: u32) -> Choice {
+        let literals = self.sequences.iter().map(|s| s.literals as usize).sum::<usize>();
+        let cost =
+            Cost::of(self.effort, self.sequences.len() as f64 / len as f64, literals as f64 / len as f64);
+        Choice {
+            treatment: Treatment::Code(self.effort),
+            bits: self.bits() / len as f64,
+            time: cost.total(level),
         }
     }
 
@@ -80,6 +95,8 @@ pub(super) struct Judged {
     pub(super) known: usize,
     /// Whether a deeper search gains nothing.
     pub(super) settled: bool,
+    /// What the last option gives, where it was tried on the whole plane.
+    pub(super) last: Option<Parse>,
 }
 
 impl Judged {
@@ -110,21 +127,28 @@ impl Sampler<'_> {
         if runs.bits <= CONSTANT
             && f64::from(self.counts(plane, Effort::Runs, 0).bits()) <= CONSTANT * plane.len() as f64
         {
-            return Judged { options: vec![runs], known: 0, settled: true };
+            return Judged { options: vec![runs], known: 0, settled: true, last: None };
         }
         // The number of strings of three bytes that would repeat in random bytes with the same frequencies.
         let by_chance = |bits: f64| 1.0 - (-2048.0 / (bits * 3.0).exp2()).exp();
         let often = |bits: f64| repeats_of_three(plane) > 0.002 + 1.5 * by_chance(bits);
         let store = Choice { treatment: Treatment::Store, bits: 8.003, time: Cost::STORED.total(level) };
         if runs.bits > 7.97 && !often(runs.bits) && !far_repeats(plane) {
-            return Judged { options: vec![store], known: 0, settled: true };
+            return Judged { options: vec![store], known: 0, settled: true, last: None };
+        }
+        // Few bytes repeat, anywhere in the window: to enter it for samples takes as long as a search of all.
+        if level == 1 && runs.bits > FEW && plane.len() <= MEDIUM && !far_repeats(plane) {
+            let mut options = vec![store, runs];
+            let last = self.promises(plane).then(|| self.whole(plane, Effort::Short));
+            options.extend(last.as_ref().map(|parse| parse.choice(plane.len(), level)));
+            return Judged { options, known: WINDOW, settled: true, last };
         }
         let mut known = (4 * len).min(KNOWN);
         let mut found = self.choice(plane, pairs, known, level);
         let mut options = vec![store, runs];
         let least = runs.bits.min(found.bits);
-        let mut threes = (level <= 3 || found.bits < 7.0) && often(least);
-        if least > 7.0 {
+        let mut threes = (level <= 3 || found.bits < FEW) && often(least);
+        if least > FEW {
             // Here few repeats matter, and they may be anywhere in the window.
             known = WINDOW;
             found = self.choice(plane, pairs, known, level);
@@ -145,12 +169,12 @@ impl Sampler<'_> {
                 options.push(self.choice(plane, like_zlib(level), known, level));
             }
         }
-        if found.bits < runs.bits {
+        if level > 1 && found.bits < runs.bits {
             options.push(self.choice(plane, Effort::Fours, known, level));
         }
         // If most bytes are literals and two positions find almost nothing, more positions do not find more.
-        let settled = !threes && runs.bits > 2.5 && runs.bits < 7.0 && found.bits > 0.985 * runs.bits;
-        Judged { options, known, settled }
+        let settled = !threes && runs.bits > 2.5 && runs.bits < FEW && found.bits > 0.985 * runs.bits;
+        Judged { options, known, settled, last: None }
     }
 
     /// The treatment of a short plane, each tried on all of it: the smallest, or a faster one that is nearly as small.
@@ -210,7 +234,7 @@ impl Sampler<'_> {
     /// The sequences of a whole plane with this effort.
     fn whole(&mut self, plane: &[u8], effort: Effort) -> Parse {
         let counts = self.counts(plane, effort, 0);
-        Parse { sequences: self.sequences.clone(), counts }
+        Parse { effort, sequences: self.sequences.clone(), counts }
     }
 
     /// The symbols for `bytes` from `from` on; the bytes before are entered into the tables.
@@ -238,11 +262,20 @@ impl Sampler<'_> {
         Choice { treatment: Treatment::Code(effort), bits, time: cost.total(level) * rest }
     }
 
+    /// Bytes of a plane whose search takes as long as one sample of [`Self::lost`]: to enter a position in the tables takes a quarter of
+    /// the time of a search.
+    pub(super) fn lost_costs(plane: usize, segment: usize) -> usize {
+        Self::lost_known(plane) / 4 + 2 * segment
+    }
+
+    fn lost_known(plane: usize) -> usize {
+        WINDOW.min(plane / 4)
+    }
+
     /// Bits a byte that a plane takes more if no match reaches out of its segment: some segments alone, and with what is before them.
     pub(super) fn lost(&mut self, plane: &[u8], effort: Effort, segment: usize) -> f64 {
-        let known = WINDOW.min(plane.len() / 4);
-        // To enter a position in the tables takes a quarter of the time of a search.
-        let samples = (plane.len() / 8 / (known / 4 + 2 * segment)).clamp(1, SAMPLES);
+        let known = Self::lost_known(plane.len());
+        let samples = (plane.len() / 8 / Self::lost_costs(plane.len(), segment)).clamp(1, SAMPLES);
         let (mut alone, mut after) = (Counts::none(), Counts::none());
         for i in 1..=samples {
             let from = i * (plane.len() - segment) / (samples + 1) / segment * segment;
