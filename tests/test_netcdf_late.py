@@ -115,6 +115,40 @@ def test_gdal(run_under, file, tmp_path):
     assert run_under(*info).stdout == call(*info).stdout
 
 
+OCTAVE = """
+pkg load netcdf
+args = argv();
+nc = netcdf_open(args{1}, 'NOWRITE');
+v = netcdf_inqVarID(nc, 'v');
+for j = 0:119
+  printf('%.6f\\n', sum(netcdf_getVar(nc, v, [3 j 0], [1 1 30])(:)));
+end
+out = netcdf_create(args{2}, bitor(netcdf_getConstant('CLOBBER'), netcdf_getConstant('NETCDF4')));
+dims = [netcdf_defDim(out, 'x', 240) netcdf_defDim(out, 'y', 120) netcdf_defDim(out, 't', netcdf_getConstant('UNLIMITED'))];
+w = netcdf_defVar(out, 'v', 'float', dims);
+netcdf_defVarChunking(out, w, 'CHUNKED', [240 120 1]);
+netcdf_defVarDeflate(out, w, true, true, 1);
+netcdf_endDef(out);
+for k = 0:29
+  netcdf_putVar(out, w, [0 0 k], [240 120 1], single(netcdf_getVar(nc, v, [0 0 k], [240 120 1]) + 1));
+end
+netcdf_close(out);
+"""
+
+
+def test_an_octave_script(run_under, file, tmp_path):
+    octave = ("octave-cli", "--no-init-file", "--norc", "-q")
+    if shutil.which("octave-cli") is None or b"netcdf" not in call(*octave, "--eval", "pkg list").stdout:
+        pytest.skip("needs Octave with its package netcdf")
+    (tmp_path / "s.m").write_text(OCTAVE)
+    plain = call(*octave, tmp_path / "s.m", file, tmp_path / "plain.nc")
+    ours = run_under(*octave, tmp_path / "s.m", file, tmp_path / "ours.nc", wish="always")
+    assert ours.stdout == plain.stdout and ours.stdout.count(b"\n") == 120
+    assert served(ours, b"reads") == 150 and served(ours, b"writes") == 30
+    with netCDF4.Dataset(tmp_path / "plain.nc") as a, netCDF4.Dataset(tmp_path / "ours.nc") as b:
+        assert np.array_equal(a["v"][:], b["v"][:])
+
+
 def test_a_shell_script_and_what_it_starts(run_under, file, tmp_path):
     script = tmp_path / "pipeline.sh"
     script.write_text(f"ncdump -v v {file} | md5sum; {sys.executable} -c '{SCRIPT}' {file} {tmp_path}/out.nc\n")

@@ -398,14 +398,12 @@ def test_what_is_read_travels(tmp_path: Path) -> None:
 
 
 def test_names_of_the_package() -> None:
-    """A star import hides no name of Python's own; the old names of `zip` and `unzip` work and are not listed."""
+    """A star import hides no name of Python's own."""
     namespace: dict[str, Any] = {}
     exec("from ncforge import *", namespace)
     assert "Dataset" in namespace and "unzip" in namespace
     assert not (namespace.keys() & vars(builtins).keys()) - {"__builtins__", "__doc__", "__name__"}
     assert {"open", "zip", "unzip"} < set(dir(ncforge))
-    assert not {"pack", "unpack", "PackReport"} & set(dir(ncforge))
-    assert (ncforge.pack, ncforge.unpack, ncforge.PackReport) == (ncforge.zip, ncforge.unzip, ncforge.ZipReport)
 
 
 def test_the_function_zip_hides_no_use_of_pythons() -> None:

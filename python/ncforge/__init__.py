@@ -183,8 +183,6 @@ _FROM = {
 _WHERE = {name: module for module, names in _FROM.items() for name in names}
 _MODULES = ("bench", "dataset", "dimension", "engine", "errors", "multifile", "ops", "types", "variable", "xarray")
 
-_OLD_NAMES = {"pack": "zip", "unpack": "unzip", "PackReport": "ZipReport"}
-
 # Without `open` and `zip`: `from ncforge import *` must not hide Python's own.
 __all__ = [
     "BudgetError",
@@ -297,8 +295,6 @@ def __getattr__(name: str) -> Any:
 
     if name in _MODULES:
         return import_module(f"ncforge.{name}")
-    if name in _OLD_NAMES:
-        return getattr(import_module("ncforge.ops"), _OLD_NAMES[name])
     module = _WHERE.get(name)
     if module is None:
         raise AttributeError(f"module 'ncforge' has no attribute {name!r}")

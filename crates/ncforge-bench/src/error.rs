@@ -32,7 +32,7 @@ pub enum Error {
         /// The system's error.
         source: std::io::Error,
     },
-    /// A request that makes no sense for these files.
+    /// A wrong request for these files.
     #[error("{0}")]
     Invalid(String),
     /// A value that an option cannot have, alone or with the others.

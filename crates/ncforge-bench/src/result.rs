@@ -18,7 +18,6 @@
 
 mod csv;
 mod document;
-mod old_names;
 
 use std::collections::BTreeMap;
 

@@ -45,22 +45,7 @@ fn other_documents_are_refused() {
 }
 
 #[test]
-fn results_of_earlier_versions_have_the_names_of_today() {
-    let mut section = Section::new("io", "x");
-    section.rows = vec![Row::new("libnetcdf, netcdf4", "read", 100), Row::new("h5", "read", 100)];
-    section.rows.iter_mut().zip(["libnetcdf", "h5"]).for_each(|(row, engine)| row.engine = engine.into());
-    let mut old = Results::of(vec![section]);
-    old.environment.libraries = vec!["libnetcdf 4.9.0: HDF5 1.10.8".into()];
-    old.arguments = vec!["--library=h5".into()];
-    let read = Results::parse(&old.to_json()).unwrap();
-    let rows: Vec<_> = read.sections[0].rows.iter().map(|r| (r.case.as_str(), r.engine.as_str())).collect();
-    assert_eq!(rows, [("netcdf-c, netcdf4", "netcdf-c"), ("hdf5", "hdf5")]);
-    assert_eq!(read.environment.libraries, ["netcdf-c 4.9.0: HDF5 1.10.8"]);
-    assert_eq!(read.arguments, old.arguments);
-}
-
-#[test]
-fn options_take_the_names_of_earlier_versions() {
+fn libraries_have_other_names_too() {
     let one = |text: &str| text.parse::<DriverAsk>().unwrap();
     assert_eq!(one("libnetcdf"), one("netcdf-c"));
     assert_eq!(one("h5"), one("hdf5"));

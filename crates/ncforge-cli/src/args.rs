@@ -130,9 +130,9 @@ pub(crate) enum Command {
     Digest(DigestArgs),
     #[command(about = "Say what is slow in files, and which command fixes it")]
     Doctor(Box<DoctorArgs>),
-    #[command(about = "Zip a classic file into compressed blocks, to be used in place", alias = "pack")]
+    #[command(about = "Zip a classic file into compressed blocks, to be used in place")]
     Zip(ZipArgs),
-    #[command(about = "Unzip a zipped file, to the byte", alias = "unpack")]
+    #[command(about = "Unzip a zipped file, to the byte")]
     Unzip(UnzipArgs),
     #[command(about = "Rewrite a zipped file without unused space")]
     Compact(CompactArgs),
@@ -396,10 +396,6 @@ mod tests {
         assert!(matches!(named("ncforge ncdump -v sst a.nc"), Command::Dump(_)));
         assert!(matches!(named("ncforge diff a.nc b.nc"), Command::Compare(_)));
         assert!(matches!(named("ncforge rechunk a.nc b.nc --for series"), Command::Rechunk(_)));
-        // The names before 0.1: they work and are in no help.
-        assert!(matches!(named("ncforge pack a.nc b.ncz"), Command::Zip(_)));
-        assert!(matches!(named("ncforge unpack a.ncz b.nc"), Command::Unzip(_)));
-        assert!(!declaration().render_long_help().to_string().contains("pack"));
     }
 
     #[test]

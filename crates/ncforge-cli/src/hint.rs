@@ -104,7 +104,7 @@ fn usual(e: &Error) -> &'static str {
         Error::BadOption { option: "storage option", .. } => {
             "docs/how-to/object-stores.md has the names; they are those of the Rust crate object_store"
         }
-        // The library may get more kinds; what is left are requests that make no sense.
+        // The library may get more kinds; what is left are wrong requests.
         _ => "`ncforge COMMAND --help` lists the options of a command, with examples",
     }
 }

@@ -4,7 +4,7 @@ mod common;
 
 use common::Folder;
 
-/// Reads that make no sense are a mistake of who types them, whichever command is asked.
+/// Impossible reads are a mistake of who types them, whichever command is asked.
 #[test]
 fn reads_and_lengths_that_make_no_sense_are_usage() {
     let p = Folder::new();

@@ -48,7 +48,7 @@ pub struct CompareOptions {
 }
 
 impl CompareOptions {
-    /// An error where an option makes no sense, whatever is compared.
+    /// An error where an option is wrong, whatever is compared.
     ///
     /// ```
     /// use ncforge_ops::compare::CompareOptions;

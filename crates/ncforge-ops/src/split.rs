@@ -212,7 +212,7 @@ fn kept_tiles(source: &Dataset, families: &Families, options: &SplitOptions) -> 
     let all = nx.saturating_mul(ny) as usize;
     let Some(mask) = &options.mask else { return Ok(vec![true; all]) };
     if options.scheme == TileScheme::Wrf {
-        return Err(Error::bad_option("mask", "WRF writes every tile: a mask makes no sense"));
+        return Err(Error::bad_option("mask", "WRF writes every tile: no tile can be left out by a mask"));
     }
     let v = source.var(mask)?;
     let schema = source.schema();

@@ -140,7 +140,7 @@ pub(crate) fn nearest(name: &str, known: Vec<String>) -> Option<String> {
     ncforge::nearest(name, known)
 }
 
-/// A request that makes no sense.
+/// A wrong request.
 pub(crate) fn invalid(what: impl Into<String>) -> Error {
     Error::Invalid(what.into())
 }

@@ -42,7 +42,7 @@ pub(crate) fn raised(py: Python<'_>, error: RequestError) -> PyErr {
     }
 }
 
-/// The error of options that make no sense, in the terms of keyword arguments.
+/// The error of wrong options, in the terms of keyword arguments.
 pub(crate) fn invalid(error: RequestError) -> Error {
     match error {
         RequestError::Other(e) => e,

@@ -88,7 +88,7 @@ pub enum Error {
         /// The most similar name that is there, where there is one.
         nearest: Option<String>,
     },
-    /// An argument that makes no sense, and that no other variant is for.
+    /// A wrong argument that no other variant is for.
     #[error("{0}")]
     Invalid(String),
     /// A group, dimension, type or variable is named by a number that none has.

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use serde::Deserialize;
 
-use super::{MADE_BY, Results, SCHEMA, Section, old_names};
+use super::{MADE_BY, Results, SCHEMA, Section};
 use crate::environment::Environment;
 use crate::error::{Error, Result};
 
@@ -60,7 +60,7 @@ impl Results {
         }
         let unknown =
             |e: serde_json::Error| Error::Unreadable(format!("no result of `ncforge bench … --json`: {e}"));
-        let mut value: serde_json::Value = serde_json::from_str(text).map_err(unknown)?;
+        let value: serde_json::Value = serde_json::from_str(text).map_err(unknown)?;
         let head: Head = Head::deserialize(&value).map_err(unknown)?;
         if head.made_by != MADE_BY {
             return Err(Error::Unreadable(format!("made by `{}`, not by `{MADE_BY}`", head.made_by)));
@@ -70,12 +70,6 @@ impl Results {
                 "version {} of the layout of results; this program reads version {SCHEMA}",
                 head.schema
             )));
-        }
-        // (Not in `arguments`: options take the old names, too.)
-        for part in ["environment", "sections"] {
-            if let Some(part) = value.get_mut(part) {
-                old_names::replace(part);
-            }
         }
         serde_json::from_value(value).map_err(|e| Error::Unreadable(format!("a damaged result: {e}")))
     }

@@ -50,7 +50,7 @@ const PUBLISHED: [(&str, f64); 2] =
 /// is going on.
 ///
 /// # Errors
-/// [`Error::Invalid`] for options that make no sense; what reading and writing say.
+/// [`Error::Invalid`] for wrong options; what reading and writing say.
 pub fn run(libraries: &[&dyn Driver], options: &Options, progress: &mut dyn FnMut(&str)) -> Result<Section> {
     check(options)?;
     let folder = super::folder(options.folder.as_deref())?;

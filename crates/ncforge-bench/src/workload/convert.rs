@@ -76,7 +76,7 @@ impl Default for ConvertOptions {
 /// another, `raw` the first of each. `progress` gets what is done next; its error ends the work.
 ///
 /// # Errors
-/// [`Error::Invalid`] for options that make no sense, and where memory or disk are too small; what writing says.
+/// [`Error::Invalid`] for wrong options, and where memory or disk are too small; what writing says.
 pub fn run(
     libraries: &[&dyn Driver],
     options: &ConvertOptions,

@@ -101,7 +101,7 @@ impl CombineRequest {
     /// The options of the combination into `output`.
     ///
     /// # Errors
-    /// [`RequestError`] where options make no sense together, or by themselves.
+    /// [`RequestError`] where options are wrong together, or by themselves.
     pub fn options(&self, output: &Path) -> Result<CombineOptions, RequestError> {
         let excluded = [
             ("times", self.times.is_some()),

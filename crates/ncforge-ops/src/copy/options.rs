@@ -170,7 +170,7 @@ impl CopyOptions {
 }
 
 impl CopyOptions {
-    /// An error where options make no sense together, whatever is copied: a level that the codec does not have.
+    /// An error where options are wrong together, whatever is copied: a level that the codec does not have.
     ///
     /// ```
     /// use ncforge_ops::copy::{Codec, CopyOptions};
@@ -202,9 +202,7 @@ impl CopyOptions {
         }
         Err(Error::bad_option(
             "level",
-            format!(
-                "level {level} makes no sense with the codec {name}: deflate has levels 0 to 9, zstd 1 to 22"
-            ),
+            format!("the codec {name} has no level {level}: deflate has levels 0 to 9, zstd 1 to 22"),
         ))
     }
 }

@@ -115,7 +115,7 @@ impl CopyRequest {
     /// The options of the copy.
     ///
     /// # Errors
-    /// [`RequestError`] where options make no sense together, or by themselves.
+    /// [`RequestError`] where options are wrong together, or by themselves.
     pub fn options(&self) -> Result<CopyOptions, RequestError> {
         let mut choosing = self.choosing.clone();
         let chunks = match &self.chunks {

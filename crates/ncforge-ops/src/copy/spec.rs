@@ -119,7 +119,7 @@ fn length(part: &str, text: &str) -> Result<u64> {
 }
 
 fn bad_chunks(part: &str, why: &str) -> Error {
-    Error::bad_option("chunks", format!("the chunk specification `{part}` makes no sense: {why}"))
+    Error::bad_option("chunks", format!("the chunk specification `{part}` is wrong: {why}"))
 }
 
 /// Filters for some variables.
@@ -186,7 +186,7 @@ impl fmt::Display for FilterSpec {
 }
 
 fn bad_filter(text: &str, why: &str) -> Error {
-    Error::bad_option("filter", format!("the filter specification `{text}` makes no sense: {why}"))
+    Error::bad_option("filter", format!("the filter specification `{text}` is wrong: {why}"))
 }
 
 #[cfg(test)]

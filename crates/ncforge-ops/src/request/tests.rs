@@ -175,7 +175,7 @@ fn records_are_a_text_or_a_slice() {
 }
 
 fn refused<T: fmt::Debug>(done: Result<T, RequestError>) -> String {
-    done.expect_err("it makes no sense").to_string()
+    done.expect_err("it is wrong").to_string()
 }
 
 #[test]

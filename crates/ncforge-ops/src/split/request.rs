@@ -42,7 +42,7 @@ impl SplitRequest {
     /// The options of the splitting.
     ///
     /// # Errors
-    /// [`RequestError`] where options make no sense together, or by themselves.
+    /// [`RequestError`] where options are wrong together, or by themselves.
     pub fn options(&self) -> Result<SplitOptions, RequestError> {
         let wrong = |option: &str, why: &str, write| RequestError::Value {
             option: option.to_owned(),

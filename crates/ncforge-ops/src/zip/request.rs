@@ -82,7 +82,7 @@ impl ZipRequest {
             (ZipCodec::Zstd, Some(level @ 1..=22)) => Ok(Codec::Zstd(level as i32)),
             (ZipCodec::Deflate, level @ (None | Some(0..=9))) => Ok(Codec::Deflate(level.unwrap_or(4))),
             (ZipCodec::Lz4, None) => Ok(Codec::Lz4),
-            (ZipCodec::Lz4, Some(n)) => Err(wrong(format!("level {n} makes no sense with the codec lz4"))),
+            (ZipCodec::Lz4, Some(n)) => Err(wrong(format!("the codec lz4 has no level {n}"))),
             (_, Some(n)) => Err(wrong(format!("there is no level {n} of this codec"))),
         }
     }

@@ -30,7 +30,7 @@ pub enum TileFault {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ErrorKind {
-    /// The request makes no sense: the caller has to ask for something else.
+    /// The request is wrong: the caller has to ask for something else.
     Request,
     /// An input cannot be read, is damaged, or goes with no other.
     Input,

@@ -1,4 +1,4 @@
-//! Damaged files opened for changes: an error or a change, never a panic; and requests that make no sense.
+//! Damaged files opened for changes: an error or a change, never a panic; and wrong requests.
 
 use std::sync::Arc;
 

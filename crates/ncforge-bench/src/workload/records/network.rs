@@ -68,7 +68,7 @@ impl Way {
 /// what is going on.
 ///
 /// # Errors
-/// [`Error::Invalid`] for options that make no sense; what writing and reading say.
+/// [`Error::Invalid`] for wrong options; what writing and reading say.
 pub fn run(
     libraries: &[&dyn Driver],
     stored: &[Stored],

@@ -68,7 +68,7 @@ struct Subject<'a> {
 /// going on.
 ///
 /// # Errors
-/// [`Error::Invalid`] for options that make no sense; what writing and reading say.
+/// [`Error::Invalid`] for wrong options; what writing and reading say.
 pub fn run(
     libraries: &[&dyn Driver],
     stored: &[Stored],

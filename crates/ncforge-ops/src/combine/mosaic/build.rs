@@ -134,7 +134,7 @@ fn headers(found: Found, options: &CombineOptions, engine: &Engine, memory: u64)
     if options.begin_with > 0 && options.begin_with >= tiles.len() {
         return Err(Error::bad_option(
             "begin_with",
-            format!("to begin with tile {} of {} makes no sense", options.begin_with, tiles.len()),
+            format!("tile {} to begin with is not one of the {} tiles", options.begin_with, tiles.len()),
         ));
     }
     let scanned = scan(&tiles, engine, &*scheme, &head, searched, options.begin_with)?;

@@ -60,8 +60,7 @@ impl Placement {
     /// # Ok::<(), ncforge::Error>(())
     /// ```
     pub fn parse(text: &str) -> Result<Placement> {
-        let bad =
-            |why: String| Error::bad_option("place", format!("the placement `{text}` makes no sense: {why}"));
+        let bad = |why: String| Error::bad_option("place", format!("the placement `{text}` is wrong: {why}"));
         let (dim, how) = text
             .split_once('=')
             .ok_or_else(|| bad("`DIM=attr:NAME`, `DIM=name:K` or `DIM=tile:K`".into()))?;

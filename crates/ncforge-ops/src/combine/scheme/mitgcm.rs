@@ -42,7 +42,7 @@ impl Scheme for Mitgcm {
             tile.need("nSy")?.saturating_mul(tile.need("nPy")?),
         );
         if number < 1 || across < 1 || down < 1 || nx < 1 || ny < 1 {
-            return Err(tile.wrong("has a tile_number or a tiling that makes no sense"));
+            return Err(tile.wrong("has a tile_number or a tiling below 1"));
         }
         let corner = (tile.int("exch2_txGlobalo"), tile.int("exch2_tyGlobalo"));
         let whole = |name: &str, regular: i64| tile.int(name).unwrap_or(regular);
