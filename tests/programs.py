@@ -49,7 +49,7 @@ def values(path: Path) -> dict[str, Any]:
     """All values, by netCDF-C, bit for bit. (`ncdump` prints a large file slowly, and rounds.)"""
     found: dict[str, Any] = {}
 
-    def visit(group: netCDF4.Group) -> None:
+    def visit(group: netCDF4.Dataset) -> None:
         for name, var in group.variables.items():
             data = np.asarray(var[...])
             found[f"{group.path}/{name}"] = data.tolist() if data.dtype.hasobject else data.tobytes()
