@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Iterator
+from functools import lru_cache
 
 MAGIC = b"\x89APTS1\r\n"
 ORDER = [16, 17, 18, 0, 8, 7, 9, 6, 10, 5, 11, 4, 12, 3, 13, 2, 14, 1, 15]
@@ -13,48 +14,56 @@ LENGTHS = (
 DISTANCES = [(1 + i, 0) for i in range(4)] + [((2 + i % 2 << i // 2 - 1) + 1, i // 2 - 1) for i in range(4, 30)]
 
 
+def crc_of(byte: int) -> int:
+    for _ in range(8):
+        byte = byte >> 1 ^ (0x82F63B78 if byte & 1 else 0)
+    return byte
+
+
+CRCS = [crc_of(byte) for byte in range(256)]
+
+
 def crc32c(data: bytes) -> int:
     crc = 0xFFFFFFFF
     for byte in data:
-        crc ^= byte
-        for _ in range(8):
-            crc = crc >> 1 ^ (0x82F63B78 if crc & 1 else 0)
+        crc = crc >> 8 ^ CRCS[crc & 255 ^ byte]
     return crc ^ 0xFFFFFFFF
 
 
+@lru_cache(maxsize=1)
+def text_of(data: bytes) -> str:
+    return f"{int.from_bytes(data, 'little'):0{8 * len(data)}b}"[::-1]
+
+
 class Bits:
-    """The bits of a stream from one of them on."""
+    """The bits of a stream from one of them on, as text: Python finds a code in a slice of it sooner than bit by bit."""
 
     def __init__(self, data: bytes, at: int) -> None:
-        self.data, self.at = data, at
+        self.text, self.at = text_of(data), at
 
     def take(self, count: int) -> int:
-        value = 0
-        for i in range(count):
-            value |= (self.data[self.at >> 3] >> (self.at & 7) & 1) << i
-            self.at += 1
-        return value
+        self.at += count
+        return int("0" + self.text[self.at - count : self.at][::-1], 2)
 
-    def symbol(self, code: dict[tuple[int, int], int]) -> int:
-        value = 0
-        for length in range(1, 16):
-            value = value << 1 | self.take(1)
-            if (length, value) in code:
-                return code[length, value]
+    def symbol(self, code: dict[str, int]) -> int:
+        for end in range(self.at + 1, self.at + 16):
+            if (found := code.get(self.text[self.at : end])) is not None:
+                self.at = end
+                return found
         raise ValueError("no such code")
 
 
-def code_of(lengths: list[int]) -> dict[tuple[int, int], int]:
+def code_of(lengths: list[int]) -> dict[str, int]:
     code, value = {}, 0
     for length in range(1, 16):
         for symbol in (s for s, n in enumerate(lengths) if n == length):
-            code[length, value] = symbol
+            code[f"{value:0{length}b}"] = symbol
             value += 1
         value <<= 1
     return code
 
 
-Codes = tuple[dict[tuple[int, int], int], dict[tuple[int, int], int]]
+Codes = tuple[dict[str, int], dict[str, int]]
 
 
 def header(bits: Bits) -> Codes | int:

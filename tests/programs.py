@@ -10,6 +10,8 @@ import textwrap
 from pathlib import Path
 from typing import Any
 
+import netCDF4
+import numpy as np
 import pytest
 
 from conftest import ROOT
@@ -36,6 +38,28 @@ def run_python(code: str, **options: Any) -> subprocess.CompletedProcess[bytes]:
 def python(code: str, **environment: Any) -> str:
     """The output of a Python program."""
     return run_python(code, **environment).stdout.decode()
+
+
+def header(path: Path) -> bytes:
+    """The header with storage, chunks and filters."""
+    return call("ncdump", "-h", "-s", path).stdout
+
+
+def values(path: Path) -> dict[str, Any]:
+    """All values, by netCDF-C, bit for bit. (`ncdump` prints a large file slowly, and rounds.)"""
+    found: dict[str, Any] = {}
+
+    def visit(group: netCDF4.Dataset) -> None:
+        for name, var in group.variables.items():
+            data = np.asarray(var[...])
+            found[f"{group.path}/{name}"] = data.tolist() if data.dtype.hasobject else data.tobytes()
+        for below in group.groups.values():
+            visit(below)
+
+    with netCDF4.Dataset(path) as d:
+        d.set_auto_maskandscale(False)
+        visit(d)
+    return found
 
 
 def compiled(name: str, folder: Path) -> Path:

@@ -84,7 +84,7 @@ def _maps(spec: FileSpec) -> list[str]:
 
 # Of the kinds of files, and of folders of files, that a script makes: its name, and what it is told besides a path.
 SCRIPTS: dict[str, Callable[[FileSpec], list[str]]] = {
-    "many": lambda spec: ["make_many.py", spec.format],
+    "many": lambda spec: ["make_many.py", spec.format, str(spec.shape[0])],
     "series": lambda spec: ["make_series.py", str(spec.shape[0])],
     "history": lambda spec: ["make_history.py", spec.format, ",".join(map(str, spec.shape)), str(spec.deflate)],
     "maps": _maps,

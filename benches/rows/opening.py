@@ -12,12 +12,13 @@ TARGET = {"netcdf4": 20.0, "cdf5": 4.0}
 
 def rows(plan: Plan) -> Iterator[Row]:
     """The Rust library against the C library, Python against Python."""
+    count = plan.count(1000)
     for format, target in TARGET.items():
-        spec = plan.file(f"many-{format}", "many", format=format, shape=(1000,))
+        spec = plan.file(f"many-{format}", "many", format=format, shape=(count,))
         request: Fields = {"do": "open", "path": spec.path, "repeat": plan.count(5)}
         for ours, peer in (("ncforge", "netcdf-c"), ("ncforge-python", "netCDF4")):
             yield Row(
-                f"open/{format}/1000x10/{'python' if 'python' in ours else 'library'}",
+                f"open/{format}/{count}x10/{'python' if 'python' in ours else 'library'}",
                 1,
                 Entry(ours, request),
                 (Peer(Entry(peer, request), target),),

@@ -1,4 +1,4 @@
-"""Makes a file of 1,000 variables with 10 attributes each: ``make_many.py PATH netcdf4|cdf5``."""
+"""Makes a file of so many variables with 10 attributes each: ``make_many.py PATH netcdf4|cdf5 VARIABLES``."""
 
 import sys
 from typing import Any
@@ -6,12 +6,12 @@ from typing import Any
 import netCDF4
 import numpy as np
 
-path, kind = sys.argv[1:]
+path, kind, variables = sys.argv[1:]
 FORMATS: dict[str, Any] = {"netcdf4": "NETCDF4", "cdf5": "NETCDF3_64BIT_DATA"}
 with netCDF4.Dataset(path, "w", format=FORMATS[kind]) as new:
     new.createDimension("y", 10)
     new.createDimension("x", 20)
-    for n in range(1000):
+    for n in range(int(variables)):
         var = new.createVariable(f"variable_{n:04d}", "f4", ("y", "x"))
         var.setncatts(
             {
