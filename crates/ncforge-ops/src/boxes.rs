@@ -12,9 +12,30 @@
 use std::ops::Range;
 
 use crate::rates::{BOX_SECONDS, RUN_SECONDS, decode_seconds_per_byte};
-use ncforge::Hyperslab;
-use ncforge::model::shape;
+use ncforge::model::{Schema, VarId, shape};
 use ncforge::raw::{ChunkGrid, Chunks, VarLayout, coordinates, unravel};
+use ncforge::{Dataset, Error, Hyperslab, Result};
+
+/// Elements of a heap type that are read at a time.
+pub(crate) const HEAP_BATCH: u64 = 1 << 14;
+
+/// Bytes that progress counts for a variable: its values once; 16 bytes for an element of a heap type.
+pub(crate) fn work_bytes(schema: &Schema, var: VarId) -> u64 {
+    let size = schema.fixed_size(schema.var(var).dtype).unwrap_or(16) as u64;
+    shape::bytes(&schema.shape(var), size)
+}
+
+/// An error where one stored chunk of a variable, which is decoded as a whole, passes the whole budget.
+pub(crate) fn check_chunk(source: &Dataset, var: VarId) -> Result<()> {
+    let (layout, budget) = (source.layout(var)?, source.engine().memory());
+    let needed = layout.place.chunks().map_or(0, |c| shape::bytes(c.chunk, layout.element.size as u64));
+    let mut is_stored = false;
+    if needed <= budget || layout.each_chunk(&mut |_| is_stored = true)? && !is_stored {
+        return Ok(());
+    }
+    let what = format!("a chunk of `{}` in `{}`", source.schema().var_path(var), source.name());
+    Err(Error::Budget { what, needed, budget })
+}
 
 /// The storage of the array on one side.
 #[derive(Clone, Debug, PartialEq)]
@@ -40,7 +61,7 @@ impl Side {
                 lens: chunk.to_vec(),
                 seconds_per_byte: decode_seconds_per_byte(codecs.filters()),
             },
-            None if layout.runs().is_some() => Side::Runs,
+            None if layout.is_in_rows() => Side::Runs,
             None => Side::Free,
         }
     }

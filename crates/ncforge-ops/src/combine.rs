@@ -43,6 +43,7 @@ mod tests;
 mod tiles;
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use serde::Serialize;
 
@@ -177,7 +178,7 @@ pub fn encoder(
 ) -> Result<Encoder> {
     let Ready { whole, mut copy, .. } = prepare(tiles, output, options, engine)?;
     copy.verify |= options.delete_tiles;
-    Encoder::of(Box::new(whole), &copy, ticket, engine)
+    Encoder::of(&Arc::new(whole).dataset(), &copy, ticket, engine)
 }
 
 /// An error if the output is one of the tiles.
@@ -202,7 +203,8 @@ pub fn plan(
 ) -> Result<CombinePlan> {
     let Ready { mut whole, copy, reasons } = prepare(tiles, output, options, engine)?;
     whole.check_values(options.differing)?;
-    let plan = crate::copy::plan_of(&whole, &copy.for_output(output)?, engine)?;
+    let whole = Arc::new(whole);
+    let plan = crate::copy::plan(&whole.dataset(), &copy.for_output(output)?, engine)?;
     Ok(CombinePlan {
         scheme: whole.scheme.name(),
         tiles: whole.tiles.len(),
@@ -247,13 +249,15 @@ pub fn combine_with(
     // Tiles are removed for an output that is known to hold all of them, on disk.
     copy.verify |= options.delete_tiles;
     let lasting = if options.delete_tiles { Lasting::Durable } else { Lasting::Relaxed };
-    let report = copy_of(&whole, output, &copy, engine, progress, lasting, elsewhere)?;
+    let whole = Arc::new(whole);
+    let report = copy_of(&whole.dataset(), output, &copy, engine, progress, lasting, elsewhere)?;
     let made = [Format::Netcdf4, Format::Netcdf4Classic].into_iter().find(|f| f.kind() == report.format);
+    let mut left_out = whole.left_out.clone();
     for what in made.iter().flat_map(|f| hidden(&whole.schema, *f)) {
-        (0..whole.tiles.len()).for_each(|tile| whole.left_out.add(tile, what.clone()));
+        (0..whole.tiles.len()).for_each(|tile| left_out.add(tile, what.clone()));
     }
     let (tiles_removed, tiles_kept) = match options.delete_tiles && report.verified && !report.was_complete {
-        true => whole.left_out.remove_others(whole.tiles.paths(), options)?,
+        true => left_out.remove_others(whole.tiles.paths(), options)?,
         false => (0, Vec::new()),
     };
     let kept = tiles_kept.iter().map(|tile| {

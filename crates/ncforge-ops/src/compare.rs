@@ -20,10 +20,10 @@ mod values;
 
 use std::collections::{BTreeSet, HashSet};
 
+use crate::boxes::work_bytes;
 use crate::intact::check_undamaged;
 use crate::progress::{Progress, check_stop};
 use crate::select::Selection;
-use crate::source::{Source, work_bytes};
 use ncforge::model::{DimId, Schema, Skipped, VarId};
 use ncforge::raw::{Remark, remarks};
 use ncforge::{Dataset, Error, Result};
@@ -114,7 +114,7 @@ pub fn compare(
     for (va, vb) in pairs {
         check_stop(progress, "comparison")?;
         progress.item(&a.var_path(va));
-        out.absorb(compare_values(&*one, va, &*other, vb, how)?);
+        out.absorb(compare_values(&one, va, &other, vb, how)?);
     }
     Ok(out)
 }
@@ -128,7 +128,7 @@ fn absences(file: &Dataset, of: impl Iterator<Item = String>, which: &str) -> Ve
 }
 
 /// The part of a file that is compared.
-fn selected<'a>(file: &'a Dataset, options: &CompareOptions) -> Result<Box<dyn Source + 'a>> {
+fn selected(file: &Dataset, options: &CompareOptions) -> Result<Dataset> {
     let of = |names: &Vec<String>| -> Result<BTreeSet<DimId>> {
         let mut dims = BTreeSet::new();
         for name in names {
@@ -137,10 +137,8 @@ fn selected<'a>(file: &'a Dataset, options: &CompareOptions) -> Result<Box<dyn S
         Ok(dims)
     };
     let used = options.vars.as_ref().map(of).transpose()?;
-    Ok(match options.select.of(file, used.as_ref())? {
-        Some(part) => Box::new(part.window(file)),
-        None => Box::new(file.clone()),
-    })
+    let part = options.select.of(file, used.as_ref())?;
+    Ok(part.map_or_else(|| file.clone(), |part| part.view(file)))
 }
 
 fn same_paths(a: &Schema, b: &Schema) -> Vec<(VarId, VarId)> {

@@ -68,14 +68,12 @@ use serde::Serialize;
 
 use crate::digest;
 use crate::progress::Progress;
-use crate::source::Source;
 use ncforge::model::Dimension;
 use ncforge::store::{OutputFile, OutputOptions, ReadStore, remote};
 use ncforge::{Dataset, Engine, Error, Result, Stale};
 
 pub use ncforge::store::partial_path;
 
-use self::classic::Conversion;
 use self::identity::{Identity, hash_of};
 use self::journal::{Header, Journal, VERSION};
 use self::planned::Memory;
@@ -90,7 +88,6 @@ pub(crate) use lasting::Lasting;
 pub use options::{Chunks, Codec, CopyOptions, Names, Switches};
 pub use parts::{CodecName, CodingRequest, RunRequest};
 pub use plan::plan;
-pub(crate) use plan::plan_of;
 pub use planned::{Plan, Totals, VarPlan};
 pub use reads::ChosenChunks;
 pub use request::{ChunkChoice, CopyRequest};
@@ -171,7 +168,7 @@ pub fn copy_with(
 /// Copies any source to `output`. The source reads with an engine of [`engine_below`]; threads and memory of the
 /// whole are those of `engine`.
 pub(crate) fn copy_of(
-    source: &dyn Source,
+    source: &Dataset,
     output: &Path,
     options: &CopyOptions,
     engine: &Engine,
@@ -184,14 +181,10 @@ pub(crate) fn copy_of(
     let memory = Memory::of(engine.memory());
     let small = source.engine().clone();
     let identity = Identity::of_all(&source.ids()?);
-    let window = schema::selected(source, options)?.map(|part| part.window(source));
-    let own = window.as_ref().map_or(source, |w| w as &dyn Source);
-    let conversion = Conversion::of(own.schema(), options);
-    let converted = conversion.as_ref().map(|c| c.over(own));
-    let source = converted.as_ref().map_or(own, |c| c as &dyn Source);
+    let source = &plan::as_copied(source, options)?;
     let mut plan = plan::plan_with(source, options, engine, &Chosen::default())?;
     for work in plan.work.iter().filter(|w| w.moved.values) {
-        plan::check_readable(own, work.moved.from)?;
+        plan::check_readable(source, work.moved.from)?;
     }
     let mut report = report_of(&plan, output, &identity);
     if options.resume && complete::is_complete(output, &plan, options, source, memory, progress)? {

@@ -18,9 +18,9 @@ use std::path::Path;
 use blake3::Hash;
 use serde::Serialize;
 
+use crate::boxes::work_bytes;
 use crate::intact::{check_undamaged, check_whole};
 use crate::progress::Progress;
-use crate::source::{Source, work_bytes};
 use ncforge::model::VarId;
 use ncforge::raw::{Remark, remarks};
 use ncforge::{Dataset, Engine, Result};
@@ -135,7 +135,7 @@ impl<'a> Digests<'a> {
         if let Some(known) = self.known.get(&var) {
             return Ok(known.digest);
         }
-        let data: &dyn Source = &self.data;
+        let data: &Dataset = &self.data;
         self.progress.item(&data.schema().var_path(var));
         let values = tiles::values(data, var, self.progress)?;
         let digest = record::variable(data.schema(), var, &values);

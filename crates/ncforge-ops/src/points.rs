@@ -1,10 +1,9 @@
 //! Access points of stored chunks: how many chunks have them, as the last bytes of each say.
 
-use crate::raw_chunks::{self, RawChunk};
 use crate::words::{bytes, count};
 use ncforge::Result;
 use ncforge::codec::{CodecChain, Segmented};
-use ncforge::raw::ChunkRecord;
+use ncforge::raw::{ChunkRecord, RawChunk, read_chunks};
 use ncforge::store::ReadStore;
 
 /// Chunks of a variable that are looked at, at most, …
@@ -99,7 +98,7 @@ pub(crate) fn ends(
         (record.len >= len).then_some((number, ChunkRecord { offset: end - len, len, mask: record.mask }))
     };
     let ends = chunks.enumerate().filter_map(end_of).collect();
-    raw_chunks::read(store, ends, MEMORY, |number, end| {
+    read_chunks(store, ends, MEMORY, |number, end| {
         if let RawChunk::Shared(bytes, mask) = end
             && let Some(own) = codecs.segmented(mask)
         {

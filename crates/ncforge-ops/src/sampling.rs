@@ -21,7 +21,6 @@ pub(crate) use self::places::Limit;
 use self::places::{
     LARGE, SMALL, cut, decoded, group, neighbours, nth, padded, part_shape, place, sampled_box, shortened,
 };
-use crate::source::Source;
 use crate::tune::Coding;
 use crate::tune::coding::SIZES;
 use ncforge::codec::CodecChain;
@@ -67,7 +66,7 @@ const TIMED: u64 = 1 << 20;
 
 /// As [`sample`], for any source.
 pub(crate) fn sample_of(
-    dataset: &dyn Source,
+    dataset: &Dataset,
     var: VarId,
     filters: &[Filter],
     limit: Limit,
@@ -144,7 +143,7 @@ pub fn sample_chunk(
 
 /// As [`sample_chunk`], for any source, without timing what can be counted: there [`Sampled::coding`] is [`Sampled::sized`].
 pub(crate) fn sample_chunk_of(
-    dataset: &dyn Source,
+    dataset: &Dataset,
     var: VarId,
     filters: &[Filter],
     chunk: &[u64],
@@ -154,7 +153,7 @@ pub(crate) fn sample_chunk_of(
 }
 
 fn sample_chunks(
-    dataset: &dyn Source,
+    dataset: &Dataset,
     var: VarId,
     filters: &[Filter],
     chunk: &[u64],

@@ -18,12 +18,10 @@ mod places;
 mod words;
 
 use std::collections::BTreeSet;
-use std::ops::Deref;
 
-use crate::source::Source;
-use crate::window::{Ranges, Window};
-use ncforge::Result;
 use ncforge::model::DimId;
+use ncforge::raw::{Ranges, Remark, View};
+use ncforge::{Dataset, Result};
 
 pub(crate) use coordinate::Coordinate;
 pub(crate) use places::{Along, dimensions, places};
@@ -38,13 +36,10 @@ pub(crate) struct Selected {
 }
 
 impl Selected {
-    /// The window with these indices of the source that they are of.
-    pub(crate) fn window<S>(self, source: S) -> Window<S>
-    where
-        S: Deref + Sync,
-        S::Target: Source,
-    {
-        Window::new(source, self.ranges).with_notes(self.notes)
+    /// The view with these indices of the source that they are of.
+    pub(crate) fn view(self, source: &Dataset) -> Dataset {
+        let remarks = self.notes.iter().map(Remark::of_file).collect();
+        source.view(View::of(source.schema(), self.ranges).with_remarks(remarks))
     }
 }
 
@@ -53,7 +48,7 @@ impl Selection {
     ///
     /// # Errors
     /// A dimension that is not there, a coordinate whose values cannot be selected, no index.
-    pub(crate) fn of(&self, source: &dyn Source, used: Option<&BTreeSet<DimId>>) -> Result<Option<Selected>> {
+    pub(crate) fn of(&self, source: &Dataset, used: Option<&BTreeSet<DimId>>) -> Result<Option<Selected>> {
         if self.is_empty() {
             return Ok(None);
         }

@@ -31,8 +31,8 @@ use crate::copy::{Lasting, copy_of, engine_below, give_up};
 use crate::endings;
 use crate::intact::check_whole;
 use crate::progress::{Parts, Progress, check_stop};
-use crate::window::Window;
 use ncforge::model::{Atomic, DType, DimId, Number, Schema, VarId, shape};
+use ncforge::raw::View;
 use ncforge::{Dataset, Engine, Error, Hyperslab, Op, Result};
 
 use self::describe::{Described, One, describe};
@@ -112,9 +112,9 @@ pub fn split(
     for (rank, &i) in kept.iter().enumerate() {
         check_stop(progress, STOPPED)?;
         let (path, tile) = of_tile(rank, i)?;
-        let window = Window::described(&source, tile.ranges, tile.schema);
+        let part = source.view(View::described(source.schema(), tile.ranges, tile.schema));
         parts.part(rank, &path.display().to_string());
-        let done = copy_of(&window, &path, &options.copy, engine, &parts, Lasting::Relaxed, None);
+        let done = copy_of(&part, &path, &options.copy, engine, &parts, Lasting::Relaxed, None);
         let done = done.map_err(|e| {
             // A partial copy is of no use: splitting begins anew.
             if matches!(e, Error::Interrupted(_) | Error::Io { .. }) {

@@ -15,9 +15,8 @@ mod zipped;
 use std::collections::BTreeSet;
 use std::path::Path;
 
-use crate::boxes::{Side, Walk, choose};
+use crate::boxes::{HEAP_BATCH, Side, Walk, check_chunk, choose, work_bytes};
 use crate::progress::{Progress, check_stop};
-use crate::source::{HEAP_BATCH, Source, check_chunk, work_bytes};
 use crate::written;
 use ncforge::model::{VarId, shape};
 use ncforge::raw::{self, ChunkGrid, ChunkRecord, Place, remarks};
@@ -134,7 +133,7 @@ impl<'a> Reading<'a> {
 
     /// Reads all values, and notes which chunks cannot be read.
     fn all(&mut self) -> Result<()> {
-        let (data, var): (&dyn Source, VarId) = (self.data, self.var);
+        let (data, var): (&Dataset, VarId) = (self.data, self.var);
         let schema = data.schema();
         let (shape, size) = (schema.shape(var), schema.fixed_size(schema.var(var).dtype));
         let layout = data.layout(var)?;
@@ -175,7 +174,7 @@ impl<'a> Reading<'a> {
 
     /// Reads a box; one that cannot be read is halved until the chunks are known that are to blame.
     fn piece(&mut self, slab: &Hyperslab, unit: Option<&[u64]>, buffer: &mut [u8]) -> Result<()> {
-        let data: &dyn Source = self.data;
+        let data: &Dataset = self.data;
         let size = data.schema().fixed_size(data.schema().var(self.var).dtype);
         let read = match size {
             Some(size) => data.read_bytes(self.var, slab, &mut buffer[..slab.len() as usize * size]),

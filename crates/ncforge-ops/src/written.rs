@@ -7,35 +7,33 @@ use std::collections::BTreeSet;
 use std::ops::Range;
 
 use super::boxes::Walk;
-use super::source::Source;
 use ncforge::model::{VarId, shape};
-use ncforge::raw::{ChunkGrid, Chunks, PartIndex, coordinates};
-use ncforge::{Hyperslab, Result};
+use ncforge::raw::{ChunkGrid, Chunks, PartIndex, VarLayout, coordinates};
+use ncforge::{Dataset, Hyperslab, Result};
 
 /// The number of boxes below which the list is not worth it.
 const FEW: u64 = 4;
 
 /// The boxes of `walk` that any stored chunk of a variable touches, or any part of one whose values lie elsewhere. `None` where all of
 /// them have to be walked: they are few, most chunks are stored, or the source does not know its chunks by heart.
-pub(super) fn boxes(source: &dyn Source, var: VarId, walk: &Walk) -> Result<Option<BTreeSet<u64>>> {
-    if walk.len() < FEW || !source.has_chunks(var) {
+pub(super) fn boxes(source: &Dataset, var: VarId, walk: &Walk) -> Result<Option<BTreeSet<u64>>> {
+    let layout = source.layout(var)?;
+    if walk.len() < FEW || !layout.is_exact() {
         return Ok(None);
     }
-    let layout = source.layout(var)?;
     if layout.place.is_nowhere() {
         return Ok(Some(BTreeSet::new()));
     }
-    if let Some(parts) = layout.place.parts().filter(|_| source.store().is_some()) {
-        return met(parts, walk);
-    }
-    let Some(Chunks { chunk, .. }) = layout.place.chunks() else { return Ok(None) };
+    let Some(Chunks { chunk, .. }) = layout.place.chunks() else {
+        return layout.place.parts().map_or(Ok(None), |parts| met(parts, walk));
+    };
     let grid = ChunkGrid::new(&walk.grid.shape, chunk);
-    if number_stored(source, var, &grid)?.is_none_or(|stored| stored > grid.len() / 2) {
+    if number_stored(&layout, &grid)?.is_none_or(|stored| stored > grid.len() / 2) {
         return Ok(None);
     }
     let counts = grid.counts();
     let mut boxes = BTreeSet::new();
-    source.each_stored(var, &mut |at| {
+    layout.each_chunk(&mut |at| {
         if is_inside(at, &counts) {
             let (start, count) = grid.region(at);
             let touched = walk.grid.touched(&Hyperslab::new(&start, &count));
@@ -70,18 +68,18 @@ pub(super) fn elements_outside(walk: &Walk, boxes: &BTreeSet<u64>) -> u64 {
 }
 
 /// Whether a source stored all chunks of a variable, as far as it knows them by heart.
-pub(super) fn is_complete(source: &dyn Source, var: VarId, shape: &[u64]) -> Result<bool> {
+pub(super) fn is_complete(source: &Dataset, var: VarId, shape: &[u64]) -> Result<bool> {
     let layout = source.layout(var)?;
     let Some(Chunks { chunk, .. }) = layout.place.chunks() else { return Ok(false) };
     let grid = ChunkGrid::new(shape, chunk);
-    Ok(number_stored(source, var, &grid)?.is_some_and(|stored| stored >= grid.len()))
+    Ok(number_stored(&layout, &grid)?.is_some_and(|stored| stored >= grid.len()))
 }
 
-/// How many chunks of a grid a source stored, if it knows them by heart.
-fn number_stored(source: &dyn Source, var: VarId, grid: &ChunkGrid) -> Result<Option<u64>> {
+/// How many chunks of a grid a layout has, if it knows them by heart.
+fn number_stored(layout: &VarLayout, grid: &ChunkGrid) -> Result<Option<u64>> {
     let counts = grid.counts();
     let mut stored = 0u64;
-    let known = source.each_stored(var, &mut |at| stored += u64::from(is_inside(at, &counts)))?;
+    let known = layout.each_chunk(&mut |at| stored += u64::from(is_inside(at, &counts)))?;
     Ok(known.then_some(stored))
 }
 
@@ -94,12 +92,10 @@ pub(super) fn is_inside(at: &[u64], counts: &[u64]) -> bool {
 const MOST_PROBES: u64 = 1 << 22;
 
 /// The source's chunks that a box touches, if it has any and they are not too many.
-fn touched(source: &dyn Source, var: VarId, shape: &[u64], slab: &Hyperslab) -> Result<Option<Touched>> {
-    let layout = source.layout(var)?;
-    let Some(Chunks { chunk, .. }) = layout.place.chunks() else { return Ok(None) };
-    let grid = ChunkGrid::new(shape, chunk);
+fn touched(layout: &VarLayout, shape: &[u64], slab: &Hyperslab) -> Option<Touched> {
+    let grid = ChunkGrid::new(shape, layout.place.chunks()?.chunk);
     let ranges = grid.touched(slab);
-    Ok((number_of(&ranges) <= MOST_PROBES).then_some(Touched { grid, ranges }))
+    (number_of(&ranges) <= MOST_PROBES).then_some(Touched { grid, ranges })
 }
 
 /// Chunks of a grid.
@@ -113,10 +109,11 @@ fn number_of(ranges: &[Range<u64>]) -> u64 {
 }
 
 /// Whether the source stores no chunk inside a box, as far as that is worth to be asked for.
-pub(super) fn is_empty(source: &dyn Source, var: VarId, shape: &[u64], slab: &Hyperslab) -> Result<bool> {
-    let Some(touched) = touched(source, var, shape, slab)? else { return Ok(false) };
+pub(super) fn is_empty(source: &Dataset, var: VarId, shape: &[u64], slab: &Hyperslab) -> Result<bool> {
+    let layout = source.layout(var)?;
+    let Some(touched) = touched(&layout, shape, slab) else { return Ok(false) };
     for at in coordinates(&touched.ranges) {
-        if source.is_stored(var, &at)? {
+        if layout.has_chunk(&at)? {
             return Ok(false);
         }
     }
@@ -126,19 +123,18 @@ pub(super) fn is_empty(source: &dyn Source, var: VarId, shape: &[u64], slab: &Hy
 /// The chunks of `grid` in a box of whole ones that hold anything of the source's, in row-major order. `None`: all of them,
 /// or more than are worth to be asked for.
 pub(super) fn chunks_in(
-    source: &dyn Source,
+    source: &Dataset,
     var: VarId,
     grid: &ChunkGrid,
     slab: &Hyperslab,
 ) -> Result<Option<BTreeSet<Vec<u64>>>> {
-    let Some(Touched { grid: stored, ranges }) = touched(source, var, &grid.shape, slab)? else {
-        return Ok(None);
-    };
+    let layout = source.layout(var)?;
+    let Some(Touched { grid: stored, ranges }) = touched(&layout, &grid.shape, slab) else { return Ok(None) };
     let within = grid.touched(slab);
     let all = number_of(&within);
     let mut chunks = BTreeSet::new();
     for at in coordinates(&ranges) {
-        if !source.is_stored(var, &at)? {
+        if !layout.has_chunk(&at)? {
             continue;
         }
         let (start, count) = stored.region(&at);

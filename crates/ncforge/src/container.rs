@@ -1,8 +1,10 @@
 //! The interface of every format for the engine and for operations on whole files.
 
+mod records;
 mod remarks;
 
 use std::fmt::Debug;
+use std::ops::Range;
 use std::sync::Arc;
 
 use crate::error::{Error, Result};
@@ -11,7 +13,18 @@ use crate::model::{Attribute, Changes, DimId, Schema, Value, VarId};
 use crate::select::Hyperslab;
 use crate::store::{ReadStore, WriteStore};
 
+pub use records::Records;
 pub use remarks::{Remark, Said, own_remarks, remarks};
+
+/// Variables whose values lie next to each other in the files: asked for together, they are read in fewer requests.
+/// All are of one shape and of elements of one size.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct VarGroup {
+    /// Their numbers.
+    pub vars: Range<usize>,
+    /// The box that is best asked for at a time.
+    pub lens: Vec<u64>,
+}
 
 /// An open dataset: its schema, and the layout of each variable.
 pub trait Container: Send + Sync + Debug {
@@ -26,6 +39,30 @@ pub trait Container: Send + Sync + Debug {
     fn decode_heap(&self, var: VarId, stored: &[u8]) -> Result<Vec<Value>> {
         let _ = stored;
         Err(Error::wrong_kind(self.schema().var_path(var), "has no heap values"))
+    }
+    /// The variables that a variable is best read together with ([`Self::read_together`]), itself among them.
+    fn var_group(&self, var: VarId) -> Option<&VarGroup> {
+        let _ = var;
+        None
+    }
+    /// Reads the same selection of several variables of one group, one behind the other, in native byte order.
+    fn read_together(&self, vars: &[VarId], slab: &Hyperslab, out: &mut [u8]) -> Result<()> {
+        let _ = (slab, out);
+        let names: Vec<String> = vars.iter().map(|v| self.schema().var_path(*v)).collect();
+        Err(Error::Internal(format!("{names:?} do not lie together")))
+    }
+    /// The records that these variables make, if they lie in records; their elements are as [`Container::layout`] says.
+    fn records(&self, vars: &[VarId]) -> Result<Option<Records>> {
+        if self.store().blocks().is_some() {
+            return Ok(None);
+        }
+        let layouts = vars.iter().map(|&v| self.layout(v)).collect::<Result<Vec<_>>>()?;
+        Ok(Records::of(&layouts))
+    }
+    /// The file with this number of [`Records::files`].
+    fn record_file(&self, number: usize) -> Result<Arc<dyn ReadStore>> {
+        let _ = number;
+        Ok(Arc::clone(self.store()))
     }
     /// What the format has to say to users about the file as a whole: "shorter than its header says by 400 bytes; missing values
     /// read as zero". [`remarks`] adds what there is to say about its variables.

@@ -42,20 +42,22 @@ mod options;
 mod shared;
 mod typed;
 mod unpacked;
+mod whole;
 
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, OnceLock};
 
 use crate::buffer::Buffer;
 use crate::codec::unpack::Unpacking;
 use crate::container::Container;
 use crate::engine::Engine;
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::model::{Definition, Format, Names, Schema, Values, VarId};
 use crate::select::{Hyperslab, Picks};
 use crate::store::lock::Kind;
 use crate::store::{FileStore, Locking, ReadStore, RemoteOptions, remote};
+use crate::view::{Seen, View};
 
 use follow::Follower;
 use options::Leads;
@@ -78,14 +80,33 @@ pub struct Dataset {
 
 #[derive(Debug)]
 struct Inner {
-    container: Box<dyn Container>,
+    container: Arc<dyn Container>,
     engine: Engine,
     path: PathBuf,
-    id: Option<FileId>,
-    /// The follower of a file's states, if they are followed.
-    follower: Option<Follower>,
+    origin: Origin,
     /// Whether anything was read.
     was_read: AtomicBool,
+}
+
+/// What a dataset is of.
+#[derive(Debug)]
+enum Origin {
+    /// A file, an object, or bytes.
+    File {
+        /// Its identity at the opening.
+        id: Option<FileId>,
+        /// The follower of its states, if they are followed.
+        follower: Option<Follower>,
+    },
+    /// Another dataset.
+    View(Dataset, Arc<View>),
+    /// Several files.
+    Files {
+        files: Vec<PathBuf>,
+        format: Format,
+        /// Their states, once they were asked for: many copies may be made of one whole.
+        ids: OnceLock<Vec<FileId>>,
+    },
 }
 
 /// An error if no file of this format can hold what was just defined in a description, or renamed, whatever else is
@@ -132,10 +153,13 @@ pub struct OpenOptions {
     pub follow: Option<bool>,
 }
 
+/// Reads a variable of a state.
+type Reading<'a> = &'a mut dyn FnMut(&Arc<dyn Container>, VarId) -> Result<()>;
+
 impl Drop for Inner {
     fn drop(&mut self) {
-        // Cached data of a closed file are of no use.
-        if *self.was_read.get_mut() {
+        // Cached data of a closed file are of no use. What a view was read from is open.
+        if *self.was_read.get_mut() && !matches!(self.origin, Origin::View(..)) {
             self.engine.forget_store(self.container.store());
         }
     }
@@ -187,8 +211,7 @@ impl Dataset {
                 |(container, ..)| container.schema().format.is_classic(),
             )?,
         };
-        let (was_read, path) = (AtomicBool::new(false), path.to_owned());
-        Ok(Self { inner: Arc::new(Inner { container, engine, path, id, follower, was_read }) })
+        Ok(Self::new(container.into(), &engine, path.to_owned(), Origin::File { id, follower }))
     }
 
     /// Opens a dataset in any store, a [`crate::store::MemoryStore`] for one.
@@ -202,16 +225,12 @@ impl Dataset {
     /// A dataset over a container that is open already.
     pub fn from_container(container: Box<dyn Container>, engine: &Engine) -> Self {
         let path = PathBuf::from(container.store().name());
-        Self {
-            inner: Arc::new(Inner {
-                container,
-                engine: engine.clone(),
-                path,
-                id: None,
-                follower: None,
-                was_read: AtomicBool::new(false),
-            }),
-        }
+        Self::new(container.into(), engine, path, Origin::File { id: None, follower: None })
+    }
+
+    fn new(container: Arc<dyn Container>, engine: &Engine, path: PathBuf, origin: Origin) -> Self {
+        let (engine, was_read) = (engine.clone(), AtomicBool::new(false));
+        Self { inner: Arc::new(Inner { container, engine, path, origin, was_read }) }
     }
 
     /// The dimensions, variables, groups, attributes and types of the file.
@@ -236,7 +255,10 @@ impl Dataset {
 
     /// The identity of the file or object when it was opened; `None` if it is neither.
     pub fn id(&self) -> Option<&FileId> {
-        self.inner.id.as_ref()
+        match &self.inner.origin {
+            Origin::File { id, .. } => id.as_ref(),
+            Origin::View(..) | Origin::Files { .. } => None,
+        }
     }
 
     /// Reads from the newest state of the file, see [`Follower`]. `slab` is what is read, if that is one box.
@@ -246,10 +268,32 @@ impl Dataset {
         slab: Option<&Hyperslab>,
         mut read: impl FnMut(&dyn Container, VarId) -> Result<T>,
     ) -> Result<T> {
+        let mut found = None;
+        self.of_latest(var, slab, &mut |container, var| {
+            found = Some(read(&**container, var)?);
+            Ok(())
+        })?;
+        found.ok_or_else(|| Error::Internal("nothing was read".into()))
+    }
+
+    fn of_latest(&self, var: VarId, slab: Option<&Hyperslab>, read: Reading<'_>) -> Result<()> {
         self.note_read();
-        match &self.inner.follower {
-            Some(follower) => follower.read(self.container(), var, slab, read),
-            None => read(self.container(), var),
+        let own = &self.inner.container;
+        match &self.inner.origin {
+            Origin::File { follower: Some(follower), .. } => follower.read(own, var, slab, read),
+            Origin::View(whole, view) if var.0 < self.schema().vars.len() => {
+                whole.of_latest(var, None, &mut |container, now| {
+                    let is_opened = now == var && Arc::ptr_eq(container, &whole.inner.container);
+                    match is_opened {
+                        true => read(own, var),
+                        false => {
+                            let later = Seen::later(view.clone(), container.clone(), var, now);
+                            read(&(Arc::new(later) as Arc<dyn Container>), var)
+                        }
+                    }
+                })
+            }
+            _ => read(own, var),
         }
     }
 
@@ -321,7 +365,9 @@ impl Dataset {
     fn check_picks(&self, var: VarId, picks: &Picks) -> Result<()> {
         let schema = self.schema();
         match schema.vars.get(var.0) {
-            Some(v) if self.inner.follower.is_some() => picks.check(&schema.shape(var), &v.name),
+            Some(v) if matches!(self.inner.origin, Origin::File { follower: Some(_), .. }) => {
+                picks.check(&schema.shape(var), &v.name)
+            }
             _ => Ok(()),
         }
     }

@@ -4,6 +4,7 @@
 //! (a region of the array, a byte range of the store, and the codec chain between them).
 
 mod absent;
+mod chunks;
 mod elsewhere;
 mod runs;
 mod sources;
@@ -14,12 +15,13 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use crate::codec::{CodecChain, kernels};
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::model::{Value, VarId, shape};
 use crate::store::ReadStore;
 
 pub(crate) use crate::codec::{Element, Order, SwapField, is_swapped};
 pub use absent::Absent;
+pub use chunks::{Cell, Cells, ChunkIndex, ChunkRecord, Holder};
 pub use runs::Runs;
 pub(crate) use sources::printable;
 pub use sources::{NotFollowed, SourceName, few};
@@ -71,6 +73,56 @@ impl VarLayout {
         }
     }
 
+    /// Whether values are stored row by row, here or in the sources of its parts.
+    pub fn is_in_rows(&self) -> bool {
+        match &self.place {
+            Place::Parts(parts) => matches!(parts.kept(), Kept::Rows),
+            _ => self.runs().is_some(),
+        }
+    }
+
+    /// Whether its chunks can be moved as they are stored, and those that it does not have are absent. What is not in chunks has none
+    /// that could not.
+    pub fn is_exact(&self) -> bool {
+        self.place.chunks().is_none_or(|c| c.index.is_exact())
+    }
+
+    /// Whether the chunk at these coordinates was written, where [`Self::is_exact`].
+    ///
+    /// # Errors
+    /// The chunk index cannot be read.
+    pub fn has_chunk(&self, at: &[u64]) -> Result<bool> {
+        self.place.chunks().map_or(Ok(true), |c| c.index.has(at))
+    }
+
+    /// Shows the grid coordinates of all chunks that were written, in no particular order, where [`Self::is_exact`]. `false`: that is not
+    /// known without asking for each.
+    ///
+    /// # Errors
+    /// The chunk index cannot be read.
+    pub fn each_chunk(&self, see: &mut dyn FnMut(&[u64])) -> Result<bool> {
+        match self.place.chunks() {
+            Some(Chunks { index, .. }) if index.is_listed() => {
+                index.visit(&mut |at, _| see(at)).map(|()| true)
+            }
+            _ => Ok(false),
+        }
+    }
+
+    /// The end of the last value of a variable that is stored row by row in one store, and the length of that. `store` is the container's.
+    ///
+    /// # Errors
+    /// As [`Container::layout`](crate::raw::Container::layout) of the source.
+    pub fn last_byte(&self, store: &dyn ReadStore) -> Result<Option<(u64, u64)>> {
+        if self.shape.contains(&0) {
+            return Ok(None);
+        }
+        match &self.place {
+            Place::Parts(parts) => parts.last_byte(),
+            _ => Ok(self.runs().map(|runs| (runs.end(), store.len()))),
+        }
+    }
+
     /// Bytes that are stored of it in a store of `len` bytes.
     ///
     /// # Errors
@@ -80,6 +132,7 @@ impl VarLayout {
         match &self.place {
             Place::Inline(bytes) => all = bytes.len() as u64,
             Place::Chunked { index, .. } => index.visit(&mut |_, r| all = all.saturating_add(r.len))?,
+            Place::Parts(parts) => all = parts.stored_bytes()?,
             _ => all = self.runs().map_or(0, |runs| runs.bytes_within(len)),
         }
         Ok(all)
@@ -131,10 +184,14 @@ pub enum Place {
 }
 
 impl Place {
-    /// The chunks, if there are some.
+    /// The chunks, if there are some: its own, or those of its parts ([`PartIndex::kept`]).
     pub fn chunks(&self) -> Option<Chunks<'_>> {
         match self {
             Place::Chunked { chunk, codecs, index } => Some(Chunks { chunk, codecs, index }),
+            Place::Parts(parts) => match parts.kept() {
+                Kept::Chunks(chunks) => Some(chunks),
+                Kept::Rows | Kept::Otherwise => None,
+            },
             _ => None,
         }
     }
@@ -175,7 +232,7 @@ impl Place {
     }
 }
 
-/// How values are stored in chunks ([`Place::Chunked`]).
+/// How values are stored in chunks.
 #[derive(Clone, Copy, Debug)]
 pub struct Chunks<'a> {
     /// Chunk lengths, slowest first, each at least 1.
@@ -184,61 +241,6 @@ pub struct Chunks<'a> {
     pub codecs: &'a CodecChain,
     /// The chunk index.
     pub index: &'a Arc<dyn ChunkIndex>,
-}
-
-/// The location of one chunk's encoded bytes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct ChunkRecord {
-    /// Byte offset in the store.
-    pub offset: u64,
-    /// Encoded length in bytes.
-    pub len: u64,
-    /// Bit `i` set: filter `i` of the chain was skipped for this chunk.
-    pub mask: u32,
-}
-
-/// Finds chunks by their grid coordinates. Loaded from the file on first use; any number of threads.
-pub trait ChunkIndex: Send + Sync + Debug {
-    /// The location of the chunk at grid coordinates `at`; `None` if it was never written.
-    fn get(&self, at: &[u64]) -> Result<Option<ChunkRecord>>;
-    /// All stored chunks with their grid coordinates, in no particular order.
-    fn list(&self) -> Result<Vec<(Vec<u64>, ChunkRecord)>>;
-    /// Visits the same chunks one after the other: a list of small chunks takes more memory than the chunks.
-    fn visit(&self, see: &mut dyn FnMut(&[u64], ChunkRecord)) -> Result<()> {
-        self.list()?.into_iter().for_each(|(at, record)| see(&at, record));
-        Ok(())
-    }
-    /// Whether nobody has written to the store since the index was opened, as far as can be seen.
-    fn is_unchanged(&self) -> bool {
-        true
-    }
-    /// Whether the store still has these chunks where this index found them.
-    ///
-    /// # Errors
-    /// The present state of the store cannot be read.
-    fn are_still_at(&self, chunks: &[(Vec<u64>, ChunkRecord)]) -> Result<bool> {
-        let _ = chunks;
-        Ok(true)
-    }
-    /// After the bytes of chunks with these grid coordinates were read from a store of this name: whether they are these
-    /// chunks' bytes.
-    ///
-    /// # Errors
-    /// [`Error::Changed`]: somebody has written to the store meanwhile, and it has one of the chunks elsewhere.
-    fn check_places(&self, store: &str, read: &mut dyn Iterator<Item = Vec<u64>>) -> Result<()> {
-        if self.is_unchanged() {
-            return Ok(());
-        }
-        let mut chunks = Vec::new();
-        for at in read {
-            // Without a record nothing was read.
-            chunks.extend(self.get(&at)?.map(|record| (at, record)));
-        }
-        match self.are_still_at(&chunks)? {
-            true => Ok(()),
-            false => Err(Error::Changed { path: store.to_owned() }),
-        }
-    }
 }
 
 /// Finds the parts of an array. Later parts lie over earlier ones. Elements in no part are absent, and so are those of a part whose
@@ -254,6 +256,29 @@ pub trait PartIndex: Send + Sync + Debug {
     /// # Errors
     /// What says where the parts are cannot be read.
     fn sources(&self) -> Result<Vec<Arc<dyn PartSource>>>;
+    /// How the sources hold the values, where all do it alike.
+    fn kept(&self) -> Kept<'_> {
+        Kept::Otherwise
+    }
+    /// Bytes that are stored of them in the sources, as far as that is known.
+    fn stored_bytes(&self) -> Result<u64> {
+        Ok(0)
+    }
+    /// [`VarLayout::last_byte`] of the one source, if it is one.
+    fn last_byte(&self) -> Result<Option<(u64, u64)>> {
+        Ok(None)
+    }
+}
+
+/// How the sources of an array of parts hold its values.
+#[derive(Clone, Copy, Debug)]
+pub enum Kept<'a> {
+    /// Each in its way.
+    Otherwise,
+    /// Row by row.
+    Rows,
+    /// In chunks of these lengths.
+    Chunks(Chunks<'a>),
 }
 
 /// A list of parts in their order.
@@ -377,7 +402,7 @@ pub trait OpenPart: Send + Sync {
 }
 
 /// A conversion of numbers.
-pub trait Convert: Send + Sync {
+pub trait Convert: Send + Sync + Debug {
     /// Converts numbers in native byte order, into memory for as many numbers of the array's type.
     ///
     /// # Errors

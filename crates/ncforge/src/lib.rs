@@ -26,6 +26,7 @@ mod netcdf4;
 pub mod raw;
 mod select;
 pub mod store;
+mod view;
 
 pub use buffer::Buffer;
 pub use dataset::{

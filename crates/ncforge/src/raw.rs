@@ -3,13 +3,18 @@
 //! none of it.
 
 pub use crate::codec::{Element, Order, SwapField};
-pub use crate::container::{Container, ContainerMut, Remark, Said, own_remarks, put_attribute, remarks};
-pub use crate::engine::{Part, PartialRequests, Region, Rows, Writer, fetch, overlap, policy, with_stop};
+pub use crate::container::{
+    Container, ContainerMut, Records, Remark, Said, VarGroup, own_remarks, put_attribute, remarks,
+};
+pub use crate::engine::{
+    Part, PartialRequests, RawChunk, Region, Rows, Writer, fetch, overlap, policy, read_chunks, with_stop,
+};
 pub use crate::layout::{
-    Absent, ArrayPart, ChunkIndex, ChunkRecord, Chunks, Convert, NotFollowed, OpenPart, PartAxis, PartIndex,
-    PartSource, Parts, Place, Runs, SourceName, Stretch, VarLayout, few,
+    Absent, ArrayPart, Cell, Cells, ChunkIndex, ChunkRecord, Chunks, Convert, Holder, Kept, NotFollowed,
+    OpenPart, PartAxis, PartIndex, PartSource, Parts, Place, Runs, SourceName, Stretch, VarLayout, few,
 };
 pub use crate::select::{ChunkGrid, Row, coordinates, sharing, unravel};
+pub use crate::view::{Ranges, Span, View};
 
 /// Classic files as their format defines them.
 pub mod classic {

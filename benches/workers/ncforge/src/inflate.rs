@@ -53,8 +53,8 @@ fn stored_chunks(data: &Dataset, var: VarId) -> Result<(Vec<Vec<u8>>, usize)> {
             *place = rest % len;
             rest /= len;
         }
-        if let Some((bytes, _)) = data.engine().raw_chunk(data.container(), var, &at)? {
-            stored.push(bytes);
+        if let Some((bytes, _)) = data.raw_chunk(var, &at)?.encoded() {
+            stored.push(bytes.to_vec());
         }
     }
     let size =

@@ -8,11 +8,10 @@ use super::{Choosing, Cut, SampleShape};
 use crate::points::ends;
 use crate::rates::SEGMENT_BYTES;
 use crate::sampling::{Limit, Sampled, sample_chunk_of, sample_of};
-use crate::source::Source;
 use crate::tune::{Axis, Choice, Coding, Depth, Roles};
 use ncforge::codec::{CodecChain, Segmented};
 use ncforge::model::{DType, Filter, Schema, Storage, VarId, Variable, shape};
-use ncforge::raw::{ChunkRecord, Chunks, Runs};
+use ncforge::raw::{ChunkRecord, Chunks};
 use ncforge::{Dataset, Result};
 
 /// Of what may be encoded of a variable, one sample of parts with the proportions of the array may read one part in this many, …
@@ -87,7 +86,7 @@ pub(crate) struct Found {
 
 /// Chooses chunk shapes for the variables of one file.
 pub(crate) struct Chooser<'a> {
-    source: &'a dyn Source,
+    source: &'a Dataset,
     choosing: &'a Choosing,
     /// Bytes that samples may read and decode, and the claims of all kinds of variables to that.
     most: u64,
@@ -99,7 +98,7 @@ pub(crate) struct Chooser<'a> {
 
 impl<'a> Chooser<'a> {
     /// A chooser for the variables of `source`. Samples of all of them together read and decode `most` bytes at most.
-    pub(crate) fn new(source: &'a dyn Source, choosing: &'a Choosing, most: u64) -> Self {
+    pub(crate) fn new(source: &'a Dataset, choosing: &'a Choosing, most: u64) -> Self {
         let schema = source.schema();
         // Alike variables are sampled once.
         let mut kinds: HashMap<(Vec<u64>, Values), u64> = HashMap::new();
@@ -243,31 +242,37 @@ impl Chooser<'_> {
 }
 
 /// The present storage of the variable, where that can be compared: chunk lengths (`None`: one run), coding.
-fn before(source: &dyn Source, schema: &Schema, var: VarId) -> Result<Option<Stored>> {
+fn before(source: &Dataset, schema: &Schema, var: VarId) -> Result<Option<Stored>> {
     let layout = source.layout(var)?;
-    Ok(match (layout.place.chunks(), layout.runs()) {
-        (Some(Chunks { chunk, index, codecs }), _) => {
+    Ok(match layout.place.chunks() {
+        Some(Chunks { chunk, index, codecs }) => {
             // Chunks that lie in many files are not looked at.
-            let first = source.store().map(|_| index.get(&vec![0; chunk.len()])).transpose()?.flatten();
+            let first = match index.is_listed() {
+                true => index.get(&vec![0; chunk.len()])?,
+                false => None,
+            };
             let points = first.is_some_and(|record| has_points(source, codecs, record));
             let usual = Coding::of_chain(schema.var(var).storage.filters());
             Some((Some(chunk.to_vec()), Coding { points: points.then_some(SEGMENT_BYTES), ..usual }))
         }
-        (None, Some(Runs { stride: None, .. })) => Some((None, Coding::none())),
-        _ => None,
+        // Records are no run.
+        None if layout.is_in_rows() && layout.runs().is_none_or(|runs| runs.stride.is_none()) => {
+            Some((None, Coding::none()))
+        }
+        None => None,
     })
 }
 
 /// Whether a stored chunk ends as one with access points.
-fn has_points(source: &dyn Source, codecs: &CodecChain, record: ChunkRecord) -> bool {
+fn has_points(source: &Dataset, codecs: &CodecChain, record: ChunkRecord) -> bool {
     let mut found = false;
     let see = |_, own: Segmented, end: &[u8]| found = own.segment(end).is_some();
-    source.store().is_some_and(|store| ends(&**store, codecs, std::iter::once(record), see).is_ok()) && found
+    ends(&**source.container().store(), codecs, std::iter::once(record), see).is_ok() && found
 }
 
 /// Samples the values of one variable.
 struct ValueSampler<'a> {
-    source: &'a dyn Source,
+    source: &'a Dataset,
     var: VarId,
     chain: &'a [Filter],
     /// Bytes that all of them may encode; …
@@ -279,7 +284,7 @@ struct ValueSampler<'a> {
 
 impl<'a> ValueSampler<'a> {
     /// At a variable as it would be with `chain`, reading and decoding `share` bytes at most.
-    fn new(source: &'a dyn Source, var: VarId, chain: &'a [Filter], effort: Effort, share: u64) -> Self {
+    fn new(source: &'a Dataset, var: VarId, chain: &'a [Filter], effort: Effort, share: u64) -> Self {
         let limit = effort.sample.saturating_mul(CHEAPER).min(share);
         ValueSampler { source, var, chain, encoded: effort.sample.min(share), limit, left: limit }
     }

@@ -27,6 +27,7 @@ mod options;
 mod request;
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use serde::Serialize;
 
@@ -35,7 +36,7 @@ use super::mosaic::Mosaic;
 use super::options::CombineOptions;
 use super::scheme::{SchemeChoice, SeriesScheme};
 use super::storage;
-use crate::copy::{CopyOptions, CopyReport, Lasting, Plan, copy_of, engine_below, plan_of};
+use crate::copy::{CopyOptions, CopyReport, Lasting, Plan, copy_of, engine_below, plan};
 use crate::progress::Progress;
 use crate::series;
 use ncforge::model::Dimension;
@@ -89,7 +90,7 @@ pub fn concat(
     progress: &dyn Progress,
 ) -> Result<ConcatReport> {
     let (whole, along) = joined(files, output, options, engine)?;
-    let report = copy_of(&whole, output, &options.copy, engine, progress, Lasting::Relaxed, None)?;
+    let report = copy_of(&whole.dataset(), output, &options.copy, engine, progress, Lasting::Relaxed, None)?;
     Ok(ConcatReport {
         files: whole.tiles.len(),
         length: length(&report.dims, &along),
@@ -110,7 +111,7 @@ pub fn plan_concat(
     engine: &Engine,
 ) -> Result<ConcatPlan> {
     let (whole, along) = joined(files, output, options, engine)?;
-    let plan = plan_of(&whole, &options.copy.clone().for_output(output)?, engine)?;
+    let plan = plan(&whole.dataset(), &options.copy.clone().for_output(output)?, engine)?;
     Ok(ConcatPlan {
         files: whole.tiles.len(),
         bytes: whole.bytes,
@@ -127,7 +128,7 @@ fn joined(
     output: &Path,
     options: &ConcatOptions,
     engine: &Engine,
-) -> Result<(Mosaic, String)> {
+) -> Result<(Arc<Mosaic>, String)> {
     let small = engine_below(engine)?;
     let files = files::named(words)?;
     let dim = dimension(&files, options.along.as_deref(), &small)?.1;
@@ -151,7 +152,7 @@ pub(super) fn whole(
     options: &ConcatOptions,
     engine: &Engine,
     small: &Engine,
-) -> Result<Mosaic> {
+) -> Result<Arc<Mosaic>> {
     let of_tiles = CombineOptions {
         scheme: SchemeChoice::Series(SeriesScheme { dim: dim.to_owned(), unsorted: options.unsorted }),
         exact: true,
@@ -164,7 +165,7 @@ pub(super) fn whole(
     let mut whole = super::mosaic(found, output, &of_tiles, engine, small)?;
     whole.check_values(options.differing)?;
     whole.schema.format = storage::fitting(&whole.schema);
-    Ok(whole)
+    Ok(Arc::new(whole))
 }
 
 /// The length of the dimension, in the first group that has it.

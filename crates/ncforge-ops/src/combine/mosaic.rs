@@ -2,7 +2,7 @@
 //!
 //! Building a mosaic reads headers only and checks that the tiles make one whole: the same variables, types and
 //! lengths; no place claimed twice; no tile missing; attributes that agree. Variables that are not distributed are compared by
-//! [`agree`]. Then the mosaic is a [`Source`](crate::source::Source) like a file.
+//! [`agree`]. Then the mosaic is a [`Dataset`](ncforge::Dataset) like a file.
 
 mod agree;
 mod attrs;
@@ -18,10 +18,11 @@ mod facts;
 mod fill;
 mod holes;
 mod join;
+mod joined;
 mod note;
 mod order;
 mod pattern;
-mod read;
+mod pieces;
 mod rebase;
 mod records;
 mod scan;

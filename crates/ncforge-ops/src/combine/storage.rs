@@ -81,12 +81,12 @@ fn storage(
 ) -> Result<(Storage, &'static str)> {
     let schema = &mosaic.schema;
     let var = schema.var(v);
-    let layout = &mosaic.layouts[v.0].0;
+    let of_tiles = &mosaic.of_tiles[v.0];
     let Some(size) = schema.fixed_size(var.dtype).filter(|_| !var.dims.is_empty()) else {
         return Ok((var.storage.clone(), "as in the tiles"));
     };
-    let own = layout.place.chunks().map(|c| c.chunk);
-    let filters = layout.place.codecs().map_or_else(Vec::new, |codecs| codecs.filters().to_vec());
+    let own = of_tiles.chunks().map(|c| c.0);
+    let filters = of_tiles.chunks().map_or_else(Vec::new, |(_, codecs)| codecs.filters().to_vec());
     let coding = coding(options, &filters);
     let shape = schema.shape(v);
     let bytes = shape::bytes(&shape, size as u64);
@@ -115,7 +115,7 @@ fn storage(
     };
     let choice = choose(&request)?;
     if let Some(c) = own
-        && mosaic.layouts[v.0].1
+        && of_tiles.movable
         && serves(&choice)
     {
         return Ok((kept(c), "the tiles' chunks serve readers"));

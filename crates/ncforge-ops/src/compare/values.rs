@@ -8,14 +8,13 @@ use std::sync::{Mutex, PoisonError};
 
 use self::element::{Equality, Tolerance, format_element, format_value, same_value};
 use super::difference::{Comparison, Difference, Kind, Largest};
-use crate::boxes::{Side, Walk, choose_comfortable};
+use crate::boxes::{HEAP_BATCH, Side, Walk, check_chunk, choose_comfortable, work_bytes};
 use crate::progress::{Progress, check_stop};
-use crate::source::{HEAP_BATCH, Source, check_chunk, work_bytes};
 use crate::written;
 use ncforge::model::agreement::{Offsets, same_type};
 use ncforge::model::{DType, Values, VarId, shape};
 use ncforge::raw::unravel;
-use ncforge::{Buffer, Engine, Hyperslab, Result};
+use ncforge::{Buffer, Dataset, Engine, Hyperslab, Result};
 
 /// Elements that one thread compares at a time.
 const GRAIN: usize = 1 << 16;
@@ -38,9 +37,9 @@ pub(crate) struct How<'a> {
 /// Compares the values of one variable. Different types or shapes are one difference; a variable that one file
 /// cannot give is reported as such, unless both cannot.
 pub(crate) fn compare_values(
-    a: &dyn Source,
+    a: &Dataset,
     va: VarId,
-    b: &dyn Source,
+    b: &Dataset,
     vb: VarId,
     how: How<'_>,
 ) -> Result<Comparison> {
@@ -101,7 +100,7 @@ pub(crate) fn compare_values(
     Ok(out)
 }
 
-fn unsupported(d: &dyn Source, v: VarId) -> Option<String> {
+fn unsupported(d: &Dataset, v: VarId) -> Option<String> {
     match d.layout(v) {
         Ok(layout) => layout.place.unsupported().map(str::to_owned),
         Err(e) => Some(e.to_string()),
@@ -109,9 +108,9 @@ fn unsupported(d: &dyn Source, v: VarId) -> Option<String> {
 }
 
 struct Job<'a> {
-    a: &'a dyn Source,
+    a: &'a Dataset,
     va: VarId,
-    b: &'a dyn Source,
+    b: &'a Dataset,
     vb: VarId,
     how: How<'a>,
     path: String,

@@ -1,36 +1,25 @@
 //! Values of types that the classic model lacks, in types that it has: strings as text, integers as those that hold their values.
 //!
-//! A [`Conversion`] says what changes. A [`Converted`] source passes for one that has these types from the beginning, so that everything
+//! A [`Conversion`] says what changes. A [view](View) of the source has these types from the beginning, so that everything
 //! that a copy does, it does with them. Nothing is lost: a value that does not fit is an error that names it; `strict` refuses such files
 //! as netCDF-C does. `ncks -3` takes the same types, and lets values overflow.
 
-use std::ops::Range;
-use std::path::PathBuf;
 use std::sync::Arc;
 
 use super::options::CopyOptions;
-use crate::source::{RawChunk, Records, Source, VarGroup};
 use ncforge::codec::filters::Kind;
 use ncforge::model::{
     Atomic, Attribute, DType, Endian, Format, Number, Schema, Storage, Value, Values, VarId,
 };
-use ncforge::raw::{Absent, Element, Remark, Said, VarLayout};
-use ncforge::store::ReadStore;
-use ncforge::{Buffer, Engine, Error, FileId, Hyperslab, Result};
+use ncforge::raw::{Convert, Remark, Said, View};
+use ncforge::{Error, Result};
 
 /// The changes of types that let the output's format hold a source, as far as that is possible without a loss.
 pub(super) struct Conversion {
     schema: Schema,
-    format: Format,
-    /// How values change, by variable.
-    vars: Vec<Option<Change>>,
+    /// How values change.
+    changes: Vec<(VarId, Arc<dyn Convert>)>,
     notes: Vec<Remark>,
-}
-
-/// A source as it is after that.
-pub(super) struct Converted<'a> {
-    source: &'a dyn Source,
-    by: &'a Conversion,
 }
 
 /// The change of the values of a variable.
@@ -40,6 +29,9 @@ struct Change {
     to: Atomic,
     /// Elements that become the fill value, and that; where the fill value of the one type is none of the other.
     fill: Option<(Vec<u8>, Vec<u8>)>,
+    /// The variable, and the kind of the output's format.
+    name: String,
+    format: &'static str,
 }
 
 impl Conversion {
@@ -57,7 +49,7 @@ impl Conversion {
         let mut schema = own.clone();
         let mut notes = Vec::new();
         convert_attributes(own, &mut schema.groups[0].attrs, None, format, &mut notes);
-        let mut vars = vec![None; own.vars.len()];
+        let mut changes: Vec<(VarId, Arc<dyn Convert>)> = Vec::new();
         for v in own.var_ids() {
             let (path, var) = (own.var_path(v), &mut schema.vars[v.0]);
             if let Some(change) = change_of(own, v, format) {
@@ -78,27 +70,16 @@ impl Conversion {
                         .filter(|f| f.kind() == Some(Kind::Shuffle))
                         .for_each(|f| f.params = vec![size]);
                 }
-                vars[v.0] = Some(change);
+                changes.push((v, Arc::new(change)));
             }
             convert_attributes(own, &mut var.attrs, Some(&path), format, &mut notes);
         }
-        (!notes.is_empty()).then_some(Conversion { schema, format, vars, notes })
+        (!notes.is_empty()).then_some(Conversion { schema, changes, notes })
     }
 
-    /// The source after that.
-    pub(super) fn over<'a>(&'a self, source: &'a dyn Source) -> Converted<'a> {
-        Converted { source, by: self }
-    }
-}
-
-impl Converted<'_> {
-    fn change(&self, var: VarId) -> Option<&Change> {
-        self.by.vars[var.0].as_ref()
-    }
-
-    /// Whether a variable is the source's own.
-    fn is_own(&self, var: usize) -> bool {
-        self.by.vars[var].is_none()
+    /// The view of the source after that.
+    pub(super) fn view(self) -> View {
+        View::converted(self.schema, self.changes).with_remarks(self.notes)
     }
 }
 
@@ -129,7 +110,8 @@ fn change_of(schema: &Schema, v: VarId, format: Format) -> Option<Change> {
             (!fits).then_some((old, new))
         }
     };
-    Some(Change { from, to, fill })
+    let name = schema.var_path(v).trim_start_matches('/').to_owned();
+    Some(Change { from, to, fill, name, format: format.kind() })
 }
 
 /// Gives attributes types that the format has, where they hold the values.
@@ -197,126 +179,17 @@ impl Change {
     }
 }
 
-impl Source for Converted<'_> {
-    fn schema(&self) -> &Schema {
-        &self.by.schema
-    }
-
-    fn name(&self) -> String {
-        self.source.name()
-    }
-
-    fn format(&self) -> Format {
-        self.source.format()
-    }
-
-    fn files(&self) -> Vec<PathBuf> {
-        self.source.files()
-    }
-
-    fn ids(&self) -> Result<Vec<FileId>> {
-        self.source.ids()
-    }
-
-    fn part(&self) -> String {
-        self.source.part()
-    }
-
-    fn remarks(&self) -> Vec<Remark> {
-        self.source.remarks().into_iter().chain(self.by.notes.iter().cloned()).collect()
-    }
-
-    fn engine(&self) -> &Engine {
-        self.source.engine()
-    }
-
-    fn store(&self) -> Option<&Arc<dyn ReadStore>> {
-        self.source.store()
-    }
-
-    fn has_latency(&self) -> bool {
-        self.source.has_latency()
-    }
-
-    fn last_byte(&self, var: VarId) -> Result<Option<(u64, u64)>> {
-        self.source.last_byte(var)
-    }
-
-    fn layout(&self, var: VarId) -> Result<Arc<VarLayout>> {
-        let own = self.source.layout(var)?;
-        let Some(change) = self.change(var) else { return Ok(own) };
-        // Unwritten elements are read like the rest.
-        let element = Element::atomic(change.to, Endian::Native);
-        Ok(Arc::new(VarLayout { element, absent: Absent::Several, ..VarLayout::clone(&own) }))
-    }
-
-    fn has_runs(&self, var: VarId) -> bool {
-        self.is_own(var.0) && self.source.has_runs(var)
-    }
-
-    fn has_chunks(&self, var: VarId) -> bool {
-        self.is_own(var.0) && self.source.has_chunks(var)
-    }
-
-    fn is_stored(&self, var: VarId, at: &[u64]) -> Result<bool> {
-        self.source.is_stored(var, at)
-    }
-
-    fn each_stored(&self, var: VarId, see: &mut dyn FnMut(&[u64])) -> Result<bool> {
-        self.source.each_stored(var, see)
-    }
-
-    fn read(&self, var: VarId, slab: &Hyperslab) -> Result<Values> {
-        let Some(change) = self.change(var) else { return self.source.read(var, slab) };
-        let mut out = Buffer::zeroed(slab.len() as usize * change.to.size());
-        self.read_bytes(var, slab, &mut out)?;
-        Ok(Values::Fixed(out))
-    }
-
-    fn read_bytes(&self, var: VarId, slab: &Hyperslab, out: &mut [u8]) -> Result<()> {
-        let Some(change) = self.change(var) else { return self.source.read_bytes(var, slab, out) };
-        let mut wide = Buffer::zeroed(out.len() / change.to.size() * change.from.size());
-        self.source.read_bytes(var, slab, &mut wide)?;
-        change.apply(&wide, out).map_err(|value| Error::NotRepresentable {
-            format: self.by.format.kind(),
+impl Convert for Change {
+    fn convert(&self, from: &[u8], to: &mut [u8]) -> Result<()> {
+        self.apply(from, to).map_err(|value| Error::NotRepresentable {
+            format: self.format,
             what: format!(
                 "variable `{}` of type {}: its value {value} is none of type {}",
-                self.by.schema.var_path(var).trim_start_matches('/'),
-                change.from.cdl_name(),
-                change.to.cdl_name()
+                self.name,
+                self.from.cdl_name(),
+                self.to.cdl_name()
             ),
         })
-    }
-
-    fn var_group(&self, var: VarId) -> Option<&VarGroup> {
-        self.source.var_group(var).filter(|group| group.vars.clone().all(|v| self.is_own(v)))
-    }
-
-    fn read_together(&self, vars: &[VarId], slab: &Hyperslab, out: &mut [u8]) -> Result<()> {
-        self.source.read_together(vars, slab, out)
-    }
-
-    fn records(&self, vars: &[VarId]) -> Result<Option<Records>> {
-        match vars.iter().all(|v| self.is_own(v.0)) {
-            true => self.source.records(vars),
-            false => Ok(None),
-        }
-    }
-
-    fn record_file(&self, number: usize) -> Result<Arc<dyn ReadStore>> {
-        self.source.record_file(number)
-    }
-
-    fn raw_chunk(&self, var: VarId, at: &[u64]) -> Result<RawChunk> {
-        self.source.raw_chunk(var, at)
-    }
-
-    fn raw_chunks(&self, var: VarId, touched: &[Range<u64>], most: u64) -> Result<Option<Vec<RawChunk>>> {
-        self.source.raw_chunks(var, touched, most)
-    }
-
-    fn stored_bytes(&self, var: VarId) -> Result<u64> {
-        self.source.stored_bytes(var)
     }
 }
 

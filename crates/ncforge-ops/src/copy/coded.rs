@@ -4,15 +4,14 @@ use std::collections::BTreeMap;
 
 use super::options::{Codec, CopyOptions};
 use crate::sampling::{Budget, PartLimits, encode, parts_of};
-use crate::source::Source;
 use crate::tune::codec::{CodecChoice, Goal, Method};
-use ncforge::Result;
 use ncforge::codec::CodecChain;
 use ncforge::model::{Schema, VarId, shape};
+use ncforge::{Dataset, Result};
 
 /// Chooses codecs, one variable after the other.
 pub(super) struct Coders<'a> {
-    source: &'a dyn Source,
+    source: &'a Dataset,
     options: &'a CopyOptions,
     /// Choices of an earlier run, which stand.
     recorded: &'a BTreeMap<String, Method>,
@@ -28,7 +27,7 @@ pub(super) struct Coders<'a> {
 impl<'a> Coders<'a> {
     /// The coders for the output that `schema` describes.
     pub(super) fn new(
-        source: &'a dyn Source,
+        source: &'a Dataset,
         schema: &Schema,
         options: &'a CopyOptions,
         rounded: &'a [VarId],

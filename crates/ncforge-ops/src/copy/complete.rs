@@ -8,7 +8,6 @@ use super::planned::{Memory, Plan, Route, VarWork};
 use super::{quantized, verify};
 use crate::compare::compare_schemas;
 use crate::progress::Progress;
-use crate::source::Source;
 use ncforge::model::{Storage, VarId, shape};
 use ncforge::raw::Chunks;
 use ncforge::store::partial_path;
@@ -25,7 +24,7 @@ pub(super) fn is_complete(
     output: &Path,
     plan: &Plan,
     options: &CopyOptions,
-    source: &dyn Source,
+    source: &Dataset,
     memory: Memory,
     progress: &dyn Progress,
 ) -> Result<bool> {
@@ -92,8 +91,8 @@ fn has_points(plan: &Plan, work: &VarWork, made: &Dataset) -> Result<bool> {
     let len = usize::try_from(shape::bytes(chunk, layout.element.size as u64)).unwrap_or(usize::MAX);
     for part in parts(&plan.schema.shape(to)) {
         let at: Vec<u64> = part.start.iter().zip(chunk).map(|(start, c)| start / c).collect();
-        if let Some((bytes, mask)) = made.engine().raw_chunk(made.container(), to, &at)?
-            && codecs.add_segments(&bytes, mask, len).is_some()
+        if let Some((bytes, mask)) = made.raw_chunk(to, &at)?.encoded()
+            && codecs.add_segments(bytes, mask, len).is_some()
         {
             return Ok(false);
         }
@@ -102,7 +101,7 @@ fn has_points(plan: &Plan, work: &VarWork, made: &Dataset) -> Result<bool> {
 }
 
 /// Whether the output has the source's values in a few parts of the variable.
-fn has_values(source: &dyn Source, plan: &Plan, work: &VarWork, made: &Dataset) -> Result<bool> {
+fn has_values(source: &Dataset, plan: &Plan, work: &VarWork, made: &Dataset) -> Result<bool> {
     let (shape, dtype) = (plan.schema.shape(work.moved.to), plan.schema.var(work.moved.to).dtype);
     if shape.contains(&0) {
         return Ok(true);

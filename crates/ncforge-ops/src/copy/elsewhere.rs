@@ -16,17 +16,14 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-use super::classic::Conversion;
 use super::engine::engine_below;
 use super::identity::Identity;
 use super::options::CopyOptions;
 use super::output::{chunk_grid, create};
-use super::plan::plan_with;
+use super::plan::{as_copied, plan_with};
 use super::planned::{Plan, Route, VarWork};
 use super::quantized;
-use super::schema::selected;
 use super::storage::Chosen;
-use crate::source::Source;
 use crate::written;
 use ncforge::model::{DimId, Dimension, Format, Schema, Storage, VarId};
 use ncforge::raw::{ChunkGrid, Chunks, Writer, coordinates};
@@ -74,7 +71,7 @@ struct Ticket {
 
 /// Tells `elsewhere` what is coming.
 pub(super) fn announce(
-    source: &dyn Source,
+    source: &Dataset,
     plan: &Plan,
     elsewhere: &dyn Elsewhere,
     identity: &Identity,
@@ -107,7 +104,7 @@ pub(super) fn is_encoded_elsewhere(plan: &Plan, work: &VarWork) -> bool {
 /// The groups of a box, as parts of the array, such that their chunks one after the other are those of the box in
 /// row-major order.
 pub(super) fn groups(
-    source: &dyn Source,
+    source: &Dataset,
     plan: &Plan,
     work: &VarWork,
     step: u64,
@@ -165,9 +162,7 @@ fn cut(grid: &ChunkGrid, slab: &Hyperslab, most: u64) -> Vec<Hyperslab> {
 
 /// Reads and encodes groups of a copy that another process writes.
 pub struct Encoder {
-    source: Box<dyn Source + Send>,
-    /// The changes of types for the output.
-    conversion: Option<Conversion>,
+    source: Dataset,
     plan: Plan,
     engine: Engine,
     group_bytes: u64,
@@ -187,16 +182,11 @@ impl Encoder {
     /// [`Error::Invalid`] if the file is another one here, or was changed, or the plan came out differently.
     pub fn for_copy(input: &Path, options: &CopyOptions, ticket: &str, engine: &Engine) -> Result<Self> {
         let source = Dataset::open_with(input, &engine_below(engine)?)?;
-        Self::of(Box::new(source), options, ticket, engine)
+        Self::of(&source, options, ticket, engine)
     }
 
     /// The encoder for a source that is open already.
-    pub(crate) fn of(
-        source: Box<dyn Source + Send>,
-        options: &CopyOptions,
-        ticket: &str,
-        engine: &Engine,
-    ) -> Result<Self> {
+    pub(crate) fn of(source: &Dataset, options: &CopyOptions, ticket: &str, engine: &Engine) -> Result<Self> {
         let ticket: Ticket = serde_json::from_str(ticket)
             .map_err(|e| Error::BadTicket(format!("not the ticket of a copy: {e}")))?;
         let name = source.name();
@@ -208,22 +198,14 @@ impl Encoder {
         // Equal budgets give equal boxes.
         let planning =
             Engine::new(EngineOptions { threads: Some(ticket.threads), memory: Some(ticket.memory) })?;
-        let source: Box<dyn Source + Send> = match selected(&*source, options)? {
-            Some(part) => Box::new(part.window(source)),
-            None => source,
-        };
-        let conversion = Conversion::of(source.schema(), options);
-        let plan = {
-            let converted = conversion.as_ref().map(|c| c.over(&*source));
-            let source = converted.as_ref().map_or(&*source as &dyn Source, |c| c as &dyn Source);
-            plan_with(source, options, &planning, &ticket.chosen)?
-        };
+        let source = as_copied(source, options)?;
+        let plan = plan_with(&source, options, &planning, &ticket.chosen)?;
         if plan.identity() != ticket.plan {
             return Err(Error::BadTicket(format!(
                 "the copy of `{name}` was planned by another version of ncforge, or with other options"
             )));
         }
-        Ok(Self { source, conversion, plan, engine: engine.clone(), group_bytes: ticket.group_bytes })
+        Ok(Self { source, plan, engine: engine.clone(), group_bytes: ticket.group_bytes })
     }
 
     /// The encoded chunks of one group.
@@ -232,9 +214,7 @@ impl Encoder {
     /// As reading and encoding; [`Error::BadTicket`] for a group that the plan does not have.
     pub fn group(&self, id: GroupId) -> Result<EncodedChunks> {
         let unknown = || Error::BadTicket(format!("the plan has no group {id:?}"));
-        let plan = &self.plan;
-        let converted = self.conversion.as_ref().map(|c| c.over(&*self.source));
-        let source = converted.as_ref().map_or(&*self.source as &dyn Source, |c| c as &dyn Source);
+        let (plan, source) = (&self.plan, &self.source);
         let work = plan.work.get(id.var).filter(|w| id.step < w.walk.len()).ok_or_else(unknown)?;
         let parts = groups(source, plan, work, id.step, self.group_bytes)?;
         let slab = parts.get(id.group as usize).ok_or_else(unknown)?;
@@ -274,13 +254,16 @@ impl Encoder {
             return Err(Error::not_chunked(&layout.name));
         };
         coordinates(&ChunkGrid::new(&slab.count, chunk).touched(&all))
-            .map(|at| self.engine.raw_chunk(container, var, &at))
+            .map(|at| {
+                let chunk = self.engine.raw_chunk(container, var, &at)?;
+                Ok(chunk.encoded().map(|(bytes, mask)| (bytes.to_vec(), mask)))
+            })
             .collect()
     }
 }
 
 /// Whether nothing of a box need be written.
-pub(super) fn is_unwritten(source: &dyn Source, work: &VarWork, step: u64) -> Result<bool> {
+pub(super) fn is_unwritten(source: &Dataset, work: &VarWork, step: u64) -> Result<bool> {
     Ok(work.sparse
         && written::is_empty(source, work.moved.from, &work.walk.grid.shape, &work.walk.box_at(step))?)
 }

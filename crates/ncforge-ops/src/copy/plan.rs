@@ -25,13 +25,12 @@ use super::quantized;
 use super::reads::ChosenChunks;
 use super::schema::{Moved, Translation, selected, translate};
 use super::storage::{Chosen, Decided, decide};
-use crate::boxes::{COMFORTABLE, Side, Walk, choose, price};
+use crate::boxes::{COMFORTABLE, HEAP_BATCH, Side, Walk, choose, price};
 use crate::profile::Profile;
 use crate::rates;
-use crate::source::{HEAP_BATCH, Source, VarGroup};
 use ncforge::codec::quantize::Quantize;
 use ncforge::model::{Fill, Filter, Schema, Segments, Storage, VarId, element_of, shape};
-use ncforge::raw::{Chunks, Remark, VarLayout};
+use ncforge::raw::{Chunks, Remark, VarGroup, VarLayout};
 use ncforge::{Dataset, Engine, Result};
 
 /// Chunks of a box in which they are moved as they are: each is listed, and chunks may be as small as an element.
@@ -41,22 +40,21 @@ const WORTH: f64 = 0.9;
 
 /// Plans a copy, and does nothing.
 pub fn plan(source: &Dataset, options: &CopyOptions, engine: &Engine) -> Result<Plan> {
-    plan_of(source, options, engine)
+    plan_with(&as_copied(source, options)?, options, engine, &Chosen::default())
 }
 
-/// Plans a copy of any source.
-pub(crate) fn plan_of(source: &dyn Source, options: &CopyOptions, engine: &Engine) -> Result<Plan> {
-    let window = selected(source, options)?.map(|part| part.window(source));
-    let source = window.as_ref().map_or(source, |w| w as &dyn Source);
-    let conversion = Conversion::of(source.schema(), options);
-    let converted = conversion.as_ref().map(|c| c.over(source));
-    let source = converted.as_ref().map_or(source, |c| c as &dyn Source);
-    plan_with(source, options, engine, &Chosen::default())
+/// A source as it is copied with these options: the part of it that is selected, with types that the output's format has.
+pub(super) fn as_copied(source: &Dataset, options: &CopyOptions) -> Result<Dataset> {
+    let own = selected(source, options)?.map_or_else(|| source.clone(), |part| part.view(source));
+    Ok(match Conversion::of(own.schema(), options) {
+        Some(conversion) => own.view(conversion.view()),
+        None => own,
+    })
 }
 
 /// Plans a copy with shapes and codecs that an earlier run chose; the source has types that the output's format has.
 pub(crate) fn plan_with(
-    source: &dyn Source,
+    source: &Dataset,
     options: &CopyOptions,
     engine: &Engine,
     recorded: &Chosen,
@@ -144,7 +142,7 @@ fn kept_points(schema: &Schema, work: &[VarWork], options: &CopyOptions) -> Opti
 
 /// Leaves variables without a fill value where the source has zeros for what was not written, and no `_FillValue` says so
 /// (`h5py`'s `fillvalue=0`): the type's default would have to be replaced by zeros in each chunk that the source lacks.
-fn keep_zeros(schema: &mut Schema, source: &dyn Source, vars: &[Moved]) -> Result<()> {
+fn keep_zeros(schema: &mut Schema, source: &Dataset, vars: &[Moved]) -> Result<()> {
     if schema.format.is_classic() {
         return Ok(());
     }
@@ -164,14 +162,14 @@ fn keep_zeros(schema: &mut Schema, source: &dyn Source, vars: &[Moved]) -> Resul
 }
 
 /// Notes on the source, but for variables that are not copied.
-fn said_of(source: &dyn Source, vars: &[Moved]) -> Vec<String> {
+fn said_of(source: &Dataset, vars: &[Moved]) -> Vec<String> {
     let copied: HashSet<String> = vars.iter().map(|m| source.schema().var_path(m.from)).collect();
     let is_copied = |r: &Remark| r.variable.as_ref().is_none_or(|path| copied.contains(path));
     source.remarks().into_iter().filter(is_copied).map(|r| r.to_string()).collect()
 }
 
 struct Planner<'a> {
-    source: &'a dyn Source,
+    source: &'a Dataset,
     schema: &'a Schema,
     moved: Moved,
     memory: Memory,
@@ -184,9 +182,12 @@ struct Planner<'a> {
     adds_points: bool,
 }
 
-/// Whether filters were skipped for some chunk.
-fn has_masks(layout: &VarLayout) -> Result<bool> {
+/// Whether filters were skipped for some chunk, or each would have to be looked at.
+fn may_have_masks(layout: &VarLayout) -> Result<bool> {
     let Some(Chunks { index, .. }) = layout.place.chunks() else { return Ok(false) };
+    if !index.is_listed() {
+        return Ok(true);
+    }
     let mut found = false;
     index.visit(&mut |_, record| found |= record.mask != 0)?;
     Ok(found)
@@ -213,9 +214,7 @@ impl Planner<'_> {
         let sides = [Side::of(&layout), target];
         let sparse = self.is_sparse(&layout)?;
         let mut route = self.route(&layout, heap, sparse);
-        // Chunks that lie in many files are not looked at.
-        let is_one = self.source.store().is_some();
-        if self.all_filters && route == Route::Raw && (!is_one || has_masks(&layout)?) {
+        if self.all_filters && route == Route::Raw && may_have_masks(&layout)? {
             route = Route::Boxes;
         }
         let chunk = shape::bytes(&align, element);
@@ -270,7 +269,7 @@ impl Planner<'_> {
             None => self.schema.default_fill(var.dtype),
         };
         let same = fill.is_some() && fill == layout.one_absent();
-        Ok(stays && same && self.source.has_chunks(self.moved.from))
+        Ok(stays && same && layout.is_exact())
     }
 
     fn route(&self, layout: &VarLayout, heap: bool, sparse: bool) -> Route {
@@ -295,7 +294,7 @@ impl Planner<'_> {
             return Route::Boxes;
         };
         let same_bytes = element_of(self.schema, var.dtype, var.endian).as_ref() == Some(&layout.element);
-        let moves = self.source.has_chunks(self.moved.from) && !self.skip_fill && self.quantize.is_none();
+        let moves = layout.is_exact() && !self.skip_fill && self.quantize.is_none();
         if moves && chunk == chunks && same_bytes && same_filters(codecs.filters(), filters) {
             return Route::Raw;
         }
@@ -306,7 +305,7 @@ impl Planner<'_> {
     /// variable by variable: their order in the file is that in which they are written.
     fn var_group(&self) -> Option<&VarGroup> {
         let stays = self.schema.var(self.moved.to).storage == Storage::Contiguous;
-        self.source.var_group(self.moved.from).filter(|_| stays)
+        self.source.container().var_group(self.moved.from).filter(|_| stays)
     }
 
     fn boxes(&self, shape: &[u64], element: u64, sides: &[Side], align: &[u64], slow: bool) -> Walk {
@@ -358,7 +357,7 @@ impl Planner<'_> {
     ) -> Result<(VarPlan, f64)> {
         let var = self.schema.var(self.moved.to);
         let values = shape::bytes(shape, work.element);
-        let stored = self.source.stored_bytes(self.moved.from)?;
+        let stored = layout.stored_bytes(u64::MAX)?;
         let chunk = layout.place.chunks().map(|c| c.chunk);
         let filtered = layout.place.codecs().is_some_and(|codecs| !codecs.is_empty());
         let once = chunk.map_or(values, |c| padded(shape, c).saturating_mul(work.element));
@@ -388,7 +387,7 @@ impl Planner<'_> {
             dtype: self.schema.type_name(var.dtype).to_string(),
             shape: shape.to_vec(),
             values_bytes: values,
-            source: describe_place(&layout.place),
+            source: describe_place(layout),
             target: describe_storage(&var.storage, work.quantize.as_ref().map(|r| r.how)),
             route: match work.route {
                 Route::Nothing => "nothing",
@@ -426,7 +425,7 @@ pub(crate) fn same_filters(a: &[Filter], b: &[Filter]) -> bool {
 }
 
 /// Whether a source variable can be copied at all; the error names the feature that is missing.
-pub(crate) fn check_readable(source: &dyn Source, v: VarId) -> Result<()> {
+pub(crate) fn check_readable(source: &Dataset, v: VarId) -> Result<()> {
     if let Some(what) = source.layout(v)?.place.unsupported() {
         let path = format!("{}: {}", source.name(), source.schema().var_path(v));
         return Err(ncforge::Error::Unsupported { path, what: what.to_owned() });
@@ -435,12 +434,12 @@ pub(crate) fn check_readable(source: &dyn Source, v: VarId) -> Result<()> {
 }
 
 /// An error if the file ends before the values of a classic variable do: they would become zeros in a file that looks whole.
-fn check_whole(source: &dyn Source, v: VarId) -> Result<()> {
+fn check_whole(source: &Dataset, v: VarId) -> Result<()> {
     let schema = source.schema();
     if !schema.format.is_classic() {
         return Ok(());
     }
-    match source.last_byte(v)? {
+    match source.layout(v)?.last_byte(&**source.container().store())? {
         Some((end, len)) if len < end => Err(ncforge::Error::corrupt(
             source.name(),
             Some(len),

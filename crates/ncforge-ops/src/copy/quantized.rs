@@ -6,7 +6,6 @@ use std::sync::{Mutex, PoisonError};
 use super::cf;
 use super::planned::{Plan, Rounding, VarWork};
 use super::schema::Moved;
-use crate::source::Source;
 use ncforge::codec::quantize::Quantize;
 use ncforge::model::{Atomic, DType, Number, Schema, VarId, Variable};
 use ncforge::{Buffer, Dataset, Engine, Error, Hyperslab, Result};
@@ -142,7 +141,7 @@ pub(super) fn round(engine: &Engine, rounding: &Rounding, dtype: DType, bytes: &
 
 /// An error unless the output holds the source's values, rounded. Looks at `limit` bytes at a time.
 pub(super) fn verify(
-    source: &dyn Source,
+    source: &Dataset,
     plan: &Plan,
     work: &VarWork,
     rounding: &Rounding,

@@ -2,12 +2,11 @@
 
 use serde::Serialize;
 
-use crate::source::Source;
 use crate::tune::{Access, Choice, Coding, Grid, Machine, Pattern, Roles, Slower};
 use crate::words::shape;
-use ncforge::Result;
 use ncforge::model::{Filter, VarId};
 use ncforge::raw::{Chunks, Runs};
+use ncforge::{Dataset, Result};
 
 /// Reads that take this many times as long are named.
 const REPORTED: f64 = 1.5;
@@ -39,7 +38,7 @@ impl ChosenChunks {
     pub(super) fn of(
         variable: &str,
         choice: &Choice,
-        source: &dyn Source,
+        source: &Dataset,
         var: VarId,
         filters: &[Filter],
         machine: &Machine,

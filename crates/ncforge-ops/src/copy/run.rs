@@ -20,18 +20,18 @@ use super::output::{chunk_grid, create};
 use super::planned::{Memory, Plan, Route, VarWork};
 use super::quantized;
 use super::spill::Spill;
+use crate::boxes::check_chunk;
 use crate::progress::Progress;
-use crate::source::{Source, check_chunk};
 use crate::written;
 use ncforge::model::Storage;
 use ncforge::raw::{Writer, coordinates, with_stop};
 use ncforge::store::zipped::{self, ZippedStore};
 use ncforge::store::{Durability, OutputFile, WriteStore, free_space};
-use ncforge::{Buffer, Engine, Error, Hyperslab, Result};
+use ncforge::{Buffer, Dataset, Engine, Error, Hyperslab, Result};
 
 /// One copy.
 pub(crate) struct Task<'a> {
-    pub(crate) source: &'a dyn Source,
+    pub(crate) source: &'a Dataset,
     pub(crate) plan: &'a Plan,
     pub(crate) engine: &'a Engine,
     pub(crate) memory: Memory,
@@ -442,11 +442,11 @@ impl Run<'_> {
 }
 
 /// Whether two variables are moved together, box by box.
-fn in_one_group(source: &dyn Source, plan: &Plan, a: usize, b: usize) -> bool {
+fn in_one_group(source: &Dataset, plan: &Plan, a: usize, b: usize) -> bool {
     let (a, b) = (&plan.work[a], &plan.work[b]);
     let plain =
         |w: &VarWork| w.route == Route::Boxes && plan.schema.var(w.moved.to).storage == Storage::Contiguous;
-    let with = |w: &VarWork| source.var_group(w.moved.from);
+    let with = |w: &VarWork| source.container().var_group(w.moved.from);
     plain(a) && plain(b) && a.walk == b.walk && with(a).is_some() && with(a) == with(b)
 }
 

@@ -8,12 +8,11 @@ use super::hidden::leave_out;
 use super::options::{CopyOptions, Names};
 use crate::profile::Profile;
 use crate::select::Selected;
-use crate::source::Source;
 use ncforge::model::{
     Atomic, Attribute, DType, DimId, Endian, Fill, Format, GroupId, Schema, TypeId, UserKind, Values, VarId,
 };
 use ncforge::raw::classic;
-use ncforge::{Error, Result};
+use ncforge::{Dataset, Error, Result};
 
 /// A variable's way from source to output.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -88,7 +87,7 @@ pub(crate) fn translate(source: &Schema, path: &str, options: &CopyOptions) -> R
 }
 
 /// The part of a source that is selected, along the dimensions of the variables that are copied; `None`: all.
-pub(super) fn selected(source: &dyn Source, options: &CopyOptions) -> Result<Option<Selected>> {
+pub(super) fn selected(source: &Dataset, options: &CopyOptions) -> Result<Option<Selected>> {
     let schema = source.schema();
     let dims = |names: &Names| -> Result<BTreeSet<DimId>> {
         let vars = with_containers(schema, chosen(schema, names, &source.name())?);

@@ -8,11 +8,10 @@ use std::ops::Range;
 
 use crate::boxes::{Walk, each_row};
 use crate::progress::{Progress, check_stop};
-use crate::source::Source;
 use ncforge::model::VarId;
 use ncforge::raw::coordinates;
 use ncforge::store::{FileStore, ReadStore, WriteStore, companion_path};
-use ncforge::{Buffer, Engine, Hyperslab, Result};
+use ncforge::{Buffer, Dataset, Engine, Hyperslab, Result};
 
 /// One write to the temporary file is about this long.
 const PIECE: u64 = 4 << 20;
@@ -32,7 +31,7 @@ impl Spill {
     /// of `output`.
     #[allow(clippy::too_many_arguments, reason = "one call, each argument another thing")]
     pub(crate) fn fill(
-        source: &dyn Source,
+        source: &Dataset,
         var: VarId,
         element: u64,
         bands: &Walk,

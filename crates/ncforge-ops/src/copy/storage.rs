@@ -11,7 +11,6 @@ use super::spec::VarChunks;
 use crate::choosing::{Chooser, OF_FILE, Wanted};
 use crate::profile::{Profile, cmip7, virtual_stores};
 use crate::sampling::Budget;
-use crate::source::Source;
 use crate::tune::codec::{CodecChoice, Method};
 use crate::tune::{Axis, Choice, Role, Roles};
 use ncforge::codec::filter_chain::{USUAL_DEFLATE_LEVEL, USUAL_ZSTD_LEVEL};
@@ -19,7 +18,7 @@ use ncforge::codec::filters::{self, Kind, Purpose};
 use ncforge::codec::{self, CodecChain, FilterChain};
 use ncforge::model::{DType, Filter, Schema, Storage, VarId, shape};
 
-use ncforge::{Error, Result};
+use ncforge::{Dataset, Error, Result};
 
 /// HDF5 stores the length of a chunk in 32 bits.
 const MAX_CHUNK_BYTES: u64 = (1 << 32) - 1;
@@ -53,7 +52,7 @@ pub(crate) struct Chosen {
 /// anew.
 pub(crate) fn decide(
     schema: &mut Schema,
-    source: &dyn Source,
+    source: &Dataset,
     vars: &[Moved],
     options: &CopyOptions,
     rounded: &[VarId],
@@ -99,7 +98,7 @@ pub(crate) fn decide(
 }
 
 /// The plugins that readers with netCDF-C need for filters that the source does not have.
-fn needs_plugins(schema: &Schema, source: &dyn Source, from: &HashMap<VarId, VarId>) -> Option<String> {
+fn needs_plugins(schema: &Schema, source: &Dataset, from: &HashMap<VarId, VarId>) -> Option<String> {
     let mut names: Vec<&str> = Vec::new();
     for v in schema.var_ids() {
         let old = from.get(&v).map_or(&[][..], |&v| source.schema().var(v).storage.filters());
@@ -149,7 +148,7 @@ fn classic_has_none(schema: &Schema, options: &CopyOptions) -> Result<Vec<String
 }
 
 /// Names in a specification that mean nothing are mistakes.
-fn check_names(schema: &Schema, source: &dyn Source, options: &CopyOptions) -> Result<()> {
+fn check_names(schema: &Schema, source: &Dataset, options: &CopyOptions) -> Result<()> {
     let no_variable = |name: &str| schema.no_variable(name, &source.name());
     if let Chunks::Spec(spec) = &options.chunks {
         for (name, _) in &spec.vars {
@@ -178,7 +177,7 @@ fn dim_path(schema: &Schema, d: usize) -> String {
 }
 
 struct Decider<'a> {
-    source: &'a dyn Source,
+    source: &'a Dataset,
     options: &'a CopyOptions,
     recorded: &'a Chosen,
     roles: Roles,
@@ -472,7 +471,7 @@ fn filters_of(schema: &Schema, v: VarId, options: &CopyOptions, method: Method) 
 }
 
 /// Replaces the filter that stores the bits of integers which have fewer than their bytes, where these are read as integers of all bits.
-fn deflate_all_bits(list: &mut [Filter], source: &dyn Source, from: VarId) -> Result<()> {
+fn deflate_all_bits(list: &mut [Filter], source: &Dataset, from: VarId) -> Result<()> {
     let layout = source.layout(from)?;
     let Some(codecs) = layout.place.codecs() else { return Ok(()) };
     if codecs.filters().first().is_some_and(|f| f.kind() == Some(Kind::Widen)) {

@@ -4,13 +4,12 @@ use super::planned::{Memory, Plan};
 use super::quantized;
 use crate::compare::{Comparison, How, compare_schemas, compare_values};
 use crate::progress::{Progress, check_stop};
-use crate::source::Source;
 use ncforge::store::OutputFile;
 use ncforge::{Dataset, Engine, Error, Result};
 
 /// An error that names the first difference, if there is one.
 pub(crate) fn verify(
-    source: &dyn Source,
+    source: &Dataset,
     plan: &Plan,
     output: &OutputFile,
     engine: &Engine,
@@ -38,7 +37,7 @@ pub(crate) fn verify(
 /// # Errors
 /// [`Error::Verify`] where rounded values differ; as reading.
 pub(super) fn values(
-    source: &dyn Source,
+    source: &Dataset,
     plan: &Plan,
     made: &Dataset,
     strict: bool,

@@ -12,13 +12,12 @@ use blake3::Hash;
 
 use super::canonical::Canonical;
 use super::fold::{self, Fold, Unwritten};
-use crate::boxes::{Side, Walk, choose_comfortable, each_row};
+use crate::boxes::{HEAP_BATCH, Side, Walk, check_chunk, choose_comfortable, each_row};
 use crate::progress::{Progress, check_stop};
-use crate::source::{HEAP_BATCH, Source, check_chunk};
 use crate::written;
 use ncforge::model::{Value, Values, VarId};
 use ncforge::raw::{ChunkGrid, VarLayout, coordinates};
-use ncforge::{Buffer, Error, Hyperslab, Result};
+use ncforge::{Buffer, Dataset, Error, Hyperslab, Result};
 
 /// Elements of a tile, where the array has as many.
 const ELEMENTS: u64 = 1 << 13;
@@ -42,7 +41,7 @@ fn tile(shape: &[u64]) -> Vec<u64> {
 }
 
 /// The digest of a variable's values.
-pub(super) fn values(data: &dyn Source, var: VarId, progress: &dyn Progress) -> Result<Hash> {
+pub(super) fn values(data: &Dataset, var: VarId, progress: &dyn Progress) -> Result<Hash> {
     let layout = data.layout(var)?;
     let (schema, shape) = (data.schema(), data.schema().shape(var));
     if let Some(why) = layout.place.unsupported() {
@@ -60,7 +59,7 @@ pub(super) fn values(data: &dyn Source, var: VarId, progress: &dyn Progress) -> 
 
 /// The hashing of one variable.
 struct Hashing<'a> {
-    data: &'a dyn Source,
+    data: &'a Dataset,
     var: VarId,
     canonical: Canonical,
     tiles: ChunkGrid,
@@ -81,7 +80,7 @@ impl Hashing<'_> {
             Some(size) => (size as u64, self.data.engine().memory() / 4),
             None => (1, HEAP_BATCH),
         };
-        let is_near = self.data.store().is_some() && !self.data.has_latency();
+        let is_near = !self.data.container().store().io_profile().has_latency();
         let walk = |budget| choose_comfortable(&self.tiles.shape, element, &side, &self.tiles.chunk, budget);
         if self.canonical.size().is_some() && side == [Side::Runs] && is_near {
             let mut fold = Fold::new(&self.tiles, None);

@@ -6,7 +6,6 @@ use super::attributes;
 use super::kinds::Kind;
 use super::options::{POLICY, RefsFormat, RefsOptions};
 use crate::series::{self, Ends};
-use crate::source::Source;
 use crate::unlike::{Unlike, compare_global_attributes};
 use ncforge::model::agreement::{Class, Verdict, differences};
 use ncforge::model::{Attribute, DType, Filter, Number, Schema, UserKind, Value, Values, VarId, shape};
@@ -33,7 +32,7 @@ pub(super) struct Opened<'a> {
     /// Opens one of them.
     pub(super) open: &'a (dyn Fn(usize) -> Result<Dataset> + Sync),
     /// … and takes what is wanted of it.
-    pub(super) source: &'a (dyn Fn(usize) -> Result<Box<dyn Source>> + Sync),
+    pub(super) source: &'a (dyn Fn(usize) -> Result<Dataset> + Sync),
 }
 
 /// The wanted parts of a file.
@@ -130,7 +129,7 @@ impl FileVar {
 }
 
 /// Gathers a file, of which `source` is the part that is wanted.
-pub(super) fn file(dataset: &Dataset, source: &dyn Source, wanted: &Wanted<'_>) -> Result<FileArrays> {
+pub(super) fn file(dataset: &Dataset, source: &Dataset, wanted: &Wanted<'_>) -> Result<FileArrays> {
     if dataset.container().store().blocks().is_some() {
         let what = "making references to a zipped file, whose bytes are compressed in blocks,";
         return Err(Error::Unsupported { path: dataset.path().display().to_string(), what: what.into() });
@@ -208,7 +207,7 @@ fn converted(
 
 /// Gathers a variable of a file of `len` bytes.
 fn variable(
-    source: &dyn Source,
+    source: &Dataset,
     id: VarId,
     wanted: &Wanted<'_>,
     len: u64,
@@ -262,7 +261,7 @@ fn variable(
 }
 
 /// Reads the values that are needed for comparing, or for storing them in the document.
-fn read_small(source: &dyn Source, id: VarId, wanted: &Wanted<'_>, var: &mut FileVar) -> Result<()> {
+fn read_small(source: &Dataset, id: VarId, wanted: &Wanted<'_>, var: &mut FileVar) -> Result<()> {
     let bytes = var.bytes();
     let Ok(kind) = var.kind else { return Ok(()) };
     let elements = shape::elements(&var.shape);
@@ -295,7 +294,7 @@ fn read_small(source: &dyn Source, id: VarId, wanted: &Wanted<'_>, var: &mut Fil
 }
 
 /// The ends of a coordinate; `None` if it holds no numbers.
-fn ends(source: &dyn Source, id: VarId, var: &FileVar) -> Result<Option<Ends>> {
+fn ends(source: &Dataset, id: VarId, var: &FileVar) -> Result<Option<Ends>> {
     let DType::Atomic(atomic) = source.schema().var(id).dtype else { return Ok(None) };
     let last = var.shape[0] - 1;
     let number = |at: u64| {
@@ -334,7 +333,7 @@ fn digest(values: &Values) -> u64 {
 }
 
 /// Where the bytes of a variable lie, in a file of `len` bytes.
-fn stored(source: &dyn Source, id: VarId, len: u64, var: &FileVar) -> Result<Stored> {
+fn stored(source: &Dataset, id: VarId, len: u64, var: &FileVar) -> Result<Stored> {
     let layout = source.layout(id)?;
     let Ok(kind @ Kind::Fixed { .. }) = var.kind else {
         return Ok(Stored::Values("it holds strings of variable length".into()));
@@ -348,11 +347,6 @@ fn stored(source: &dyn Source, id: VarId, len: u64, var: &FileVar) -> Result<Sto
         ));
     }
     if let Some(runs) = layout.runs() {
-        if !source.has_runs(id) {
-            return Ok(Stored::Values(
-                "it is not in chunks, and its rows are cut by what is selected".into(),
-            ));
-        }
         let whole = runs.end() <= len || runs.number == 0;
         return Ok(match runs.stride.filter(|&stride| stride != runs.each) {
             _ if layout.shape != var.shape => Stored::Values("it is shorter than its dimensions".into()),
@@ -363,11 +357,14 @@ fn stored(source: &dyn Source, id: VarId, len: u64, var: &FileVar) -> Result<Sto
     }
     Ok(match layout.place.chunks() {
         None if layout.place.is_nowhere() || layout.place.unsupported().is_some() => Stored::Nothing,
+        None if layout.is_in_rows() => {
+            Stored::Values("it is not in chunks, and its rows are cut by what is selected".into())
+        }
         None if layout.place.parts().is_some() => {
             Stored::Values("its values lie in other variables (it is virtual)".into())
         }
         None => Stored::Values("its values are within the metadata".into()),
-        Some(_) if !source.has_chunks(id) => {
+        Some(_) if !layout.is_exact() => {
             Stored::Values("what is selected does not begin at edges of its chunks".into())
         }
         Some(Chunks { chunk, codecs, index }) => {

@@ -107,12 +107,12 @@ pub(super) fn gathered<T>(
     let found = side_by_side(threads, names.len(), |i| {
         check_stop(progress, "making references")?;
         let dataset = open(i)?;
-        let found = gather::file(&dataset, &*parts.source(i, dataset.clone()), &wanted);
+        let found = gather::file(&dataset, &parts.of_file(i, dataset.clone()), &wanted);
         progress.advance(sizes[parts.files[i]]);
         found
     });
     let all = found.into_iter().collect::<Result<Vec<FileArrays>>>()?;
-    let source = |i: usize| Ok(parts.source(i, open(i)?));
+    let source = |i: usize| Ok(parts.of_file(i, open(i)?));
     let opened = Opened { names, open: &open, source: &source };
     make(&Gathered { opened, all, along: along.as_deref(), parts: &parts, first: &first })
 }

@@ -6,9 +6,8 @@ use std::ops::Range;
 use super::gather::Inputs;
 use super::options::RefsOptions;
 use crate::select::{Along, Coordinate, dimensions, places};
-use crate::source::Source;
-use crate::window::{Ranges, Window};
 use ncforge::model::{Attribute, DimId, Schema, VarId};
+use ncforge::raw::{Ranges, View};
 use ncforge::{Dataset, Error, Result};
 
 /// The indices of a file that are selected, by the path of the dimension.
@@ -27,13 +26,11 @@ pub(super) struct Parts {
 
 impl Parts {
     /// The part of an open file, which is the `i`th of them.
-    pub(super) fn source(&self, i: usize, dataset: Dataset) -> Box<dyn Source> {
-        let Some(picked) = self.picked.get(i).filter(|picked| !picked.is_empty()) else {
-            return Box::new(dataset);
-        };
+    pub(super) fn of_file(&self, i: usize, dataset: Dataset) -> Dataset {
+        let Some(picked) = self.picked.get(i).filter(|picked| !picked.is_empty()) else { return dataset };
         let schema = dataset.schema();
         let ranges = (0..schema.dims.len()).map(|d| picked.get(&path(schema, DimId(d))).cloned()).collect();
-        Box::new(Window::new(Box::new(dataset), ranges))
+        dataset.view(View::of(schema, ranges))
     }
 
     /// What is selected of the files, which are joined along a dimension of this name if there are several.
@@ -83,7 +80,8 @@ impl Parts {
             }
             own
         };
-        let has_some = |own: &Picked| joined.is_empty() || joined.iter().any(|(path, _)| own[path].len() > 0);
+        let has_some =
+            |own: &Picked| joined.is_empty() || joined.iter().any(|(path, _)| !own[path].is_empty());
         let (files, picked) = (0..count).map(|i| (i, of_file(i))).filter(|(_, own)| has_some(own)).unzip();
         Ok(Parts { files, picked, notes: parts.notes })
     }

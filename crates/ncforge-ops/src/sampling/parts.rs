@@ -2,10 +2,9 @@
 
 use super::places::{LARGE, Limit, beginning, cut, decoded, part_shape, sampled_box};
 use super::{BOXES, FEW};
-use crate::source::Source;
 use crate::tune::coding::SIZES;
 use ncforge::model::{Values, VarId, shape};
-use ncforge::{Hyperslab, Result};
+use ncforge::{Dataset, Hyperslab, Result};
 
 /// Parts of values that are compared with several chains of filters: at least this many (in many small ones, repeats that lie farther
 /// apart are not seen).
@@ -56,7 +55,7 @@ impl PartLimits {
 /// only), and the bytes that were read and decoded for them. None where nothing can be read within the limits, as with
 /// [`sample`].
 pub(crate) fn parts_of(
-    dataset: &dyn Source,
+    dataset: &Dataset,
     var: VarId,
     chunk: &[u64],
     limits: PartLimits,

@@ -3,9 +3,8 @@
 use std::cmp::Ordering;
 
 use crate::calendar::units::{Fraction, TimeUnits};
-use crate::source::Source;
 use ncforge::model::{Atomic, Attribute, DType, Number, Schema, Values, VarId};
-use ncforge::{Hyperslab, Result};
+use ncforge::{Dataset, Hyperslab, Result};
 
 /// Values that differ by this part of a step of packed ones are the same: only steps are stored.
 const OF_STEP: f64 = 1e-3;
@@ -42,7 +41,7 @@ pub(crate) struct Coordinate {
 
 impl Coordinate {
     /// Reads a variable of one dimension; the reason why it has no values that can be selected, otherwise.
-    pub(crate) fn read(source: &dyn Source, v: VarId) -> Result<std::result::Result<Self, String>> {
+    pub(crate) fn read(source: &Dataset, v: VarId) -> Result<std::result::Result<Self, String>> {
         let schema = source.schema();
         let DType::Atomic(kind) = schema.var(v).dtype else {
             return Ok(Err("it does not hold numbers".into()));

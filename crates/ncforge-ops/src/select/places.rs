@@ -7,10 +7,9 @@ use std::ops::Range;
 use super::coordinate::{Coordinate, Limit};
 use super::words::{End, Pick, is_year};
 use crate::calendar::units::TimeUnits;
-use crate::source::Source;
-use crate::window::{Ranges, Span};
 use ncforge::model::{Attribute, DimId, Schema};
-use ncforge::{Error, Result};
+use ncforge::raw::{Ranges, Span};
+use ncforge::{Dataset, Error, Result};
 
 /// Degrees around the globe.
 const AROUND: f64 = 360.0;
@@ -52,7 +51,7 @@ pub(crate) struct Along<'a> {
 
 impl<'a> Along<'a> {
     /// A dimension of a source.
-    pub(crate) fn of(source: &'a dyn Source, dim: DimId) -> Self {
+    pub(crate) fn of(source: &'a Dataset, dim: DimId) -> Self {
         let schema = source.schema();
         let own = schema.dim(dim);
         let group = schema.group_path(own.group);

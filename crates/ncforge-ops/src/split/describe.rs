@@ -3,9 +3,8 @@
 use std::path::Path;
 
 use crate::combine::RENAMED;
-use crate::window::{Ranges, Span};
 use ncforge::model::{Atomic, Attribute, DimId, Schema, Values};
-use ncforge::raw::put_attribute;
+use ncforge::raw::{Ranges, Span, put_attribute};
 use ncforge::{Dataset, Error, Result};
 
 use super::families::{Families, Family};

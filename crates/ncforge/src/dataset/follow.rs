@@ -49,7 +49,7 @@ pub(super) struct Follower {
 #[derive(Debug)]
 struct State {
     file: Arc<FileStore>,
-    container: Box<dyn Container>,
+    container: Arc<dyn Container>,
     /// The variables of the opening in this state; `None` for what is not there as it was.
     vars: Vec<OnceLock<Option<VarId>>>,
     engine: Engine,
@@ -110,10 +110,10 @@ impl Follower {
     /// one box.
     pub(super) fn read<T>(
         &self,
-        opened: &dyn Container,
+        opened: &Arc<dyn Container>,
         var: VarId,
         slab: Option<&Hyperslab>,
-        mut read: impl FnMut(&dyn Container, VarId) -> Result<T>,
+        mut read: impl FnMut(&Arc<dyn Container>, VarId) -> Result<T>,
     ) -> Result<T> {
         let schema = opened.schema();
         if var.0 >= schema.vars.len() {
@@ -122,7 +122,7 @@ impl Follower {
         let (mut state, mut is_new) = (self.newest(), false);
         for attempt in 0..ATTEMPTS {
             let (file, container) = match &state {
-                Some(state) => (&state.file, &*state.container),
+                Some(state) => (&state.file, &state.container),
                 None => (&self.opened, opened),
             };
             let now = state.as_ref().map_or(Ok(var), |state| state.var(schema, var));
@@ -189,6 +189,7 @@ impl Follower {
             other => other,
         })?;
         let vars = std::iter::repeat_with(OnceLock::new).take(vars).collect();
+        let container = Arc::from(container);
         let state = Arc::new(State { file, container, vars, engine: self.engine.clone() });
         *self.later.write().unwrap_or_else(PoisonError::into_inner) = Some(state.clone());
         Ok(state)

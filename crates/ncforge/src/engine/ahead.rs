@@ -316,7 +316,9 @@ impl Request<'_> {
     }
 
     fn key(&self) -> Key {
-        Key::new(self.store, self.var.0, 0)
+        // Of some rows of a variable others are those of the same numbers.
+        let rows = self.layout.runs().map_or(0, |r| r.begin.rotate_left(32) ^ r.stride.unwrap_or(0));
+        Key::new(self.store, self.var.0, rows)
     }
 
     fn is_encoded(&self) -> bool {

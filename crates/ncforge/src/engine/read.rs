@@ -10,7 +10,7 @@ use std::sync::atomic::Ordering;
 
 use super::ahead::{Ahead, Request};
 use super::checks::{check_memory, check_plain, check_room, checked_layout, result_bytes};
-use super::chunked::{self, PartialRequests};
+use super::chunked::PartialRequests;
 use super::how::{How, Keep};
 use super::shared::SharedOut;
 use super::source::Source;
@@ -18,8 +18,8 @@ use super::stats::add;
 use super::{Engine, axes, boxes};
 use crate::codec::kernels;
 use crate::container::Container;
-use crate::error::{Error, Result};
-use crate::layout::{Place, VarLayout};
+use crate::error::Result;
+use crate::layout::VarLayout;
 use crate::model::{Values, VarId};
 use crate::select::Hyperslab;
 
@@ -93,29 +93,6 @@ impl Engine {
             }
             _ => Ok(None),
         }
-    }
-
-    /// The encoded bytes of one chunk and its filter mask, as they lie in the store; `None` for a chunk that
-    /// was never written. For moving chunks without decoding them; see [`Writer::write_chunk_raw`](super::Writer::write_chunk_raw).
-    pub fn raw_chunk(
-        &self,
-        container: &dyn Container,
-        var: VarId,
-        at: &[u64],
-    ) -> Result<Option<(Vec<u8>, u32)>> {
-        let layout = container.layout(var)?;
-        let Place::Chunked { chunk, index, .. } = &layout.place else {
-            return Err(Error::not_chunked(&layout.name));
-        };
-        if at.len() != chunk.len() {
-            return Err(Error::NoChunk { variable: layout.name.clone(), at: at.to_vec() });
-        }
-        let store = container.store();
-        let explain = |e, offset| chunked::explain(e, store.name(), &layout.name, at, offset);
-        let Some(record) = index.get(at).map_err(|e| explain(e, None))? else { return Ok(None) };
-        let bytes = store.read_vec(record.offset, record.len).map_err(|e| explain(e, Some(record.offset)));
-        index.check_places(store.name(), &mut std::iter::once(at.to_vec()))?;
-        Ok(Some((bytes?, record.mask)))
     }
 }
 

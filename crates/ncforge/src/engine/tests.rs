@@ -335,12 +335,13 @@ fn chunks_move_without_decoding() {
     // Gathered values of a chunk give way to the chunk itself.
     writer.write_bytes(VAR, &Hyperslab::new(&[0, 0], &[1, 1]), &[0; 4]).unwrap();
     for at in crate::select::coordinates(&[0..4, 0..3]) {
-        let (bytes, mask) = engine.raw_chunk(&source, VAR, &at).unwrap().unwrap();
-        writer.write_chunk_raw(VAR, &at, &bytes, mask).unwrap();
+        let chunk = engine.raw_chunk(&source, VAR, &at).unwrap();
+        let (bytes, mask) = chunk.encoded().unwrap();
+        writer.write_chunk_raw(VAR, &at, bytes, mask).unwrap();
     }
     let all = Hyperslab::all(&[20, 30]);
     assert_eq!(writer.read(VAR, &all).unwrap().bytes().unwrap(), model.read(&all));
-    assert!(engine.raw_chunk(&source, VAR, &[9, 9]).unwrap().is_none());
+    assert_eq!(engine.raw_chunk(&source, VAR, &[9, 9]).unwrap(), super::RawChunk::Unwritten);
 }
 
 #[test]

@@ -2,7 +2,6 @@
 
 use std::collections::{BTreeMap, HashMap};
 use std::path::PathBuf;
-use std::sync::OnceLock;
 
 use super::super::files::Found;
 use super::super::left_out::LeftOut;
@@ -91,7 +90,7 @@ pub(crate) fn build(
     let only = options.copy.only.as_ref();
     let chosen = schema.var_ids().map(|v| only.is_none_or(|only| is_chosen(only, &schema, v))).collect();
     let mut mosaic = Mosaic {
-        layouts: Vec::new(),
+        of_tiles: Vec::new(),
         tile_format: schema.format,
         schema,
         scheme,
@@ -112,12 +111,11 @@ pub(crate) fn build(
         bytes,
         windowed: options.records.is_some(),
         engine: engine.clone(),
-        ids: OnceLock::new(),
         var_groups: Vec::new(),
     };
     mosaic.holes = holes::holes(&mosaic)?;
     check_holes(&mosaic, options)?;
-    mosaic.layouts = chunks::layouts(&mosaic, &head)?;
+    mosaic.of_tiles = chunks::held_alike(&mosaic, &head)?;
     if mosaic.existing.is_none() && mosaic.scheme.series().is_none() {
         coords::patch(&mut mosaic, options)?;
     }

@@ -1,25 +1,23 @@
 //! How the whole holds each variable: as the tiles do, where they all do it alike, so that their chunks can be moved.
 
-use std::sync::Arc;
-
+use super::facts::{KeptAs, OfTiles};
 use super::scan::{First, Form, Held, held};
 use super::{DimKind, From, Mosaic};
 use ncforge::codec::CodecChain;
 use ncforge::model::VarId;
-use ncforge::raw::{Absent, ChunkIndex, ChunkRecord, Element, Place, VarLayout};
+use ncforge::raw::{Absent, Element};
 use ncforge::{Error, Result};
 
 /// Chunks are moved where at least this part of the values is in chunks of which no edge between tiles cuts one.
 const WORTH: f64 = 0.5;
 
-/// The layout of every variable, and whether chunks of its lengths can be moved.
-pub(crate) fn layouts(mosaic: &Mosaic, first: &First) -> Result<Vec<(Arc<VarLayout>, bool)>> {
-    mosaic.schema.var_ids().map(|v| layout(mosaic, first, v)).collect()
+/// How the tiles hold every variable.
+pub(crate) fn held_alike(mosaic: &Mosaic, first: &First) -> Result<Vec<OfTiles>> {
+    mosaic.schema.var_ids().map(|v| of_tiles(mosaic, first, v)).collect()
 }
 
-fn layout(mosaic: &Mosaic, first: &First, v: VarId) -> Result<(Arc<VarLayout>, bool)> {
+fn of_tiles(mosaic: &Mosaic, first: &First, v: VarId) -> Result<OfTiles> {
     let schema = &mosaic.schema;
-    let shape = schema.shape(v);
     let mut tiles = (0..mosaic.facts.len()).filter(|&t| mosaic.facts[t].var(v).is_some());
     let Some(some) = tiles.next() else {
         return Err(Error::Internal(format!("no tile has `{}`", schema.var_path(v))));
@@ -34,19 +32,15 @@ fn layout(mosaic: &Mosaic, first: &First, v: VarId) -> Result<(Arc<VarLayout>, b
     let movable = is_first && matches!(&form, Form::Chunks(chunk, _) if movable(mosaic, v, chunk) >= WORTH);
     let is_alike = movable || (is_first && tiles.all(|t| mosaic.facts[t].has_same_chunks(v)));
     let element = if is_alike || element.heap { element } else { element.in_memory() };
-    let place = match form {
-        // Row-major parts of a row-major whole: where they lie is the tiles' business.
-        Form::Runs => Place::Contiguous { offset: 0 },
-        Form::Other => Place::Inline(Arc::from([])),
-        Form::Chunks(chunk, filters) => Place::Chunked {
-            codecs: CodecChain::new(&filters, element.size)?,
-            chunk,
-            index: Arc::new(Elsewhere),
-        },
+    let kept = match form {
+        Form::Runs => KeptAs::Rows,
+        Form::Other => KeptAs::Otherwise,
+        Form::Chunks(chunk, filters) => {
+            KeptAs::Chunks { codecs: CodecChain::new(&filters, element.size)?, chunk }
+        }
     };
     let absent = absent(mosaic, v, some, &element)?;
-    let layout = VarLayout { name: schema.var_path(v), shape, element, absent, place };
-    Ok((Arc::new(layout), movable))
+    Ok(OfTiles { element, absent, kept, movable })
 }
 
 /// As tiles read where nothing was written, if holes read the same.
@@ -86,19 +80,4 @@ pub(crate) fn movable(mosaic: &Mosaic, v: VarId, chunk: &[u64]) -> f64 {
             .product()
     };
     who.into_iter().filter(|tile| mosaic.facts[*tile].has_same_chunks(v)).map(part).sum()
-}
-
-/// The index of the chunks of what is made of many files: every tile has its own, which
-/// [`crate::source::Source::raw_chunk`] asks.
-#[derive(Debug)]
-pub(crate) struct Elsewhere;
-
-impl ChunkIndex for Elsewhere {
-    fn get(&self, at: &[u64]) -> Result<Option<ChunkRecord>> {
-        Err(Error::Internal(format!("chunk {at:?} of a mosaic lies in one of its tiles")))
-    }
-
-    fn list(&self) -> Result<Vec<(Vec<u64>, ChunkRecord)>> {
-        Err(Error::Internal("the chunks of a mosaic lie in its tiles".into()))
-    }
 }

@@ -6,11 +6,9 @@
 use std::collections::BTreeMap;
 
 use super::super::options::CombineOptions;
-use super::read::fill_all;
 use super::{From, Mosaic};
 use crate::copy::cf;
 use crate::intact::check_whole;
-use crate::source::Source;
 use crate::words::many;
 use ncforge::model::{Atomic, DType, Number, VarId, shape};
 use ncforge::{Buffer, Dataset, Error, Hyperslab, Result};
@@ -136,8 +134,15 @@ fn regular(mosaic: &Mosaic, v: VarId) -> Result<Option<Buffer>> {
         return Ok(None);
     }
     let mut bytes = Buffer::try_zeroed(len as usize * size)?;
-    fill_all(&mut bytes, &vec![0; size]);
-    mosaic.read_bytes(v, &Hyperslab::all(&[len]), &mut bytes)?;
+    for (tile, place) in &pattern.boxes {
+        let (Some(own), span) = (mosaic.facts[*tile].var(v), mosaic.facts[*tile].spans[pattern.dims[0].0])
+        else {
+            continue;
+        };
+        let to = place.start[0] as usize * size..(place.start[0] + place.count[0]) as usize * size;
+        let slab = Hyperslab::new(&[span.skip], &[span.count]);
+        mosaic.tiles.open(*tile)?.read_bytes(own, &slab, &mut bytes[to])?;
+    }
     let value = |bytes: &[u8], i: u64| Number::read_f64(kind, &bytes[i as usize * size..][..size]);
     let known: Vec<u64> =
         pattern.boxes.iter().flat_map(|(_, r)| r.start[0]..r.start[0] + r.count[0]).collect();

@@ -10,12 +10,11 @@ use super::super::scheme::{Scheme, may_differ};
 use super::attrs::compare_attributes;
 use super::facts::DimKind;
 use super::types::{attributes_in, same_type, type_in};
-use crate::boxes::each_row;
 use crate::copy::Names;
 use crate::intact::{check_undamaged, check_whole};
 use crate::unlike::{Unlike, compare_global_attributes};
-use ncforge::model::{DType, DimId, Format, GroupId, Schema, TypeId, Values, VarId};
-use ncforge::{Buffer, Dataset, Engine, Error, Hyperslab, Result};
+use ncforge::model::{DType, DimId, Format, GroupId, Schema, TypeId, VarId};
+use ncforge::{Dataset, Engine, Error, Result};
 
 /// The file, and which of its variables each of the whole's is.
 #[derive(Debug)]
@@ -106,49 +105,6 @@ impl Existing {
     /// The file and its variable.
     pub(super) fn var(&self, v: VarId) -> Option<(&Dataset, VarId)> {
         self.vars[v.0].map(|own| (&self.dataset, own))
-    }
-
-    /// The part of a selection that the file has; `None` if that is nothing.
-    fn part(&self, v: VarId, slab: &Hyperslab) -> Option<(VarId, Hyperslab)> {
-        let own = self.vars[v.0]?;
-        let shape = self.dataset.schema().shape(own);
-        let count: Vec<u64> = slab
-            .count
-            .iter()
-            .zip(&slab.start)
-            .zip(&shape)
-            .map(|((&n, &s), &len)| n.min(len.saturating_sub(s)))
-            .collect();
-        (!count.contains(&0)).then(|| (own, Hyperslab::new(&slab.start, &count)))
-    }
-
-    /// Puts what it has of a dense selection over `out`.
-    pub(super) fn overlay(&self, v: VarId, slab: &Hyperslab, size: usize, out: &mut [u8]) -> Result<()> {
-        let Some((own, part)) = self.part(v, slab) else { return Ok(()) };
-        if part.count == slab.count {
-            return self.dataset.read_bytes(own, &part, out);
-        }
-        let mut bytes = Buffer::try_zeroed(part.len() as usize * size)?;
-        self.dataset.read_bytes(own, &part, &mut bytes)?;
-        each_row(&slab.count, &vec![0; slab.rank()], &part.count, size, |from, to| {
-            out[to].copy_from_slice(&bytes[from]);
-        });
-        Ok(())
-    }
-
-    /// As [`Existing::overlay`], for values of a heap type.
-    pub(super) fn overlay_values(
-        &self,
-        v: VarId,
-        slab: &Hyperslab,
-        out: &mut [ncforge::model::Value],
-    ) -> Result<()> {
-        let Some((own, part)) = self.part(v, slab) else { return Ok(()) };
-        let Values::Heap(mut values) = self.dataset.read(own, &part)? else { return Ok(()) };
-        each_row(&slab.count, &vec![0; slab.rank()], &part.count, 1, |from, to| {
-            out[to].swap_with_slice(&mut values[from]);
-        });
-        Ok(())
     }
 }
 

@@ -1,8 +1,9 @@
 //! Facts about the whole's dimensions, its variables and each tile.
 
 use super::super::scheme::Span;
+use ncforge::codec::CodecChain;
 use ncforge::model::VarId;
-use ncforge::raw::Region;
+use ncforge::raw::{Absent, Element, Region};
 
 /// The relation of a dimension of the whole to the tiles.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -59,4 +60,36 @@ pub(crate) struct Holes {
     pub(crate) points: u64,
     /// Boxes that hold them.
     pub(crate) boxes: Vec<Region>,
+}
+
+/// How the tiles hold a variable, as far as all do it alike.
+#[derive(Debug)]
+pub(crate) struct OfTiles {
+    pub(crate) element: Element,
+    pub(crate) absent: Absent,
+    pub(crate) kept: KeptAs,
+    /// Whether chunks can be moved.
+    pub(crate) movable: bool,
+}
+
+/// How values are stored.
+#[derive(Debug)]
+pub(crate) enum KeptAs {
+    /// Row by row.
+    Rows,
+    /// In chunks of these lengths.
+    Chunks {
+        chunk: Vec<u64>,
+        codecs: CodecChain,
+    },
+    Otherwise,
+}
+
+impl OfTiles {
+    pub(crate) fn chunks(&self) -> Option<(&[u64], &CodecChain)> {
+        match &self.kept {
+            KeptAs::Chunks { chunk, codecs } => Some((chunk, codecs)),
+            KeptAs::Rows | KeptAs::Otherwise => None,
+        }
+    }
 }

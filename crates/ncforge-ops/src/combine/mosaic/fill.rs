@@ -69,3 +69,13 @@ fn converted(from: Atomic, bytes: &[u8], to: Atomic) -> Option<Vec<u8>> {
     let back = Number::read_f64(to, &y);
     (back == x || (to == Atomic::Float && (x.is_nan() || back.is_finite()))).then_some(y)
 }
+
+/// Fills bytes with an element.
+pub(crate) fn fill_all(out: &mut [u8], element: &[u8]) {
+    let first = element.first().copied().unwrap_or(0);
+    if element.iter().all(|&b| b == first) {
+        out.fill(first);
+        return;
+    }
+    out.chunks_exact_mut(element.len()).for_each(|e| e.copy_from_slice(element));
+}

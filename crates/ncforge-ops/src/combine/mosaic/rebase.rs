@@ -1,38 +1,59 @@
-//! Converting times that were read.
+//! Converting times as they are read.
 
 use super::Mosaic;
-use super::read::Piece;
-use crate::boxes::each_row;
-use ncforge::model::{Attribute, DType, Number, VarId};
+use crate::calendar::Rebase;
+use ncforge::model::{Atomic, Attribute, DType, Number, VarId};
+use ncforge::raw::Convert;
 use ncforge::{Error, Result};
 
+/// The change of a tile's times.
+#[derive(Debug)]
+pub(super) struct Rebased {
+    change: Rebase,
+    kind: Atomic,
+    /// Elements that are no times.
+    fills: Vec<Vec<u8>>,
+    /// The tile, the variable and its units, for messages.
+    tile: String,
+    name: String,
+    units: Option<String>,
+}
+
 impl Mosaic {
-    /// Converts the times of a piece that was read into `out`, a box of `count` elements.
-    pub(super) fn rebase(&self, v: VarId, piece: &Piece, count: &[u64], out: &mut [u8]) -> Result<()> {
-        let Some(change) = self.times.0.get(&(v, piece.tile)) else { return Ok(()) };
-        let DType::Atomic(kind) = self.schema.var(v).dtype else { return Ok(()) };
-        let default = kind.default_fill();
-        let fills = [self.fills[v.0].as_deref(), Some(&default[..])];
-        let mut wrong = None;
-        each_row(count, &piece.region.start, &piece.region.count, kind.size(), |_, row| {
-            for element in out[row].chunks_exact_mut(kind.size()) {
-                if fills.contains(&Some(&*element)) {
-                    continue;
-                }
-                match change.element(kind, element) {
-                    Some(new) => element.copy_from_slice(&new),
-                    None => wrong = wrong.take().or(Number::read(kind, element)),
-                }
-            }
-        });
-        let Some(value) = wrong else { return Ok(()) };
+    /// How times of a tile become those of the whole, if they change.
+    pub(super) fn rebased(&self, v: VarId, tile: usize) -> Option<Rebased> {
+        let change = *self.times.0.get(&(v, tile))?;
+        let DType::Atomic(kind) = self.schema.var(v).dtype else { return None };
         let units = self.schema.var(v).attr("units").and_then(Attribute::as_text);
+        Some(Rebased {
+            change,
+            kind,
+            fills: self.fills[v.0].iter().cloned().chain([kind.default_fill().to_vec()]).collect(),
+            tile: self.tiles.name(tile),
+            name: self.schema.var_path(v).trim_start_matches('/').to_owned(),
+            units: units.map(str::to_owned),
+        })
+    }
+}
+
+impl Convert for Rebased {
+    fn convert(&self, from: &[u8], to: &mut [u8]) -> Result<()> {
+        let size = self.kind.size();
+        let mut wrong = None;
+        for (old, new) in from.chunks_exact(size).zip(to.chunks_exact_mut(size)) {
+            let is_fill = self.fills.iter().any(|fill| fill == old);
+            match if is_fill { Some(old.to_vec()) } else { self.change.element(self.kind, old) } {
+                Some(changed) => new.copy_from_slice(&changed),
+                None => wrong = wrong.take().or(Number::read(self.kind, old)),
+            }
+        }
+        let Some(value) = wrong else { return Ok(()) };
         Err(Error::Tiles(format!(
             "`{}`: `{}` has other units than the first file, and its type {} does not hold the value {value} {}",
-            self.tiles.name(piece.tile),
-            self.schema.var_path(v).trim_start_matches('/'),
-            kind.cdl_name(),
-            units.map_or_else(|| "in those".to_owned(), |units| format!("as `{units}`")),
+            self.tile,
+            self.name,
+            self.kind.cdl_name(),
+            self.units.as_ref().map_or_else(|| "in those".to_owned(), |units| format!("as `{units}`")),
         )))
     }
 }

@@ -5,12 +5,13 @@
 //! while it is in the processor's cache. Of a thousand tiles with forty variables, asking variable by variable takes
 //! several times as long.
 
-use super::read::Piece;
+use super::facts::KeptAs;
+use super::fill::fill_all;
+use super::pieces::Piece;
 use super::records::Records;
 use super::{DimKind, From, Mosaic};
-use crate::source::VarGroup;
 use ncforge::model::{DimId, VarId, shape};
-use ncforge::raw::{Part, Region};
+use ncforge::raw::{Part, Region, VarGroup};
 use ncforge::{Dataset, Hyperslab, Result};
 
 /// A variable's part of a tile's record up to this is read together with those of others.
@@ -97,7 +98,9 @@ fn small(mosaic: &Mosaic, v: VarId) -> Option<u64> {
     {
         return None;
     }
-    mosaic.layouts[v.0].0.runs()?;
+    if !matches!(mosaic.of_tiles[v.0].kept, KeptAs::Rows) || mosaic.patches.contains_key(&v) {
+        return None;
+    }
     let size = mosaic.schema.fixed_size(var.dtype)? as u64;
     let shape = mosaic.schema.shape(v);
     let bytes = shape::checked(&shape, size)?;
@@ -115,7 +118,7 @@ impl Mosaic {
         let covered: u64 = pieces.iter().map(|p| p.local.len()).sum();
         if covered < slab.len() {
             for (&v, out) in vars.iter().zip(out.chunks_exact_mut(each)) {
-                self.fill_holes(v, slab, out)?;
+                fill_all(out, self.fills[v.0].as_deref().unwrap_or(&[0]));
             }
         }
         let regions: Vec<Region> = pieces.iter().map(|p| p.region.clone()).collect();

@@ -1,20 +1,18 @@
 //! The whole that the tiles make.
 
 use std::collections::BTreeMap;
-use std::sync::{Arc, OnceLock};
 
 use super::super::left_out::LeftOut;
 use super::super::scheme::Scheme;
 use super::super::tiles::Tiles;
 use super::existing::Existing;
-use super::facts::{DimKind, Facts, From, Holes};
+use super::facts::{DimKind, Facts, From, Holes, OfTiles};
 use super::note::Note;
 use super::pattern::Pattern;
 use super::times::Times;
-use crate::source::VarGroup;
 use ncforge::model::{DimId, Format, Schema, VarId};
-use ncforge::raw::VarLayout;
-use ncforge::{Buffer, Dataset, Engine, FileId};
+use ncforge::raw::VarGroup;
+use ncforge::{Buffer, Dataset, Engine};
 
 /// The whole, made of tiles.
 #[derive(Debug)]
@@ -31,8 +29,8 @@ pub(crate) struct Mosaic {
     pub(crate) holes: Vec<Holes>,
     /// The source of each variable's values.
     pub(crate) from: Vec<From>,
-    /// The layout of each variable, as if the whole were a file, and whether its chunks can be moved.
-    pub(crate) layouts: Vec<(Arc<VarLayout>, bool)>,
+    /// How the tiles hold each variable.
+    pub(crate) of_tiles: Vec<OfTiles>,
     /// The value in the holes of each variable: one element, in native order; `None` for heap types.
     pub(crate) fills: Vec<Option<Vec<u8>>>,
     /// Values for the holes of some variables: all of the variable, native order.
@@ -54,8 +52,6 @@ pub(crate) struct Mosaic {
     /// Bytes of all tiles.
     pub(crate) bytes: u64,
     pub(crate) engine: Engine,
-    /// The states of all files, once they were asked for: many copies may be made of one whole.
-    pub(super) ids: OnceLock<Vec<FileId>>,
     /// The variables that are read with each variable.
     pub(super) var_groups: Vec<Option<VarGroup>>,
 }

@@ -1,9 +1,9 @@
 //! The records of classic files that follow each other: those of the whole, but for where they lie.
 
 use super::{From, Mosaic};
-use crate::source::Records;
 use ncforge::Result;
 use ncforge::model::VarId;
+use ncforge::raw::Records;
 
 impl Mosaic {
     /// The records that these variables make in files of a series; `None` unless every file holds them alike.
@@ -25,7 +25,7 @@ impl Mosaic {
             for &v in vars {
                 let Some(own) = self.facts[*tile].var(v) else { return Ok(None) };
                 let layout = open.container().layout(own)?;
-                if layout.element != self.layouts[v.0].0.element {
+                if layout.element != self.of_tiles[v.0].element {
                     return Ok(None);
                 }
                 layouts.push(layout);

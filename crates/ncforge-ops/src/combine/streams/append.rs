@@ -52,7 +52,7 @@ impl Making<'_> {
         let parts = self.parts_of(&within, &sizes);
         for (i, &v) in open.vars.own.iter().enumerate() {
             parts.part(i, &open.whole.schema.var_path(v));
-            let all = Whole { named, source: &open.whole, dim: &open.dim, axis: Some(axis) };
+            let all = Whole { named, source: &open.data, dim: &open.dim, axis: Some(axis) };
             match self.earlier(named, open, v, &there, report) {
                 Some(earlier) => self.grow_one(&all, open, v, &earlier, &parts, report)?,
                 None => {
@@ -151,8 +151,9 @@ impl Making<'_> {
         drop(old);
         let joint = whole(files, self.folder, dim, &join, self.engine, self.small)?;
         report.note(joint.notes.iter().cloned());
+        let data = joint.dataset();
         let of_joint =
-            Axis::of(&joint, dim, None)?.filter(|axis| axis.len() as u64 == length(&joint.schema.dims, dim));
+            Axis::of(&data, dim, None)?.filter(|axis| axis.len() as u64 == length(&joint.schema.dims, dim));
         let of_joint = of_joint.ok_or_else(|| lacks("tells other dates than the files"))?;
         let v = joint
             .schema
@@ -163,7 +164,7 @@ impl Making<'_> {
         for steps in of_joint.cuts(self.options.years).into_iter().filter(|steps| steps.end > before) {
             let grows = steps.start < before;
             let steps = if grows { 0..steps.end } else { steps };
-            let grown = Whole { named, source: &joint, dim, axis: Some(&of_joint) };
+            let grown = Whole { named, source: &data, dim, axis: Some(&of_joint) };
             let target = self.target(&grown, v, only.clone(), steps);
             let replaces = grows.then_some(earlier.path.as_path());
             if replaces != Some(target.path.as_path()) {

@@ -8,9 +8,8 @@ use std::ops::Range;
 use crate::calendar::Date;
 use crate::calendar::units::TimeUnits;
 use crate::series::{is_coordinate, may_be_stamps};
-use crate::source::Source;
 use ncforge::model::{Atomic, Attribute, DType, Number, Schema, VarId};
-use ncforge::{Hyperslab, Result};
+use ncforge::{Dataset, Hyperslab, Result};
 
 const DAY: f64 = 86_400.0;
 /// The least step, in days, whose dates are told as years, as months, and as days. A month of 28 days, and a year of 360, are one.
@@ -28,7 +27,7 @@ pub(super) struct Axis {
 
 impl Axis {
     /// The dates along a dimension; `None` where none are told. `usual` digits tell the date of a single step.
-    pub(super) fn of(source: &dyn Source, dim: &str, usual: Option<usize>) -> Result<Option<Axis>> {
+    pub(super) fn of(source: &Dataset, dim: &str, usual: Option<usize>) -> Result<Option<Axis>> {
         let Some((v, units)) = clock(source.schema(), dim) else { return Ok(None) };
         let numbers = match source.schema().var(v).dtype {
             DType::Atomic(Atomic::Char) => stamps(source, v, &units)?,
@@ -127,12 +126,12 @@ fn bounds_of(schema: &Schema, v: VarId) -> Option<VarId> {
 }
 
 /// All values of a variable of numbers.
-fn numbers(source: &dyn Source, v: VarId) -> Result<Vec<f64>> {
+fn numbers(source: &Dataset, v: VarId) -> Result<Vec<f64>> {
     Ok(numbers_of_bounds(source, v)?.unwrap_or_default())
 }
 
 /// All values of a variable, if they are numbers.
-fn numbers_of_bounds(source: &dyn Source, v: VarId) -> Result<Option<Vec<f64>>> {
+fn numbers_of_bounds(source: &Dataset, v: VarId) -> Result<Option<Vec<f64>>> {
     let schema = source.schema();
     let DType::Atomic(kind) = schema.var(v).dtype else { return Ok(None) };
     let values = source.read(v, &Hyperslab::all(&schema.shape(v)))?;
@@ -141,7 +140,7 @@ fn numbers_of_bounds(source: &dyn Source, v: VarId) -> Result<Option<Vec<f64>>> 
 }
 
 /// The numbers of dates that are text; those of what is none are NaN.
-fn stamps(source: &dyn Source, v: VarId, units: &TimeUnits) -> Result<Vec<f64>> {
+fn stamps(source: &Dataset, v: VarId, units: &TimeUnits) -> Result<Vec<f64>> {
     let shape = source.schema().shape(v);
     let width = shape.iter().skip(1).product::<u64>().max(1) as usize;
     let values = source.read(v, &Hyperslab::all(&shape))?;

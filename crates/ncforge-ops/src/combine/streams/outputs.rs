@@ -12,18 +12,18 @@ use super::pattern::Facts;
 use super::report::{OutputReport, StreamReport};
 use super::stream::Stream;
 use super::variables::names;
-use crate::copy::{CopyOptions, Lasting, Names, copy_of, plan_of};
+use crate::boxes::work_bytes;
+use crate::copy::{CopyOptions, Lasting, Names, copy_of, plan};
 use crate::progress::{Parts, Progress, check_stop};
 use crate::select::Selection;
-use crate::source::{Source, work_bytes};
-use crate::window::{Ranges, Span, Window};
 use ncforge::model::{VarId, shape};
-use ncforge::{Error, Result};
+use ncforge::raw::{Ranges, Span, View};
+use ncforge::{Dataset, Error, Result};
 
 /// What outputs are parts of.
 pub(super) struct Whole<'a> {
     pub(super) named: &'a Named,
-    pub(super) source: &'a dyn Source,
+    pub(super) source: &'a Dataset,
     /// The dimension along which files follow each other.
     pub(super) dim: &'a str,
     /// The dates along it, if they are told.
@@ -71,14 +71,13 @@ impl Making<'_> {
     }
 
     fn outputs(&mut self, named: &Named, open: &Stream, report: &mut StreamReport) -> Result<()> {
-        let Stream { whole, dim, vars } = open;
+        let Stream { whole, data, dim, vars } = open;
         report.files = whole.tiles.len();
         report.bytes = whole.bytes;
         report.along.clone_from(dim);
         report.note(whole.notes.iter().cloned());
         let select = &self.options.join.copy.select;
-        let window = select.of(whole, None)?.map(|part| part.window(whole));
-        let source = window.as_ref().map_or(whole as &dyn Source, |w| w as &dyn Source);
+        let source = &select.of(data, None)?.map_or_else(|| data.clone(), |part| part.view(data));
         let len = length(&source.schema().dims, dim);
         report.length = len;
         let usual = named.dates.as_ref().map(|(start, _)| start.len());
@@ -179,8 +178,7 @@ impl Making<'_> {
         report: &mut StreamReport,
     ) -> Result<OutputReport> {
         check_stop(self.progress, "making series")?;
-        let window = part(whole, &target.steps);
-        let source = window.as_ref().map_or(whole.source, |w| w as &dyn Source);
+        let source = &part(whole, &target.steps);
         let of_all = &self.options.join.copy;
         let options = CopyOptions {
             only: Some(target.only.clone()),
@@ -199,7 +197,7 @@ impl Making<'_> {
             ..OutputReport::default()
         };
         if !self.is_made {
-            let plan = plan_of(source, &options.for_output(&target.path)?, self.engine)?;
+            let plan = plan(source, &options.for_output(&target.path)?, self.engine)?;
             report.note(plan.notes.into_iter().map(Note::Other));
             out.chosen = plan.variables.into_iter().filter_map(|v| v.reads).collect();
             let (bytes, seconds) = (plan.totals.written, plan.totals.seconds);
@@ -251,11 +249,13 @@ fn ends(named: &Named, axis: Option<&Axis>, steps: Range<u64>) -> (Option<String
     }
 }
 
-/// Some steps of a source; `None`: all of it.
-fn part<'a>(whole: &Whole<'a>, steps: &Range<u64>) -> Option<Window<&'a dyn Source>> {
+/// Some steps of a source.
+fn part(whole: &Whole<'_>, steps: &Range<u64>) -> Dataset {
     let Whole { source, dim, .. } = *whole;
     let dims = &source.schema().dims;
     let ranges = dims.iter().map(|d| (d.name == dim).then(|| Ranges::new([Span::run(steps.clone())])));
-    let is_all = dims.iter().all(|d| d.name != dim || *steps == (0..d.len));
-    (!is_all).then(|| Window::new(source, ranges.collect()))
+    match dims.iter().all(|d| d.name != dim || *steps == (0..d.len)) {
+        true => source.clone(),
+        false => source.view(View::of(source.schema(), ranges.collect())),
+    }
 }

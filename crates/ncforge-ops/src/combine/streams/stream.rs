@@ -1,6 +1,7 @@
 //! A stream that is open: its files as one whole, and the variables that get files.
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use super::super::concat::{ConcatOptions, dimension, whole};
 use super::super::mosaic::Mosaic;
@@ -14,7 +15,9 @@ use ncforge::{Dataset, Error, Result};
 /// A stream.
 pub(super) struct Stream {
     /// All files as one.
-    pub(super) whole: Mosaic,
+    pub(super) whole: Arc<Mosaic>,
+    /// As a dataset.
+    pub(super) data: Dataset,
     /// The dimension along which they follow each other.
     pub(super) dim: String,
     pub(super) vars: Variables,
@@ -75,6 +78,6 @@ impl Making<'_> {
                 "`{named}` has no variable along `{dim}` that could have a file"
             )));
         }
-        Ok(Stream { whole, dim, vars })
+        Ok(Stream { data: whole.dataset(), whole, dim, vars })
     }
 }

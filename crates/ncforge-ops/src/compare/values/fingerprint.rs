@@ -10,22 +10,15 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use crate::boxes::Walk;
 use crate::progress::{Progress, check_stop};
-use crate::source::Source;
 use ncforge::model::{Atomic, VarId};
 use ncforge::raw::unravel;
-use ncforge::{Buffer, Hyperslab, Result};
+use ncforge::{Buffer, Dataset, Hyperslab, Result};
 
 /// Elements that one thread hashes at a time.
 const GRAIN: u64 = 1 << 18;
 
 /// The sum over all elements of a variable, read in the order of `walk`.
-pub(super) fn sum(
-    d: &dyn Source,
-    v: VarId,
-    kind: Atomic,
-    walk: &Walk,
-    progress: &dyn Progress,
-) -> Result<u64> {
+pub(super) fn sum(d: &Dataset, v: VarId, kind: Atomic, walk: &Walk, progress: &dyn Progress) -> Result<u64> {
     let size = kind.size();
     let total = AtomicU64::new(0);
     let mut buffer = Buffer::zeroed(0);

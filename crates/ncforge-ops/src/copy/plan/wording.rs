@@ -3,17 +3,21 @@
 use ncforge::codec::filter_name;
 use ncforge::codec::quantize::Quantize;
 use ncforge::model::{Filter, Storage};
-use ncforge::raw::{NotFollowed, Place};
+use ncforge::raw::{Kept, NotFollowed, Place, VarLayout};
 
 /// The place of a variable of the source, in words.
-pub(super) fn describe_place(p: &Place) -> String {
-    match p {
+pub(super) fn describe_place(layout: &VarLayout) -> String {
+    match &layout.place {
         Place::Nowhere => "not written".into(),
         Place::Inline(_) => "compact".into(),
         Place::Contiguous { .. } => "contiguous".into(),
         Place::Records { .. } => "records".into(),
         Place::Chunked { chunk, codecs, .. } => describe_chunks(chunk, codecs.filters()),
-        Place::Parts(_) => "virtual".into(),
+        Place::Parts(parts) => match parts.kept() {
+            Kept::Chunks(c) => describe_chunks(c.chunk, c.codecs.filters()),
+            Kept::Rows => "contiguous".into(),
+            Kept::Otherwise => "virtual".into(),
+        },
         Place::Unsupported(why) | Place::NotFollowed(NotFollowed { why, .. }) => why.clone(),
     }
 }

@@ -2,10 +2,9 @@
 
 use super::super::planned::{Route, VarWork};
 use super::{Run, chunk_grid};
-use crate::source::{RawChunk, Source};
 use ncforge::codec::CodecChain;
-use ncforge::raw::{ChunkGrid, Writer, coordinates};
-use ncforge::{Buffer, Hyperslab, Result};
+use ncforge::raw::{ChunkGrid, RawChunk, Writer, coordinates};
+use ncforge::{Buffer, Dataset, Hyperslab, Result};
 
 /// Chunks up to this are moved by the box: a request for each would cost more than its bytes. From a store with latency,
 /// all are.
@@ -13,7 +12,7 @@ const SMALL_CHUNK: u64 = 64 << 10;
 
 /// A variable whose chunks are moved.
 struct Moving<'a> {
-    source: &'a dyn Source,
+    source: &'a Dataset,
     work: &'a VarWork,
     grid: ChunkGrid,
     /// The extents of the source, and its filters.
@@ -42,12 +41,12 @@ impl Run<'_> {
         let space = self.task.memory.boxes;
         let writer = &mut self.writer;
         self.writing = true;
-        if (chunk_bytes <= SMALL_CHUNK || source.has_latency())
+        if (chunk_bytes <= SMALL_CHUNK || source.container().store().io_profile().has_latency())
             && moving.points.is_none()
             && (at.len() as u64).saturating_mul(chunk_bytes) <= space
             && at.iter().all(|at| moving.is_whole(at))
             // An error comes again where each chunk is asked for by itself, and says there which one it is.
-            && let Ok(Some(chunks)) = source.raw_chunks(from, &touched, space)
+            && let Ok(Some(chunks)) = source.engine().raw_chunks(source.container(), from, &touched, space)
         {
             let chunks: Vec<_> = chunks.into_iter().map(|chunk| moving.checked(chunk)).collect();
             return moving.place_together(writer, &at, &chunks);
@@ -62,7 +61,7 @@ impl Run<'_> {
                 true => Ok(moving.with_points(moving.checked(source.raw_chunk(from, &at[i])?))),
                 false => Ok(RawChunk::Pieces),
             },
-            |i, chunk| match encoded(&chunk) {
+            |i, chunk| match chunk.encoded() {
                 Some((bytes, mask)) => writer.write_chunk_raw(work.moved.to, &at[i], bytes, mask),
                 None if moving.stays_unwritten(&chunk) => Ok(()),
                 None => moving.place_values(writer, &at[i]),
@@ -82,7 +81,7 @@ impl Moving<'_> {
 
     /// A chunk whose checksum agrees, if it has one. Reading the values of any other says what is wrong with it, and where.
     fn checked(&self, chunk: RawChunk) -> RawChunk {
-        let is_intact = match (&self.codecs, encoded(&chunk)) {
+        let is_intact = match (&self.codecs, chunk.encoded()) {
             (Some(codecs), Some((bytes, mask))) => codecs.is_intact(bytes, mask),
             _ => true,
         };
@@ -93,7 +92,7 @@ impl Moving<'_> {
     fn with_points(&self, chunk: RawChunk) -> RawChunk {
         let len = self.grid.chunk_len().saturating_mul(self.work.element);
         let (Some(codecs), Some((bytes, mask)), Ok(len)) =
-            (&self.points, encoded(&chunk), usize::try_from(len))
+            (&self.points, chunk.encoded(), usize::try_from(len))
         else {
             return chunk;
         };
@@ -105,7 +104,7 @@ impl Moving<'_> {
         let to = self.work.moved.to;
         let mut run: Vec<(&[u64], &[u8], u32)> = Vec::new();
         for (at, chunk) in at.iter().zip(chunks) {
-            if let Some((bytes, mask)) = encoded(chunk) {
+            if let Some((bytes, mask)) = chunk.encoded() {
                 run.push((at, bytes, mask));
                 continue;
             }
@@ -131,14 +130,5 @@ impl Moving<'_> {
         let mut values = Buffer::try_zeroed((slab.len() * self.work.element) as usize)?;
         self.source.read_bytes(self.work.moved.from, &slab, &mut values)?;
         writer.write_bytes(self.work.moved.to, &slab, &values)
-    }
-}
-
-/// The bytes of a chunk that is there as it is.
-fn encoded(chunk: &RawChunk) -> Option<(&[u8], u32)> {
-    match chunk {
-        RawChunk::Encoded(bytes, mask) => Some((bytes, *mask)),
-        RawChunk::Shared(bytes, mask) => Some((bytes, *mask)),
-        RawChunk::Unwritten | RawChunk::Pieces => None,
     }
 }

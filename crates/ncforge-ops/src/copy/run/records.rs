@@ -8,9 +8,8 @@ use std::ops::Range;
 
 use super::super::planned::Route;
 use super::Run;
-use crate::source::Records;
 use ncforge::model::VarId;
-use ncforge::raw::Runs;
+use ncforge::raw::{Records, Runs};
 use ncforge::store::ReadStore;
 use ncforge::{Hyperslab, Result};
 
@@ -84,7 +83,7 @@ impl Run<'_> {
         }
         // The records of one variable are one run of bytes in any case.
         let Some(ours) = Records::of(&outputs).filter(|_| vars.len() > 1) else { return Ok(None) };
-        let Some(source) = source.records(&vars)? else { return Ok(None) };
+        let Some(source) = source.container().records(&vars)? else { return Ok(None) };
         let (count, to) = ours.files[0];
         let ends = ours.behind.iter().zip(outputs.iter().filter_map(|o| o.runs()));
         let len = ends.map(|(behind, runs)| behind.saturating_add(runs.each)).max().unwrap_or(0);
@@ -141,7 +140,7 @@ impl Run<'_> {
         task.engine.for_each(these.len(), |i| {
             let Request { file, offset, records } = &these[i];
             let mut bytes = vec![0; alike.bytes(records.end - records.start) as usize];
-            read_or_zeros(&*task.source.record_file(*file)?, &mut bytes, *offset)?;
+            read_or_zeros(&*task.source.container().record_file(*file)?, &mut bytes, *offset)?;
             store.write_at(&bytes, alike.to + records.start * alike.source.stride)
         })
     }

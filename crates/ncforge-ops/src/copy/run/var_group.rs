@@ -26,7 +26,7 @@ impl Run<'_> {
         let vars: Vec<VarId> = group.iter().map(|&i| plan.work[i].moved.from).collect();
         let each = slab.len() * plan.work[group[0]].element;
         self.with_buffer(each * vars.len() as u64, |run, bytes| {
-            run.task.source.read_together(&vars, slab, bytes)?;
+            run.task.source.container().read_together(&vars, slab, bytes)?;
             for (&i, bytes) in group.iter().zip(bytes.chunks_exact_mut(each as usize)) {
                 let work = &plan.work[i];
                 run.task.progress.item(&plan.schema.var_path(work.moved.to));

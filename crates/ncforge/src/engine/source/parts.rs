@@ -6,6 +6,7 @@ mod meet;
 mod values;
 
 use std::borrow::Cow;
+use std::ops::Range;
 
 use super::super::boxes::Axis;
 use super::super::fill;
@@ -21,14 +22,18 @@ use meet::{Common, meet};
 
 /// Arrays of parts that lie in arrays of parts; what is deeper goes in a circle.
 const MAX_DEPTH: u32 = 16;
+/// Parts that lie under all others, at most.
+const LOWEST: usize = 3;
 /// Sources that were changed while they were read are opened once more, this many times.
 const ATTEMPTS: u32 = 3;
 
 /// What a selection takes of a part.
 struct Met<'a> {
     part: Cow<'a, ArrayPart>,
-    /// For each dimension, the elements that both have.
-    axes: Vec<Vec<Common>>,
+    /// For each dimension, the elements that both have, …
+    common: Vec<Common>,
+    /// … and the end of its own among them.
+    ends: Vec<usize>,
 }
 
 /// Elements at equal distances on all dimensions.
@@ -42,43 +47,49 @@ struct Piece {
 
 impl<'a> Met<'a> {
     fn new(part: Cow<'a, ArrayPart>, slab: &Hyperslab) -> Option<Self> {
-        let mut axes = Vec::with_capacity(part.axes.len());
+        let mut common = Vec::with_capacity(part.axes.len());
+        let mut ends = Vec::with_capacity(part.axes.len());
         for (d, axis) in part.axes.iter().enumerate() {
-            let common: Vec<Common> = (axis.stretches.iter())
-                .filter_map(|s| meet(s, slab.start[d], slab.stride[d], slab.count[d]))
-                .collect();
-            if common.is_empty() {
+            let own = |s| meet(s, slab.start[d], slab.stride[d], slab.count[d]);
+            common.extend(axis.stretches.iter().filter_map(own));
+            if ends.last().map_or(0, |&end| end) == common.len() {
                 return None;
             }
-            axes.push(common);
+            ends.push(common.len());
         }
-        Some(Self { part, axes })
+        Some(Self { part, common, ends })
+    }
+
+    /// For each dimension, the elements that both have.
+    fn axes(&self) -> impl Iterator<Item = &[Common]> + Clone {
+        let begins = std::iter::once(0).chain(self.ends.iter().copied());
+        begins.zip(&self.ends).map(|(begin, &end)| &self.common[begin..end])
     }
 
     /// Elements in all.
     fn len(&self) -> u64 {
-        let along = |axis: &Vec<Common>| axis.iter().map(|c| c.count).fold(0, u64::saturating_add);
-        self.axes.iter().map(along).fold(1, u64::saturating_mul)
+        let along = |axis: &[Common]| axis.iter().map(|c| c.count).fold(0, u64::saturating_add);
+        self.axes().map(along).fold(1, u64::saturating_mul)
     }
 
     /// The smallest box of the selection that holds them.
     fn region(&self) -> Region {
-        let first = |axis: &Vec<Common>| axis.iter().map(|c| c.first).min().unwrap_or(0);
-        let end = |axis: &Vec<Common>| axis.iter().map(Common::end).max().unwrap_or(0);
-        let start: Vec<u64> = self.axes.iter().map(first).collect();
-        let count = self.axes.iter().map(end).zip(&start).map(|(end, start)| end - start).collect();
+        let first = |axis: &[Common]| axis.iter().map(|c| c.first).min().unwrap_or(0);
+        let end = |axis: &[Common]| axis.iter().map(Common::end).max().unwrap_or(0);
+        let start: Vec<u64> = self.axes().map(first).collect();
+        let count = self.axes().map(end).zip(&start).map(|(end, start)| end - start).collect();
         Region { start, count }
     }
 
     fn pieces(&self) -> impl Iterator<Item = Piece> + '_ {
-        let ranges: Vec<_> = self.axes.iter().map(|axis| 0..axis.len() as u64).collect();
+        let ranges: Vec<_> = self.axes().map(|axis| 0..axis.len() as u64).collect();
         coordinates(&ranges).map(|at| self.piece(&at))
     }
 
     fn piece(&self, at: &[u64]) -> Piece {
         let rank = self.part.origin.len();
         let mut slab = Hyperslab::new(&self.part.origin, &vec![1; rank]);
-        let common = at.iter().zip(&self.axes).map(|(&i, axis)| &axis[i as usize]);
+        let common = at.iter().zip(self.axes()).map(|(&i, axis)| &axis[i as usize]);
         for (c, along) in common.clone().zip(self.part.axes.iter().map(|a| a.along)) {
             if let Some(e) = along {
                 (slab.start[e], slab.count[e], slab.stride[e]) = (c.from, c.count, c.from_step);
@@ -97,28 +108,45 @@ impl<'a> Met<'a> {
     }
 }
 
-/// The parts that a selection meets, in their order, and whether no two of them can have an element in common.
-fn met<'a>(parts: &'a dyn PartIndex, slab: &Hyperslab) -> Result<(Vec<Met<'a>>, bool)> {
+/// The parts that a selection meets, in their order.
+fn met<'a>(parts: &'a dyn PartIndex, slab: &Hyperslab) -> Result<Vec<Met<'a>>> {
     let last: Vec<u64> = (0..slab.rank()).map(|d| slab.end(d).saturating_sub(1)).collect();
     let parts = parts.meeting(&slab.start, &last)?;
-    let met: Vec<Met<'_>> = parts.into_iter().filter_map(|part| Met::new(part, slab)).collect();
-    let mut regions: Vec<Region> = met.iter().map(Met::region).collect();
-    let mut are_apart = true;
-    if let Some(axis) = (0..slab.rank()).max_by_key(|&d| starts(&regions, d)) {
-        regions.sort_by_key(|r| r.start[axis]);
-        let mut open: Vec<&Region> = Vec::new();
-        for r in &regions {
-            open.retain(|o| o.start[axis] + o.count[axis] > r.start[axis]);
-            if open.iter().any(|o| overlap(o, r)) {
-                are_apart = false;
-                break;
-            }
-            open.push(r);
-        }
-    } else {
-        are_apart = regions.len() <= 1;
+    Ok(parts.into_iter().filter_map(|part| Met::new(part, slab)).collect())
+}
+
+/// Layers of parts, from the lowest on: no two of one layer can have an element in common. A few that lie under all others, as what is
+/// between tiles does, are layers of their own.
+fn layers(met: &[Met<'_>]) -> Vec<Range<usize>> {
+    if let [_] = met {
+        return std::iter::once(0..1).collect();
     }
-    Ok((met, are_apart))
+    let regions: Vec<Region> = met.iter().map(Met::region).collect();
+    let alone = |n: usize| (0..n).map(|i| i..i + 1);
+    let below = (0..=LOWEST.min(met.len())).find(|&below| are_apart(&regions[below..]));
+    match below {
+        Some(below) => alone(below).chain(std::iter::once(below..met.len())).collect(),
+        None => alone(met.len()).collect(),
+    }
+}
+
+/// Whether no two boxes have an element in common.
+fn are_apart(regions: &[Region]) -> bool {
+    let Some(axis) = regions.first().and_then(|r| (0..r.start.len()).max_by_key(|&d| starts(regions, d)))
+    else {
+        return regions.len() <= 1;
+    };
+    let mut regions: Vec<&Region> = regions.iter().collect();
+    regions.sort_by_key(|r| r.start[axis]);
+    let mut open: Vec<&Region> = Vec::new();
+    for r in regions {
+        open.retain(|o| o.start[axis] + o.count[axis] > r.start[axis]);
+        if open.iter().any(|o| overlap(o, r)) {
+            return false;
+        }
+        open.push(r);
+    }
+    true
 }
 
 /// At how many places regions begin along a dimension.
@@ -143,20 +171,28 @@ impl Source<'_> {
         how: How,
     ) -> Result<()> {
         let how = deeper(self, how)?;
-        let (met, are_apart) = met(parts, slab)?;
-        let covered = met.iter().map(Met::len).fold(0, u64::saturating_add);
-        // Otherwise absent sources alone are filled.
-        let fill_first = !are_apart || covered < slab.len();
+        let met = met(parts, slab)?;
+        let layers = layers(&met);
+        let covered = |layer: &Range<usize>| {
+            met[layer.clone()].iter().map(Met::len).fold(0, u64::saturating_add) >= slab.len()
+        };
+        // Where the lowest layer is all of it, absent sources alone are filled.
+        let fill_first = !layers.first().is_some_and(covered);
         if fill_first {
             // SAFETY: as for us.
             unsafe { self.fill(out, 0, &slab.count, steps)? };
         }
-        let pool = &self.engine.inner.pool;
-        // Many parts: a thread each. Few: all threads on one after the other.
-        let many = how.parallel && are_apart && met.len() >= 2 * self.engine.threads();
-        let how = How { parallel: how.parallel && !many, ..how };
-        // SAFETY: parts that are read at the same time are apart, and all of them are the caller's alone.
-        pool.run(met.len(), many, |i| unsafe { self.read_part(&met[i], steps, out, how, fill_first) })
+        for (number, layer) in layers.into_iter().enumerate() {
+            let met = &met[layer];
+            // Many parts: a thread each. Few: all threads on one after the other.
+            let many = how.parallel && met.len() >= 2 * self.engine.threads();
+            let how = How { parallel: how.parallel && !many, ..how };
+            let is_filled = fill_first || number > 0;
+            // SAFETY: parts that are read at the same time are apart, and all of them are the caller's alone.
+            let read = |i: usize| unsafe { self.read_part(&met[i], steps, out, how, is_filled) };
+            self.engine.inner.pool.run(met.len(), many, read)?;
+        }
+        Ok(())
     }
 
     /// # Safety

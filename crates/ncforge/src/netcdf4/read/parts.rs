@@ -247,6 +247,7 @@ fn number(d: &Datatype) -> Option<Atomic> {
 }
 
 /// A source whose numbers are of another type.
+#[derive(Debug)]
 struct Numbers {
     opened: Arc<Opened>,
     from: Atomic,

@@ -24,6 +24,16 @@ impl Common {
 
 /// What a stretch has in common with `count` elements from `start` on, `stride` apart.
 pub(super) fn meet(s: &Stretch, start: u64, stride: u64, count: u64) -> Option<Common> {
+    if let (1, 1, Some(end), Some(own_end)) =
+        (s.to_step, stride, start.checked_add(count), s.to.checked_add(s.count))
+    {
+        // Most selections, and most parts. No division.
+        let (first, end) = (s.to.max(start), own_end.min(end));
+        let (count, from_step) = (end.checked_sub(first).filter(|&n| n > 0)?, s.from_step);
+        let from = s.from.checked_add((first - s.to).checked_mul(from_step)?)?;
+        let from_step = if count > 1 { from_step } else { 1 };
+        return Some(Common { first: first - start, step: 1, from, from_step, count });
+    }
     let (to, own) = (i128::from(s.to), i128::from(if s.count > 1 { s.to_step } else { 1 }));
     let (begin, apart) = (i128::from(start), i128::from(if count > 1 { stride } else { 1 }));
     let (common, inverse) = euclid(apart, own);

@@ -35,7 +35,7 @@ impl Source<'_> {
         let how = deeper(self, how)?;
         let absent = decode(&self.layout.unwritten())?;
         let mut all: Vec<Value> = absent.iter().cycle().take(slab.len() as usize).cloned().collect();
-        for met in met(&**parts, slab)?.0 {
+        for met in met(&**parts, slab)? {
             opened(&met.part, |open| {
                 let Some(open) = open else { return Ok(()) };
                 let layout = open.layout()?;

@@ -4,16 +4,18 @@ use std::ops::Range;
 
 /// Indices that lie `step` apart.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Span {
-    pub(crate) first: u64,
-    pub(crate) count: u64,
-    /// At least 1.
-    pub(crate) step: u64,
+pub struct Span {
+    /// The first of them.
+    pub first: u64,
+    /// How many.
+    pub count: u64,
+    /// From one to the next, at least 1.
+    pub step: u64,
 }
 
 impl Span {
     /// All indices of a range.
-    pub(crate) fn run(range: Range<u64>) -> Self {
+    pub fn run(range: Range<u64>) -> Self {
         Span { first: range.start, count: range.end.saturating_sub(range.start), step: 1 }
     }
 
@@ -38,25 +40,31 @@ pub(super) struct Cut {
 
 /// The indices of a whole that a window has along a dimension, in its order; none twice.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Ranges(Vec<Span>);
+pub struct Ranges(Vec<Span>);
 
 impl Ranges {
     /// Spans one behind the other; those that are empty are left out.
-    pub(crate) fn new(spans: impl IntoIterator<Item = Span>) -> Self {
+    pub fn new(spans: impl IntoIterator<Item = Span>) -> Self {
         Ranges(spans.into_iter().filter(|s| s.count > 0).collect())
     }
 
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
     /// The number of indices.
-    pub(crate) fn len(&self) -> u64 {
+    pub fn len(&self) -> u64 {
         self.0.iter().map(|s| s.count).sum()
     }
 
-    pub(crate) fn spans(&self) -> &[Span] {
+    /// The spans that it is made of.
+    pub fn spans(&self) -> &[Span] {
         &self.0
     }
 
     /// Whether these are all indices of a dimension of this length, in its order.
-    pub(crate) fn is_all(&self, len: u64) -> bool {
+    pub fn is_all(&self, len: u64) -> bool {
         match self.0[..] {
             [] => len == 0,
             [one] => one.first == 0 && one.count == len && (one.step == 1 || len <= 1),
@@ -85,7 +93,7 @@ impl Ranges {
     }
 
     /// The indices within a range of the whole, counted from its start.
-    pub(crate) fn within(&self, range: Range<u64>) -> Ranges {
+    pub fn within(&self, range: Range<u64>) -> Ranges {
         Ranges::new(self.0.iter().map(|s| {
             let (skipped, end) = (s.below(range.start), s.below(range.end));
             let first = s.at(skipped).saturating_sub(range.start);
