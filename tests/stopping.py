@@ -11,9 +11,13 @@ from conftest import find_binary
 
 
 def start(*words: object) -> subprocess.Popen[str]:
-    """Starts the command."""
+    """Starts the command as in the foreground: what a script starts in the background ignores SIGINT, and hands that on."""
     line = [str(find_binary()), *map(str, words)]
-    return subprocess.Popen(line, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+
+    def foreground() -> None:
+        signal.signal(signal.SIGINT, signal.SIG_DFL)
+
+    return subprocess.Popen(line, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, preexec_fn=foreground)
 
 
 def interrupt(output: Path, *words: object) -> None:

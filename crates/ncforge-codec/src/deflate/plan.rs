@@ -210,7 +210,7 @@ impl Plan {
         let each = SUM_BITS + POINT_BITS * planes as f64 + RESTART_BITS * coded;
         // A table of more segments takes longer to read, and longer segments to decode.
         let mut segment = (2 * n.isqrt()).next_power_of_two().max(SHORTEST_SEGMENT);
-        while Sampler::lost_costs(n, segment) <= n / 4 && n.div_ceil(segment) >= FEWEST {
+        while n.div_ceil(segment) >= FEWEST {
             let mut lost = 0.0;
             for (p, treatment) in self.treatments.iter().enumerate() {
                 match treatment {
@@ -228,6 +228,9 @@ impl Plan {
                 return Some(enough.max(segment).next_power_of_two());
             }
             segment *= ((lost / most) as usize).clamp(2, 32).next_power_of_two();
+            if Sampler::lost_costs(n, segment) > n / 3 {
+                return None;
+            }
         }
         None
     }

@@ -431,7 +431,7 @@ fn filters_of(schema: &Schema, v: VarId, options: &CopyOptions, method: Method) 
                             return Err(Error::bad_option(
                                 "level",
                                 format!(
-                                    "`{path}` is deflated, which has no level {level}: levels are 0 to 9"
+                                    "`{path}` is deflated, which has no level {level}: it has levels 0 to 9"
                                 ),
                             ));
                         }
