@@ -578,3 +578,27 @@ def test_references_of_several_files(tmp_path: Path) -> None:
     refs = ncforge.references(paths, along="time", select=select, inline=0)
     used = {chunk[0] for chunk in refs["refs"].values() if isinstance(chunk, list)}
     assert used == {str(paths[2])}
+
+
+@pytest.mark.parametrize("where", ["x=3:10", "y=0:400:2", "x=1:"])
+def test_chunks_that_a_subset_cuts(tmp_path: Path, run: Run, where: str) -> None:
+    """Values are those of the chunks, written or not; a chunk that passes the memory is an error that says so."""
+    source, out = tmp_path / "a.nc", tmp_path / "b.nc"
+    with netCDF4.Dataset(source, "w") as d:
+        d.createDimension("y", 400)
+        d.createDimension("x", 4096)
+        some = d.createVariable("some", "f4", ("y", "x"), zlib=True, chunksizes=(50, 64), fill_value=-1)
+        some[100:150, :900] = np.arange(45000).reshape(50, 900)
+        large = d.createVariable("large", "f4", ("y", "x"), zlib=True, chunksizes=(400, 4096))
+        large[:] = 1
+    dim, _, indices = where.partition("=")
+    cut = slice(*(int(n) if n else None for n in indices.split(":")))
+    index = {"x": (slice(None), cut), "y": (cut, slice(None))}[dim]
+    run("copy", source, out, "--select", where, "--vars", "some", "--chunks", "y/50,x/64", "--verify")
+    with netCDF4.Dataset(source) as a, netCDF4.Dataset(out) as b:
+        assert np.array_equal(a["some"][index].filled(), b["some"][:].filled())
+    run("compare", source, source, "--select", where)
+    done = run("copy", source, out, "-O", "--select", where, "--memory", "4M", code=2)
+    assert "needs 655" in done.stderr and "bytes of memory, the budget is" in done.stderr
+    done = run("compare", source, source, "--select", where, "--memory", "4M", code=2)
+    assert "needs 655" in done.stderr and "bytes of memory, the budget is" in done.stderr

@@ -95,8 +95,8 @@ impl VarLayout {
         self.place.chunks().map_or(Ok(true), |c| c.index.has(at))
     }
 
-    /// Shows the grid coordinates of all chunks that were written, in no particular order, where [`Self::is_exact`]. `false`: that is not
-    /// known without asking for each.
+    /// Shows the grid coordinates of all chunks that were written, in no particular order. `false`: they are not known without asking for
+    /// each, or are not the array's own.
     ///
     /// # Errors
     /// The chunk index cannot be read.

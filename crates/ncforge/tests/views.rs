@@ -1,5 +1,6 @@
 //! Views of datasets: whatever indices they take, and however the whole is stored, each element is the whole's.
 
+use std::collections::BTreeSet;
 use std::path::Path;
 
 use ncforge::codec::filters;
@@ -123,10 +124,14 @@ proptest! {
         }
         // Chunks that are the whole's, as they are stored.
         let layout = view.layout(V).unwrap();
+        let mut shown = BTreeSet::new();
+        let are_listed = layout.each_chunk(&mut |at| { shown.insert(at.to_vec()); }).unwrap();
+        prop_assert!(layout.is_exact() || !are_listed);
         let Some(chunks) = layout.place.chunks().filter(|_| layout.is_exact()) else { return Ok(()) };
         let chunk = chunks.chunk.to_vec();
         let grid: Vec<_> = lens.iter().zip(&chunk).map(|(n, c)| 0..n.div_ceil(*c)).collect();
         for at in coordinates(&grid) {
+            prop_assert_eq!(shown.contains(&at), layout.has_chunk(&at).unwrap());
             let here: Vec<u64> = at.iter().zip(&chunk).map(|(a, c)| a * c).collect();
             match view.raw_chunk(V, &at).unwrap() {
                 // Its first element is the first of a chunk of the whole.

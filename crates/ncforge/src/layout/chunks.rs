@@ -31,11 +31,11 @@ pub trait ChunkIndex: Send + Sync + Debug {
         Ok(())
     }
     /// Whether the chunks of the array are such as they are stored: each can be moved, unless [`Self::cells`] says otherwise, and what it
-    /// does not have is absent. Otherwise the chunks tell what reading costs.
+    /// does not have is absent. Otherwise they say only which chunks of other arrays reading decodes.
     fn is_exact(&self) -> bool {
         true
     }
-    /// Whether [`Self::visit`] tells all of them. Otherwise each has to be asked for.
+    /// Whether [`Self::visit`] and [`Self::list`] have all of them; otherwise these are errors, and each has to be asked for.
     fn is_listed(&self) -> bool {
         true
     }

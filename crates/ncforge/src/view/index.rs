@@ -73,7 +73,7 @@ impl ChunkIndex for ViewIndex {
     }
 
     fn visit(&self, see: &mut dyn FnMut(&[u64], ChunkRecord)) -> Result<()> {
-        if !self.is_exact {
+        if !self.is_listed() {
             return Err(Error::Internal("the chunks of a view are not those of its whole".into()));
         }
         self.whole.visit(&mut |at, record| {
@@ -89,7 +89,7 @@ impl ChunkIndex for ViewIndex {
     }
 
     fn is_listed(&self) -> bool {
-        self.whole.is_listed()
+        self.is_exact && self.whole.is_listed()
     }
 
     fn has(&self, at: &[u64]) -> Result<bool> {
