@@ -13,19 +13,18 @@ from __future__ import annotations
 
 import glob
 import os
-from bisect import bisect_right
-from collections.abc import Iterable, Mapping
-from itertools import accumulate, pairwise
+from collections.abc import Callable, Iterable, Mapping
+from itertools import accumulate
 from typing import Any, cast
 
 import numpy as np
-import numpy.typing as npt
 
 from ncforge._index import expand
+from ncforge._pieces import gathered
 from ncforge._view import Layout
 from ncforge.dataset import Dataset
 from ncforge.dimension import Dimension
-from ncforge.errors import InvalidError, IoError, SelectionError, UnsupportedCallError
+from ncforge.errors import InvalidError, IoError, UnsupportedCallError
 from ncforge.variable import Variable, of_group
 
 __all__ = ["MFDataset", "MFTime", "open_many"]
@@ -267,39 +266,9 @@ class MFVariable(Variable):
         out[...] = data
         return out
 
-    def _gathered(self, key: Any, values_of: Any) -> Any:
+    def _gathered(self, key: Any, values_of: Callable[[int, Any], Any]) -> Any:
         """The parts of the selection in each file, joined."""
-        items = expand(key, self.shape, self._name)
-        axis, starts = self._axis, self._of()._starts
-        item = items[axis]
-
-        def of(at: int, within: Any) -> Any:
-            return values_of(at, (*items[:axis], within, *items[axis + 1 :]))
-
-        if isinstance(item, int):
-            position = item + starts[-1] if item < 0 else item
-            if not 0 <= position < starts[-1]:
-                raise SelectionError(f"`{self._name}`: index out of range on dimension {axis} of length {starts[-1]}")
-            at = bisect_right(starts, position) - 1
-            return of(at, position - starts[at])
-        positions = np.arange(*item.indices(starts[-1])) if isinstance(item, slice) else item
-        positions = np.where(positions < 0, positions + starts[-1], positions)
-        if positions.size and (positions.min() < 0 or positions.max() >= starts[-1]):
-            raise SelectionError(f"`{self._name}`: index out of range on dimension {axis} of length {starts[-1]}")
-        files = np.searchsorted(starts, positions, side="right") - 1
-        # Runs of positions in the same file, in the order of the result.
-        cuts = [0, *(np.flatnonzero(np.diff(files)) + 1).tolist(), len(positions)] if len(positions) else [0]
-        pieces = [of(int(files[a]), _plain(positions[a:b] - starts[files[a]])) for a, b in pairwise(cuts)]
-        if not pieces:
-            return of(self._of()._master, slice(0, 0))
-        if len(pieces) == 1:
-            return pieces[0]
-        axis_of_result = sum(not isinstance(i, int) for i in items[:axis])
-        if not any(isinstance(piece, np.ma.MaskedArray) for piece in pieces):
-            return np.concatenate(pieces, axis=axis_of_result)
-        joined: Any = np.ma.concatenate(pieces, axis=axis_of_result)  # type: ignore[no-untyped-call]
-        joined.fill_value = next(p.fill_value for p in pieces if isinstance(p, np.ma.MaskedArray))
-        return joined
+        return gathered(expand(key, self.shape, self._name), self._axis, self._of()._starts, values_of, self._name)
 
     def __reduce__(self) -> Any:
         how = self._switches
@@ -447,16 +416,6 @@ def _joined(parts: list[Dataset], master: int, along: str, exclude: Iterable[str
     new = MFDataset.__new__(MFDataset)
     new._join(parts, master, along, exclude)
     return new
-
-
-def _plain(positions: npt.NDArray[np.int64]) -> Any:
-    """Positions as a slice if they form one, so that hyperslabs stay hyperslabs."""
-    step = int(positions[1] - positions[0]) if len(positions) > 1 else 1
-    if step == 0 or (np.diff(positions) != step).any():
-        return positions
-    first, last = int(positions[0]), int(positions[-1])
-    stop = last + (1 if step > 0 else -1)
-    return slice(first, None if stop < 0 else stop, step)
 
 
 def _stored(variable: Variable) -> Any:

@@ -19,7 +19,7 @@ use crate::boxes::{HEAP_BATCH, Side, Walk, check_chunk, choose, work_bytes};
 use crate::progress::{Progress, check_stop};
 use crate::written;
 use ncforge::model::{VarId, shape};
-use ncforge::raw::{self, ChunkGrid, ChunkRecord, Place, remarks};
+use ncforge::raw::{self, ChunkGrid, ChunkRecord, remarks};
 use ncforge::{Buffer, Dataset, Engine, Error, Hyperslab, Result};
 
 use points::{Chunks, Fault};
@@ -234,9 +234,8 @@ impl<'a> Reading<'a> {
         let path = schema.var_path(self.var);
         let layout = self.data.container().layout(self.var).ok();
         let place = layout.as_ref().map(|layout| &layout.place);
-        let all =
-            place.and_then(Place::chunks).map(|c| ChunkGrid::new(&schema.shape(self.var), c.chunk).len());
-        let is_elsewhere = place.and_then(Place::not_followed).is_some();
+        let all = place.and_then(|p| Some(ChunkGrid::new(&schema.shape(self.var), p.chunks()?.chunk).len()));
+        let is_elsewhere = place.is_some_and(|p| p.not_followed().is_some());
         let kinds = [
             (self.values, is_elsewhere.then_some(ProblemKind::NotFollowed), "chunks cannot be read"),
             (self.points, Some(ProblemKind::AccessPoints), "chunks have damaged access points"),

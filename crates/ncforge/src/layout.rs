@@ -14,6 +14,8 @@ use std::fmt::Debug;
 use std::ops::Range;
 use std::sync::Arc;
 
+use smallvec::{SmallVec, smallvec};
+
 use crate::codec::{CodecChain, kernels};
 use crate::error::Result;
 use crate::model::{Value, VarId, shape};
@@ -321,10 +323,18 @@ pub struct PartAxis {
     /// The dimension of the source along which they lie. `None`: one element, whose place the part's origin says.
     pub along: Option<usize>,
     /// The elements, none of them twice.
-    pub stretches: Vec<Stretch>,
+    pub stretches: Stretches,
 }
 
+/// The elements of a part along one dimension: nearly always one stretch, which needs no memory of its own.
+pub type Stretches = SmallVec<[Stretch; 1]>;
+
 impl PartAxis {
+    /// Adjacent elements along the dimension `along` of the source, at least one.
+    pub fn run(along: usize, to: u64, from: u64, count: u64) -> Self {
+        Self { along: Some(along), stretches: smallvec![Stretch::run(to, from, count)] }
+    }
+
     /// The elements of the array between which all of it lies.
     pub fn range(&self) -> Range<u64> {
         let first = self.stretches.iter().map(|s| s.to).min().unwrap_or(0);

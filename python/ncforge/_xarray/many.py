@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from bisect import bisect_right
 from itertools import accumulate
 from typing import Any
 
@@ -14,6 +13,7 @@ from xarray.core.utils import FrozenDict
 from xarray.core.variable import Variable
 
 from ncforge._handle import Handle
+from ncforge._pieces import gathered
 from ncforge._unpack import Plan
 from ncforge._xarray.array import NcforgeArray
 from ncforge._xarray.store import NcforgeDataStore, OpenFile, Stored
@@ -24,12 +24,12 @@ __all__ = ["ManyArray", "ManyFiles", "ManyStore"]
 class ManyFiles:
     """Files that are joined along one dimension. All arrays share this object, and it is pickled with them once."""
 
-    __slots__ = ("ends", "handles", "lens")
+    __slots__ = ("handles", "lens", "starts")
 
     def __init__(self, handles: list[Handle], lens: list[int]) -> None:
         self.handles = handles
         self.lens = lens
-        self.ends = list(accumulate(lens))
+        self.starts = [0, *accumulate(lens)]
 
     def __reduce__(self) -> Any:
         return ManyFiles, (self.handles, self.lens)
@@ -40,7 +40,7 @@ class ManyFiles:
     @property
     def total(self) -> int:
         """The length of all."""
-        return self.ends[-1]
+        return self.starts[-1]
 
 
 class ManyArray(BackendArray):
@@ -114,55 +114,13 @@ class ManyArray(BackendArray):
 
     def _outer(self, key: tuple[Any, ...]) -> npt.NDArray[Any]:
         """Orthogonal indexing with integers, slices and lists; the files of the selection are read one after the other."""
-        axis, ends, lens = self._axis, self._files.ends, self._files.lens
-        along = key[axis]
-
-        def at(i: int, part: Any) -> npt.NDArray[Any]:
-            return self._read(i, (*key[:axis], part, *key[axis + 1 :]))
-
-        if not isinstance(along, slice) and np.ndim(along) == 0:
-            position = int(along) + (self.shape[axis] if along < 0 else 0)
-            i = bisect_right(ends, position)
-            return at(i, position - (ends[i] - lens[i]))
-        # The position of the axis in the result: integers remove their axes.
-        place = sum(isinstance(k, slice) or np.ndim(k) > 0 for k in key[:axis])
-        if isinstance(along, slice):
-            positions = range(*along.indices(self.shape[axis]))
-            if len(positions) and positions.step > 0:
-                return self._slices(positions, place, at)
-            along = np.asarray(positions, np.int64)
-        along = np.asarray(along)
-        if along.dtype.kind == "b":
-            along = np.flatnonzero(along)
-        along = np.where(along < 0, along + self.shape[axis], along).astype(np.int64)
-        which = np.searchsorted(ends, along, side="right")
-        found = [
-            (w := np.flatnonzero(which == i), at(int(i), along[w] - (ends[i] - lens[i]))) for i in np.unique(which)
-        ]
-        if not found:
-            return at(0, slice(0, 0))
-        if len(found) == 1:
-            return found[0][1]
-        shape = list(found[0][1].shape)
-        shape[place] = len(along)
-        out = np.empty(shape, self.dtype)
-        for w, values in found:
-            out[(slice(None),) * place + (w,)] = values
-        return out
-
-    def _slices(self, positions: range, place: int, at: Any) -> npt.NDArray[Any]:
-        ends, lens = self._files.ends, self._files.lens
-        found = []
-        i = bisect_right(ends, positions[0])
-        rest = positions
-        while len(rest):
-            begin = ends[i] - lens[i]
-            inside = len(range(rest.start, min(rest.stop, ends[i]), rest.step))
-            if inside:
-                found.append(at(i, slice(rest.start - begin, rest[inside - 1] - begin + 1, rest.step)))
-                rest = rest[inside:]
-            i += 1
-        return found[0] if len(found) == 1 else np.concatenate(found, axis=place)
+        axis = self._axis
+        along: Any = np.asarray(key[axis]) if not isinstance(key[axis], slice) else key[axis]
+        if not isinstance(along, slice):
+            along = np.flatnonzero(along) if along.dtype.kind == "b" else along.astype(np.int64)
+        items: list[Any] = [k if isinstance(k, slice) or np.ndim(k) else int(k) for k in key]
+        items[axis] = along if isinstance(along, slice) or along.ndim else int(along)
+        return np.asarray(gathered(items, axis, self._files.starts, self._read, self._of._name))
 
 
 class ManyStore(NcforgeDataStore):

@@ -12,7 +12,7 @@ use super::rebase::Rebased;
 use ncforge::model::{Schema, Value, VarId, shape};
 use ncforge::raw::{
     Absent, ArrayPart, ChunkIndex, Chunks, Container, Convert, Kept, OpenPart, PartAxis, PartIndex,
-    PartSource, Place, Records, SourceName, Stretch, VarGroup, VarLayout,
+    PartSource, Place, Records, SourceName, VarGroup, VarLayout,
 };
 use ncforge::store::{MemoryStore, ReadStore};
 use ncforge::{Dataset, Error, Hyperslab, Result};
@@ -81,28 +81,24 @@ impl Joined {
             let layout = VarLayout { element, absent, place, ..layout.clone() };
             Open::Values { layout: Arc::new(layout), store: self.store.clone() }
         };
-        let part = |shape: &[u64], open: Open| ArrayPart {
-            axes: shape.iter().enumerate().map(|(d, &n)| run(d, 0, 0, n)).collect(),
-            origin: vec![0; shape.len()],
-            source: Arc::new(Source::Open(Arc::new(open))),
+        let mut add = |shape: &[u64], open: Open| {
+            if !shape.contains(&0) {
+                let axes = shape.iter().enumerate().map(|(d, &n)| PartAxis::run(d, 0, 0, n)).collect();
+                let source = Arc::new(Source::Open(Arc::new(open)));
+                found.push(ArrayPart { axes, origin: vec![0; shape.len()], source });
+            }
         };
         if let Some(fill) = fills[v.0].as_ref().filter(|_| layout.absent.one().is_none()) {
             let absent = Absent::As(fill.clone());
             let place = patches.get(&v).map_or(Place::Nowhere, |patch| Place::Inline(Arc::from(&patch[..])));
-            found.push(part(&layout.shape, values(absent, place)));
+            add(&layout.shape, values(absent, place));
         }
         if let Some((file, var)) = self.mosaic.existing_var(v) {
             let open = Open::Variable { file: file.clone(), var, change: None };
-            found.push(part(&file.schema().shape(var), open));
+            add(&file.schema().shape(var), open);
         }
         found
     }
-}
-
-/// Adjacent elements along a dimension, at least one.
-fn run(d: usize, to: u64, from: u64, count: u64) -> PartAxis {
-    let stretches = (count > 0).then(|| Stretch::run(to, from, count));
-    PartAxis { along: Some(d), stretches: stretches.into_iter().collect() }
 }
 
 impl Container for Joined {
@@ -169,7 +165,7 @@ impl PartIndex for Tiled {
                 if from >= to {
                     continue 'tiles;
                 }
-                axes.push(run(d, from, from - begin + skip, to - from));
+                axes.push(PartAxis::run(d, from, from - begin + skip, to - from));
                 elements *= to - from;
             }
             covered += elements;

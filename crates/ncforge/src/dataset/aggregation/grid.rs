@@ -9,7 +9,7 @@ use super::fragments::{Constant, Fragment, Fragments};
 use super::instructions::{Instructions, Named};
 use super::stored::Stored;
 use crate::error::Result;
-use crate::layout::{ArrayPart, Convert, PartAxis, PartIndex, PartSource, Stretch};
+use crate::layout::{ArrayPart, Convert, PartAxis, PartIndex, PartSource};
 use crate::model::{Atomic, DType, Number, Schema, Value, Values, VarId, shape};
 use crate::select::coordinates;
 
@@ -155,9 +155,7 @@ impl Grid {
         if counts.contains(&0) {
             return Ok(None);
         }
-        let axis =
-            |d: usize| PartAxis { along: Some(d), stretches: vec![Stretch::run(begin(d), 0, counts[d])] };
-        let axes = (0..at.len()).map(axis).collect();
+        let axes = (0..at.len()).map(|d| PartAxis::run(d, begin(d), 0, counts[d])).collect();
         let Some(source) = self.source(at, counts)? else { return Ok(None) };
         Ok(Some(ArrayPart { axes, origin: vec![0; at.len()], source }))
     }

@@ -1,6 +1,8 @@
 //! Arrays of parts, against a plain array.
 
 use super::*;
+use smallvec::smallvec;
+
 use crate::layout::{
     ArrayPart, Convert, OpenPart, PartAxis, PartSource, Parts, SourceName, Stretch, VarLayout,
 };
@@ -58,7 +60,8 @@ fn add(model: &mut Model, parts: &mut Parts, (seeds, there, turn, case): Seeds) 
         let cut = e % count;
         let rest =
             Stretch { to: to + cut * to_step, from: from + cut * from_step, count: count - cut, ..whole };
-        let stretches = if cut == 0 { vec![rest] } else { vec![Stretch { count: cut, ..whole }, rest] };
+        let stretches =
+            if cut == 0 { smallvec![rest] } else { smallvec![Stretch { count: cut, ..whole }, rest] };
         lens[along(d)] = from + (count - 1) * from_step + 1 + c % 2;
         axes.push(PartAxis { along: Some(along(d)), stretches });
     }
@@ -138,9 +141,7 @@ proptest! {
         list.into_iter().for_each(|seeds| add(&mut model, &mut parts, seeds));
         let inner = Arc::new(array(&shape, parts));
         // As it is, and as the only part of another array.
-        let axes = shape.iter().enumerate().map(|(d, &n)| {
-            PartAxis { along: Some(d), stretches: vec![Stretch::run(0, 0, n)] }
-        });
+        let axes = shape.iter().enumerate().map(|(d, &n)| PartAxis::run(d, 0, 0, n));
         let whole = ArrayPart { axes: axes.collect(), origin: vec![0; shape.len()], source: Arc::new(Given(Some(inner.clone()))) };
         let outer = array(&shape, Parts { list: vec![whole], ..Parts::default() });
         for threads in [1, 3] {
@@ -186,7 +187,7 @@ impl PartSource for Itself {
 #[test]
 fn a_circle_is_an_error() {
     let source = Arc::new(Itself(std::sync::OnceLock::new()));
-    let axes = vec![PartAxis { along: Some(0), stretches: vec![Stretch::run(0, 0, 5)] }];
+    let axes = vec![PartAxis::run(0, 0, 0, 5)];
     let list = vec![ArrayPart { axes, origin: vec![0], source: source.clone() }];
     let container = Arc::new(array(&[5], Parts { list, ..Parts::default() }));
     source.0.set(Arc::downgrade(&container)).unwrap();
@@ -207,7 +208,7 @@ fn parts_that_do_not_fit_are_errors() {
         )))))
     };
     for (size, count, origin) in [(4, 4, vec![0]), (8, 3, vec![0]), (4, 3, vec![0, 0])] {
-        let axes = vec![PartAxis { along: Some(0), stretches: vec![Stretch::run(0, 0, count)] }];
+        let axes = vec![PartAxis::run(0, 0, 0, count)];
         let list = vec![ArrayPart { axes, origin, source: source(size) }];
         let container = array(&[5], Parts { list, ..Parts::default() });
         let slab = Hyperslab::all(&[5]);
@@ -272,7 +273,7 @@ fn parts_are_converted_and_may_lack_dimensions() {
     let mut values = Model::counting(&[3, 5], &[7, 7]);
     let mut source = TestContainer::new(&[3, 5], element, &[7, 7], &Kind::Contiguous, false);
     source.fill_from(&mut values, |_| false);
-    let axis = |d, n| PartAxis { along: Some(d), stretches: vec![Stretch::run(u64::from(d == 0), 0, n)] };
+    let axis = |d, n| PartAxis::run(d, u64::from(d == 0), 0, n);
     let axes = vec![axis(0, 3), axis(1, 1), axis(2, 5)];
     let list = vec![ArrayPart { axes, origin: vec![0; 3], source: Arc::new(Widened(Arc::new(source))) }];
     let container = array(&[4, 1, 5], Parts { list, ..Parts::default() });

@@ -19,8 +19,7 @@ use crate::container::Container;
 use crate::error::{Error, Result};
 use crate::hdf5::file::File;
 use crate::layout::{
-    Absent, ArrayPart, Element, OpenPart, Order, PartAxis, PartSource, Parts, Place, SourceName, Stretch,
-    VarLayout,
+    Absent, ArrayPart, Element, OpenPart, Order, PartAxis, PartSource, Parts, Place, SourceName, VarLayout,
 };
 use crate::model::{Cause, GroupId, Schema, Value, VarId, decode_name};
 use crate::store::{FileStore, ReadStore};
@@ -250,9 +249,8 @@ impl Source {
         }
         let mut parts = Parts::default();
         if !shape.contains(&0) {
-            let whole =
-                |(d, n): (usize, &u64)| PartAxis { along: Some(d), stretches: vec![Stretch::run(0, 0, *n)] };
-            let (axes, origin) = (shape.iter().enumerate().map(whole).collect(), vec![0; shape.len()]);
+            let whole = shape.iter().enumerate().map(|(d, &n)| PartAxis::run(d, 0, 0, n));
+            let (axes, origin) = (whole.collect(), vec![0; shape.len()]);
             parts.list.push(ArrayPart { axes, origin, source: self.clone() });
         }
         Ok(VarLayout { name, shape, element, absent, place: Place::Parts(Arc::new(parts)) })

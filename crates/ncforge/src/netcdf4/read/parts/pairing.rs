@@ -6,9 +6,11 @@
 
 use std::sync::Arc;
 
+use smallvec::smallvec;
+
 use crate::hdf5::dataspace::UNLIMITED;
 use crate::hdf5::selection::{Blocks, Selection};
-use crate::layout::{ArrayPart, PartAxis, PartSource, Stretch};
+use crate::layout::{ArrayPart, PartAxis, PartSource, Stretch, Stretches};
 use crate::select::coordinates;
 
 /// Runs or stretches that one mapping may consist of.
@@ -228,7 +230,7 @@ fn product(
         let along = here.iter().position(|&h| h == d).map(|i| there[i]);
         let stretches = match along {
             Some(e) => stretches(lattice, &from[e])?,
-            None => vec![Stretch::run(lattice.start, 0, 1)],
+            None => smallvec![Stretch::run(lattice.start, 0, 1)],
         };
         axes.push(PartAxis { along, stretches });
     }
@@ -237,9 +239,9 @@ fn product(
 }
 
 /// Pairs elements of two dimensions, as many in both.
-fn stretches(to: &Lattice, from: &Lattice) -> Result<Vec<Stretch>, Trouble> {
+fn stretches(to: &Lattice, from: &Lattice) -> Result<Stretches, Trouble> {
     let block = match (to.is_run(), from.is_run()) {
-        (true, true) => return Ok(vec![Stretch::run(to.start, from.start, to.n)]),
+        (true, true) => return Ok(smallvec![Stretch::run(to.start, from.start, to.n)]),
         (true, false) => from.block,
         (false, true) => to.block,
         (false, false) if to.block == from.block => to.block,
@@ -267,13 +269,13 @@ fn stretches(to: &Lattice, from: &Lattice) -> Result<Vec<Stretch>, Trouble> {
 }
 
 /// Blocks of different lengths: run by run.
-fn crossed(to: &Lattice, from: &Lattice) -> Result<Vec<Stretch>, Trouble> {
+fn crossed(to: &Lattice, from: &Lattice) -> Result<Stretches, Trouble> {
     let single = |l: &Lattice| -> Result<Vec<Run>, Trouble> {
         let mut runs = Vec::new();
         cut(&[*l], &mut runs)?;
         Ok(runs)
     };
-    let mut out = Vec::new();
+    let mut out = Stretches::new();
     each(&single(to)?, &single(from)?, |to, from, len| out.push(Stretch::run(to[0], from[0], len)));
     Ok(out)
 }
@@ -350,13 +352,12 @@ impl Piece {
         let axis = |(d, &to): (usize, &u64)| match self.row {
             Some(((row, to_step), (along, from_step))) if row == d => {
                 let stretch = Stretch { to, to_step, from: self.from[along], from_step, count: self.rows };
-                PartAxis { along: Some(along), stretches: vec![stretch] }
+                PartAxis { along: Some(along), stretches: smallvec![stretch] }
             }
             _ if d == last && self.len > 1 => {
-                let stretch = Stretch::run(to, self.from[source_last], self.len);
-                PartAxis { along: Some(source_last), stretches: vec![stretch] }
+                PartAxis::run(source_last, to, self.from[source_last], self.len)
             }
-            _ => PartAxis { along: None, stretches: vec![Stretch::run(to, 0, 1)] },
+            _ => PartAxis { along: None, stretches: smallvec![Stretch::run(to, 0, 1)] },
         };
         let axes = self.to.iter().enumerate().map(axis).collect();
         ArrayPart { axes, origin: self.from, source: source.clone() }
