@@ -11,7 +11,8 @@ pub use crate::engine::{
 };
 pub use crate::layout::{
     Absent, ArrayPart, Cell, Cells, ChunkIndex, ChunkRecord, Chunks, Convert, Holder, Kept, NotFollowed,
-    OpenPart, PartAxis, PartIndex, PartSource, Parts, Place, Runs, SourceName, Stretch, VarLayout, few,
+    OpenPart, PartAxis, PartIndex, PartSource, Parts, Place, Runs, SourceName, Stretch, Stretches, VarLayout,
+    few,
 };
 pub use crate::select::{ChunkGrid, Row, coordinates, sharing, unravel};
 pub use crate::view::{Ranges, Span, View};
