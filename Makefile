@@ -13,7 +13,7 @@ export PYTHON
 VENV := .venv
 PY := $(VENV)/bin/python
 # Seconds that `make fuzz` gives each target; `make soak` gives ten minutes.
-FUZZ_SECONDS ?= 10
+FUZZ_SECONDS ?= 5
 # The cargo profile of the command and the extension module that the tests drive.
 PROFILE ?= dev
 # That of the demo, which measures; `release` takes minutes longer.
@@ -137,7 +137,7 @@ test-files: $(STAMP_TEST) $(STAMP_PIP) ## Copy and compare every netCDF file of 
 	$(TESTED)
 	NCFORGE_BIN="$$(bash scripts/target-dir.sh $(PROFILE))/ncforge" bash scripts/test-files.sh $(PY)
 
-fuzz: ## Each fuzz target for FUZZ_SECONDS (default 10)
+fuzz: ## Each fuzz target for FUZZ_SECONDS (default 5)
 	@bash fuzz/run.sh $(FUZZ_SECONDS)
 
 # Hours: for the background.

@@ -226,7 +226,7 @@ def test_the_order_is_that_of_the_coordinate(tmp_path: Path, run: Run, kind: str
     with netCDF4.Dataset(tmp_path / "given.nc") as ds:
         assert ds["time"][:].tolist() == [6, 0, 1, 7, 8, 3, 4, 5, 2]
     listed = tmp_path / "list.txt"
-    listed.write_text("".join(f"{path}\n" for path in files))
+    listed.write_text("\n".join(f"{path}\n" for path in files))
     run("concat", f"@{listed}", "-o", tmp_path / "listed.nc", "--no-history")
     same(tmp_path / "sorted.nc", tmp_path / "listed.nc")
 

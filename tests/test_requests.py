@@ -289,6 +289,8 @@ def test_unknown_options_of_doctor(source: Path) -> None:
         ({"goal": "small"}, '`goal` and `allow_zstd` go with codec="auto"'),
         ({"codec": "deflate", "level": 12}, "level 12"),
         ({"level": "high"}, "`level`"),
+        ({"level": 3, "vars": ["pr"]}, "level.*nothing of the output is compressed"),
+        ({"shuffle": True, "format": "classic", "vars": ["pr"]}, "shuffle.*nothing of the output is compressed"),
         ({"keep_digits": 3, "keep_bits": 3}, "`keep_digits` and `keep_bits` exclude each other"),
         ({"keep_digits": 0}, "keep_digits"),
         ({"chunks": "lat"}, "chunks.*write keep, auto"),

@@ -320,14 +320,16 @@ mod tests {
         assert_eq!(std::fs::read_dir(dir.path()).unwrap().count(), 0);
     }
 
-    /// A case costs the same at all its places, by the model, and they are apart.
+    /// A case costs the same at all its places, by the model, and they are apart. Times that the model itself says of a machine that is
+    /// nothing like the default one are those of such a machine.
     #[test]
-    fn places_are_alike() {
+    fn places_are_alike_and_a_machine_is_found_again_by_its_times() {
         let dir = tempfile::tempdir().unwrap();
         let file = dir.path().join("chunks.nc");
         write(&file).unwrap();
+        let cases = cases(&file).unwrap();
         let mut apart = 0;
-        for case in cases(&file).unwrap() {
+        for case in &cases {
             let machine = Machine::default();
             let wanted = case.predicted(&machine);
             for n in 0..TURN as u64 {
@@ -338,14 +340,7 @@ mod tests {
             }
         }
         assert!(apart > VARS.len() * 8, "{apart}");
-    }
 
-    /// Times that the model itself says of a machine that is nothing like the default one are those of such a machine.
-    #[test]
-    fn a_machine_is_found_again_by_its_times() {
-        let dir = tempfile::tempdir().unwrap();
-        let file = dir.path().join("chunks.nc");
-        write(&file).unwrap();
         let slow = Machine {
             index: 60e-9,
             chunk: 2e-6,
@@ -356,8 +351,7 @@ mod tests {
             bandwidth: 3e9,
             ..Machine::default()
         };
-        let measured: Vec<(Case, f64)> = cases(&file)
-            .unwrap()
+        let measured: Vec<(Case, f64)> = cases
             .into_iter()
             .map(|c| {
                 let s = c.predicted(&slow);

@@ -3,6 +3,7 @@
 mod common;
 
 use common::Folder;
+use ncforge_ops::tune::{Calibration, Machine};
 
 #[test]
 fn access_reads_files_in_turn_and_compares_their_values() {
@@ -55,6 +56,10 @@ fn chunks_are_swept_and_judged() {
         .exits(0)
         .prints("chunk_shape")
         .prints("slab");
+    // A calibration as `tune calibrate` keeps it: measuring takes longer than all else here.
+    Calibration::new(Machine::default(), None)
+        .store(&p.path("machine.json"))
+        .expect("a calibration can be kept");
     let doc =
         p.run(&format!("bench chunks uv300.nc --var U {shapes} --regret --for map --json")).exits(0).json();
     assert_eq!(doc["sections"][0]["detail"]["mixes"][0]["mix"], "map", "one section for each driver");

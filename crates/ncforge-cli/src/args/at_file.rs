@@ -1,4 +1,4 @@
-//! `ncforge … @FILE`: arguments from a file, one per line.
+//! `ncforge … @FILE`: arguments from a file, one per line; empty lines are none.
 //!
 //! ```text
 //! -w
@@ -11,7 +11,7 @@
 
 use std::ffi::{OsStr, OsString};
 
-use argfile::{PREFIX, expand_args_from, parse_fromfile};
+use argfile::{Argument, PREFIX, expand_args_from, parse_fromfile};
 use clap::{Args, Command};
 
 use super::GlobalArgs;
@@ -22,7 +22,12 @@ pub(crate) fn expanded(argv: Vec<OsString>) -> Result<Vec<OsString>, Failure> {
     if command(&argv).is_some_and(|word| word == "run") {
         return Ok(argv);
     }
-    expand_args_from(argv.into_iter(), parse_fromfile, PREFIX).map_err(|e| Failure { class: None,
+    let lines = |content: &str, prefix| {
+        let mut lines = parse_fromfile(content, prefix);
+        lines.retain(|line| !matches!(line, Argument::PassThrough(word) if word.is_empty()));
+        lines
+    };
+    expand_args_from(argv.into_iter(), lines, PREFIX).map_err(|e| Failure { class: None,
         message: format!("cannot read arguments from a file: {e}"),
         hint: "@FILE names a file of arguments, one per line; write ./@NAME for a file whose own name begins with @"
             .into(),

@@ -12,7 +12,7 @@ use crate::profile::Profile;
 use crate::select::Selection;
 use crate::tune::codec::Goal;
 use ncforge::codec::quantize::Quantize;
-use ncforge::model::{Endian, Format, Schema, Segments};
+use ncforge::model::{Endian, Filter, Format, Schema, Segments, Variable};
 use ncforge::store::zipped;
 use ncforge::{Error, Result};
 
@@ -216,8 +216,22 @@ impl CopyOptions {
     /// Says which access points the chunks of an output get, whose storage is decided.
     ///
     /// # Errors
-    /// [`Error::BadOption`] where some are wanted and no chunk can have any.
+    /// [`Error::BadOption`] where an option is about compressed chunks, and there are none.
     pub(super) fn set_access_points(&self, schema: &mut Schema) -> Result<()> {
+        let is_compressed = |v: &Variable| v.storage.filters().iter().any(Filter::compresses);
+        if self.codec == Codec::Keep && !schema.vars.iter().any(is_compressed) {
+            let asked = self
+                .level
+                .filter(|&level| level > 0)
+                .map(|_| "level")
+                .or(self.shuffle.filter(|&on| on).map(|_| "shuffle"));
+            if let Some(asked) = asked {
+                let why = format!(
+                    "`{asked}` is for compressed chunks, and nothing of the output is compressed: give a codec"
+                );
+                return Err(Error::bad_option(asked, why));
+            }
+        }
         let asked = match (self.switches.add_access_points, self.access_points) {
             (true, _) => Some("add_access_points"),
             (_, Some(Segments::Auto | Segments::Bytes(_))) => Some("access_points"),

@@ -93,6 +93,7 @@ fn looks_like(first: &[u8]) -> String {
     }
     if first.starts_with(b"CDF") {
         return match first.get(3) {
+            Some(1 | 2 | 5) => "it ends within the header of a classic file".to_owned(),
             Some(v) => format!("it starts with `CDF` and the unknown version number {v}"),
             None => "it ends within its first four bytes".to_owned(),
         };
@@ -144,6 +145,7 @@ mod tests {
             (b"\x0e\x03\x13\x01zzzz", "HDF4"),
             (b"PK\x03\x04zzzz", "zip"),
             (b"CDF\x07zzzz", "version number 7"),
+            (b"CDF\x01", "ends within the header"),
             (b"hello, world\n", "text"),
             (b"netcdf a {\n}", "CDL"),
             (b"\n<!DOCTYPE html>", "web page"),

@@ -120,7 +120,7 @@ fn tell(done: &[CopyReport], folder: &Path, cx: &Context<'_>) {
         cx.printer.warn(format_args!("{}{others}: {note}", report.input));
     }
     let sum = |of: &dyn Fn(&CopyReport) -> u64| bytes(done.iter().map(of).fold(0, u64::saturating_add));
-    let seconds: f64 = done.iter().map(|r| r.seconds).sum();
+    let seconds = done.iter().map(|r| r.seconds).fold(0.0, |all, one| all + one);
     let verified = if !done.is_empty() && done.iter().all(|r| r.verified) { ", verified" } else { "" };
     cx.printer.note(format_args!(
         "{} -> {}: {} -> {}, {seconds:.2} s{verified}",

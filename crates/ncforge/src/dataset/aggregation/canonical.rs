@@ -28,6 +28,7 @@ pub(super) struct Target {
     pub(super) absent: Absent,
     rules: Rules,
     units: Units,
+    is_unsigned: bool,
     /// A store without a byte, for what is in none.
     pub(super) nothing: Arc<dyn ReadStore>,
 }
@@ -95,6 +96,7 @@ impl Target {
             absent,
             rules,
             units: Units::of(var),
+            is_unsigned: is_unsigned(schema, var),
             nothing: Arc::new(MemoryStore::new(stored.name.clone(), Vec::new())),
         }
     }
@@ -126,6 +128,8 @@ pub(super) struct Canonical {
     to: Atomic,
     fill: Vec<u8>,
     name: String,
+    /// The file of the aggregation variable.
+    file: String,
 }
 
 impl Canonical {
@@ -143,6 +147,13 @@ impl Canonical {
         };
         let scaling = scaling(schema, var, from)?;
         let rules = Rules::of(schema, var, from);
+        // Not of these conventions: the same numbers would have another meaning.
+        let is_unsigned = is_unsigned(schema, var);
+        if is_unsigned != target.is_unsigned {
+            return Err(
+                "an attribute `_Unsigned` of only one of a fragment and its aggregation variable".into()
+            );
+        }
         let (low, high) = match from == to && scaling.is_none() && units.is_none() {
             true if rules.missing.iter().all(|m| target.rules.missing.contains(m))
                 && (rules.low.is_none() || rules.low == target.rules.low)
@@ -152,15 +163,21 @@ impl Canonical {
             }
             _ => (rules.low, rules.high),
         };
-        // Not of these conventions: the same numbers would have another meaning.
-        if var.attr("_Unsigned").and_then(|a| a.as_text()) == Some("true") {
+        if is_unsigned {
             return Err("converting a fragment with the attribute `_Unsigned`".into());
         }
         let becomes = Missing::Marked;
         let rules = Unpacking { stored: from, missing: rules.missing, low, high, becomes, scaling };
-        let (fill, name) = (target.fill().to_vec(), target.name.clone());
-        Ok(Some(Self { rules, units, to, fill, name }))
+        let (fill, name, file) = (target.fill().to_vec(), target.name.clone(), target.file.clone());
+        Ok(Some(Self { rules, units, to, fill, name, file }))
     }
+}
+
+/// Whether numbers of a signed type are unsigned ones.
+fn is_unsigned(schema: &Schema, var: &Variable) -> bool {
+    let kind = schema.number_of(var.dtype);
+    matches!(kind, Some(Atomic::Byte | Atomic::Short | Atomic::Int | Atomic::Int64))
+        && var.attr("_Unsigned").and_then(|a| a.as_text()).is_some_and(|t| t.eq_ignore_ascii_case("true"))
 }
 
 /// What packs the numbers of a variable, in the types of NumPy.
@@ -220,7 +237,10 @@ impl Convert for Canonical {
                     as u64;
         }
         if outside > 0 {
-            return Err(Error::Range { variable: self.name.clone(), count: outside, to: self.to.cdl_name() });
+            let (name, to) = (&self.name, self.to.cdl_name());
+            let what =
+                format!("`{name}`: {outside} of {n} numbers of a fragment are no numbers of type {to}");
+            return Err(Error::corrupt(&self.file, None, what));
         }
         for (one, _) in to.chunks_exact_mut(self.to.size()).zip(&mask).filter(|(_, missing)| **missing != 0) {
             one.copy_from_slice(&self.fill);

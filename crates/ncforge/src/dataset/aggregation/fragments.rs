@@ -122,7 +122,7 @@ impl PartSource for Fragment {
         let Some(file) = self.fragments.find(uri, &self.target)? else { return Ok(None) };
         let schema = file.container.schema();
         let var = schema.find_var(identifier);
-        let var = var.ok_or_else(|| schema.no_variable(identifier, file.container.store().name()))?;
+        let var = var.ok_or_else(|| self.target.damaged(&format!("{} is not there", self.named())))?;
         let shape = schema.shape(var);
         let Some(lacks) = lacks(&self.counts, &shape) else {
             let (counts, what) = (&self.counts, self.named());
