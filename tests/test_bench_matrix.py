@@ -76,7 +76,9 @@ def test_the_matrix_of_reference_runs(ncforge_bin: Path, tmp_path: Path, launche
     start = mpi_ranks(ranks) if launcher == "mpiexec" else []
     values = expected(shape)
     begun = time.monotonic()
-    for options, access in KINDS.values():
+    # More ranks than processors take turns: the kinds are there with two of them.
+    kinds = ["plain", "all three"] if ranks == 4 and not FULL else list(KINDS)
+    for options, access in map(KINDS.__getitem__, kinds):
         out = tmp_path / "out.json"
         command = [
             *start, str(ncforge_bin), "bench", "io", f"-n={nn}", f"-p={ppn}", "-d=" + ":".join(map(str, shape)),
