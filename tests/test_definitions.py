@@ -242,7 +242,7 @@ def ncforge_takes(path: Path, fmt: str, define: Definition) -> bool:
     return taken
 
 
-@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=75, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.sampled_from([HDF, CLASSIC]), st.sampled_from([*KINDS, "group", "type", "member"]), NAMES)
 def test_names_that_netcdf_takes(tmp_path: Path, fmt: str, kind: str, name: str) -> None:
     if kind in ("group", "type", "member", "renamed attribute"):
@@ -284,7 +284,7 @@ def new_variables(draw: st.DrawFn) -> tuple[str, dict[str, Any]]:
     return fmt, options
 
 
-@settings(max_examples=120, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(new_variables())
 def test_variables_that_netcdf_takes(tmp_path: Path, variable: tuple[str, dict[str, Any]]) -> None:
     fmt, options = variable
