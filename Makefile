@@ -98,7 +98,7 @@ test: ## What CI runs: lint, docs-site, test-rust, test-python, test-files, fuzz
 
 # The command and the library that tests drive, built as `cargo test` has built their crates, which another choice of packages
 # or targets, and so of features of what they depend on, would build again; and the tests, a process for each core.
-TESTED = cargo build --quiet --locked --profile $(PROFILE) --workspace --exclude ncforge-py --lib --bins --tests
+TESTED = cargo build --quiet --locked --profile $(PROFILE) --workspace --exclude ncforge-py --lib --bins --tests --examples
 PYTEST = NCFORGE_BIN="$$(bash scripts/target-dir.sh $(PROFILE))/ncforge" $(PY) -m pytest -n logical --maxprocesses 8 --dist worksteal
 
 # Which tests of pytest `make check` runs: what other libraries say of our files and we of theirs, names, locks, structure.
@@ -146,7 +146,8 @@ soak: $(STAMP_TEST) $(STAMP_EXTENSION) ## Random lives of files, zipped ones and
 	$(TESTED)
 	cd tests && NCFORGE_BIN="$$(bash ../scripts/target-dir.sh $(PROFILE))/ncforge" \
 		../$(PY) lives.py --sessions $(SOAK_SESSIONS) --seed $(or $(SEED),1)000000 --keep-going
-	NCFORGE_TEST_KILLS=500 NCFORGE_STRESS_SECONDS=600 $(PYTEST) tests/test_copy_crash.py tests/test_stress.py
+	NCFORGE_TEST_KILLS=500 NCFORGE_STRESS_SECONDS=600 NCFORGE_SESSIONS=2000 \
+		$(PYTEST) tests/test_copy_crash.py tests/test_stress.py tests/test_netcdf_writing.py
 	ZIPPED_SECONDS=3600 cargo test --quiet --locked -p ncforge --lib store::zipped::tests
 	@bash fuzz/run.sh 600
 

@@ -67,13 +67,20 @@ def arguments() -> argparse.Namespace:
     return parser.parse_args()
 
 
+def up_to_date(binary: Path, sources: Iterable[Path]) -> bool:
+    """Whether a program was built after its sources were changed."""
+    return binary.exists() and binary.stat().st_mtime > max(p.stat().st_mtime for p in sources)
+
+
 def compile_netcdf_c(binary: Path) -> None:
     """Builds the worker of netcdf-c, where a compiler and the library's headers are."""
     if shutil.which("nc-config") is None or shutil.which("cc") is None:
         return
-    sources = [str(p) for p in sorted((ROOT / "benches/workers/netcdf_c").glob("*.c"))]
+    sources = sorted((ROOT / "benches/workers/netcdf_c").glob("*.c"))
+    if up_to_date(binary, [*sources, *(ROOT / "benches/workers/netcdf_c").glob("*.h")]):
+        return
     flags = subprocess.run(["nc-config", "--cflags", "--libs"], capture_output=True, text=True, check=True)
-    build = ["cc", "-O2", "-std=gnu11", "-o", str(binary), *sources, *flags.stdout.split()]
+    build = ["cc", "-O2", "-std=gnu11", "-o", str(binary), *map(str, sources), *flags.stdout.split()]
     subprocess.run(build, check=True)
 
 
@@ -88,7 +95,8 @@ PROGRAMS = (
 def compile_programs(folder: Path) -> None:
     """Builds them, where their compilers and libraries are."""
     for name, source, compiler, config in PROGRAMS:
-        if shutil.which(compiler) and shutil.which(config[0]):
+        stale = not up_to_date(folder / name, [ROOT / source])
+        if stale and shutil.which(compiler) and shutil.which(config[0]):
             flags = subprocess.run(config, capture_output=True, text=True, check=True).stdout.split()
             subprocess.run([compiler, "-O2", "-o", str(folder / name), str(ROOT / source), *flags, "-lm"], check=True)
 

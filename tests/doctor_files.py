@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import subprocess
 from pathlib import Path
 from typing import Any
@@ -18,6 +19,11 @@ N, NY, NX = 512, 64, 128
 
 def smooth(n: int = N, ny: int = NY, nx: int = NX, noise: float = 0.01) -> Any:
     """A field that compresses as measured ones do."""
+    return _smooth(n, ny, nx, noise).copy()
+
+
+@functools.lru_cache(8)
+def _smooth(n: int, ny: int, nx: int, noise: float) -> Any:
     rng = np.random.default_rng(7)
     t, y, x = np.arange(n) / 20, np.arange(ny) / 10, np.arange(nx) / 15
     field = np.sin(t)[:, None, None] + np.cos(y)[:, None] + np.sin(x) + noise * rng.normal(size=(n, ny, nx))

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import random
-import signal
-import time
 from pathlib import Path
 
 import numpy as np
@@ -12,7 +9,7 @@ import pytest
 
 import tiles as tl
 from combining import CLASSIC, DEFLATED, combine, ncforge
-from stopping import interrupt, start
+from stopping import interrupt, killed, processor_seconds
 
 
 @pytest.fixture(scope="module")
@@ -30,33 +27,23 @@ def whole() -> tl.Whole:
 
 @pytest.mark.parametrize("storage", [CLASSIC, DEFLATED], ids=["cdf2", "deflated"])
 def test_killed_at_any_moment(tmp_path: Path, whole: tl.Whole, storage: tl.Storage) -> None:
-    """kill -9: nothing stands under the final name; `--resume` gives the bytes of a run that nobody disturbed."""
+    """Killed: nothing stands under the final name; `--resume` gives the bytes of a run that nobody disturbed."""
     (tmp_path / "tiles").mkdir()
     mosaic = tl.nemo(tmp_path / "tiles", whole, (3, 4), storage, halo=1)
     out, undisturbed = tmp_path / "out.nc", tmp_path / "undisturbed.nc"
     words: list[object] = ["--format", "netcdf4", "--codec", "deflate", "--level", 8, "--no-history", "--memory", "8M"]
     words += ["--chunks", "t/4,y/60,x/70", "-j", 2]
-    begun = time.monotonic()
-    combine(mosaic, undisturbed, *words)
-    seconds = time.monotonic() - begun
-    rng = random.Random(4)
-    killed = resumed = 0
-    for _ in range(12):
-        if killed >= 2 and resumed > 0:
-            break
-        line = ["combine", mosaic.paths[0], "-o", out, *words, "--checkpoint", 0.005]
-        running = start(*line)
-        time.sleep(rng.uniform(0.3, 0.9) * seconds)
-        running.kill()
-        running.communicate()
-        killed += running.returncode == -signal.SIGKILL
-        if running.returncode == -signal.SIGKILL:
-            assert not out.exists() or out.read_bytes() == undisturbed.read_bytes()
+    seconds = processor_seconds(lambda: combine(mosaic, undisturbed, *words))
+    stopped = resumed = 0
+    for part in (0.2, 0.5, 0.8):
+        line = ["combine", mosaic.paths[0], "-o", out, *words, "--checkpoint", 0]
+        stopped += killed(part * seconds, *line)
+        assert not out.exists() or out.read_bytes() == undisturbed.read_bytes()
         done = ncforge(*line, "--resume", "--json")
         resumed += '"resumed_steps": 0' not in done.stdout
         assert out.read_bytes() == undisturbed.read_bytes()
         out.unlink()
-    assert killed > 0
+    assert stopped > 0
     assert resumed > 0
     assert sorted(p.name for p in tmp_path.iterdir()) == ["tiles", "undisturbed.nc"]
     tl.check(undisturbed, whole, mosaic)

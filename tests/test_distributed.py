@@ -266,7 +266,8 @@ def test_a_worker_lost_among_many_files(client: Any, source: Path, tmp_path: Pat
     folder.mkdir()
 
     def kill() -> None:
-        time.sleep(0.5)
+        while not any(folder.iterdir()):
+            time.sleep(0.002)
         with contextlib.suppress(ProcessLookupError):
             os.kill(_worker_pids(client)[0], signal.SIGKILL)
 

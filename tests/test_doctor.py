@@ -279,10 +279,10 @@ def test_the_text_is_folded_and_narrow(tmp_path: Path) -> None:
         for name, n in [("time", None), ("lat", NY), ("lon", NX)]:
             d.createDimension(name, n)
         values = smooth()
-        for i in range(20):
+        for i in range(13):
             d.createVariable(f"v{i}", "f4", ("time", "lat", "lon"), **z((1, NY, NX)))[:] = values
     text = doctor("many.nc", "--for", "map,series", code=0, cwd=tmp_path).stdout
-    assert text.count("NC101") == 1 and "v0, v1, v2" in text and "and 8 more" in text
+    assert text.count("NC101") == 1 and "v0, v1, v2" in text and "and 1 more" in text
     long = [line for line in text.splitlines() if len(line) > 80]
     assert all("ncforge copy" in line for line in long), long
     assert "\x1b[" not in text
@@ -295,28 +295,28 @@ def test_the_text_is_folded_and_narrow(tmp_path: Path) -> None:
 def test_files_that_are_alike_share_their_lines(tmp_path: Path) -> None:
     """A folder of daily files: one list of findings, and one command for all."""
     field(tmp_path / "day_0.nc", **z((1, NY, NX)))
-    names = [f"day_{i}.nc" for i in range(15)]
+    names = [f"day_{i}.nc" for i in range(13)]
     for name in names[1:]:
         shutil.copy(tmp_path / "day_0.nc", tmp_path / name)
     text = doctor(*names, "--fail-on", "never", code=0, cwd=tmp_path).stdout
-    assert text.count("NC101") == 1 and text.startswith("15 files, each netCDF-4") and "and 3 more" in text
+    assert text.count("NC101") == 1 and text.startswith("13 files, each netCDF-4") and "and 1 more" in text
     assert len(text.splitlines()) < 40, text
     (command,) = [line.strip() for line in text.splitlines() if "ncforge copy" in line]
     env = {**os.environ, "PATH": f"{Path(binary()).parent}:{os.environ['PATH']}"}
     subprocess.run(["sh", "-e", "-c", command], cwd=tmp_path, env=env, check=True, capture_output=True)
     # In a folder of their own: a pattern that meant the files means them still.
     assert sorted(p.name for p in tmp_path.glob("*.nc")) == sorted(names)
-    for i in range(15):
+    for i in range(13):
         with netCDF4.Dataset(tmp_path / "fixed" / f"day_{i}.nc") as d:
             assert d["tas"].chunking() != [1, NY, NX]
-            assert f"day_{(i + 1) % 15}.nc" not in d.history, "each tells of its own copy"
+            assert f"day_{(i + 1) % 13}.nc" not in d.history, "each tells of its own copy"
 
 
 def test_more_files_than_may_be_open(tmp_path: Path) -> None:
     """Files are closed when they have been looked at, across files, too."""
     ncforge = pytest.importorskip("ncforge")
     field(tmp_path / "day_000.nc", (64, NY, NX), **z((32, 8, 16)))
-    paths = [tmp_path / f"day_{i:03d}.nc" for i in range(200)]
+    paths = [tmp_path / f"day_{i:03d}.nc" for i in range(80)]
     for path in paths[1:]:
         path.hardlink_to(paths[0])
     paths[-1].unlink()
@@ -328,10 +328,10 @@ def test_more_files_than_may_be_open(tmp_path: Path) -> None:
     )
     assert ncforge
     done = subprocess.run([sys.executable, "-c", script, *map(str, paths)], capture_output=True, text=True, check=True)
-    assert json.loads(done.stdout) == [200, 0, ["NC501"]]
+    assert json.loads(done.stdout) == [80, 0, ["NC501"]]
     line = f"ulimit -n 60; '{binary()}' doctor --across --fail-on never {tmp_path}/day_*.nc"
     done = subprocess.run(["sh", "-c", line], capture_output=True, text=True, check=True)
-    assert "across 200 files" in done.stdout and not done.stderr
+    assert "across 80 files" in done.stdout and not done.stderr
 
 
 def test_zipped_files_are_as_good_as_they_are(tmp_path: Path) -> None:
@@ -521,7 +521,7 @@ def test_what_is_proposed_spoils_no_read(tmp_path: Path) -> None:
 def test_names_with_separators_get_the_same_fixes(tmp_path: Path) -> None:
     """Characters that mean something in a list of variables: the fixes of each variable, alone and together, are those of `tas`."""
     ncforge = pytest.importorskip("ncforge")
-    names = ["tas", "a;b", "a,b", "a:b", "a|b&c", "a\\b", "a\\;b"]
+    names = ["tas", "a;b", "a,b:c", "a|b&c\\d", "a\\;b"]
     path = tmp_path / "odd.nc"
     values = smooth()
     with netCDF4.Dataset(path, "w") as d:

@@ -71,19 +71,3 @@ def test_under_mpi(tmp_path: Path) -> None:
     words = ["bench", "io", f"-f={tmp_path / 't.nc'}", "-d=4:10:8:3", "-t=coll", "-w", "-r", "--json", *ONCE]
     done = run(*mpi_ranks(2), sys.executable, "-m", "ncforge", *words, folder=tmp_path)
     assert "MPI" in json.loads(done.stdout)["sections"][0]["detail"]["team"]
-
-
-def test_seeds_measure(tmp_path: Path) -> None:
-    run(
-        sys.executable,
-        "-m",
-        "ncforge",
-        "bench",
-        "published",
-        "--quick",
-        "--only=cray-1993",
-        "--json=s.json",
-        folder=tmp_path,
-    )
-    sections = json.loads((tmp_path / "s.json").read_text())["sections"]
-    assert sections and all(section["rows"] for section in sections)

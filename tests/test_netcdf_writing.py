@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import shutil
 import signal
@@ -54,7 +55,11 @@ def writes(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return compiled("writes", tmp_path_factory.mktemp("bin"))
 
 
-@pytest.mark.parametrize("first", range(0, 60, 15))
+#: Random sessions; `make soak` does more.
+SESSIONS = int(os.environ.get("NCFORGE_SESSIONS", "16"))
+
+
+@pytest.mark.parametrize("first", range(0, SESSIONS, 8))
 def test_random_sessions(writes, run_under, tmp_path, first):
     def session(way: str, seed: int, run: Any, **options: str) -> tuple[Any, bytes, bytes, dict[str, Any]]:
         # Names must be equal, since ncdump prints them.
@@ -64,7 +69,7 @@ def test_random_sessions(writes, run_under, tmp_path, first):
         return done, done.stdout, header(path), contents(path)
 
     served = dict.fromkeys(WAYS, 0)
-    for seed in range(first, first + 15):
+    for seed in range(first, first + 8):
         plain = session("plain", seed, call)
         for way, options in WAYS.items():
             ours = session(way, seed, run_under, **options)

@@ -1,6 +1,6 @@
 """Several processes, and memory: fork, spawn and ``distributed`` with netCDF4 and h5py in the process; writing from Dask.
 
-``NCFORGE_STRESS_SECONDS`` says how long each kind of process works (default 3; a minute before a release).
+``NCFORGE_STRESS_SECONDS`` says how long each kind of process works (default 1; a minute before a release).
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ import pytest
 
 import ncforge
 
-SECONDS = min(float(os.environ.get("NCFORGE_STRESS_SECONDS", "3")), 60.0)
+SECONDS = min(float(os.environ.get("NCFORGE_STRESS_SECONDS", "1")), 60.0)
 SHAPE = (60, 50, 70)
 
 

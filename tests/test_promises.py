@@ -423,8 +423,8 @@ def test_a_result_that_does_not_fit_is_an_error(tmp_path: Path, fmt: str) -> Non
     path = tmp_path / "a.nc"
     with THEIRS.Dataset(path, "w", format=fmt) as ds:
         ds.set_fill_off()
-        ds.createDimension("y", 20_000)
-        ds.createDimension("x", 20_000)
+        ds.createDimension("y", 10_000)
+        ds.createDimension("x", 10_000)
         options = {"chunksizes": (100, 100), "zlib": True} if fmt == "NETCDF4" else {}
         v = ds.createVariable("v", "f4", ("y", "x"), **options)
         v[3, 4] = 5.0
@@ -441,12 +441,12 @@ def test_a_result_that_does_not_fit_is_an_error(tmp_path: Path, fmt: str) -> Non
 def test_the_command_says_that_memory_does_not_suffice(tmp_path: Path) -> None:
     path = tmp_path / "a.nc"
     with THEIRS.Dataset(path, "w") as ds:
-        ds.createDimension("y", 20_000)
-        ds.createDimension("x", 20_000)
-        ds.createVariable("v", "f4", ("y", "x"), chunksizes=(20_000, 20_000), zlib=True, complevel=1)[0, 0] = 1.0
+        ds.createDimension("y", 10_000)
+        ds.createDimension("x", 10_000)
+        ds.createVariable("v", "f4", ("y", "x"), chunksizes=(10_000, 10_000), zlib=True, complevel=1)[0, 0] = 1.0
 
     def small_machine() -> None:
-        resource.setrlimit(resource.RLIMIT_AS, (1 << 30, 1 << 30))
+        resource.setrlimit(resource.RLIMIT_AS, (400 << 20, 400 << 20))
 
     for words in (["compare", path, path], ["verify", path]):
         line = [str(find_binary()), *map(str, words), "--memory", "8G", "--threads", "1"]
@@ -465,7 +465,7 @@ def test_memory_for_the_filters_of_a_chunk_is_asked_for(tmp_path: Path) -> None:
         ds.createVariable("v", "f4", ("x",), chunksizes=(64 << 20,), zlib=True, complevel=1, fletcher32=True)[:2] = 1.0
     line = [str(find_binary()), "verify", str(path), "--memory", "8G", "--threads", "1"]
     codes = []
-    for limit in [size << 20 for size in range(300, 1200, 100)] + 20 * [600 << 20]:
+    for limit in [size << 20 for size in range(300, 1200, 100)] + 6 * [600 << 20]:
 
         def small_machine(limit: int = limit) -> None:
             resource.setrlimit(resource.RLIMIT_AS, (limit, limit))

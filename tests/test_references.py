@@ -16,7 +16,7 @@ from access_points import MAGIC
 from conftest import DATA, Run
 from test_access_points import raw_chunk
 from test_access_points import write as write_points
-from virtual import equal, every_kind, files_of_all_indexes, opened, raw, same_values, store, variables
+from virtual import chunks_of_hdf5, equal, every_kind, files_of_all_indexes, opened, raw, same_values, store, variables
 
 xr = pytest.importorskip("xarray")
 zarr = pytest.importorskip("zarr")
@@ -92,6 +92,11 @@ def test_files_of_all_kinds_of_chunk_indexes(hdf5_cases: Path) -> None:
             # Variables without numbers, characters or strings, and no others.
             assert all(not is_plain(file[name]) for name in missing), (path.name, missing)
         count += same_values(path, opened(refs), without=missing)
+        if path.name.startswith("h5_indexes"):
+            for name, chunks in chunks_of_hdf5(path).items():
+                keys = {key.removeprefix(f"{name}/"): value for key, value in refs["refs"].items() if f"{name}/" in key}
+                found = {at: tuple(value[1:]) for at, value in keys.items() if isinstance(value, list)}
+                assert found == chunks, (path.name, name)
     assert count > 300
 
 

@@ -3,7 +3,7 @@
 Sixteen threads read whole variables, slabs, series, strided boxes, points and attributes of fifty open files (classic
 and netCDF-4 of several codecs, written by netCDF4-python, h5py and ncforge) and compare each result with the array
 that was written; some open and close files all the while, and others read with netCDF4 and h5py, whose own library
-has one lock. ``NCFORGE_STRESS_SECONDS`` says how long (default 15; `make soak` takes 600).
+has one lock. ``NCFORGE_STRESS_SECONDS`` says how long (default 5; `make soak` takes 600).
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ import pytest
 
 import ncforge
 
-SECONDS = float(os.environ.get("NCFORGE_STRESS_SECONDS", "15"))
+SECONDS = float(os.environ.get("NCFORGE_STRESS_SECONDS", "5"))
 THREADS = 16
 FILES = 50
 SHAPE = (24, 30, 40)

@@ -538,8 +538,8 @@ def test_a_huge_array_of_few_parts(tmp_path: Path, run: Any) -> None:
     """Petabytes without a mapping: the time is that of the parts."""
     source(tmp_path / "s.h5", np.arange(3, dtype="f4"))
     path = tmp_path / "v.h5"
-    layout = h5py.VirtualLayout((10**9, 10**6), "f4")
-    layout[5, 0:3] = layout[10**9 - 1, 10**6 - 3 :] = h5py.VirtualSource("s.h5", "d", (3,))
+    layout = h5py.VirtualLayout((10**6, 10**9), "f4")
+    layout[5, 0:3] = layout[10**6 - 1, 10**9 - 3 :] = h5py.VirtualSource("s.h5", "d", (3,))
     with h5py.File(path, "w") as f:
         f.create_virtual_dataset("v", layout, fillvalue=1)
     assert "all is well" in run("verify", path, timeout=60).stderr

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+from itertools import product
 from pathlib import Path
 from typing import Any
 
 import fsspec
+import h5py
 import netCDF4
 import numpy as np
 import zarr
@@ -75,14 +77,48 @@ def variables(group: Any, at: str = "") -> dict[str, Any]:
 
 
 def same_values(path: Path, group: zarr.Group, reader: Any = ncforge, without: frozenset[str] = frozenset()) -> int:
-    """Whether all arrays have the values of a file; how many there are."""
+    """Whether all arrays have the values of a file, as far as ``some`` looks at them; how many there are."""
     with reader.Dataset(path) as file:
         of_file = variables(file)
         arrays = {name: group[name] for name in of_file if name not in without}
         for name, array in arrays.items():
             assert isinstance(array, zarr.Array)
-            equal(array[...], raw(of_file[name]), f"{path.name}: {name}")
+            values = raw(of_file[name])
+            for key in some(array):
+                equal(array[key], values[key], f"{path.name}: {name}")
     return len(arrays)
+
+
+def some(array: zarr.Array) -> list[Any]:
+    """The parts of an array to look at: all of it, or of more than 300 chunks, which zarr-python reads one by one, those at the
+    beginning, behind four fifths, and at the end. ``chunks_of_hdf5`` tells of the other ones.
+    """
+    if np.prod([-(-length // chunk) for length, chunk in zip(array.shape, array.chunks, strict=True)]) <= 300:
+        return [...]
+    begins = product(*((0, n * 4 // 5, n - 30) for n in array.shape))
+    return [tuple(slice(begin, begin + 30) for begin in at) for at in begins]
+
+
+def chunks_of_hdf5(path: Path) -> dict[str, dict[str, tuple[int, int]]]:
+    """Where HDF5 finds the chunks of datasets whose chunks all went through all filters: offset and size by dataset and place
+    in its grid, as Zarr writes it.
+    """
+    found: dict[str, dict[str, tuple[int, int]]] = {}
+
+    def visit(name: str, item: Any) -> None:
+        # Of a dataset that is unlimited, but not along the first dimension, HDF5 1.14 tells the places of chunks wrongly.
+        odd = isinstance(item, h5py.Dataset) and None in item.maxshape and item.maxshape[0] is not None
+        if isinstance(item, h5py.Dataset) and item.chunks is not None and item.size and not odd:
+            infos: list[Any] = []
+            item.id.chunk_iter(infos.append)
+            if not any(info.filter_mask for info in infos):
+                places = [zip(info.chunk_offset, item.chunks, strict=True) for info in infos]
+                keys = [".".join(str(offset // length) for offset, length in place) for place in places]
+                found[name] = {key: (info.byte_offset, info.size) for key, info in zip(keys, infos, strict=True)}
+
+    with h5py.File(path) as file:
+        file.visititems(visit)
+    return found
 
 
 def files_of_all_indexes(folder: Path) -> list[Path]:
