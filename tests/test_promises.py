@@ -423,8 +423,8 @@ def test_a_result_that_does_not_fit_is_an_error(tmp_path: Path, fmt: str) -> Non
     path = tmp_path / "a.nc"
     with THEIRS.Dataset(path, "w", format=fmt) as ds:
         ds.set_fill_off()
-        ds.createDimension("y", 10_000)
-        ds.createDimension("x", 10_000)
+        ds.createDimension("y", 20_000)
+        ds.createDimension("x", 20_000)
         options = {"chunksizes": (100, 100), "zlib": True} if fmt == "NETCDF4" else {}
         v = ds.createVariable("v", "f4", ("y", "x"), **options)
         v[3, 4] = 5.0
