@@ -197,7 +197,8 @@ fn stored(along: &Along<'_>, from: &Option<End>, to: &Option<End>) -> Result<Ran
     let (c, rises) = ordered(along)?;
     let (low, high) = (bounds(along, c, from)?.0, bounds(along, c, to)?.1);
     let found = run_of(c, rises, low, high);
-    let wraps = rises && found.start > found.end;
+    let number = |bound: Bound| bound.map(|(limit, _)| limit.number());
+    let wraps = rises && number(low).zip(number(high)).is_some_and(|(from, to)| from > to);
     Ok(match wraps {
         true => Ranges::new(
             [found.start..c.len(), 0..found.end].into_iter().filter(|r| !r.is_empty()).map(Span::run),
