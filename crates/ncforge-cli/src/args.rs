@@ -435,7 +435,7 @@ mod tests {
         // Those of a command are never among them, wherever they are declared.
         let general = GlobalArgs::augment_args(clap::Command::new("general"));
         let is_general = |a: &clap::Arg| general.get_arguments().any(|g| g.get_id() == a.get_id());
-        for command in declared().get_subcommands() {
+        for command in declared.get_subcommands() {
             for a in command.get_arguments().filter(|a| a.get_help_heading() == Some(HEADING)) {
                 assert!(is_general(a), "{} {}", command.get_name(), a.get_id());
             }
