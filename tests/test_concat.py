@@ -19,6 +19,7 @@ import pytest
 
 import ncforge
 from conftest import Run
+from ncforge import _core
 
 FORMATS = ["NETCDF3_CLASSIC", "NETCDF3_64BIT_OFFSET", "NETCDF3_64BIT_DATA", "NETCDF4_CLASSIC", "NETCDF4"]
 #: Global attributes that say how a file was made.
@@ -308,6 +309,11 @@ def both(ds: netCDF4.Dataset) -> None:
     renamed(ds)
 
 
+def around(ds: netCDF4.Dataset) -> None:
+    lon = ds.createVariable("lon", "f8", ("lon",))
+    lon.units, lon[:] = "degrees_east", [0, 45, 90, 270, 315]
+
+
 def longer(ds: netCDF4.Dataset) -> None:
     ds.createDimension("extra", 2)
     ds.createVariable("more", "f4", ("time", "extra"))
@@ -483,6 +489,8 @@ def test_options_of_ncrcat(tmp_path: Path, run: Run, tool: Callable[..., str], n
             ["-d", "lat,1,2", "-d", "lon,,3"],
             ["-d", "lat,-2,-1", "-d", "time,1.,4."],
             ["-d", "lon,2"],
+            ["-d", "lat,2.,1."],
+            ["-d", "lat,2.5,0."],
         ]
     ):
         judge, out = tmp_path / f"j{i}.nc", tmp_path / f"o{i}.nc"
@@ -496,6 +504,16 @@ def test_options_of_ncrcat(tmp_path: Path, run: Run, tool: Callable[..., str], n
     run("ncrcat", "-O", "-4", "--cnk_dmn", "time,2", "--cnk_dmn", "lat,3", *files, out)
     with netCDF4.Dataset(out) as ds:
         assert ds["tas"].chunking()[:2] == [2, 3]
+    # Longitudes are values like others, and what only later files have is left out.
+    east = [part(tmp_path / f"e{i}.nc", i, 1, change=around) for i in range(2)]
+    with netCDF4.Dataset(east[1], "a") as ds:
+        ds.createVariable("later", "i4", ("time",))[:] = 5
+    for options in (["-d", "lon,-90.,90."], ["-d", "lon,315.,45."], ["-d", "lon,400.,10."], []):
+        tool("ncrcat", "--no_cll_mth", "-O", "-h", *options, *east, judge)
+        run("ncrcat", "-O", "-h", *options, *east, "-o", out)
+        same(out, judge)
+    failed = run("ncrcat", "-O", *reversed(east), "-o", out, code=4).stderr
+    assert "`ncforge concat --holes fill`" in failed and "--vars" not in failed
     assert "nearest" in run("ncrcat", "-O", "-d", "lat,1.2", *files, out, code=2).stderr
     assert "-A" in run("ncrcat", "-A", *files, out, code=2).stderr
     assert "--rec_apn" in run("ncrcat", "--rec_apn", *files, out, code=2).stderr
@@ -549,3 +567,80 @@ def test_chunks_are_moved_whatever_else_a_file_has(tmp_path: Path, run: Run) -> 
     assert chunk_bytes(out, "tas") == [c for f in files[1:] for c in chunk_bytes(f, "tas")]
     with netCDF4.Dataset(out) as ds:
         assert np.ma.getmaskarray(ds["late"][:]).tolist() == [True, False, True]
+
+
+@pytest.mark.parametrize("what", ["padding", "NaN", "NaN of an attribute"])
+def test_equal_values_of_other_bytes(tmp_path: Path, run: Run, what: str) -> None:
+    """Bytes between the fields of a compound are no value, and a NaN is a NaN: ``compare``, ``concat``, ``combine`` and Python agree."""
+    paths = [tmp_path / f"f_{i}.nc" for i in range(2)]
+    nans = [np.array([bits, 0x3F800000], "u4").view("f4") for bits in (0x7FC00000, 0xFFC00000)]
+    for i, path in enumerate(paths):
+        with netCDF4.Dataset(path, "w") as ds:
+            ds.createDimension("t", None)
+            ds.createDimension("x", 2)
+            ds.createDimension("y", 2)
+            ds.createVariable("t", "i4", ("t",))[:] = [i]
+            ds.createVariable("a", "i4", ("y",))[:] = [1, 2]
+            if what == "padding":
+                kind = np.dtype([("q", "i4"), ("r", "f8")], align=True)
+                raw = np.full(2 * kind.itemsize, i * 85, "u1").view(kind)
+                raw["q"], raw["r"] = [1, 2], [0.5, 0.25]
+                ds.createVariable("s", ds.createCompoundType(kind, "ct"), ("x",))[:] = raw
+            elif what == "NaN":
+                s = ds.createVariable("s", "f4", ("x",))
+                s.set_auto_mask(False)
+                s[:] = nans[i]
+            else:
+                ds.createVariable("s", "f4", ("x",), fill_value=nans[i][0])[:] = [1, 2]
+    run("compare", "--vars", "s,a", *paths)
+    run("concat", *paths, "-o", tmp_path / "t.nc")
+    place = ["--scheme", "generic", "--names", "f_{i}.nc", "--place", "y=tile:i", "--vars", "s,a"]
+    run("combine", *paths, "-o", tmp_path / "y.nc", *place)
+    if what == "NaN":
+        run("refs", *paths, "-o", tmp_path / "t.json", "--along", "t")
+    first, other = (ncforge.Dataset(path) for path in paths)
+    with first, other:
+        assert _core.equal_in_all(first._core, [other._core], [first["s"]._var_id]) == [True]
+
+
+@pytest.mark.parametrize(
+    "names", [("gregorian", "standard"), ("Standard", None), ("noleap", "365_day"), ("all_leap", "366_day")]
+)
+def test_names_of_one_calendar(tmp_path: Path, run: Run, names: tuple[str | None, ...]) -> None:
+    def named(name: str | None) -> Callable[[netCDF4.Dataset], None]:
+        return lambda ds: ds["time"].delncattr("calendar") if name is None else ds["time"].setncattr("calendar", name)
+
+    files = [part(tmp_path / f"{i}.nc", 3.0 * i, change=named(name)) for i, name in enumerate(names)]
+    run("concat", *files, "-o", tmp_path / "out.nc")
+    assert records(tmp_path / "out.nc") == 6
+    run("refs", *files, "-o", tmp_path / "out.json")
+    if None not in names:
+        with ncforge.MFDataset(files) as ds:
+            assert ncforge.MFTime(ds["time"]).calendar == names[0]
+
+
+@pytest.mark.parametrize("given", [(3, 2, 1), (2, None, 1, 3), (1, 3, 2)])
+def test_single_steps_rise(tmp_path: Path, given: tuple[int | None, ...]) -> None:
+    """In whatever order they are given; files without steps say nothing. ``open_many`` has the same order."""
+    files = [part(tmp_path / f"{i}.nc", first or 0, 0 if first is None else 1) for i, first in enumerate(given)]
+    ncforge.concat(files, tmp_path / "out.nc")
+    with ncforge.Dataset(tmp_path / "out.nc") as joined, ncforge.open_many(files) as many:
+        assert joined["time"][:].tolist() == many["time"][:].tolist() == [1, 2, 3]
+
+
+def test_an_unlimited_dimension_behind_others(tmp_path: Path, run: Run) -> None:
+    """As netCDF-C writes netCDF-4 files of the classic model. Classic formats have records, of which the dimension is the first."""
+    files = [tmp_path / f"{i}.nc" for i in range(2)]
+    for i, path in enumerate(files):
+        with netCDF4.Dataset(path, "w", format="NETCDF4_CLASSIC") as ds:
+            ds.createDimension("t", None)
+            ds.createDimension("x", 3)
+            ds.createVariable("t", "f8", ("t",))[:] = [2 * i, 2 * i + 1]
+            ds.createVariable("v", "f4", ("x", "t"))[:, :] = np.arange(6).reshape(3, 2) + 10 * i
+    run("copy", files[0], tmp_path / "copy.nc")
+    run("compare", files[0], tmp_path / "copy.nc")
+    run("concat", *files, "-o", tmp_path / "out.nc")
+    with netCDF4.Dataset(tmp_path / "out.nc") as ds:
+        assert ds.data_model == "NETCDF4_CLASSIC"
+        assert ds["v"][:].tolist() == [[0, 1, 10, 11], [2, 3, 12, 13], [4, 5, 14, 15]]
+    assert "is not the first" in run("copy", "-5", files[0], tmp_path / "five.nc", code=1).stderr

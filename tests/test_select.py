@@ -602,3 +602,21 @@ def test_chunks_that_a_subset_cuts(tmp_path: Path, run: Run, where: str) -> None
     assert "needs 655" in done.stderr and "bytes of memory, the budget is" in done.stderr
     done = run("compare", source, source, "--select", where, "--memory", "4M", code=2)
     assert "needs 655" in done.stderr and "bytes of memory, the budget is" in done.stderr
+
+
+@pytest.mark.parametrize(
+    "where", ["lon=300..10", "lon=200..100", "lon=180..135", "lon==315..45", "lon=3", "lon=2:6", "lon=:"]
+)
+def test_a_part_is_compared_with_the_selection_of_the_whole(tmp_path: Path, run: Run, where: str) -> None:
+    whole, out = tmp_path / "whole.nc", tmp_path / "part.nc"
+    with netCDF4.Dataset(whole, "w") as ds:
+        ds.createDimension("lon", 8)
+        lon = ds.createVariable("lon", "f8", ("lon",))
+        lon.units, lon[:] = "degrees_east", np.arange(8) * 45.0
+        ds.createVariable("v", "i4", ("lon",))[:] = np.arange(8)
+    run("copy", whole, out, "--select", where)
+    run("compare", whole, out, "--select", where)
+    run("compare", whole, whole, "--select", where)
+    with netCDF4.Dataset(out, "a") as ds:
+        ds["v"][0] = 99
+    run("compare", whole, out, "--select", where, code=3)

@@ -37,12 +37,14 @@ __all__ = [
     "main",
     "make_file",
     "nearest",
+    "order_of",
     "plan_combine",
     "plan_concat",
     "plan_copy",
     "plan_series",
     "reference_arrays",
     "references",
+    "same_calendar",
     "series",
     "set_remote_options",
     "split",
@@ -245,5 +247,7 @@ def look_at(
     paths: list[_Path], like: File | None, group: int, access: tuple[bool, dict[str, str]] | None = None
 ) -> list[tuple[File, _Alike | None] | BaseException]: ...
 def equal_in_all(first: File, others: list[File], vars: list[int]) -> list[bool]: ...
+def order_of(ends: list[tuple[float, float] | None]) -> list[int]: ...
+def same_calendar(one: str, other: str) -> bool: ...
 def make_file(path: _Path, fill: Callable[[os.PathLike[str]], object]) -> None: ...
 def write_whole(path: _Path, data: bytes, overwrite: bool) -> None: ...

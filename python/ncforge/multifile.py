@@ -19,6 +19,7 @@ from typing import Any, cast
 
 import numpy as np
 
+from ncforge import _core
 from ncforge._index import expand
 from ncforge._pieces import gathered
 from ncforge._view import Layout
@@ -288,7 +289,7 @@ class MFTime(MFVariable):
     units
         Such as "days since 1979-01-01"; by default the master's.
     calendar
-        The calendar of all files; by default each file must have the attribute, with the same value.
+        The calendar of all files; by default each file must have the attribute, and all name the same calendar.
 
     Raises
     ------
@@ -315,14 +316,13 @@ class MFTime(MFVariable):
         self._fill(dataset, time._var_id, time._name, time._kind, time._dims)
         self._spread(time._files[dataset._master])
         if calendar is None:
-            calendars = {str(getattr(self._part(at), "calendar", "")) for at in range(len(dataset._parts))}
+            calendars = [str(getattr(self._part(at), "calendar", "")) for at in range(len(dataset._parts))]
             if "" in calendars:
                 raise InvalidError(f"`{time.name}` has no attribute `calendar` in some file; pass it: calendar=...")
-            if len(calendars) > 1:
-                raise InvalidError(
-                    f"`{time.name}` has several calendars ({', '.join(sorted(calendars))}); pass one: calendar=..."
-                )
-            (calendar,) = calendars
+            calendar = calendars[0]
+            if not all(_core.same_calendar(calendar, other) for other in calendars):
+                names = ", ".join(sorted(set(calendars)))
+                raise InvalidError(f"`{time.name}` has several calendars ({names}); pass one: calendar=...")
         _set_own(self, "_calendar", str(calendar))
         _set_own(self, "_units", units or str(time.getncattr("units")))
 
@@ -362,8 +362,9 @@ def open_many(
 ) -> MFDataset:
     """Opens files that continue one another along a dimension, as one dataset for reading.
 
-    The order of the files is that of the dimension's coordinate, whichever way it goes, where all have one with the same units;
-    else that in which they are given. Variables that differ in a file are an error at once.
+    The order of the files is that of the dimension's coordinate, whichever way it goes within a file, where all have one with the same
+    units; else that in which they are given. Files of one step each rise, and files without steps say nothing. Variables that differ in
+    a file are an error at once.
 
     Parameters
     ----------
@@ -398,17 +399,19 @@ def open_many(
 
 
 def _in_order(parts: list[Dataset], along: str | None) -> list[Dataset]:
-    """Files in the order of a coordinate."""
+    """Files in the order of a coordinate, as :func:`ncforge.concat` joins them."""
     coordinates = [part.variables.get(along or "") for part in parts]
-    if any(c is None or c.dimensions != (along,) or not len(c) or c.dtype == str for c in coordinates):
+    if any(c is None or c.dimensions != (along,) or getattr(c.dtype, "kind", "O") not in "iuf" for c in coordinates):
         return parts
     found = cast(list[Variable], coordinates)
-    units = {(getattr(c, "units", None), getattr(c, "calendar", None)) for c in found}
-    firsts = [c[0] for c in found]
-    if len(units) > 1 or any(first is np.ma.masked for first in firsts):
+    ends = [(c[0], c[-1]) if len(c) else None for c in found]
+    units = {getattr(c, "units", None) for c in found}
+    calendars = [str(getattr(c, "calendar", "")) for c in found]
+    if len(units) > 1 or not all(_core.same_calendar(calendars[0], other) for other in calendars):
         return parts
-    descends = any(len(c) > 1 and c[-1] < c[0] for c in found)
-    order = sorted(range(len(parts)), key=lambda i: firsts[i], reverse=descends)
+    if any(end is np.ma.masked for pair in ends if pair for end in pair):
+        return parts
+    order = _core.order_of([(float(pair[0]), float(pair[1])) if pair else None for pair in ends])
     return [parts[i] for i in order]
 
 

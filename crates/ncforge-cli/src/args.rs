@@ -354,6 +354,7 @@ fn without_general_options(command: clap::Command) -> clap::Command {
 
 #[cfg(test)]
 mod tests {
+    use clap::Args as _;
     use ncforge_ops::request::Size;
 
     use super::*;
@@ -431,6 +432,14 @@ mod tests {
         let bench = declared.find_subcommand_mut("bench").and_then(|b| b.find_subcommand_mut("access"));
         assert!(!bench.expect("a command").render_help().to_string().contains("--storage-option"));
         assert!(declared.render_long_help().to_string().contains("--storage-option"));
+        // Those of a command are never among them, wherever they are declared.
+        let general = GlobalArgs::augment_args(clap::Command::new("general"));
+        let is_general = |a: &clap::Arg| general.get_arguments().any(|g| g.get_id() == a.get_id());
+        for command in declared.get_subcommands() {
+            for a in command.get_arguments().filter(|a| a.get_help_heading() == Some(HEADING)) {
+                assert!(is_general(a), "{} {}", command.get_name(), a.get_id());
+            }
+        }
         assert_eq!(
             parse(&words("ncforge copy a b -j 3")).expect("parses").global.threads.map(usize::from),
             Some(3)

@@ -33,7 +33,9 @@ use std::path::Path;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
+use crate::series::{self, Ends};
 use ncforge::model::agreement::{Difference, differences, group_differences, same_objects};
+use ncforge::model::equality::Equality;
 use ncforge::model::{Atomic, DType, GroupId, Schema, Storage, Values, VarId};
 use ncforge::store::remote::url_of;
 use ncforge::{Dataset, OpenOptions, Result};
@@ -99,19 +101,31 @@ pub fn equal(first: &Dataset, others: &[Dataset], vars: &[VarId]) -> Result<Vec<
             }
             let values = first.read_all(var)?;
             let same = side_by_side(threads(), others.len(), |i| {
-                Ok(same_values(&others[i].read_all(var)?, &values))
+                Ok(same_values((&others[i], var, &others[i].read_all(var)?), (first, var, &values)))
             });
             same.into_iter().try_fold(true, |all, one| one.map(|one| all && one))
         })
         .collect()
 }
 
-/// Bytes, not numbers: NaN is the same as NaN.
-fn same_values(a: &Values, b: &Values) -> bool {
-    match (a.bytes(), b.bytes()) {
-        (Some(a), Some(b)) => a == b,
-        _ => a == b,
-    }
+/// The order of files by the first and last value of their coordinate, as joining them has it; `None`: as they are. Files without values
+/// come last, where there is another order.
+///
+/// ```
+/// use ncforge_ops::alike::order;
+///
+/// assert_eq!(order(&[Some((5.0, 6.0)), None, Some((0.0, 1.0))]), Some(vec![2, 0, 1]));
+/// assert_eq!(order(&[Some((0.0, 1.0)), None, Some((5.0, 6.0))]), None);
+/// ```
+pub fn order(parts: &[Option<(f64, f64)>]) -> Option<Vec<usize>> {
+    let ends = |&(first, last): &(f64, f64)| Ends { first, last, steps: None };
+    series::order(&parts.iter().map(|part| part.as_ref().map(ends)).collect::<Vec<_>>())
+}
+
+/// Whether values of a variable of one file are those of another file's.
+fn same_values((a, v, x): (&Dataset, VarId, &Values), (b, w, y): (&Dataset, VarId, &Values)) -> bool {
+    let of = |d: &'_ Dataset, v: VarId| d.schema().var(v).dtype;
+    Equality::new((a.schema(), of(a, v)), (b.schema(), of(b, w)), None).same_values(x, y)
 }
 
 fn threads() -> usize {
@@ -158,8 +172,9 @@ fn compared(like: &Dataset, known: &[(VarId, Values)], dataset: &Dataset, group:
     for var in a.vars_in(group) {
         attributes.extend(named(Some(var), differences((a, var), (b, var))));
     }
-    let is_known =
-        |var, values: &Values| known.iter().any(|(v, theirs)| *v == var && same_values(theirs, values));
+    let is_known = |var, values: &Values| {
+        known.iter().any(|(v, theirs)| *v == var && same_values((like, var, theirs), (dataset, var, values)))
+    };
     let coordinates = coordinates(dataset, group)?
         .into_iter()
         .map(|(var, values)| (var, (!is_known(var, &values)).then_some(values)))

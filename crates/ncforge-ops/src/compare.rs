@@ -24,6 +24,8 @@ use crate::boxes::work_bytes;
 use crate::intact::check_undamaged;
 use crate::progress::{Progress, check_stop};
 use crate::select::Selection;
+use ncforge::model::agreement::{Offsets, same_type};
+use ncforge::model::equality::Equality;
 use ncforge::model::{DimId, Schema, Skipped, VarId};
 use ncforge::raw::{Remark, remarks};
 use ncforge::{Dataset, Error, Result};
@@ -43,7 +45,8 @@ pub struct CompareOptions {
     /// Only these variables (paths, as in both files) and the dimensions that they use; global attributes and
     /// other variables are then not compared. `None`: everything.
     pub vars: Option<Vec<String>>,
-    /// Only these indices along dimensions, of each file by its own coordinates.
+    /// Only these indices along dimensions, of each file by its own coordinates; of the second one all along dimensions along which it
+    /// holds what is selected of the first: a part that a copy made.
     pub select: Selection,
 }
 
@@ -82,7 +85,9 @@ pub fn compare(
         check_undamaged(left)?;
         check_undamaged(right)?;
     }
-    let (one, other) = (selected(left, options)?, selected(right, options)?);
+    let one = selected(left, options, |_| Ok(true))?;
+    // Along dimensions of a part that a copy made, nothing is left to select.
+    let other = selected(right, options, |dim| Ok(!is_part(left, &one, right, dim)?))?;
     let (a, b) = (one.schema(), other.schema());
     let pairs = match &options.vars {
         None => same_paths(a, b),
@@ -127,8 +132,33 @@ fn absences(file: &Dataset, of: impl Iterator<Item = String>, which: &str) -> Ve
     found.map(|r| format!("of the {which} file, {r}")).collect()
 }
 
-/// The part of a file that is compared.
-fn selected(file: &Dataset, options: &CompareOptions) -> Result<Dataset> {
+/// Whether a file holds along a dimension what was selected of the first one: as many indices; where these are all, with the values of the
+/// coordinate in the order in which they were selected.
+fn is_part(whole: &Dataset, part: &Dataset, file: &Dataset, dim: DimId) -> Result<bool> {
+    let (a, b) = (part.schema(), file.schema());
+    let own = b.dim(dim);
+    let Some(same) = a.find_group(&b.group_path(own.group)).and_then(|g| a.find_dim(g, &own.name)) else {
+        return Ok(false);
+    };
+    if a.dim(same).len != own.len || whole.schema().dim(same).len != own.len {
+        return Ok(a.dim(same).len == own.len);
+    }
+    let coordinate = |s: &Schema, d: DimId| {
+        let is_its = |v: &VarId| s.var(*v).name == own.name && s.var(*v).dims == [d];
+        s.vars_in(s.dim(d).group).find(is_its)
+    };
+    let (Some(v), Some(w)) = (coordinate(a, same), coordinate(b, dim)) else { return Ok(false) };
+    let (of_a, of_b) = ((a, a.var(v).dtype), (b, b.var(w).dtype));
+    Ok(same_type(of_a, of_b, Offsets::MayDiffer)
+        && Equality::new(of_a, of_b, None).same_values(&part.read_all(v)?, &file.read_all(w)?))
+}
+
+/// The part of a file that is compared, with a selection along the dimensions that are `wanted`.
+fn selected(
+    file: &Dataset,
+    options: &CompareOptions,
+    wanted: impl Fn(DimId) -> Result<bool>,
+) -> Result<Dataset> {
     let of = |names: &Vec<String>| -> Result<BTreeSet<DimId>> {
         let mut dims = BTreeSet::new();
         for name in names {
@@ -137,7 +167,7 @@ fn selected(file: &Dataset, options: &CompareOptions) -> Result<Dataset> {
         Ok(dims)
     };
     let used = options.vars.as_ref().map(of).transpose()?;
-    let part = options.select.of(file, used.as_ref())?;
+    let part = options.select.of_where(file, used.as_ref(), wanted)?;
     Ok(part.map_or_else(|| file.clone(), |part| part.view(file)))
 }
 

@@ -8,6 +8,7 @@
 //! | `DIM=5`, `DIM=-1` | one, counted from 0 or from the end; the dimension stays, with length 1 |
 //! | `DIM=3:21`, `DIM=:10`, `DIM=-12:`, `DIM=::3` | as in Python; the step is at least 1 |
 //! | `DIM=-10..10`, `DIM=..10` | those with values of the coordinate between these, both included |
+//! | `DIM==350..360` | those with values between these as they are stored; where the first is larger, from it to the end, and from the beginning to the second |
 //! | `DIM=350..10` of a longitude | eastward from the first to the second, whichever of 360 degrees the file counts from |
 //! | `DIM=2000-01..2000-06-15`, `DIM=2000-02`, `DIM=2000` | dates; a part of a date is its whole span, four digits are a year |
 //!
@@ -49,6 +50,16 @@ impl Selection {
     /// # Errors
     /// A dimension that is not there, a coordinate whose values cannot be selected, no index.
     pub(crate) fn of(&self, source: &Dataset, used: Option<&BTreeSet<DimId>>) -> Result<Option<Selected>> {
+        self.of_where(source, used, |_| Ok(true))
+    }
+
+    /// The same, but for dimensions that are not `wanted`, along which all is taken.
+    pub(crate) fn of_where(
+        &self,
+        source: &Dataset,
+        used: Option<&BTreeSet<DimId>>,
+        wanted: impl Fn(DimId) -> Result<bool>,
+    ) -> Result<Option<Selected>> {
         if self.is_empty() {
             return Ok(None);
         }
@@ -62,6 +73,9 @@ impl Selection {
                 notes.push(format!("no variable that is copied has the dimension `{name}`"));
             }
             for dim in dims {
+                if !wanted(dim)? {
+                    continue;
+                }
                 let along = Along::of(source, dim);
                 let found = places(&along, pick, &mut notes)?;
                 if ranges[dim.0].replace(found).is_some() {

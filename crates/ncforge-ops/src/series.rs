@@ -83,13 +83,14 @@ pub(crate) fn lies_along(schema: &Schema, v: VarId, along: &str) -> bool {
     schema.var(v).dims.iter().any(|d| schema.dim(*d).name == along)
 }
 
-/// Whether the coordinate rises: as within the first file that tells, else as from the first to the next that differs.
-fn rises(known: &[Ends]) -> bool {
-    let differs = |a: f64, b: f64| a.partial_cmp(&b).filter(|o| o.is_ne()).map(Ordering::is_lt);
-    // Files of one step each have a direction only among each other.
-    let within = known.iter().find_map(|ends| differs(ends.first, ends.last));
-    let between = || known.windows(2).find_map(|w| differs(w[0].last, w[1].first));
-    within.or_else(between).unwrap_or(true)
+/// Whether values rise; `None` if they are the same, or no numbers.
+fn rise(from: f64, to: f64) -> Option<bool> {
+    from.partial_cmp(&to).filter(|o| o.is_ne()).map(Ordering::is_lt)
+}
+
+/// Whether the coordinate rises within the first file that tells.
+fn rises_within(known: &[Ends]) -> Option<bool> {
+    known.iter().find_map(|ends| rise(ends.first, ends.last))
 }
 
 /// Whether one part goes on where another ends. Values that are no numbers say nothing.
@@ -105,7 +106,10 @@ pub(crate) fn check_order(
     ends: &[(&str, Ends)],
     shown: impl Fn(f64) -> String,
 ) -> Result<()> {
-    let rises = rises(&ends.iter().map(|e| e.1).collect::<Vec<_>>());
+    let known: Vec<Ends> = ends.iter().map(|e| e.1).collect();
+    // Files of one step each that are joined as they are given have a direction only among each other.
+    let between = || known.windows(2).find_map(|w| rise(w[0].last, w[1].first));
+    let rises = rises_within(&known).or_else(between).unwrap_or(true);
     let wrong = ends.windows(2).find(|pair| !goes_on(rises, pair[0].1, pair[1].1));
     let Some(&[(before, Ends { last: end, .. }), (after, Ends { first: begin, .. })]) =
         wrong.and_then(|pair| pair.first_chunk::<2>())
@@ -120,17 +124,16 @@ pub(crate) fn check_order(
 }
 
 /// The order in which the coordinate goes on; `None`: as they are. Files without values of it come last, where there is another order.
-/// Without a direction within a file, it rises.
+/// Without a direction within a file, it rises, in whatever order single steps are given.
 pub(crate) fn order(ends: &[Option<Ends>]) -> Option<Vec<usize>> {
     let known: Vec<Ends> = ends.iter().flatten().copied().collect();
-    let follow = |rises: bool| known.windows(2).all(|pair| goes_on(rises, pair[0], pair[1]));
-    if follow(rises(&known)) {
+    let rises = rises_within(&known).unwrap_or(true);
+    if known.windows(2).all(|pair| goes_on(rises, pair[0], pair[1])) {
         return None;
     }
-    let falls = known.iter().find(|e| e.first != e.last).is_some_and(|e| e.last < e.first);
     let mut order: Vec<usize> = (0..ends.len()).collect();
     order.sort_by(|&a, &b| match (ends[a], ends[b]) {
-        (Some(a), Some(b)) if falls => b.first.total_cmp(&a.first),
+        (Some(a), Some(b)) if !rises => b.first.total_cmp(&a.first),
         (Some(a), Some(b)) => a.first.total_cmp(&b.first),
         (a, b) => a.is_none().cmp(&b.is_none()),
     });
@@ -242,7 +245,7 @@ mod tests {
             (&[(0.0, 3.0), (4.0, 5.0), (6.0, 6.0)][..], None),
             (&[(4.0, 5.0), (0.0, 3.0), (6.0, 6.0)], Some(vec![1, 0, 2])),
             (&[(6.0, 5.0), (9.0, 7.0)], Some(vec![1, 0])),
-            (&[(3.0, 3.0), (2.0, 2.0), (1.0, 1.0)], None),
+            (&[(3.0, 3.0), (2.0, 2.0), (1.0, 1.0)], Some(vec![2, 1, 0])),
             (&[(3.0, 3.0), (1.0, 1.0), (2.0, 2.0)], Some(vec![1, 2, 0])),
             (&[(0.0, 3.0), (3.0, 4.0)], None),
             (&[], None),

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use ncforge::model::agreement::Class;
+use ncforge::model::calendar::Calendar;
 use ncforge::model::{GroupId, VarId};
 use ncforge::store::{RemoteOptions, remote};
 use ncforge::{Dataset, OpenOptions, Result};
@@ -86,6 +87,18 @@ fn plain(py: Python<'_>, alike: Alike) -> PyResult<Found<'_>> {
         .into_iter()
         .map(|(var, values)| Ok((var.0, values.map(|v| to_array(py, v)).transpose()?)));
     Ok((alike.lens, alike.chunks, attributes, coordinates.collect::<PyResult<_>>()?))
+}
+
+/// The order of files by the first and last value of their coordinate.
+#[pyfunction]
+pub(crate) fn order_of(ends: Vec<Option<(f64, f64)>>) -> Vec<usize> {
+    alike::order(&ends).unwrap_or_else(|| (0..ends.len()).collect())
+}
+
+/// Whether two attributes name the same calendar; an empty one is none.
+#[pyfunction]
+pub(crate) fn same_calendar(one: &str, other: &str) -> bool {
+    Calendar::same(Some(one), Some(other))
 }
 
 /// Whether each of these variables holds the same values in all files as in the first.

@@ -52,6 +52,8 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(alike::glob_urls, module)?)?;
     module.add_function(wrap_pyfunction!(remote::set_remote_options, module)?)?;
     module.add_function(wrap_pyfunction!(alike::equal_in_all, module)?)?;
+    module.add_function(wrap_pyfunction!(alike::order_of, module)?)?;
+    module.add_function(wrap_pyfunction!(alike::same_calendar, module)?)?;
     module.add_function(wrap_pyfunction!(ops::copy, module)?)?;
     module.add_function(wrap_pyfunction!(ops::plan_copy, module)?)?;
     module.add_function(wrap_pyfunction!(ops::compare, module)?)?;

@@ -8,10 +8,12 @@
 
 mod absent;
 pub mod agreement;
+pub mod calendar;
 mod changes;
 mod definition;
 mod dtype;
 mod element;
+pub mod equality;
 mod fill;
 mod id;
 mod members;

@@ -42,35 +42,35 @@ pub(crate) const HEADING: &str = "Options of every command";
 
 /// The options themselves.
 #[derive(Args, Clone, Debug, Default)]
-#[command(next_help_heading = HEADING)]
+// Of each option by itself: a heading for all that follow is that of the options behind these, too.
 pub(crate) struct GlobalArgs {
     /// Print details of the work (twice: more details)
-    #[arg(short, long, action = ArgAction::Count)]
+    #[arg(short, long, action = ArgAction::Count, help_heading = HEADING)]
     pub(crate) verbose: u8,
     /// Say nothing but results and errors
-    #[arg(short, long)]
+    #[arg(short, long, help_heading = HEADING)]
     pub(crate) quiet: bool,
     /// Worker threads [default: NCFORGE_THREADS, else what the machine or the job allows]
-    #[arg(short = 'j', long, value_name = "N", value_parser = threads)]
+    #[arg(short = 'j', long, value_name = "N", value_parser = threads, help_heading = HEADING)]
     pub(crate) threads: Option<NonZeroUsize>,
     /// Memory budget, such as 500M or 4G [default: NCFORGE_MEMORY, else a share of what the machine or the job has]
-    #[arg(long, value_name = "SIZE")]
+    #[arg(long, value_name = "SIZE", help_heading = HEADING)]
     pub(crate) memory: Option<Size>,
     /// How to show progress [default: auto]
-    #[arg(long, value_name = "HOW")]
+    #[arg(long, value_name = "HOW", help_heading = HEADING)]
     pub(crate) progress: Option<ProgressKind>,
     /// When to use colours [default: auto]
-    #[arg(long, value_name = "WHEN")]
+    #[arg(long, value_name = "WHEN", help_heading = HEADING)]
     pub(crate) color: Option<ColorWhen>,
     /// Access URLs without credentials: public data
-    #[arg(long)]
+    #[arg(long, help_heading = HEADING)]
     pub(crate) anonymous: bool,
     /// How URLs are accessed: `endpoint=https://…`, `region=eu-west-2`, `timeout=60s`, … (repeatable)
-    #[arg(long = "storage-option", value_name = "NAME=VALUE", value_parser = storage_option)]
+    #[arg(long = "storage-option", value_name = "NAME=VALUE", value_parser = storage_option, help_heading = HEADING)]
     pub(crate) storage_options: Vec<(String, String)>,
     /// Refuse to read other files that a file leads to: virtual datasets and external links of HDF5, aggregation variables of the CF conventions.
     /// For files of people who must not see this machine's own
-    #[arg(long)]
+    #[arg(long, help_heading = HEADING)]
     pub(crate) no_follow: bool,
 }
 

@@ -2,11 +2,12 @@
 
 mod translate;
 
-use ncforge::Dataset;
+use std::path::Path;
+
+use ncforge::{Dataset, Error, TileOption};
 use ncforge_ops::combine::concat;
 
-use super::concat::failure;
-use super::{Context, page};
+use super::{Context, concat as joining, page};
 use crate::args::NcrcatArgs;
 use crate::exit::{Exit, Failure, Result};
 use crate::{hint, interrupt};
@@ -29,4 +30,18 @@ pub(crate) fn run(args: &NcrcatArgs, cx: &Context<'_>) -> Result {
     progress.finish();
     done.map_err(|e| failure(e, &output))?.notes.iter().for_each(|note| cx.printer.warn(note));
     Ok(Exit::Ok)
+}
+
+/// The failure that the user sees: its hint names options of ncrcat, or the command that has another one.
+fn failure(error: Error, output: &Path) -> Failure {
+    let hint = match &error {
+        Error::TilesUnless { unless: TileOption::HolesFill, .. } => {
+            "-v takes other variables; `ncforge concat --holes fill` fills the places of one that a file lacks"
+        }
+        Error::TilesUnless { .. } => {
+            "only the record dimension may differ: `ncforge concat --along DIM` joins along another"
+        }
+        _ => return joining::failure(error, output),
+    };
+    Failure { hint: hint.to_owned(), ..error.into() }
 }

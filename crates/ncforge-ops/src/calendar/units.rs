@@ -56,10 +56,8 @@ impl TimeUnits {
     /// The reason why numbers in these units are no moments that could be told.
     pub(crate) fn parse(units: &str, calendar: &str) -> Result<TimeUnits, String> {
         let none = || format!("`{units}` are no units of time that ncforge knows");
-        let calendar = match calendar.trim() {
-            "" => Calendar::Mixed,
-            name => Calendar::named(name).ok_or_else(|| format!("there is no calendar `{name}`"))?,
-        };
+        let calendar = Calendar::named(Some(calendar))
+            .ok_or_else(|| format!("there is no calendar `{}`", calendar.trim()))?;
         let (unit, rest) = units.trim().split_once(|c: char| c.is_ascii_whitespace()).ok_or_else(none)?;
         let rest = rest.trim_start();
         let since = rest.get(..5).filter(|word| word.eq_ignore_ascii_case("since")).ok_or_else(none)?;

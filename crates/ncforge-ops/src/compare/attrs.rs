@@ -3,8 +3,9 @@
 use std::collections::HashMap;
 
 use super::difference::{Comparison, Difference, Kind};
-use super::values::element::{Equality, format_element, same_value};
+use super::values::element::format_element;
 use ncforge::model::agreement::{Offsets, same_type};
+use ncforge::model::equality::Equality;
 use ncforge::model::{Attribute, DType, Schema, Values};
 use ncforge::raw::netcdf4::is_hidden;
 
@@ -78,28 +79,9 @@ fn compare_one(
             Difference::new(Kind::Type, path, "types differ")
                 .sides(sa.type_name(x.dtype).to_string(), sb.type_name(y.dtype).to_string()),
         );
-    } else if !same_values((sa, x), (sb, y)) {
+    } else if !Equality::new((sa, x.dtype), (sb, y.dtype), None).same_values(&x.values, &y.values) {
         out.differences
             .push(Difference::new(Kind::Attribute, path, "values differ").sides(show(sa, x), show(sb, y)));
-    }
-}
-
-fn same_values((sa, x): (&Schema, &Attribute), (sb, y): (&Schema, &Attribute)) -> bool {
-    if x.len(sa) != y.len(sb) {
-        return false;
-    }
-    match (&x.values, &y.values) {
-        (Values::Fixed(p), Values::Fixed(q)) => {
-            p[..] == q[..] || {
-                let equality = Equality::new((sa, x.dtype), (sb, y.dtype), None);
-                let (m, n) = equality.sizes();
-                m > 0 && n > 0 && p.chunks(m).zip(q.chunks(n)).all(|(e, f)| equality.same(e, f))
-            }
-        }
-        (Values::Heap(p), Values::Heap(q)) => {
-            p.iter().zip(q).all(|(e, f)| same_value((sa, x.dtype, e), (sb, y.dtype, f), None))
-        }
-        _ => false,
     }
 }
 

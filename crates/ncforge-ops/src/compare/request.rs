@@ -15,7 +15,8 @@ pub struct CompareRequest {
     /// Only these variables, by path. Default: everything.
     #[serde(deserialize_with = "list_or_none")]
     pub vars: Option<Vec<String>>,
-    /// Only these indices along dimensions, of each file by its own coordinates; see [`Selection`]. Default: all.
+    /// Only these indices along dimensions, of each file by its own coordinates; of a second file that is such a part already, all. See
+    /// [`Selection`]. Default: all.
     pub select: Selection,
     /// Whether lines in front of the attribute `history` are a difference. Default: no.
     pub strict: bool,

@@ -6,12 +6,13 @@ mod fingerprint;
 use std::collections::BTreeSet;
 use std::sync::{Mutex, PoisonError};
 
-use self::element::{Equality, Tolerance, format_element, format_value, same_value};
+use self::element::{format_element, format_value};
 use super::difference::{Comparison, Difference, Kind, Largest};
 use crate::boxes::{HEAP_BATCH, Side, Walk, check_chunk, choose_comfortable, work_bytes};
 use crate::progress::{Progress, check_stop};
 use crate::written;
 use ncforge::model::agreement::{Offsets, same_type};
+use ncforge::model::equality::{Equality, Tolerance};
 use ncforge::model::{DType, Values, VarId, shape};
 use ncforge::raw::unravel;
 use ncforge::{Buffer, Dataset, Engine, Hyperslab, Result};
@@ -258,12 +259,12 @@ impl Job<'_> {
             let slab = walk.box_at(i);
             let (x, y) = (self.a.read(self.va, &slab)?, self.b.read(self.vb, &slab)?);
             let (Values::Heap(x), Values::Heap(y)) = (x, y) else { continue };
-            let tolerance = Tolerance::new(self.how.tolerance);
+            let equality = Equality::new((sa, ta), (sb, tb), Tolerance::new(self.how.tolerance));
             let len = x.len().min(y.len());
             let seen = look(self.a.engine(), len, HEAP_GRAIN, |r| {
                 let mut seen = Seen::default();
                 for i in r {
-                    if !same_value((sa, ta, &x[i]), (sb, tb, &y[i]), tolerance) {
+                    if !equality.same_value(&x[i], &y[i]) {
                         seen.add(i, None);
                     }
                 }

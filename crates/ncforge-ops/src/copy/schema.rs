@@ -339,7 +339,7 @@ fn check_classic(s: &Schema, format: Format) -> Result<()> {
         if let Some(a) = v.attrs.iter().find(|a| !fits(a.dtype)) {
             return cannot(format!("attribute `{}:{}` {}", v.name, a.name, why(a.dtype)));
         }
-        if let Some(d) = v.dims.iter().skip(1).find(|d| s.dim(**d).unlimited) {
+        if let Some(d) = v.dims.iter().skip(1).find(|d| format.is_classic() && s.dim(**d).unlimited) {
             return cannot(format!(
                 "variable `{}`: its unlimited dimension `{}` is not the first (`ncforge nccopy -u` makes it \
                  fixed)",
@@ -444,6 +444,9 @@ mod tests {
         s.dims.push(Dimension { name: "x".into(), group: Schema::ROOT, len: 3, unlimited: false });
         s.vars[0].dims = vec![DimId(1), DimId(0)];
         assert!(classic(&s, Format::Cdf5).unwrap_err().contains("is not the first"));
+        // Only records of the formats need it: netCDF-C writes such netCDF-4 files of the classic model.
+        s.vars[0].dtype = Atomic::Int.into();
+        assert!(classic(&s, Format::Netcdf4Classic).is_ok());
     }
 
     #[test]

@@ -4,7 +4,7 @@ use super::gather::{FileArrays, FileVar};
 use super::options::POLICY;
 use crate::series;
 use crate::words::shape;
-use ncforge::model::agreement::{Class, Verdict};
+use ncforge::model::agreement::{Class, Verdict, same_words};
 use ncforge::{Error, Result};
 
 /// Checks that a file can be joined to the first one.
@@ -43,6 +43,12 @@ pub(super) fn find<'a>(file: &'a FileArrays, path: &str, at: usize) -> Option<&'
     same.or_else(|| file.vars.iter().find(|v| v.path == path))
 }
 
+/// Whether two JSON texts of an attribute mean the same in other words.
+fn means_same(name: &str, a: &Option<String>, b: &Option<String>) -> bool {
+    let text = |t: &Option<String>| t.as_ref().map_or(Some(String::new()), |t| serde_json::from_str(t).ok());
+    text(a).zip(text(b)).is_some_and(|(a, b)| same_words(name, &a, &b))
+}
+
 /// The first difference, in `b` and in `a`.
 fn difference(a: &FileVar, b: &FileVar, along: &str) -> Option<(String, String, String)> {
     let found = |what: &str, is: String, was: String| Some((what.to_owned(), is, was));
@@ -67,7 +73,8 @@ fn difference(a: &FileVar, b: &FileVar, along: &str) -> Option<(String, String, 
         let text = |v: &FileVar| v.own_fill_text.clone().unwrap_or_else(|| "none".into());
         return found("`_FillValue`", text(b), text(a));
     }
-    if a.fill != b.fill && (a.has_unwritten() || b.has_unwritten()) {
+    let fill = |v: &FileVar| v.kind.as_ref().map_or_else(|_| v.fill.clone(), |kind| kind.one_nan(&v.fill));
+    if fill(a) != fill(b) && (a.has_unwritten() || b.has_unwritten()) {
         let text = |v: &FileVar| format!("{:?}", v.fill);
         return found("the value (bytes) of what was never written", text(b), text(a));
     }
@@ -75,7 +82,7 @@ fn difference(a: &FileVar, b: &FileVar, along: &str) -> Option<(String, String, 
     for name in names.filter(|name| POLICY.verdict(Class::of_variable(name)) == Verdict::Refuse) {
         let text = |v: &FileVar| v.attrs.iter().find(|(n, _)| n == name).map(|(_, t)| t.clone());
         let (is, was) = (text(b), text(a));
-        if is != was {
+        if is != was && !means_same(name, &is, &was) {
             let word = |t: Option<String>| t.unwrap_or_else(|| "missing".into());
             return found(&format!("`{name}`"), word(is), word(was));
         }

@@ -272,7 +272,7 @@ fn read_small(source: &Dataset, id: VarId, wanted: &Wanted<'_>, var: &mut FileVa
         };
         if few {
             let values = source.read(id, &Hyperslab::all(&var.shape))?;
-            var.digest = Some(digest(&values));
+            var.digest = Some(digest(kind, &values));
             var.values = Some(values).filter(|_| kind != Kind::Strings && bytes <= wanted.options.inline);
         }
         return Ok(());
@@ -315,11 +315,11 @@ fn ends(source: &Dataset, id: VarId, var: &FileVar) -> Result<Option<Ends>> {
     Ok(both.map(|(first, last)| Ends { first, last, steps: None }))
 }
 
-/// A hash of values.
-fn digest(values: &Values) -> u64 {
+/// A hash that equal values share.
+fn digest(kind: Kind, values: &Values) -> u64 {
     let mut hasher = DefaultHasher::new();
     match values {
-        Values::Fixed(bytes) => bytes[..].hash(&mut hasher),
+        Values::Fixed(bytes) => kind.one_nan(bytes).hash(&mut hasher),
         Values::Heap(values) => {
             for value in values {
                 match value {

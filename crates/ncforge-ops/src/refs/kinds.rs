@@ -4,6 +4,7 @@
 
 use base64::Engine as _;
 use base64::prelude::BASE64_STANDARD;
+use ncforge::model::equality::one_nan;
 use ncforge::model::{Atomic, DType, Number, Schema, UserKind};
 use ncforge::raw::{Element, Order};
 use serde_json::Value;
@@ -44,6 +45,15 @@ impl Kind {
                 }
             },
         }
+    }
+
+    /// Values in the order of this machine with one NaN: they are equal where their bytes are.
+    pub(super) fn one_nan(self, values: &[u8]) -> Vec<u8> {
+        let mut values = values.to_vec();
+        if let Kind::Fixed { atomic, .. } = self {
+            one_nan(atomic, &mut values);
+        }
+        values
     }
 
     /// The type of values in the order of this machine.

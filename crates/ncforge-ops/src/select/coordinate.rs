@@ -23,6 +23,16 @@ pub(super) enum Limit {
     Exact(Fraction),
 }
 
+impl Limit {
+    /// As a double.
+    pub(super) fn number(self) -> f64 {
+        match self {
+            Limit::Number(x) => x,
+            Limit::Exact(f) => f.to_f64(),
+        }
+    }
+}
+
 /// A coordinate variable.
 #[derive(Debug)]
 pub(crate) struct Coordinate {

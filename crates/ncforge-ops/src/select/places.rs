@@ -151,6 +151,7 @@ pub(crate) fn places(along: &Along<'_>, pick: &Pick, notes: &mut Vec<String>) ->
             (between(along, &date, &date, notes)?, Some(along.coordinate()?))
         }
         Pick::Between(from, to) => (between(along, from, to, notes)?, Some(along.coordinate()?)),
+        Pick::Stored(from, to) => (stored(along, from, to)?, Some(along.coordinate()?)),
     };
     match found.len() {
         0 => Err(along.nothing(pick, coordinate)),
@@ -172,15 +173,8 @@ fn slice(len: u64, first: Option<i64>, end: Option<i64>, step: u64) -> Ranges {
 /// A limit, and whether values that are equal to it are inside.
 type Bound = Option<(Limit, bool)>;
 
-fn between(
-    along: &Along<'_>,
-    from: &Option<End>,
-    to: &Option<End>,
-    notes: &mut Vec<String>,
-) -> Result<Ranges> {
-    if along.len == 0 {
-        return Ok(Ranges::new([]));
-    }
+/// A coordinate that has an order, and whether it rises.
+fn ordered<'a>(along: &'a Along<'_>) -> Result<(&'a Coordinate, bool)> {
     let c = along.coordinate()?;
     if let Some(i) = c.first_missing() {
         return Err(along.only_indices(format_args!("its coordinate has no value at index {i}")));
@@ -192,6 +186,37 @@ fn between(
             i - 1
         ))
     })?;
+    Ok((c, rises))
+}
+
+/// The indices of values as they are stored. As NCO has it, those of a coordinate that rises go on from its end at its beginning.
+fn stored(along: &Along<'_>, from: &Option<End>, to: &Option<End>) -> Result<Ranges> {
+    if along.len == 0 {
+        return Ok(Ranges::new([]));
+    }
+    let (c, rises) = ordered(along)?;
+    let (low, high) = (bounds(along, c, from)?.0, bounds(along, c, to)?.1);
+    let found = run_of(c, rises, low, high);
+    let number = |bound: Bound| bound.map(|(limit, _)| limit.number());
+    let wraps = rises && number(low).zip(number(high)).is_some_and(|(from, to)| from > to);
+    Ok(match wraps {
+        true => Ranges::new(
+            [found.start..c.len(), 0..found.end].into_iter().filter(|r| !r.is_empty()).map(Span::run),
+        ),
+        false => Ranges::new([Span::run(found)]),
+    })
+}
+
+fn between(
+    along: &Along<'_>,
+    from: &Option<End>,
+    to: &Option<End>,
+    notes: &mut Vec<String>,
+) -> Result<Ranges> {
+    if along.len == 0 {
+        return Ok(Ranges::new([]));
+    }
+    let (c, rises) = ordered(along)?;
     let low = bounds(along, c, from)?;
     let high = bounds(along, c, to)?;
     let run = |low: Bound, high: Bound| run_of(c, rises, low, high);

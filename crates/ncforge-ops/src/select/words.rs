@@ -37,6 +37,9 @@ pub enum Pick {
     },
     /// Those between two values of the coordinate; of an absent one to the end.
     Between(Option<End>, Option<End>),
+    /// The same of the values as they are stored, of longitudes, too. Where the first is larger than the second: from it to the end of
+    /// the coordinate, and from its beginning to the second.
+    Stored(Option<End>, Option<End>),
     /// Those of a date; four digits are an index along what is no time.
     At(String),
 }
@@ -135,7 +138,10 @@ impl FromStr for Pick {
             if text.contains("...") || to.contains("..") {
                 return Err(bad(text, "there are too many dots"));
             }
-            return Pick::between(End::of(from)?, End::of(to)?, text);
+            return match from.strip_prefix('=') {
+                Some(from) => Pick::range(Pick::Stored, End::of(from)?, End::of(to)?, text),
+                None => Pick::range(Pick::Between, End::of(from)?, End::of(to)?, text),
+            };
         }
         if is_date(text) || is_year(text) {
             return Ok(Pick::At(text.to_owned()));
@@ -155,10 +161,15 @@ impl FromStr for Pick {
 }
 
 impl Pick {
-    fn between(from: Option<End>, to: Option<End>, text: &str) -> Result<Self, BadValue> {
+    fn range(
+        kind: fn(Option<End>, Option<End>) -> Self,
+        from: Option<End>,
+        to: Option<End>,
+        text: &str,
+    ) -> Result<Self, BadValue> {
         match (from, to) {
             (None, None) => Err(bad(text, "a range of values needs an end")),
-            (from, to) => Ok(Pick::Between(from, to)),
+            (from, to) => Ok(kind(from, to)),
         }
     }
 }
@@ -228,9 +239,10 @@ impl fmt::Display for Pick {
         match self {
             Pick::Slice { first, end, step: 1 } => write!(f, "{}:{}", shown(first), shown(end)),
             Pick::Slice { first, end, step } => write!(f, "{}:{}:{step}", shown(first), shown(end)),
-            Pick::Between(from, to) => {
+            Pick::Between(from, to) | Pick::Stored(from, to) => {
                 let shown = |end: &Option<End>| end.as_ref().map_or(String::new(), End::to_string);
-                write!(f, "{}..{}", shown(from), shown(to))
+                let stored = if matches!(self, Pick::Stored(..)) { "=" } else { "" };
+                write!(f, "{stored}{}..{}", shown(from), shown(to))
             }
             Pick::At(text) => f.write_str(text),
         }
@@ -296,14 +308,14 @@ fn pick_of(name: &str, value: &Value) -> Result<Pick, BadValue> {
             None => Err(bad(&given, "it is no index; two numbers are a range of values")),
         },
         Value::Array(list) => match &list[..] {
-            [from, to] => Pick::between(end(from)?, end(to)?, &given),
+            [from, to] => Pick::range(Pick::Between, end(from)?, end(to)?, &given),
             [first, last, step] if is_index(first) && is_index(last) => {
                 let step = if step.is_null() { Some(1) } else { step.as_u64().filter(|&s| s > 0) };
                 let step = step.ok_or_else(|| bad(&given, "the step is below 1"))?;
                 Ok(Pick::Slice { first: first.as_i64(), end: last.as_i64(), step })
             }
             // As xarray has it: a slice of values.
-            [from, to, Value::Null] => Pick::between(end(from)?, end(to)?, &given),
+            [from, to, Value::Null] => Pick::range(Pick::Between, end(from)?, end(to)?, &given),
             _ => Err(bad(&given, "it is neither a range of values nor a slice")),
         },
         _ => Err(bad(&given, "it is no index, no range, and no date")),
@@ -343,6 +355,8 @@ mod tests {
             ("2000.0..", Pick::Between(number(2000.0), None)),
             ("2000-06..", Pick::Between(date("2000-06"), None)),
             ("-0044-03-15..-0043", Pick::Between(date("-0044-03-15"), number(-43.0))),
+            ("=350..10.5", Pick::Stored(number(350.0), number(10.5))),
+            ("=..2000", Pick::Stored(None, date("2000"))),
             ("2000", Pick::At("2000".into())),
             ("2000-02-03T12:30", Pick::At("2000-02-03T12:30".into())),
             ("2000-02-03 12:30..2000-02-04", Pick::Between(date("2000-02-03 12:30"), date("2000-02-04"))),
@@ -358,6 +372,9 @@ mod tests {
             "d=1.5",
             "d=..",
             "d=1...2",
+            "d==..",
+            "d==5",
+            "d===1..2",
             "d=1:2:3:4",
             "d=::0",
             "d=::-1",

@@ -19,6 +19,8 @@
 //! assert_eq!((found.len(), found[0].name, found[0].class), (1, "units", Class::Units));
 //! ```
 
+use super::calendar::Calendar;
+use super::equality::Equality;
 use super::{Attribute, DType, GroupId, Schema, UserKind, VarId};
 
 /// What depends on an attribute.
@@ -174,7 +176,7 @@ impl Policy {
 pub struct Difference<'a> {
     /// Its name.
     pub name: &'a str,
-    /// What depends on it.
+    /// What depends on the difference: nothing where both mean the same in other words (names of one calendar).
     pub class: Class,
     /// The first file's; `None` if it has none.
     pub first: Option<&'a Attribute>,
@@ -214,15 +216,30 @@ fn unlike<'a>(
         let (first, other) = (find(a, &x.name), find(b, &x.name));
         let agree = first.zip(other).is_some_and(|(x, y)| same(x, y));
         if !agree && found.iter().all(|d| d.name != x.name) {
-            found.push(Difference { name: &x.name, class: class(&x.name), first, other });
+            let class = if same_meaning(&x.name, first, other) { Class::Other } else { class(&x.name) };
+            found.push(Difference { name: &x.name, class, first, other });
         }
     }
     found
 }
 
+/// Whether two attributes of one name, or one and none, mean the same in other words: nothing depends on which of them holds.
+fn same_meaning(name: &str, first: Option<&Attribute>, other: Option<&Attribute>) -> bool {
+    let text = |a: Option<&'_ Attribute>| a.map_or(Some(String::new()), |a| a.as_text().map(Into::into));
+    text(first).zip(text(other)).is_some_and(|(a, b)| same_words(name, &a, &b))
+}
+
+/// Whether two texts of an attribute of this name, of which an empty one is none, mean the same.
+pub fn same_words(name: &str, a: &str, b: &str) -> bool {
+    a == b || name == "calendar" && Calendar::same(Some(a), Some(b))
+}
+
 /// Whether two attributes of one name say the same.
 pub fn same_attribute((sa, a): (&Schema, &Attribute), (sb, b): (&Schema, &Attribute)) -> bool {
-    a.name == b.name && a.values == b.values && same_type((sa, a.dtype), (sb, b.dtype), Offsets::MustAgree)
+    let (of_a, of_b) = ((sa, a.dtype), (sb, b.dtype));
+    a.name == b.name
+        && same_type(of_a, of_b, Offsets::MustAgree)
+        && Equality::new(of_a, of_b, None).same_values(&a.values, &b.values)
 }
 
 /// Whether the bytes of values must be the same, too, or only what they mean.

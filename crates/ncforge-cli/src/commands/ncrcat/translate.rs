@@ -107,7 +107,7 @@ pub(super) fn request(args: &NcrcatArgs, first: &Schema, history: String) -> Res
             chunks,
             min_chunked: args.min_chunked.map(Size),
             run: RunRequest {
-                vars: variables(args, first)?,
+                vars: Some(variables(args, first)?),
                 select: selection(args)?,
                 verify: args.verify,
                 resume: args.resume,
@@ -130,8 +130,8 @@ fn refuse(args: &NcrcatArgs) -> Result<(), Failure> {
     Ok(())
 }
 
-/// `-d DIM,MIN,MAX,STRIDE`: indices from 0, both included, from the end below 0; values of the coordinate where numbers have a point or an
-/// exponent.
+/// `-d DIM,MIN,MAX,STRIDE`: indices from 0, both included, from the end below 0; values of the coordinate as they are stored where numbers have
+/// a point or an exponent.
 fn selection(args: &NcrcatArgs) -> Result<Selection, Failure> {
     let mut all = Vec::new();
     for slab in &args.slabs {
@@ -162,12 +162,9 @@ fn slab_as_selection(slab: &str) -> Result<Selection, String> {
         if !stride.is_empty() {
             return Err("a stride between values is not supported".into());
         }
-        if ends.len() == 2 && ends[0] > ends[1] {
-            return Err("values that wrap are not supported".into());
-        }
         // As Rust writes numbers: NCO's `4.` would be a third dot.
         let shown = |text: &str| text.parse().map_or_else(|_| String::new(), |x: f64| format!("{x:?}"));
-        format!("{dim}={}..{}", shown(min), shown(max))
+        format!("{dim}=={}..{}", shown(min), shown(max))
     } else {
         let number = |text: &str| match text {
             "" => Ok(None),
@@ -218,10 +215,11 @@ fn chunks(args: &NcrcatArgs) -> Result<Option<ChunkChoice>, Failure> {
     Ok((!args.chunks.is_empty()).then_some(ChunkChoice::Spec(spec)))
 }
 
-/// `-v -x -c -C`: the variables by path; `None`: all.
-fn variables(args: &NcrcatArgs, first: &Schema) -> Result<Option<Vec<String>>, Failure> {
+/// `-v -x -c -C`: the variables by path, of those that the first file has; what only later files have is left out.
+fn variables(args: &NcrcatArgs, first: &Schema) -> Result<Vec<String>, Failure> {
+    let paths = |vars: BTreeSet<VarId>| vars.into_iter().map(|v| first.var_path(v)).collect();
     if args.vars.is_empty() {
-        return Ok(None);
+        return Ok(paths(first.var_ids().collect()));
     }
     let mut chosen: BTreeSet<VarId> = BTreeSet::new();
     for name in &List::all(&args.vars) {
@@ -247,7 +245,7 @@ fn variables(args: &NcrcatArgs, first: &Schema) -> Result<Option<Vec<String>>, F
     if !args.no_coordinates {
         chosen = with_companions(first, chosen);
     }
-    Ok(Some(chosen.into_iter().map(|v| first.var_path(v)).collect()))
+    Ok(paths(chosen))
 }
 
 fn is_of_dimension(schema: &Schema, v: VarId) -> bool {
@@ -271,9 +269,10 @@ mod tests {
         same("time,5", "time=5:6");
         same("time,-1", "time=-1:");
         same("time,,,2", "time=::2");
-        same("lat,-10.,10.5", "lat=-10..10.5");
-        same("lat,,1e1", "lat=..10.0");
-        for bad in ["time", "time,x", "time,1,2,3,4", "lat,10.,-10.", "lat,5.", "lat,1.,2.,2", "time,1,2,0"] {
+        same("lat,-10.,10.5", "lat==-10..10.5");
+        same("lat,,1e1", "lat==..10.0");
+        same("lon,315.,45.", "lon==315..45");
+        for bad in ["time", "time,x", "time,1,2,3,4", "lat,5.", "lat,1.,2.,2", "time,1,2,0"] {
             assert!(slab_as_selection(bad).is_err(), "{bad}");
         }
     }

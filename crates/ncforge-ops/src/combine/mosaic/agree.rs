@@ -8,7 +8,8 @@ use super::super::left_out::LeftOut;
 use super::super::options::Differing;
 use super::{From, Mosaic};
 use crate::words::many;
-use ncforge::model::{Values, VarId, shape};
+use ncforge::model::equality::Equality;
+use ncforge::model::{Schema, Values, VarId, shape};
 use ncforge::raw::{Region, unravel};
 use ncforge::{Dataset, Error, Hyperslab, Result, TileOption};
 
@@ -164,7 +165,8 @@ fn compare(mosaic: &Mosaic, pair: &Pair, retained: Option<&Retained>) -> Result<
     if let Some(retained) = retained.filter(|k| k.count == count) {
         let values = ours.read(a, &Hyperslab::new(&start_a, &count))?;
         let all = Region { start: vec![0; count.len()], count };
-        return Ok(unlike(&values, &retained.values, &all));
+        let equality = equality((ours.schema(), a), (&mosaic.schema, v));
+        return Ok(unlike(&values, &retained.values, &equality, &all));
     }
     let theirs = mosaic.tiles.open(pair.with)?;
     difference((&ours, a, &start_a), (&theirs, b, &start_b), &count)
@@ -176,13 +178,14 @@ pub(crate) fn difference(
     (theirs, b, start_b): (&Dataset, VarId, &[u64]),
     count: &[u64],
 ) -> Result<Option<String>> {
+    let equality = equality((ours.schema(), a), (theirs.schema(), b));
     for block in blocks(count) {
         let shifted = |start: &[u64]| {
             let start: Vec<u64> = start.iter().zip(&block.start).map(|(a, b)| a + b).collect();
             Hyperslab::new(&start, &block.count)
         };
         let (x, y) = (ours.read(a, &shifted(start_a))?, theirs.read(b, &shifted(start_b))?);
-        if let Some(what) = unlike(&x, &y, &block) {
+        if let Some(what) = unlike(&x, &y, &equality, &block) {
             return Ok(Some(what));
         }
     }
@@ -190,20 +193,15 @@ pub(crate) fn difference(
 }
 
 /// The first difference between the values of one block, if there is one.
-fn unlike(x: &Values, y: &Values, block: &Region) -> Option<String> {
-    if x == y {
-        return None;
-    }
-    let at = match (x, y) {
-        (Values::Fixed(x), Values::Fixed(y)) => {
-            let size = (x.len() as u64 / block.count.iter().product::<u64>().max(1)).max(1);
-            x.iter().zip(y.iter()).position(|(p, q)| p != q).map_or(0, |i| i as u64 / size)
-        }
-        (Values::Heap(x), Values::Heap(y)) => x.iter().zip(y).position(|(p, q)| p != q).unwrap_or(0) as u64,
-        _ => 0,
-    };
+fn unlike(x: &Values, y: &Values, equality: &Equality<'_>, block: &Region) -> Option<String> {
+    let at = equality.first_difference(x, y)? as u64;
     let index: Vec<u64> = unravel(at, &block.count).iter().zip(&block.start).map(|(i, s)| i + s).collect();
     Some(format!("first at {index:?}"))
+}
+
+/// The equality of values of two descriptions' variables, whose types agree.
+fn equality<'a>((ours, a): (&'a Schema, VarId), (theirs, b): (&'a Schema, VarId)) -> Equality<'a> {
+    Equality::new((ours, ours.var(a).dtype), (theirs, theirs.var(b).dtype), None)
 }
 
 /// An array in blocks of bounded size, along its first dimensions.

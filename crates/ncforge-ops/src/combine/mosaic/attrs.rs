@@ -3,7 +3,7 @@
 use crate::calendar::Rebase;
 use crate::unlike::Unlike;
 use ncforge::model::agreement::{Origin, Policy, Verdict, differences};
-use ncforge::model::{Attribute, DType, Number, Schema, VarId};
+use ncforge::model::{Atomic, Attribute, DType, Number, Schema, Values, VarId};
 
 /// What differences of tiles are. Whether the files of a series were published is known to its scheme.
 const POLICY: Policy =
@@ -64,7 +64,7 @@ pub(super) fn compare_one(
                     None => drop(found.meaning.get_or_insert((first.var_path(v), d.name.to_owned()))),
                 }
             }
-            (Verdict::Join, Some(own)) if d.first.is_some_and(|first| first.dtype == own.dtype) => {
+            (Verdict::Join, Some(own)) if d.first.is_some_and(|first| widened(first, own).is_some()) => {
                 found.ranges.push((v, own.clone()));
             }
             (Verdict::Join | Verdict::Note, own) => {
@@ -88,31 +88,44 @@ fn change(wanted: &[Attribute], own: &[Attribute]) -> Option<Rebase> {
 
 /// Widens the range that an attribute tells by another tile's.
 pub(crate) fn widen(own: &mut Attribute, other: &Attribute) {
-    let (DType::Atomic(kind), true) = (own.dtype, own.dtype == other.dtype) else { return };
-    let (Some(a), Some(b)) = (own.values.bytes(), other.values.bytes()) else { return };
-    let size = kind.size();
-    let low_first = own.name.ends_with("range");
-    let pick = |i: usize, x: &[u8], y: &[u8]| -> Vec<u8> {
-        let low = own.name == "valid_min" || (low_first && i == 0);
-        let (p, q) = (Number::read_f64(kind, x), Number::read_f64(kind, y));
-        let other_wins = if low { q < p } else { q > p };
-        if other_wins { y.to_vec() } else { x.to_vec() }
-    };
-    let joined: Vec<u8> = a
-        .chunks_exact(size)
-        .zip(b.chunks_exact(size))
-        .enumerate()
-        .flat_map(|(i, (x, y))| pick(i, x, y))
-        .collect();
-    if joined.len() == a.len() {
-        own.values = ncforge::model::Values::fixed(&joined);
+    if let Some(values) = widened(own, other) {
+        own.values = values;
     }
+}
+
+/// The range that holds both, in the type of the first; `None` where that cannot hold the other's numbers. A NaN is no end of a range.
+fn widened(own: &Attribute, other: &Attribute) -> Option<Values> {
+    let (DType::Atomic(kind), DType::Atomic(theirs)) = (own.dtype, other.dtype) else { return None };
+    let (a, b) = (own.values.bytes()?, other.values.bytes()?);
+    let (a, b) = (a.chunks_exact(kind.size()), b.chunks_exact(theirs.size()));
+    if kind == Atomic::Char || theirs == Atomic::Char || a.len() != b.len() {
+        return None;
+    }
+    let low_first = own.name.ends_with("range");
+    let pick = |i: usize, x: &[u8], y: &[u8]| -> Option<Vec<u8>> {
+        let low = own.name == "valid_min" || (low_first && i == 0);
+        let (p, q) = (Number::read_f64(kind, x), Number::read_f64(theirs, y));
+        let other_wins = (p.is_nan() && !q.is_nan()) || if low { q < p } else { q > p };
+        match other_wins {
+            false => Some(x.to_vec()),
+            true => Number::read(theirs, y)?.exactly(kind).or_else(|| outward(kind, q, low)),
+        }
+    };
+    let joined: Option<Vec<Vec<u8>>> = a.zip(b).enumerate().map(|(i, (x, y))| pick(i, x, y)).collect();
+    joined.map(|joined| Values::fixed(&joined.concat()))
+}
+
+/// The next float that a range must begin or end with to hold a double; `None` for integers, which are other numbers.
+fn outward(kind: Atomic, x: f64, low: bool) -> Option<Vec<u8>> {
+    let near = x as f32;
+    let beyond = if low { f64::from(near) > x } else { f64::from(near) < x };
+    let moved = if low { near.next_down() } else { near.next_up() };
+    (kind == Atomic::Float).then(|| if beyond { moved } else { near }.to_ne_bytes().to_vec())
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use ncforge::model::{Atomic, Values};
 
     fn attr(name: &str, values: &[f32]) -> Attribute {
         let bytes: Vec<u8> = values.iter().flat_map(|x| x.to_ne_bytes()).collect();
@@ -129,5 +142,30 @@ mod tests {
         assert_eq!(widened("valid_min", &[1.0], &[-2.0]), attr("valid_min", &[-2.0]));
         assert_eq!(widened("valid_max", &[1.0], &[-2.0]), attr("valid_max", &[1.0]));
         assert_eq!(widened("actual_range", &[1.0, 3.0], &[0.0, 2.0]), attr("actual_range", &[0.0, 3.0]));
+        assert_eq!(
+            widened("actual_range", &[f32::NAN, 3.0], &[0.0, f32::NAN]),
+            attr("actual_range", &[0.0, 3.0])
+        );
+    }
+
+    #[test]
+    fn ranges_of_other_types_are_held() {
+        let doubles = |values: [f64; 2]| Attribute {
+            dtype: Atomic::Double.into(),
+            values: Values::fixed(&values.map(f64::to_ne_bytes).concat()),
+            ..attr("valid_range", &[])
+        };
+        let mut own = attr("valid_range", &[0.5, 1.0]);
+        widen(&mut own, &doubles([0.1, 3.3]));
+        let held: Vec<f64> =
+            own.values.bytes().unwrap().chunks(4).map(|x| Number::read_f64(Atomic::Float, x)).collect();
+        assert!(held[0] <= 0.1 && held[1] >= 3.3 && held[1] < 3.300_001, "{held:?}");
+        let bytes = Attribute {
+            dtype: Atomic::Byte.into(),
+            values: Values::fixed(&[0, 1]),
+            ..attr("valid_range", &[])
+        };
+        assert!(widened(&bytes, &doubles([0.0, 300.0])).is_none());
+        assert_eq!(widened(&bytes, &doubles([0.0, 100.0])), Some(Values::fixed(&[0, 100])));
     }
 }

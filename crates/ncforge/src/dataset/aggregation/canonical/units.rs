@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use std::f64::consts::PI;
 
 use crate::model::Variable;
+use crate::model::calendar::Calendar;
 
 /// The units of a variable, and the calendar of times.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -16,9 +17,7 @@ pub(super) struct Units {
 impl Units {
     pub(super) fn of(var: &Variable) -> Self {
         let text = |name: &str| var.attr(name).and_then(|a| a.as_text()).map(|t| t.trim().to_owned());
-        let calendar = text("calendar").map(|c| c.to_ascii_lowercase());
-        let calendar = calendar.map(|c| if c == "gregorian" { "standard".to_owned() } else { c });
-        Self { text: text("units"), calendar }
+        Self { text: text("units"), calendar: text("calendar") }
     }
 
     /// The factor and the summand that make numbers of other units of these; `None`: they are the same.
@@ -26,8 +25,8 @@ impl Units {
         let none = || Units { text: Some("1".into()), calendar: None };
         let Some(from) = self.text.as_deref() else { return Ok(None) };
         let is_time = from.contains(" since ");
-        let calendar = |u: &Self| u.calendar.clone().unwrap_or_else(|| "standard".into());
-        if Some(from) == other.text.as_deref() && (!is_time || calendar(self) == calendar(other)) {
+        let is_one = || Calendar::same(self.calendar.as_deref(), other.calendar.as_deref());
+        if Some(from) == other.text.as_deref() && (!is_time || is_one()) {
             return Ok(None);
         }
         let to = other.text.clone().or(none().text).unwrap_or_default();
