@@ -2,6 +2,7 @@
 # Builds the fuzz targets and runs each of them.
 #
 #   fuzz/run.sh [SECONDS] [TARGET…]
+#   fuzz/run.sh build
 #
 # With a nightly toolchain the address sanitizer looks on; with stable alone the targets are fuzzed without
 # it. A crash, an input that takes over 5 s, or an allocation over 80 MB (inputs are at most 32 KiB) is a
@@ -34,6 +35,7 @@ echo "Building the fuzz targets ($sanitizer)"
 # The flags are for the target only; with --target, build scripts do without them.
 CARGO_TARGET_DIR=${CARGO_TARGET_DIR:-target} RUSTFLAGS="${flags[*]}" \
     "${cargo[@]}" build --quiet --release --target "$host"
+[ "$seconds" != build ] || exit 0
 bin=${CARGO_TARGET_DIR:-target}/$host/release
 
 targets=("$@")
