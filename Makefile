@@ -37,7 +37,7 @@ STAMP_EXTENSION := $(VENV)/.stamp-extension-$(PROFILE)
 RUST_SOURCES := $(shell find crates -name '*.rs' -o -name Cargo.toml) Cargo.toml Cargo.lock
 PY_SOURCES := $(shell find python -name '*.py' -o -name '*.pyi')
 
-.PHONY: help setup demo test check lint test-rust test-python conformance test-files fuzz soak bench bench-remote \
+.PHONY: help setup demo test check lint test-rust test-python conformance test-files fuzz fuzz-build soak bench bench-remote \
 	wheel wheel-check tarball sdist-check release-check licences docs docs-site clean-ish
 
 help: ## This list
@@ -93,7 +93,7 @@ endif
 
 # The fuzz targets are built from the beginning on, on processors that the tests leave idle: a fifth of the time.
 test: ## What CI runs: lint, docs-site, test-rust, test-python, test-files, fuzz
-	@mkdir -p .make; nice -n 19 bash fuzz/run.sh build >.make/fuzz.log 2>&1 & built=$$!; \
+	@mkdir -p .make; nice -n 19 $(MAKE) --no-print-directory fuzz-build >.make/fuzz.log 2>&1 & built=$$!; \
 	trap 'kill $$built 2>/dev/null || true' EXIT; \
 	for step in lint docs-site test-rust test-python test-files fuzz; do \
 		began=$$SECONDS; \
@@ -143,6 +143,9 @@ conformance: $(STAMP_TEST) $(STAMP_EXTENSION) ## The own tests of xarray and net
 test-files: $(STAMP_TEST) $(STAMP_PIP) ## Copy and compare every netCDF file of three Debian packages
 	$(TESTED)
 	NCFORGE_BIN="$$(bash scripts/target-dir.sh $(PROFILE))/ncforge" bash scripts/test-files.sh $(PY)
+
+fuzz-build:
+	@bash fuzz/run.sh build
 
 fuzz: ## Each fuzz target for FUZZ_SECONDS (default 5)
 	@bash fuzz/run.sh $(FUZZ_SECONDS)
