@@ -159,6 +159,7 @@ soak: $(STAMP_TEST) $(STAMP_EXTENSION) ## Random lives of files, zipped ones and
 	NCFORGE_TEST_KILLS=500 NCFORGE_STRESS_SECONDS=600 NCFORGE_SESSIONS=2000 \
 		$(PYTEST) tests/test_copy_crash.py tests/test_stress.py tests/test_netcdf_writing.py
 	ZIPPED_SECONDS=3600 cargo test --quiet --locked -p ncforge --lib store::zipped::tests
+	NCFORGE_MUTATIONS=200000 cargo test --quiet --locked -p ncforge-ops --test malformed
 	@bash fuzz/run.sh 600
 
 # What is measured is optimised. The extension of the tests comes back with `make test-python`.

@@ -71,9 +71,7 @@ def test_the_matrix_of_reference_runs(ncforge_bin: Path, tmp_path: Path, launche
         libraries = ["--library=netcdf-c"]
     start = mpi_ranks(ranks) if launcher == "mpiexec" else []
     values = expected(shape)
-    # More ranks than processors take turns: the kinds are there with two of them.
-    kinds = ["plain", "all three"] if ranks == 4 and not FULL else list(KINDS)
-    for options, access in map(KINDS.__getitem__, kinds):
+    for options, access in KINDS.values():
         out = tmp_path / "out.json"
         command = [
             *start, str(ncforge_bin), "bench", "io", f"-n={nn}", f"-p={ppn}", "-d=" + ":".join(map(str, shape)),

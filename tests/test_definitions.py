@@ -242,7 +242,7 @@ def ncforge_takes(path: Path, fmt: str, define: Definition) -> bool:
     return taken
 
 
-@settings(max_examples=75, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.sampled_from([HDF, CLASSIC]), st.sampled_from([*KINDS, "group", "type", "member"]), NAMES)
 def test_names_that_netcdf_takes(tmp_path: Path, fmt: str, kind: str, name: str) -> None:
     if kind in ("group", "type", "member", "renamed attribute"):
@@ -284,7 +284,7 @@ def new_variables(draw: st.DrawFn) -> tuple[str, dict[str, Any]]:
     return fmt, options
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=120, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(new_variables())
 def test_variables_that_netcdf_takes(tmp_path: Path, variable: tuple[str, dict[str, Any]]) -> None:
     fmt, options = variable
@@ -335,8 +335,8 @@ def test_thousands_of_definitions_take_no_time(tmp_path: Path) -> None:
                 ds.createVariable(f"v{i}", "f4", ("x",))
             return time.process_time() - began
 
-    # Five times as many take five times as long, or 25 times.
-    assert seconds(5000) < 12 * max(seconds(1000), 0.05)
+    # Five times as many take five times as long, or 25 times. Other programs may slow one of the tries down, not all of them.
+    assert any(seconds(5000) < 10 * max(seconds(1000), 0.05) for _ in range(10))
 
 
 # Filters that can only be undone.

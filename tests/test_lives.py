@@ -15,7 +15,7 @@ import ncforge
 from lives import KINDS, live, lives, superblock_end
 
 #: Sessions in all; `make soak` lives far more of them.
-SESSIONS = int(os.environ.get("NCFORGE_LIVES", "216"))
+SESSIONS = int(os.environ.get("NCFORGE_LIVES", "540"))
 LENGTH = 12
 #: One test for so many lives, for several processes to share.
 AT_ONCE = 9

@@ -56,7 +56,7 @@ def damaged(whole: bytes, count: int) -> list[tuple[str, bytes]]:
 def test_damaged_files(tmp_path: Path, ncforge_bin: Path, source: Path) -> None:
     problems = []
     path = tmp_path / "damaged.nc"
-    for what, content in damaged(source.read_bytes(), 6):
+    for what, content in damaged(source.read_bytes(), 12):
         path.write_bytes(content)
         for command in COMMANDS:
             code, messages, memory = run(ncforge_bin, command, path)

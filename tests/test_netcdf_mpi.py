@@ -122,7 +122,7 @@ def test_what_was_synced_survives_a_kill(mpi, ncforge_bin, tmp_path, way):
     call(*mpi.launch(1, ranks_c, tmp_path / "whole.nc", 60, "close"), **ENVIRONMENT)
     want = values(tmp_path / "whole.nc")
     under = [ncforge_bin, "run"] if way == "ours" else []
-    for n in range(4):
+    for n in range(6):
         path = tmp_path / f"{n}.nc"
         # Without a launcher: it is the process that is killed.
         command = [*map(str, under), str(ranks_c), str(path), "60", "close", "say"]

@@ -465,7 +465,7 @@ def test_memory_for_the_filters_of_a_chunk_is_asked_for(tmp_path: Path) -> None:
         ds.createVariable("v", "f4", ("x",), chunksizes=(64 << 20,), zlib=True, complevel=1, fletcher32=True)[:2] = 1.0
     line = [str(find_binary()), "verify", str(path), "--memory", "8G", "--threads", "1"]
     codes = []
-    for limit in [size << 20 for size in range(300, 1200, 100)] + 6 * [600 << 20]:
+    for limit in [size << 20 for size in range(300, 1200, 100)] + 20 * [600 << 20]:
 
         def small_machine(limit: int = limit) -> None:
             resource.setrlimit(resource.RLIMIT_AS, (limit, limit))

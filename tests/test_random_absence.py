@@ -380,7 +380,7 @@ def combined(case: Case, tiles: list[Path]) -> None:
         check(held(out, ncforge), whole, known, ("combined", how))
 
 
-@settings(max_examples=20, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=40, deadline=None, suppress_health_check=list(HealthCheck))
 @given(cases(), st.data())
 def test_absent_elements(case: Case, data: st.DataObject) -> None:
     with tempfile.TemporaryDirectory() as folder:

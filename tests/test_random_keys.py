@@ -95,7 +95,7 @@ def orthogonal(values: Any, key: Any) -> Any:
     return values.squeeze(tuple(squeezed))
 
 
-@settings(max_examples=500, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=1500, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(selections())
 def test_keys_select_what_they_select_in_netcdf4(path: Path, selection: tuple[str, Any]) -> None:
     name, key = selection

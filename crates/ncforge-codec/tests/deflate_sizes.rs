@@ -1,4 +1,4 @@
-//! At every level, of every kind of field, shuffled or not, deflate is at most 2 % larger than zlib. Larger chunks are tried at fewer levels.
+//! At every level, of every kind of field, shuffled or not, deflate is at most 2 % larger than zlib.
 
 mod fields;
 
@@ -59,12 +59,12 @@ fn small_chunks() {
 
 #[test]
 fn chunks_of_64_kib() {
-    check_all(1 << 16, &[1, 2, 4, 6, 9]);
+    check_all(1 << 16, &[1, 2, 3, 4, 5, 6, 7, 8, 9]);
 }
 
 #[test]
 fn chunks_of_256_kib() {
-    check_all(1 << 18, &[1, 3, 5]);
+    check_all(1 << 18, &[1, 2, 3, 4, 5, 6]);
 }
 
 #[test]

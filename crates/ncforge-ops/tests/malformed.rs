@@ -271,7 +271,7 @@ fn files(folder: &Path) -> Vec<(String, Vec<u8>)> {
 #[test]
 fn damaged_files_are_errors_or_results() {
     let folder = tempfile::tempdir().unwrap();
-    let times = std::env::var("NCFORGE_MUTATIONS").ok().and_then(|n| n.parse().ok()).unwrap_or(2_500);
+    let times = std::env::var("NCFORGE_MUTATIONS").ok().and_then(|n| n.parse().ok()).unwrap_or(10_000);
     let mut failures = Vec::new();
     for (name, whole) in files(folder.path()) {
         let mut shaker = Shaker::new(&name, whole, folder.path());

@@ -213,25 +213,33 @@ impl CopyOptions {
         self.switches.add_access_points || self.profile == Some(Profile::Cmip7)
     }
 
-    /// Says which access points the chunks of an output get, whose storage is decided.
+    /// Completes the storage of an output by what is said of its compression: the access points of its chunks.
     ///
     /// # Errors
     /// [`Error::BadOption`] where an option is about compressed chunks, and there are none.
-    pub(super) fn set_access_points(&self, schema: &mut Schema) -> Result<()> {
+    pub(super) fn complete(&self, schema: &mut Schema) -> Result<()> {
+        self.check_compressed(schema)?;
+        self.set_access_points(schema)
+    }
+
+    /// Options of the input's compression need some; with a codec of their own, variables without chunks are as they must be.
+    fn check_compressed(&self, schema: &Schema) -> Result<()> {
         let is_compressed = |v: &Variable| v.storage.filters().iter().any(Filter::compresses);
-        if self.codec == Codec::Keep && !schema.vars.iter().any(is_compressed) {
-            let asked = self
-                .level
-                .filter(|&level| level > 0)
-                .map(|_| "level")
-                .or(self.shuffle.filter(|&on| on).map(|_| "shuffle"));
-            if let Some(asked) = asked {
-                let why = format!(
-                    "`{asked}` is for compressed chunks, and nothing of the output is compressed: give a codec"
-                );
-                return Err(Error::bad_option(asked, why));
-            }
+        if self.codec != Codec::Keep || schema.vars.iter().any(is_compressed) {
+            return Ok(());
         }
+        let asked = match (self.level, self.shuffle) {
+            (Some(1..), _) => "level",
+            (_, Some(true)) => "shuffle",
+            _ => return Ok(()),
+        };
+        let why = format!(
+            "`{asked}` is for compressed chunks, and nothing of the output is compressed: give a codec"
+        );
+        Err(Error::bad_option(asked, why))
+    }
+
+    fn set_access_points(&self, schema: &mut Schema) -> Result<()> {
         let asked = match (self.switches.add_access_points, self.access_points) {
             (true, _) => Some("add_access_points"),
             (_, Some(Segments::Auto | Segments::Bytes(_))) => Some("access_points"),

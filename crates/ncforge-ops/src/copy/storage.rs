@@ -69,7 +69,7 @@ pub(crate) fn decide(
             });
         }
         schema.vars.iter_mut().for_each(|v| v.storage = Storage::Contiguous);
-        options.set_access_points(schema)?;
+        options.complete(schema)?;
         return Ok(Decided { notes, ..Decided::default() });
     }
     options.choosing.check(schema, &source.name())?;
@@ -92,7 +92,7 @@ pub(crate) fn decide(
         let joins = |v: VarId, d: usize| axes[v.0][d].role == Role::Time || axes[v.0][d].unlimited;
         virtual_stores::apply(schema, joins, matches!(options.chunks, Chunks::Spec(_)));
     }
-    options.set_access_points(schema)?;
+    options.complete(schema)?;
     let notes = needs_plugins(schema, source, &from).into_iter().collect();
     Ok(Decided { notes, choices: decider.choices, codecs: decider.coders.found })
 }
