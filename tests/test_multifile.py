@@ -253,18 +253,3 @@ def test_text_that_is_none() -> None:
 
 def test_fill_values_are_netcdf4_pythons() -> None:
     assert ncforge.default_fillvals == netCDF4.default_fillvals
-
-
-def test_open_many_orders_files_by_their_coordinate(tmp_path: Path) -> None:
-    for name, begin in (("a", 4), ("b", 0), ("c", 2)):
-        with netCDF4.Dataset(tmp_path / f"{name}.nc", "w") as ds:
-            ds.createDimension("time", None)
-            ds.createVariable("time", "f8", ("time",))[:] = [begin, begin + 1]
-            ds.createVariable("v", "i4", ("time",))[:] = [begin, begin + 1]
-    with ncforge.open_many(tmp_path / "*.nc") as ds:
-        assert isinstance(ds, ncforge.MFDataset)
-        assert ds["v"][:].tolist() == list(range(6))
-    with netCDF4.Dataset(tmp_path / "c.nc", "a") as odd:
-        odd.renameVariable("v", "w")
-    with pytest.raises(OSError, match="v"):
-        ncforge.open_many(tmp_path / "*.nc")

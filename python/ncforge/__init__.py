@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from ncforge._accelerate import ServedLibrary, accelerate
     from ncforge._alignment import get_alignment, set_alignment
     from ncforge._combine import CombinePlan, CombineReport, Mosaic, combine, plan_combine
-    from ncforge._concat import ConcatPlan, ConcatReport, concat, plan_concat
+    from ncforge._concat import ConcatPlan, ConcatReport, concat, open_many, plan_concat
     from ncforge._core import __version__
     from ncforge._doctor import Diagnoses, Diagnosis, Finding, Rule, doctor, doctor_rules
     from ncforge._library import get_chunk_cache, getlibversion, rc_get, rc_set, set_chunk_cache
@@ -51,7 +51,7 @@ if TYPE_CHECKING:
         UnsupportedError,
         VerifyError,
     )
-    from ncforge.multifile import MFDataset, MFTime, open_many
+    from ncforge.multifile import MFDataset, MFTime
     from ncforge.ops import (
         ChunkChoice,
         Comparison,
@@ -86,7 +86,7 @@ _FROM = {
     "_accelerate": ("ServedLibrary", "accelerate"),
     "_alignment": ("get_alignment", "set_alignment"),
     "_combine": ("CombinePlan", "CombineReport", "Mosaic", "combine", "plan_combine"),
-    "_concat": ("ConcatPlan", "ConcatReport", "concat", "plan_concat"),
+    "_concat": ("ConcatPlan", "ConcatReport", "concat", "open_many", "plan_concat"),
     "_core": ("__version__",),
     "_doctor": ("Diagnoses", "Diagnosis", "Finding", "Rule", "doctor", "doctor_rules"),
     "_library": (
@@ -149,7 +149,7 @@ _FROM = {
         "UnsupportedError",
         "VerifyError",
     ),
-    "multifile": ("MFDataset", "MFTime", "open_many"),
+    "multifile": ("MFDataset", "MFTime"),
     "ops": (
         "ChunkChoice",
         "Comparison",

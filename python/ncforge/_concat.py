@@ -1,23 +1,30 @@
-"""Files of a series as one file: ``ncforge concat`` as a function."""
+"""Files of a series as one: in a file (``ncforge concat`` as a function), or as one dataset."""
 
 from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from ncforge import _core
+from ncforge._core import File
+from ncforge._identity import Identity, identity_at
 from ncforge._options import given
 from ncforge._progress import Progress, reporter
+from ncforge._remote import is_url
 from ncforge._reports import Path, only
 from ncforge._reports import names as names_of
+from ncforge.dataset import Dataset
+from ncforge.errors import ChangedError
 from ncforge.ops import CopyReport
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
 
+    from ncforge._options import Selection
     from ncforge.ops import CopyOptions
 
     class Options(CopyOptions, total=False):
@@ -106,3 +113,88 @@ def plan_concat(
     """How files would be joined: nothing is written. The options are those of :func:`concat`."""
     raw = json.loads(_core.plan_concat(names_of(files), os.fspath(output), {**given(options), "along": along}))
     return only(ConcatPlan, {**raw, "raw": raw})
+
+
+class JoinedHandle:
+    """Files that are open as one. Pickled as their paths and what identifies them."""
+
+    __slots__ = ("_file", "_identities", "_paths", "_request", "path")
+
+    def __init__(
+        self, files: list[str], request: Mapping[str, Any], identities: list[Identity | None] | None = None
+    ) -> None:
+        self._request = dict(request)
+        self._file, paths = _core.join(files, self._request)
+        self.path = os.fspath(self._file.path)
+        self._paths = [os.fspath(path) for path in paths]
+        self._identities = [identity_at(path) for path in self._paths]
+        for path, was, now in zip(self._paths, identities or self._identities, self._identities, strict=True):
+            if was != now:
+                raise ChangedError(f"`{path}` has changed since it was opened; open the files again")
+
+    def file(self) -> File:
+        """All of them."""
+        return self._file
+
+    def again(self) -> Callable[[], JoinedHandle]:
+        """A function that opens these files, in this state and order, in another process."""
+        return partial(JoinedHandle, self._paths, {**self._request, "unsorted": True}, self._identities)
+
+
+def open_many(
+    files: Path | Iterable[Path],
+    along: str | None = None,
+    *,
+    select: Selection | None = None,
+    unsorted: bool = False,
+    holes: str | None = None,
+    differing: str | None = None,
+    follow: bool | None = None,
+) -> Dataset:
+    """Opens files that continue one another along a dimension as one dataset: the one that is in the output of :func:`concat`.
+
+    The files are compared when they are opened, and read in parallel; no more of them are open at a time than the system allows. As any
+    dataset that is read, the result can be sent to other processes.
+
+    Parameters
+    ----------
+    files
+        The files, and patterns.
+    along
+        The dimension; the unlimited one by default, else the first whose length differs.
+    select
+        The part to have, as for :func:`ncforge.copy`.
+    unsorted
+        Whether files are joined as they are given. By default the order is that of the dimension's coordinate, and files that overlap are an
+        error.
+    holes
+        The values of a variable along the dimension where a file lacks it: "error" (the default), "fill", "missing" or "zero".
+    differing
+        "error" (the default) or "first": when a variable without the dimension differs between files.
+    follow
+        Whether the files may lead to others, as for :class:`Dataset`.
+
+    Raises
+    ------
+    OSError
+        If a file cannot be read, or the files do not go together.
+    ValueError
+        If files overlap or lack a variable, and no option says what then.
+
+    Examples
+    --------
+    >>> ds = ncforge.open_many("day_*.nc")       # doctest: +SKIP
+    >>> ds["sst"][:, 20, 30]                     # doctest: +SKIP
+    """
+    request = given(
+        {
+            "along": along,
+            "select": select,
+            "unsorted": unsorted,
+            "holes": holes,
+            "differing": differing,
+            "follow": follow,
+        }
+    )
+    handle = JoinedHandle([name if is_url(name) else os.path.abspath(name) for name in names_of(files)], request)
+    return Dataset._of(handle.file(), handle)

@@ -33,7 +33,8 @@ class Layout:
     """How a variable is stored."""
 
     kind: str
-    """"contiguous", "compact" or "chunked"; "records" for a variable of a classic file with an unlimited dimension."""
+    """"contiguous", "compact" or "chunked"; "records" for a variable of a classic file with an unlimited dimension; "virtual" for one whose
+    values are in other files."""
     chunk_shape: tuple[int, ...] | None
     grid: tuple[int, ...] | None
     """Number of chunks along each dimension."""
@@ -42,7 +43,7 @@ class Layout:
     values_bytes: int
     """Bytes of all its values, decoded."""
     stored_bytes: int
-    """Bytes that the variable takes in the file."""
+    """Bytes that the variable takes in the file, or about as many in other files."""
     offset: int | None
     """The offset of its first byte, if it is contiguous or stored in records."""
     record_stride: int | None
@@ -59,20 +60,17 @@ class Layout:
         itemsize = 16 if variable._types.is_heap(variable._kind) else variable._types.dtype(variable._kind).itemsize
         size = math.prod(shape) * itemsize
         chunks = None if stored["chunks"] is None else tuple(stored["chunks"])
-        listed = core.chunks(ident) if chunks is not None else None
-        pieces = tuple(Chunk(tuple(at), offset, n, mask) for at, offset, n, mask in listed or ())
-        place = core.place(ident) if chunks is None else None
-        is_records = place is not None and place[1] > 0
+        kind, nbytes, place, listed = core.stored(ident)
         return cls(
-            kind="records" if is_records else stored["kind"],
+            kind=kind or stored["kind"],
             chunk_shape=chunks,
             grid=None if chunks is None else tuple(-(-n // c) for n, c in zip(shape, chunks, strict=True)),
             filters=tuple(name for _, name, _ in stored["filters"]),
             values_bytes=size,
-            stored_bytes=sum(p.size for p in pieces) if chunks is not None else size,
+            stored_bytes=nbytes,
             offset=None if place is None else place[0],
-            record_stride=place[1] if place is not None and is_records else None,
-            pieces=pieces,
+            record_stride=place[1] if place is not None and kind == "records" else None,
+            pieces=tuple(Chunk(tuple(at), offset, n, mask) for at, offset, n, mask in listed),
         )
 
 
@@ -110,7 +108,7 @@ def html(variable: Variable) -> str:
         ("Dimensions", ", ".join(variable.dimensions), ""),
         ("Type", str(getattr(variable.datatype, "name", variable.datatype)), ""),
     ]
-    if found.chunk_shape is not None and found.grid is not None:
+    if found.grid is not None and found.kind == "chunked":
         rows.append(("Chunks", f"{math.prod(found.grid)}", f"{len(found.pieces)} stored"))
     rows.append(("Stored", size_words(found.stored_bytes), ", ".join(found.filters) or "no filter"))
     rows.append(("Storage", found.kind, ""))

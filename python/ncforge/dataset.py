@@ -171,10 +171,10 @@ class Dataset(Group):
             _written.add(self)
 
     @classmethod
-    def _of(cls, core: File) -> Dataset:
-        """The dataset of a file that is already open."""
+    def _of(cls, core: File, handle: Any = None) -> Dataset:
+        """The dataset of a file that is already open, and of what opens it again if a path is not enough."""
         new = cls.__new__(cls)
-        new._persist, new._is_new, new._process, new._handle = None, False, os.getpid(), None
+        new._persist, new._is_new, new._process, new._handle = None, False, os.getpid(), handle
         new._discards = new._told = False
         new._on_disk = core.identity() is not None
         new._follow = True
@@ -231,7 +231,7 @@ class Dataset(Group):
         Raises
         ------
         OSError
-            If the dataset has no file (it is in memory), or values are requested and ``ncdump`` is not installed, or cannot
+            If the dataset is not one file on disk, or values are requested and ``ncdump`` is not installed, or cannot
             read the file.
 
         Examples
@@ -239,7 +239,7 @@ class Dataset(Group):
         >>> print(ds.tocdl(data=True))           # doctest: +SKIP
         """
         if not self._on_disk:
-            raise UnsupportedCallError(f"`{self.filepath()}` is not on disk, it is in memory")
+            raise UnsupportedCallError(f"`{self.filepath()}` is not one file on disk")
         if not self._core.is_reading():
             self.sync()
         from ncforge._cdl import to_cdl
@@ -365,8 +365,7 @@ def _close_all() -> None:
 
 def _from_handle(opened: Any, auto_complex: bool) -> Dataset:
     handle = opened()
-    new = Dataset._of(handle.file())
-    new._handle = handle
+    new = Dataset._of(handle.file(), handle)
     new._contents.auto_complex = auto_complex
     return new
 

@@ -28,7 +28,7 @@ from ncforge.dimension import Dimension
 from ncforge.errors import InvalidError, IoError, UnsupportedCallError
 from ncforge.variable import Variable, of_group
 
-__all__ = ["MFDataset", "MFTime", "open_many"]
+__all__ = ["MFDataset", "MFTime"]
 
 _set_own = object.__setattr__
 
@@ -351,68 +351,6 @@ def _paths(files: Any) -> list[str]:
         pattern = os.fspath(files)
         return sorted(glob.glob(pattern)) or ([pattern] if os.path.exists(pattern) else [])
     return [os.fspath(path) for path in files]
-
-
-def open_many(
-    files: str | os.PathLike[str] | Iterable[str | os.PathLike[str]],
-    along: str | None = None,
-    *,
-    exclude: Iterable[str] = (),
-    follow: bool = True,
-) -> MFDataset:
-    """Opens files that continue one another along a dimension, as one dataset for reading.
-
-    The order of the files is that of the dimension's coordinate, whichever way it goes within a file, where all have one with the same
-    units; else that in which they are given. Files of one step each rise, and files without steps say nothing. Variables that differ in
-    a file are an error at once.
-
-    Parameters
-    ----------
-    files
-        Paths, or a pattern such as ``"run_*.nc"``.
-    along
-        The dimension; by default the unlimited one, else the first whose length differs.
-    exclude
-        Variables that are read from the first file only.
-    follow
-        Whether files may lead to others, as for :class:`Dataset`.
-
-    Raises
-    ------
-    OSError
-        As for :class:`MFDataset`, whose object is returned.
-    """
-    paths = _paths(files)
-    if not paths:
-        raise IoError("no files: nothing is given, or the pattern matches nothing")
-    parts = [Dataset(path, follow=follow) for path in paths]
-    if along is None:
-        along = next((name for name, dim in parts[0].dimensions.items() if dim.isunlimited()), None)
-    if along is None:
-        lengths = [{name: len(dim) for name, dim in part.dimensions.items()} for part in parts]
-        along = next(
-            (name for name, n in lengths[0].items() if any(other.get(name, n) != n for other in lengths)), None
-        )
-    new = MFDataset.__new__(MFDataset)
-    new._join(_in_order(parts, along), 0, along, exclude, check=True)
-    return new
-
-
-def _in_order(parts: list[Dataset], along: str | None) -> list[Dataset]:
-    """Files in the order of a coordinate, as :func:`ncforge.concat` joins them."""
-    coordinates = [part.variables.get(along or "") for part in parts]
-    if any(c is None or c.dimensions != (along,) or getattr(c.dtype, "kind", "O") not in "iuf" for c in coordinates):
-        return parts
-    found = cast(list[Variable], coordinates)
-    ends = [(c[0], c[-1]) if len(c) else None for c in found]
-    units = {getattr(c, "units", None) for c in found}
-    calendars = [str(getattr(c, "calendar", "")) for c in found]
-    if len(units) > 1 or not all(_core.same_calendar(calendars[0], other) for other in calendars):
-        return parts
-    if any(end is np.ma.masked for pair in ends if pair for end in pair):
-        return parts
-    order = _core.order_of([(float(pair[0]), float(pair[1])) if pair else None for pair in ends])
-    return [parts[i] for i in order]
 
 
 def _joined(parts: list[Dataset], master: int, along: str, exclude: Iterable[str]) -> MFDataset:

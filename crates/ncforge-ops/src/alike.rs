@@ -33,7 +33,6 @@ use std::path::Path;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use crate::series::{self, Ends};
 use ncforge::model::agreement::{Difference, differences, group_differences, same_objects};
 use ncforge::model::equality::Equality;
 use ncforge::model::{Atomic, DType, GroupId, Schema, Storage, Values, VarId};
@@ -106,20 +105,6 @@ pub fn equal(first: &Dataset, others: &[Dataset], vars: &[VarId]) -> Result<Vec<
             same.into_iter().try_fold(true, |all, one| one.map(|one| all && one))
         })
         .collect()
-}
-
-/// The order of files by the first and last value of their coordinate, as joining them has it; `None`: as they are. Files without values
-/// come last, where there is another order.
-///
-/// ```
-/// use ncforge_ops::alike::order;
-///
-/// assert_eq!(order(&[Some((5.0, 6.0)), None, Some((0.0, 1.0))]), Some(vec![2, 0, 1]));
-/// assert_eq!(order(&[Some((0.0, 1.0)), None, Some((5.0, 6.0))]), None);
-/// ```
-pub fn order(parts: &[Option<(f64, f64)>]) -> Option<Vec<usize>> {
-    let ends = |&(first, last): &(f64, f64)| Ends { first, last, steps: None };
-    series::order(&parts.iter().map(|part| part.as_ref().map(ends)).collect::<Vec<_>>())
 }
 
 /// Whether values of a variable of one file are those of another file's.

@@ -57,7 +57,7 @@ use ncforge::{Engine, Error, Result};
 use self::files::Found;
 use self::mosaic::{Mosaic, build, pictures};
 
-pub use concat::{ConcatOptions, ConcatPlan, ConcatReport, ConcatRequest, concat, plan_concat};
+pub use concat::{ConcatOptions, ConcatPlan, ConcatReport, ConcatRequest, concat, join, plan_concat};
 pub use files::{is_pattern, matching};
 pub use left_out::KeptTile;
 pub use mosaic::Picture;
@@ -136,7 +136,9 @@ struct Ready {
 
 fn prepare(tiles: &[PathBuf], output: &Path, options: &CombineOptions, engine: &Engine) -> Result<Ready> {
     let small = engine_below(engine)?;
-    let mut whole = mosaic(files::find(tiles, options.exact)?, output, options, engine, &small)?;
+    let name = output.file_name().unwrap_or_default().to_string_lossy();
+    let mut whole = mosaic(files::find(tiles, options.exact)?, &name, options, engine, &small)?;
+    not_among(output, &whole)?;
     let (copy, why) = storage::decide(&mut whole, &options.chunks, &options.copy)?;
     let schema = &whole.schema;
     let reasons = schema
@@ -147,17 +149,15 @@ fn prepare(tiles: &[PathBuf], output: &Path, options: &CombineOptions, engine: &
     Ok(Ready { whole, copy, reasons })
 }
 
-/// The tiles, put together. `small` reads them; `engine` has the memory of the whole combination.
+/// The tiles, put together. `small` reads them; `engine` has the memory of the whole combination; `name` is that of the output.
 fn mosaic(
     found: Found,
-    output: &Path,
+    name: &str,
     options: &CombineOptions,
     engine: &Engine,
     small: &Engine,
 ) -> Result<Mosaic> {
-    let name = output.file_name().unwrap_or_default().to_string_lossy().into_owned();
-    let mut mosaic = build(found, options, small, engine.memory() / DESCRIPTIONS, &name)?;
-    not_among(output, mosaic.tiles.paths(), mosaic.scheme.noun())?;
+    let mut mosaic = build(found, options, small, engine.memory() / DESCRIPTIONS, name)?;
     if options.copy.only.is_none() {
         mosaic.prepare_copy((engine.memory() / 2).min(TOGETHER));
     }
@@ -182,10 +182,11 @@ pub fn encoder(
 }
 
 /// An error if the output is one of the tiles.
-fn not_among(output: &Path, tiles: &[PathBuf], input: &'static str) -> Result<()> {
+fn not_among(output: &Path, whole: &Mosaic) -> Result<()> {
     let Ok(file) = std::fs::canonicalize(output) else { return Ok(()) };
-    match tiles.iter().any(|tile| std::fs::canonicalize(tile).is_ok_and(|tile| tile == file)) {
-        true => Err(Error::OutputIsInput { output: output.to_owned(), input }),
+    let is_output = |tile: &PathBuf| std::fs::canonicalize(tile).is_ok_and(|tile| tile == file);
+    match whole.tiles.paths().iter().any(is_output) {
+        true => Err(Error::OutputIsInput { output: output.to_owned(), input: whole.scheme.noun() }),
         false => Ok(()),
     }
 }

@@ -87,6 +87,7 @@ pub use history::history_line;
 pub(crate) use lasting::Lasting;
 pub use options::{Chunks, Codec, CopyOptions, Names, Switches};
 pub use parts::{CodecName, CodingRequest, RunRequest};
+pub(crate) use plan::part_of;
 pub use plan::plan;
 pub use planned::{Plan, Totals, VarPlan};
 pub use reads::ChosenChunks;

@@ -89,12 +89,6 @@ fn plain(py: Python<'_>, alike: Alike) -> PyResult<Found<'_>> {
     Ok((alike.lens, alike.chunks, attributes, coordinates.collect::<PyResult<_>>()?))
 }
 
-/// The order of files by the first and last value of their coordinate.
-#[pyfunction]
-pub(crate) fn order_of(ends: Vec<Option<(f64, f64)>>) -> Vec<usize> {
-    alike::order(&ends).unwrap_or_else(|| (0..ends.len()).collect())
-}
-
 /// Whether two attributes name the same calendar; an empty one is none.
 #[pyfunction]
 pub(crate) fn same_calendar(one: &str, other: &str) -> bool {

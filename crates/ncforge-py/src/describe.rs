@@ -156,20 +156,26 @@ pub(crate) fn storage<'py>(py: Python<'py>, format: Format, var: &Variable) -> P
 /// Grid coordinates, byte offset, stored bytes, mask of skipped filters.
 pub(crate) type Chunk = (Vec<u64>, u64, u64, u32);
 
-/// Where the stored chunks of a variable lie, in the order of the file. `None` for what is not stored in chunks.
-pub(crate) fn chunks(container: &dyn Container, var: VarId) -> Result<Option<Vec<Chunk>>> {
+/// What lies where: "records" or "virtual" if it is one of these; bytes; where a variable that is stored row by row begins, and the bytes from
+/// one record to the next (0 if it has no records); the stored chunks.
+pub(crate) type Stored = (Option<&'static str>, u64, Option<(u64, u64)>, Vec<Chunk>);
+
+/// Where a variable lies.
+pub(crate) fn stored(container: &dyn Container, var: VarId) -> Result<Stored> {
     checked(&container.schema().vars, var.0, "variable")?;
     let layout = container.layout(var)?;
-    let Some(Chunks { index, .. }) = layout.place.chunks() else { return Ok(None) };
-    let mut list: Vec<Chunk> =
-        index.list()?.into_iter().map(|(at, r)| (at, r.offset, r.len, r.mask)).collect();
+    let bytes = layout.stored_bytes(container.store().len())?;
+    if layout.place.parts().is_some() {
+        return Ok((Some("virtual"), bytes, None, Vec::new()));
+    }
+    let rows = layout.runs().map(|runs| (runs.begin, runs.stride.unwrap_or(0)));
+    let mut list: Vec<Chunk> = match layout.place.chunks() {
+        Some(Chunks { index, .. }) => {
+            index.list()?.into_iter().map(|(at, r)| (at, r.offset, r.len, r.mask)).collect()
+        }
+        None => Vec::new(),
+    };
     list.sort_unstable_by_key(|&(_, offset, ..)| offset);
-    Ok(Some(list))
-}
-
-/// Where a variable that is stored row by row begins, and the bytes from one record to the next (0 if it has no records).
-/// `None` for others.
-pub(crate) fn place(container: &dyn Container, var: VarId) -> Result<Option<(u64, u64)>> {
-    checked(&container.schema().vars, var.0, "variable")?;
-    Ok(container.layout(var)?.runs().map(|runs| (runs.begin, runs.stride.unwrap_or(0))))
+    let kind = rows.and_then(|(_, stride)| (stride > 0).then_some("records"));
+    Ok((kind, bytes, rows, list))
 }

@@ -442,16 +442,11 @@ impl File {
         to_objects(py, self.look(py, |s| row_type(s, var))?, &values)
     }
 
-    /// Where the stored chunks of a variable lie: grid coordinates, byte offset, stored bytes, and the mask of
-    /// skipped filters, in the order of the file. `None` for what is not stored in chunks.
-    fn chunks(&self, py: Python<'_>, var: usize) -> PyResult<Option<Vec<describe::Chunk>>> {
-        outside(py, || self.state.container(|c| describe::chunks(c, VarId(var))))
-    }
-
-    /// Where a variable that is stored row by row begins, and the bytes from one record to the next (0 if it has
-    /// no records). `None` for other places.
-    fn place(&self, py: Python<'_>, var: usize) -> PyResult<Option<(u64, u64)>> {
-        outside(py, || self.state.container(|c| describe::place(c, VarId(var))))
+    /// Where a variable lies: "records" or "virtual" if it is one of these; bytes; of what is stored row by row, the first byte and the
+    /// bytes from one record to the next (0 if it has no records); of each stored chunk, in the order of the file, grid coordinates, byte
+    /// offset, bytes, and the mask of skipped filters.
+    fn stored(&self, py: Python<'_>, var: usize) -> PyResult<describe::Stored> {
+        outside(py, || self.state.container(|c| describe::stored(c, VarId(var))))
     }
 
     /// Sets the length of an unlimited dimension; it never shrinks.

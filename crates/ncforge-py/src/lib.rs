@@ -52,7 +52,6 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(alike::glob_urls, module)?)?;
     module.add_function(wrap_pyfunction!(remote::set_remote_options, module)?)?;
     module.add_function(wrap_pyfunction!(alike::equal_in_all, module)?)?;
-    module.add_function(wrap_pyfunction!(alike::order_of, module)?)?;
     module.add_function(wrap_pyfunction!(alike::same_calendar, module)?)?;
     module.add_function(wrap_pyfunction!(ops::copy, module)?)?;
     module.add_function(wrap_pyfunction!(ops::plan_copy, module)?)?;
@@ -74,6 +73,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(combine::combine, module)?)?;
     module.add_function(wrap_pyfunction!(combine::plan_combine, module)?)?;
     module.add_function(wrap_pyfunction!(concat::concat, module)?)?;
+    module.add_function(wrap_pyfunction!(concat::join, module)?)?;
     module.add_function(wrap_pyfunction!(concat::plan_concat, module)?)?;
     module.add_function(wrap_pyfunction!(series::series, module)?)?;
     module.add_function(wrap_pyfunction!(series::plan_series, module)?)?;

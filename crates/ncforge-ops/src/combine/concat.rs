@@ -33,10 +33,11 @@ use serde::Serialize;
 
 use super::files::{self, Found};
 use super::mosaic::Mosaic;
+use super::not_among;
 use super::options::CombineOptions;
 use super::scheme::{SchemeChoice, SeriesScheme};
 use super::storage;
-use crate::copy::{CopyOptions, CopyReport, Lasting, Plan, copy_of, engine_below, plan};
+use crate::copy::{CopyOptions, CopyReport, Lasting, Plan, copy_of, engine_below, part_of, plan};
 use crate::progress::Progress;
 use crate::series;
 use ncforge::model::Dimension;
@@ -89,7 +90,8 @@ pub fn concat(
     engine: &Engine,
     progress: &dyn Progress,
 ) -> Result<ConcatReport> {
-    let (whole, along) = joined(files, output, options, engine)?;
+    let (whole, along) = joined(files, options, engine, &engine_below(engine)?)?;
+    not_among(output, &whole)?;
     let report = copy_of(&whole.dataset(), output, &options.copy, engine, progress, Lasting::Relaxed, None)?;
     Ok(ConcatReport {
         files: whole.tiles.len(),
@@ -110,7 +112,8 @@ pub fn plan_concat(
     options: &ConcatOptions,
     engine: &Engine,
 ) -> Result<ConcatPlan> {
-    let (whole, along) = joined(files, output, options, engine)?;
+    let (whole, along) = joined(files, options, engine, &engine_below(engine)?)?;
+    not_among(output, &whole)?;
     let plan = plan(&whole.dataset(), &options.copy.clone().for_output(output)?, engine)?;
     Ok(ConcatPlan {
         files: whole.tiles.len(),
@@ -122,17 +125,34 @@ pub fn plan_concat(
     })
 }
 
+/// The dataset that the output of [`concat`] would be, without a file: it is read from the files.
+///
+/// ```no_run
+/// # use std::path::PathBuf;
+/// # use ncforge::{Engine, Hyperslab, VarId};
+/// # use ncforge_ops::combine::{ConcatOptions, join};
+/// let days = [PathBuf::from("day_*.nc")];
+/// let year = join(&days, &ConcatOptions::default(), &Engine::global())?;
+/// let first = year.read::<f32>(VarId(0), &Hyperslab::all(&year.schema().shape(VarId(0))))?;
+/// # Ok::<(), ncforge::Error>(())
+/// ```
+///
+/// # Errors
+/// As [`concat`], but for those of writing. Of the options of the copy, only its selection has an effect.
+pub fn join(files: &[PathBuf], options: &ConcatOptions, engine: &Engine) -> Result<Dataset> {
+    part_of(&joined(files, options, engine, engine)?.0.dataset(), &options.copy)
+}
+
 /// The whole that files make, checked, and the dimension along which they are joined.
 fn joined(
     words: &[PathBuf],
-    output: &Path,
     options: &ConcatOptions,
     engine: &Engine,
+    small: &Engine,
 ) -> Result<(Arc<Mosaic>, String)> {
-    let small = engine_below(engine)?;
     let files = files::named(words)?;
-    let dim = dimension(&files, options.along.as_deref(), &small)?.1;
-    Ok((whole(files, output, &dim, options, engine, &small)?, dim))
+    let dim = dimension(&files, options.along.as_deref(), small)?.1;
+    Ok((whole(files, &dim, options, engine, small)?, dim))
 }
 
 /// The first of the files, and the dimension along which they follow each other.
@@ -147,7 +167,6 @@ pub(super) fn dimension(files: &[PathBuf], along: Option<&str>, small: &Engine) 
 /// The whole that files make along a dimension, checked. It reads with the engine `small`.
 pub(super) fn whole(
     files: Vec<PathBuf>,
-    output: &Path,
     dim: &str,
     options: &ConcatOptions,
     engine: &Engine,
@@ -162,7 +181,7 @@ pub(super) fn whole(
         ..CombineOptions::default()
     };
     let found = Found { files, searched: false, named: None };
-    let mut whole = super::mosaic(found, output, &of_tiles, engine, small)?;
+    let mut whole = super::mosaic(found, "", &of_tiles, engine, small)?;
     whole.check_values(options.differing)?;
     whole.schema.format = storage::fitting(&whole.schema);
     Ok(Arc::new(whole))

@@ -45,11 +45,16 @@ pub fn plan(source: &Dataset, options: &CopyOptions, engine: &Engine) -> Result<
 
 /// A source as it is copied with these options: the part of it that is selected, with types that the output's format has.
 pub(super) fn as_copied(source: &Dataset, options: &CopyOptions) -> Result<Dataset> {
-    let own = selected(source, options)?.map_or_else(|| source.clone(), |part| part.view(source));
+    let own = part_of(source, options)?;
     Ok(match Conversion::of(own.schema(), options) {
         Some(conversion) => own.view(conversion.view()),
         None => own,
     })
+}
+
+/// The part of a source that is selected.
+pub(crate) fn part_of(source: &Dataset, options: &CopyOptions) -> Result<Dataset> {
+    Ok(selected(source, options)?.map_or_else(|| source.clone(), |part| part.view(source)))
 }
 
 /// Plans a copy with shapes and codecs that an earlier run chose; the source has types that the output's format has.

@@ -71,7 +71,7 @@ impl Making<'_> {
         };
         drop(first);
         let join = ConcatOptions { copy: CopyOptions { only, ..CopyOptions::default() }, ..options.clone() };
-        let whole = whole(files, self.folder, &dim, &join, self.engine, self.small)?;
+        let whole = whole(files, &dim, &join, self.engine, self.small)?;
         let vars = Variables::of(&whole.schema, &dim, wanted)?;
         if vars.own.is_empty() && wanted.is_none() {
             return Err(Error::Tiles(format!(

@@ -1,0 +1,158 @@
+"""Files of a series as one dataset: that of the file that ``concat`` makes of them."""
+
+from __future__ import annotations
+
+import glob
+import os
+import pickle
+import resource
+from pathlib import Path
+from typing import Any
+
+import h5py
+import netCDF4
+import numpy as np
+import pytest
+from numpy.ma.testutils import assert_array_equal
+
+import ncforge
+from ncforge.errors import ChangedError
+
+FORMATS: list[Any] = ["NETCDF3_CLASSIC", "NETCDF3_64BIT_DATA", "NETCDF4_CLASSIC", "NETCDF4"]
+
+
+def month(path: Path, first: int, steps: int, format: Any = "NETCDF4") -> Path:
+    """Days since the first of its own month, a chunked field that is packed, text, and a field without time."""
+    rng = np.random.default_rng(first)
+    with netCDF4.Dataset(path, "w", format=format) as ds:
+        ds.title = "a month"
+        ds.createDimension("time", None)
+        ds.createDimension("y", 5)
+        ds.createDimension("letters", 3)
+        time = ds.createVariable("time", "i4", ("time",))
+        time.units, time.calendar = f"days since 2001-01-{1 + first:02}", "standard"
+        time[:] = np.arange(steps)
+        packing: Any = {"zlib": True, "chunksizes": (2, 5)} if format.startswith("NETCDF4") else {}
+        v = ds.createVariable("v", "i2", ("time", "y"), fill_value=-99, **packing)
+        v.scale_factor = 0.5
+        v[:] = np.ma.masked_less(rng.integers(0, 50, (steps, 5)) * 0.5, 3)
+        ds.createVariable("name", "S1", ("time", "letters"))[:] = np.full((steps, 3), "x", "S1")
+        ds.createVariable("y", "f8", ("y",))[:] = np.arange(5.0)
+        if format == "NETCDF4":
+            inner = ds.createGroup("inner")
+            inner.createVariable("w", "f4", ("time",))[:] = first + np.arange(steps)
+    return path
+
+
+@pytest.mark.parametrize("format", FORMATS)
+def test_the_dataset_is_that_of_the_joined_file(tmp_path: Path, format: Any) -> None:
+    """Times of other units are converted, groups are joined, the order is that of the coordinate, chunks are cut by files."""
+    paths = [month(tmp_path / f"m{i}.nc", first, n, format) for i, (first, n) in enumerate([(7, 3), (0, 4), (4, 3)])]
+    ncforge.concat(paths, tmp_path / "all.nc")
+    with ncforge.open_many(paths) as many, netCDF4.Dataset(tmp_path / "all.nc") as one:
+        assert list(many.variables) == list(one.variables)
+        assert many.data_model == one.data_model
+        assert {name: len(dim) for name, dim in many.dimensions.items()} == {
+            k: len(d) for k, d in one.dimensions.items()
+        }
+        assert many.dimensions["time"].isunlimited()
+        assert {name: many.getncattr(name) for name in many.ncattrs()} == {
+            name: one.getncattr(name) for name in one.ncattrs()
+        }
+        for name, expected in one.variables.items():
+            found = many[name]
+            assert (found.shape, found.dimensions) == (expected.shape, expected.dimensions)
+            assert found.ncattrs() == expected.ncattrs()
+            for key in np.s_[:], np.s_[...], np.s_[-1], np.s_[2:9:3], np.s_[::-1], np.s_[[0, 2, 4]]:
+                assert_array_equal(found[key], expected[key])
+                assert np.ma.getmaskarray(found[key]).tolist() == np.ma.getmaskarray(expected[key]).tolist()
+        if format == "NETCDF4":
+            assert many["inner/w"][:].tolist() == one["inner/w"][:].tolist() == list(range(10))
+
+
+def test_a_part_of_the_files(tmp_path: Path) -> None:
+    paths = [month(tmp_path / f"m{i}.nc", 4 * i, 4) for i in range(3)]
+    with ncforge.open_many(
+        tmp_path / "m*.nc", select={"time": ("2001-01-03", "2001-01-09"), "y": slice(0, 5, 2)}
+    ) as ds:
+        assert ds["time"][:].tolist() == [2, 3, 4, 5, 6, 7, 8]
+        assert ds["y"][:].tolist() == [0, 2, 4]
+    with ncforge.open_many(paths[1:], unsorted=True) as ds:
+        assert len(ds.dimensions["time"]) == 8
+
+
+def test_it_is_read_by_other_processes_in_the_same_state(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    paths = [month(Path(f"m{i}.nc"), first, 3) for i, first in enumerate([3, 0])]
+    with ncforge.open_many(["m*.nc"]) as ds:
+        sent, here = pickle.dumps((ds, ds["v"])), ds["v"][:]
+    monkeypatch.chdir("/")
+    again, variable = pickle.loads(sent)
+    assert_array_equal(again["v"][:], here)
+    assert_array_equal(variable[:], here)
+    assert again["time"][:].tolist() == [0, 1, 2, 3, 4, 5]
+    again.close()
+    with netCDF4.Dataset(tmp_path / paths[0], "a") as changed:
+        changed["v"][0, 0] = 7
+    os.utime(tmp_path / paths[0], ns=(1, 1))
+    with pytest.raises(ChangedError, match=r"m0\.nc"):
+        pickle.loads(sent)
+
+
+def test_files_that_do_not_go_together(tmp_path: Path) -> None:
+    paths = [month(tmp_path / f"m{i}.nc", 3 * i, 3) for i in range(3)]
+    with pytest.raises(ValueError, match="cannot follow"):
+        ncforge.open_many([paths[0], paths[1], paths[1]])
+    with netCDF4.Dataset(paths[2], "a") as odd:
+        odd.renameVariable("v", "u")
+    with pytest.raises(ValueError, match=r"`v`.*m2\.nc"):
+        ncforge.open_many(paths)
+    with ncforge.open_many(paths, holes="missing") as ds:
+        assert np.ma.getmaskarray(ds["v"][:])[6:].all()
+    with pytest.raises(OSError, match="no"):
+        ncforge.open_many(tmp_path / "none*.nc")
+    with pytest.raises(ValueError, match="holes"):
+        ncforge.open_many(paths, holes="none of these")
+
+
+def test_where_values_lie(tmp_path: Path) -> None:
+    paths = [month(tmp_path / f"m{i}.nc", 4 * i, 4) for i in range(2)]
+    with ncforge.open_many(paths) as ds:
+        layout = ds["v"].layout
+        assert (layout.kind, layout.chunk_shape, layout.grid, layout.pieces) == ("virtual", (2, 5), (4, 1), ())
+        assert 0 < layout.stored_bytes <= sum(os.path.getsize(path) for path in paths)
+        assert "virtual" in ds["v"]._repr_html_()
+        with pytest.raises(OSError, match="not one file"):
+            ds.tocdl()
+
+
+def test_fewer_descriptors_than_files(tmp_path: Path) -> None:
+    paths = [month(tmp_path / f"{i:03}.nc", i % 28, 1) for i in range(150)]
+    before = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (len(os.listdir("/proc/self/fd")) + 40, before[1]))
+    try:
+        with ncforge.open_many(paths, unsorted=True) as ds:
+            whole = ds["v"][:]
+    finally:
+        resource.setrlimit(resource.RLIMIT_NOFILE, before)
+    for i in (0, 75, 149):
+        with netCDF4.Dataset(paths[i]) as one:
+            assert_array_equal(whole[i], one["v"][0])
+
+
+def test_files_that_may_not_lead_to_others(tmp_path: Path) -> None:
+    for i in range(2):
+        with h5py.File(tmp_path / f"source{i}.h5", "w") as f:
+            f["x"] = np.arange(4.0)
+        layout = h5py.VirtualLayout((4,), "f8")
+        layout[...] = h5py.VirtualSource(tmp_path / f"source{i}.h5", "x", (4,))
+        with h5py.File(tmp_path / f"v{i}.nc", "w") as f:
+            f["x"] = np.arange(4.0) + 4 * i
+            f["x"].make_scale("x")
+            f.create_virtual_dataset("v", layout)
+            f["v"].dims[0].attach_scale(f["x"])
+    files = sorted(glob.glob(str(tmp_path / "v*.nc")))
+    with ncforge.open_many(files, "x") as ds:
+        assert ds["v"][:].tolist() == [0, 1, 2, 3, 0, 1, 2, 3]
+    with pytest.raises(OSError, match="follow"):
+        ncforge.open_many(files, "x", follow=False)["v"][:]
