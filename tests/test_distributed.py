@@ -43,7 +43,7 @@ def client() -> Iterator[Any]:
 @pytest.fixture(autouse=True)
 def small_groups(monkeypatch: Any) -> None:
     """Files of tests are small, and shall be many tasks."""
-    from ncforge import _cluster
+    from ncforge._ops import cluster as _cluster
 
     monkeypatch.setattr(_cluster.Encoding, "group_bytes", 256 << 10)
 
@@ -105,7 +105,7 @@ def _worker_pids(client: Any) -> list[int]:
 
 
 def test_a_lost_worker_costs_time_only(client: Any, source: Path, tmp_path: Path, monkeypatch: Any) -> None:
-    from ncforge import _cluster
+    from ncforge._ops import cluster as _cluster
 
     monkeypatch.setattr(_cluster.Encoding, "group_bytes", 64 << 10)
     alone, together = tmp_path / "alone.nc", tmp_path / "together.nc"
@@ -151,7 +151,7 @@ def test_what_was_interrupted_goes_on(client: Any, source: Path, tmp_path: Path)
 
 
 def test_errors_of_workers_are_the_callers(client: Any, source: Path, tmp_path: Path, monkeypatch: Any) -> None:
-    from ncforge import _cluster
+    from ncforge._ops import cluster as _cluster
 
     real = _cluster.Encoding.begin
 
@@ -170,7 +170,7 @@ def test_errors_of_workers_are_the_callers(client: Any, source: Path, tmp_path: 
 
 
 def test_only_so_much_is_asked_for_ahead(client: Any, source: Path, tmp_path: Path, monkeypatch: Any) -> None:
-    from ncforge import _cluster
+    from ncforge._ops import cluster as _cluster
 
     most = 0
     real = _cluster.Encoding.group

@@ -211,7 +211,7 @@ def test_times_need_their_calendar(tmp_path: Path) -> None:
 
 
 def test_times_say_what_they_need(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delitem(sys.modules, "ncforge._times", raising=False)
+    monkeypatch.delitem(sys.modules, "ncforge._dataset.times", raising=False)
     monkeypatch.delattr(ncforge, "num2date", raising=False)
     monkeypatch.setitem(sys.modules, "cftime", None)
     with pytest.raises(ImportError, match="pip install cftime"):

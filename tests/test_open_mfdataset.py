@@ -306,7 +306,7 @@ def test_values_that_differ_are_not_taken_for_the_same(tmp_path: Path) -> None:
     ids=str,
 )
 def test_selections_of_lazy_arrays(tmp_path: Path, key: dict[str, Any]) -> None:
-    from ncforge._handle import FileHandle
+    from ncforge._dataset.handle import FileHandle
     from ncforge._xarray.many import ManyFiles, ManyStore
     from ncforge._xarray.store import OpenFile
 
@@ -321,7 +321,7 @@ def test_selections_of_lazy_arrays(tmp_path: Path, key: dict[str, Any]) -> None:
 
 
 def test_more_files_than_may_be_open(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("ncforge._handle._most", 3)
+    monkeypatch.setattr("ncforge._dataset.handle._most", 3)
     monkeypatch.setattr(kinds, "_BATCH", 2)
     check(save(tmp_path, count=9), **NESTED)
 

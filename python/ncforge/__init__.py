@@ -19,18 +19,18 @@ if TYPE_CHECKING:
     from ncforge import bench as bench
     from ncforge import xarray as xarray
     from ncforge._accelerate import ServedLibrary, accelerate
-    from ncforge._alignment import get_alignment, set_alignment
-    from ncforge._combine import CombinePlan, CombineReport, Mosaic, combine, plan_combine
-    from ncforge._concat import ConcatPlan, ConcatReport, concat, open_many, plan_concat
     from ncforge._core import __version__
-    from ncforge._doctor import Diagnoses, Diagnosis, Finding, Rule, doctor, doctor_rules
+    from ncforge._dataset.alignment import get_alignment, set_alignment
+    from ncforge._dataset.masking import default_fillvals
+    from ncforge._dataset.remote import set_storage_options
+    from ncforge._dataset.text import chartostring, stringtoarr, stringtochar
+    from ncforge._dataset.times import date2index, date2num, num2date
     from ncforge._library import get_chunk_cache, getlibversion, rc_get, rc_set, set_chunk_cache
-    from ncforge._masking import default_fillvals
-    from ncforge._references import ReferencesReport, references
-    from ncforge._remote import set_storage_options
-    from ncforge._series import SeriesOutput, SeriesReport, Stream, plan_series, series
-    from ncforge._text import chartostring, stringtoarr, stringtochar
-    from ncforge._times import date2index, date2num, num2date
+    from ncforge._ops.combine import CombinePlan, CombineReport, Mosaic, combine, plan_combine
+    from ncforge._ops.concat import ConcatPlan, ConcatReport, concat, open_many, plan_concat
+    from ncforge._ops.doctor import Diagnoses, Diagnosis, Finding, Rule, doctor, doctor_rules
+    from ncforge._ops.references import ReferencesReport, references
+    from ncforge._ops.series import SeriesOutput, SeriesReport, Stream, plan_series, series
     from ncforge.dataset import Dataset, Group
     from ncforge.dimension import Dimension
     from ncforge.engine import EngineStats, clear_cache, engine_stats
@@ -84,11 +84,11 @@ if TYPE_CHECKING:
 
 _FROM = {
     "_accelerate": ("ServedLibrary", "accelerate"),
-    "_alignment": ("get_alignment", "set_alignment"),
-    "_combine": ("CombinePlan", "CombineReport", "Mosaic", "combine", "plan_combine"),
-    "_concat": ("ConcatPlan", "ConcatReport", "concat", "open_many", "plan_concat"),
+    "_dataset.alignment": ("get_alignment", "set_alignment"),
+    "_ops.combine": ("CombinePlan", "CombineReport", "Mosaic", "combine", "plan_combine"),
+    "_ops.concat": ("ConcatPlan", "ConcatReport", "concat", "open_many", "plan_concat"),
     "_core": ("__version__",),
-    "_doctor": ("Diagnoses", "Diagnosis", "Finding", "Rule", "doctor", "doctor_rules"),
+    "_ops.doctor": ("Diagnoses", "Diagnosis", "Finding", "Rule", "doctor", "doctor_rules"),
     "_library": (
         "NC_DISKLESS",
         "NC_PERSIST",
@@ -123,12 +123,12 @@ _FROM = {
         "set_chunk_cache",
         "unicode_error",
     ),
-    "_masking": ("default_fillvals",),
-    "_remote": ("set_storage_options",),
-    "_references": ("ReferencesReport", "references"),
-    "_series": ("SeriesOutput", "SeriesReport", "Stream", "plan_series", "series"),
-    "_text": ("chartostring", "stringtoarr", "stringtochar"),
-    "_times": ("date2index", "date2num", "num2date"),
+    "_dataset.masking": ("default_fillvals",),
+    "_dataset.remote": ("set_storage_options",),
+    "_ops.references": ("ReferencesReport", "references"),
+    "_ops.series": ("SeriesOutput", "SeriesReport", "Stream", "plan_series", "series"),
+    "_dataset.text": ("chartostring", "stringtoarr", "stringtochar"),
+    "_dataset.times": ("date2index", "date2num", "num2date"),
     "dataset": ("Dataset", "Group"),
     "dimension": ("Dimension",),
     "engine": ("EngineStats", "clear_cache", "engine_stats"),

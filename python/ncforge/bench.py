@@ -15,8 +15,8 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from ncforge import _core
-from ncforge._progress import Progress, reporter
-from ncforge._reports import Path, names, only, size
+from ncforge._ops.progress import Progress, reporter
+from ncforge._ops.reports import Path, names, only, size
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -99,7 +99,7 @@ class AccessReport:
 
     def plot(self, ax: Axes | None = None) -> Axes:
         """Draws the median time of every pattern on every file (needs matplotlib)."""
-        from ncforge._plots import accesses
+        from ncforge._ops.plots import accesses
 
         return accesses(self, ax)
 
@@ -136,7 +136,7 @@ class ChunksReport:
 
     def plot(self, ax: Axes | None = None) -> Axes:
         """Draws each way to store the variable as a point: time of a slab, time of a series, size (needs matplotlib)."""
-        from ncforge._plots import chunk_shapes
+        from ncforge._ops.plots import chunk_shapes
 
         return chunk_shapes(self, ax)
 

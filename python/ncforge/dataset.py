@@ -9,14 +9,14 @@ from collections.abc import Mapping
 from types import TracebackType
 from typing import Any
 
-from ncforge._alignment import alignment
-from ncforge._contents import Contents
 from ncforge._core import File, write_whole
-from ncforge._group import Group
-from ncforge._identity import Identity
+from ncforge._dataset.alignment import alignment
+from ncforge._dataset.contents import Contents
+from ncforge._dataset.group import Group
+from ncforge._dataset.identity import Identity
+from ncforge._dataset.remote import alone, is_url
+from ncforge._dataset.values import Types
 from ncforge._missing import suggesting
-from ncforge._remote import alone, is_url
-from ncforge._values import Types
 from ncforge.errors import (
     ChangedError,
     ExistsError,
@@ -242,7 +242,7 @@ class Dataset(Group):
             raise UnsupportedCallError(f"`{self.filepath()}` is not one file on disk")
         if not self._core.is_reading():
             self.sync()
-        from ncforge._cdl import to_cdl
+        from ncforge._dataset.cdl import to_cdl
 
         text = to_cdl(self.filepath(), self.disk_format == "NETCDF3", coordvars, data)
         if outfile is None:
@@ -289,7 +289,7 @@ class Dataset(Group):
         """
         from pathlib import Path
 
-        from ncforge._cdl import from_cdl
+        from ncforge._dataset.cdl import from_cdl
 
         source = Path(cdlfilename)
         target = source.with_suffix(".nc") if ncfilename is None else Path(ncfilename)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ncforge._printed import dimension_text
+from ncforge._ops.printed import dimension_text
 
 if TYPE_CHECKING:
     from ncforge.dataset import Group

@@ -20,9 +20,9 @@ from typing import Any, cast
 import numpy as np
 
 from ncforge import _core
-from ncforge._index import expand
-from ncforge._pieces import gathered
-from ncforge._view import Layout
+from ncforge._dataset.index import expand
+from ncforge._dataset.pieces import gathered
+from ncforge._dataset.view import Layout
 from ncforge.dataset import Dataset
 from ncforge.dimension import Dimension
 from ncforge.errors import InvalidError, IoError, UnsupportedCallError
@@ -337,7 +337,7 @@ class MFTime(MFVariable):
         return self._calendar
 
     def _values_of(self, at: int, key: tuple[Any, ...]) -> Any:
-        from ncforge._times import converted
+        from ncforge._dataset.times import converted
 
         values = self._part(at)[key]
         return converted(values, str(self._part(at).getncattr("units")), self._units, self._calendar)

@@ -9,20 +9,20 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, overload
 
 from ncforge import _core
-from ncforge._digests import Digest, digest
-from ncforge._identity import Identity, identity_at
-from ncforge._options import given
-from ncforge._progress import Progress, reporter
-from ncforge._reports import Path, comparison_html, copy_html, only
-from ncforge._splitting import ChunkChoice, SplitReport, split, tune_chunks
-from ncforge._zipping import Note, Problem, VerifyReport, ZipReport, compact, unzip, verify, zip
+from ncforge._dataset.identity import Identity, identity_at
+from ncforge._ops.digests import Digest, digest
+from ncforge._ops.options import given
+from ncforge._ops.progress import Progress, reporter
+from ncforge._ops.reports import Path, comparison_html, copy_html, only
+from ncforge._ops.splitting import ChunkChoice, SplitReport, split, tune_chunks
+from ncforge._ops.zipping import Note, Problem, VerifyReport, ZipReport, compact, unzip, verify, zip
 from ncforge.errors import NcforgeError
 
 if TYPE_CHECKING:
     from distributed import Client
     from typing_extensions import Unpack
 
-    from ncforge._options import ChoosingOptions, CodingOptions, EngineOptions, RunOptions, Selection
+    from ncforge._ops.options import ChoosingOptions, CodingOptions, EngineOptions, RunOptions, Selection
 
     class CopyOptions(ChoosingOptions, CodingOptions, RunOptions, total=False):
         """Options of :func:`copy` and :func:`plan_copy`."""
@@ -104,7 +104,7 @@ class CopyReport:
     """The document that the command prints with ``--json``."""
 
     def __str__(self) -> str:
-        from ncforge._view import size_words
+        from ncforge._dataset.view import size_words
 
         sizes = f"{size_words(self.input_bytes)} {self.source_format} -> {size_words(self.output_bytes)} {self.format}"
         verified = ", verified" if self.verified else ""
@@ -219,7 +219,7 @@ class Info:
     for_: str | None = None
     """The reads that are drawn on the chunks."""
     _seen: Identity | None = field(default=None, repr=False, compare=False)
-    """The identity of the file, see :func:`~ncforge._identity.identity_at`."""
+    """The identity of the file, see :func:`~ncforge._dataset.identity.identity_at`."""
     _follow: bool | None = field(default=None, repr=False, compare=False)
 
     def __str__(self) -> str:
@@ -396,14 +396,14 @@ def copy(
     """
     request = given(options)
     if not isinstance(source, str | os.PathLike):
-        from ncforge._copies import copy_files
+        from ncforge._ops.copies import copy_files
 
         with reporter(progress, "files") as report:
             done = list(copy_files(source, target, request, client, report))
         return [only(CopyReport, {**raw, "raw": raw}) for raw in map(json.loads, done)]
     elsewhere = None
     if client is not None:
-        from ncforge._cluster import Encoding
+        from ncforge._ops.cluster import Encoding
 
         elsewhere = Encoding.of_copy(client, os.path.abspath(source), request)
     with reporter(progress) as report:

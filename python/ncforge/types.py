@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 if TYPE_CHECKING:
-    from ncforge._values import TypeName
+    from ncforge._dataset.values import TypeName
 
 __all__ = ["CompoundType", "EnumType", "OpaqueType", "UserType", "VLType"]
 
@@ -25,7 +25,7 @@ class UserType:
 
     def __repr__(self) -> str:
         # That module needs these classes.
-        from ncforge._printed import type_text
+        from ncforge._ops.printed import type_text
 
         return type_text(self)
 

@@ -6,20 +6,21 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ncforge import _read, _write
-from ncforge._attributes import CHANGEABLE, Attributes
-from ncforge._filters import QUANTIZED, described
-from ncforge._index import Picked, Selection, select
+from ncforge._dataset import read as _read
+from ncforge._dataset import write as _write
+from ncforge._dataset.attributes import CHANGEABLE, Attributes
+from ncforge._dataset.filters import QUANTIZED, described
+from ncforge._dataset.index import Picked, Selection, select
+from ncforge._dataset.masking import Rules, Switches, default_fill
+from ncforge._dataset.text import strings
+from ncforge._dataset.unpack import Plan, Unpacked
+from ncforge._dataset.values import NUMBERS, TypeName, text_view
 from ncforge._library import changed_cache, get_chunk_cache, is_native_little
-from ncforge._masking import Rules, Switches, default_fill
-from ncforge._printed import variable_text
-from ncforge._text import strings
-from ncforge._unpack import Plan, Unpacked
-from ncforge._values import NUMBERS, TypeName, text_view
+from ncforge._ops.printed import variable_text
 from ncforge.dimension import Dimension
 
 if TYPE_CHECKING:
-    from ncforge._view import Layout
+    from ncforge._dataset.view import Layout
     from ncforge.dataset import Group
 
 
@@ -388,7 +389,7 @@ class Variable(Attributes):
     @property
     def layout(self) -> Layout:
         """Its layout in the file: how it is stored, its chunks, and their bytes."""
-        from ncforge._view import Layout
+        from ncforge._dataset.view import Layout
 
         return Layout.of(self)
 
@@ -463,7 +464,7 @@ class Variable(Attributes):
         return np.asarray(self[...], dtype)
 
     def _repr_html_(self) -> str | None:
-        from ncforge._view import html
+        from ncforge._dataset.view import html
 
         return html(self)
 

@@ -23,7 +23,7 @@ from urllib.parse import unquote, urlparse
 import numpy as np
 
 from ncforge import _core
-from ncforge._remote import reader_of
+from ncforge._dataset.remote import reader_of
 
 try:
     from virtualizarr.manifests import ChunkManifest, ManifestArray, ManifestGroup, ManifestStore

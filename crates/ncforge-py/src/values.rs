@@ -1,7 +1,7 @@
 //! Heap values (strings, ragged rows, compounds of them) as plain Python objects, and back.
 //!
 //! A fixed leaf is `bytes`, a string is `bytes` or `None`, a row of fixed elements is `bytes`, a row of heap
-//! values is a `list`, a compound is a `tuple`. NumPy types are put on by `python/ncforge/_values.py`, except where every
+//! values is a `list`, a compound is a `tuple`. NumPy types are put on by `python/ncforge/_dataset/values.py`, except where every
 //! element would take a call of Python: arrays of strings, and of rows of numbers, are made here ([`to_objects`]).
 
 use ncforge::model::{Atomic, DType, Schema, UserKind, Value};

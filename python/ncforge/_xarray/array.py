@@ -11,11 +11,11 @@ from xarray.backends.common import BackendArray
 from xarray.coding.strings import create_vlen_dtype
 from xarray.core import indexing
 
-from ncforge import _read
-from ncforge._complex import joined
 from ncforge._core import File
-from ncforge._handle import Handle
-from ncforge._values import TypeName, Types
+from ncforge._dataset import read as _read
+from ncforge._dataset.complex import joined
+from ncforge._dataset.handle import Handle
+from ncforge._dataset.values import TypeName, Types
 from ncforge.errors import SelectionError
 
 _TEXT: np.dtype[Any] = create_vlen_dtype(str)  # type: ignore[no-untyped-call]

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from xarray.core.variable import Variable
 
-from ncforge._reports import choosing
+from ncforge._ops.reports import choosing
 from ncforge.dataset import Group
 from ncforge.errors import InvalidError
 

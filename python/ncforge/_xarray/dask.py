@@ -11,7 +11,7 @@ from typing import Any
 from xarray.backends.common import ArrayWriter
 from xarray.backends.locks import get_dask_scheduler
 
-from ncforge._handle import FileHandle
+from ncforge._dataset.handle import FileHandle
 from ncforge._xarray.array import NcforgeArray
 from ncforge._xarray.many import ManyArray
 from ncforge.errors import UnsupportedCallError

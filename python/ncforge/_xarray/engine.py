@@ -9,7 +9,7 @@ from typing import Any
 
 from xarray import Dataset
 
-from ncforge._handle import handle_of
+from ncforge._dataset.handle import handle_of
 from ncforge._xarray.chunks import Blocking, Preferred
 from ncforge._xarray.decoding import decoded
 from ncforge._xarray.store import NcforgeDataStore, OpenFile

@@ -14,8 +14,8 @@ from xarray.coding.variables import CFScaleOffsetCoder
 from xarray.core.common import contains_cftime_datetimes
 from xarray.core.variable import Variable
 
-from ncforge._masking import default_fill
-from ncforge._values import at_place, first_place
+from ncforge._dataset.masking import default_fill
+from ncforge._dataset.values import at_place, first_place
 from ncforge.errors import InvalidError
 
 _PACKING = ("scale_factor", "add_offset")

@@ -10,10 +10,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ncforge import _core, _handle
+from ncforge import _core
 from ncforge._core import File
-from ncforge._handle import Handle, adopted
-from ncforge._remote import Access, UrlHandle
+from ncforge._dataset import handle as _handle
+from ncforge._dataset.handle import Handle, adopted
+from ncforge._dataset.remote import Access, UrlHandle
 from ncforge._xarray.store import OpenFile
 
 _BATCH = 128

@@ -12,9 +12,9 @@ from xarray.core import indexing
 from xarray.core.utils import FrozenDict
 from xarray.core.variable import Variable
 
-from ncforge._handle import Handle
-from ncforge._pieces import gathered
-from ncforge._unpack import Plan
+from ncforge._dataset.handle import Handle
+from ncforge._dataset.pieces import gathered
+from ncforge._dataset.unpack import Plan
 from ncforge._xarray.array import NcforgeArray
 from ncforge._xarray.store import NcforgeDataStore, OpenFile, Stored
 

@@ -18,8 +18,8 @@ from typing import Any
 import xarray as xr
 
 from ncforge._core import glob_urls
+from ncforge._dataset.remote import Access, access, is_url
 from ncforge._missing import arguments_of
-from ncforge._remote import Access, access, is_url
 from ncforge._xarray.joining import FEWEST, Joined, Unlike, opened
 from ncforge._xarray.kinds import Seen, compare, runs_of
 

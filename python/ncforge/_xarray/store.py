@@ -12,12 +12,12 @@ from xarray.core import indexing
 from xarray.core.utils import FrozenDict
 from xarray.core.variable import Variable
 
-from ncforge._complex import lies_along, pair_of
-from ncforge._contents import by_group
 from ncforge._core import ATTRIBUTES, File
-from ncforge._filters import described
-from ncforge._handle import Handle, handle_of
-from ncforge._values import NUMBERS, TypeName, Types, plain_attributes
+from ncforge._dataset.complex import lies_along, pair_of
+from ncforge._dataset.contents import by_group
+from ncforge._dataset.filters import described
+from ncforge._dataset.handle import Handle, handle_of
+from ncforge._dataset.values import NUMBERS, TypeName, Types, plain_attributes
 from ncforge._xarray.array import ComplexArray, NcforgeArray
 from ncforge._xarray.chunks import Blocking, Preferred
 from ncforge.errors import UnsupportedError

@@ -14,8 +14,8 @@ import numpy.typing as npt
 from xarray.coding import variables as coding
 from xarray.core import dtypes
 
-from ncforge import _read
-from ncforge._unpack import Plan
+from ncforge._dataset import read as _read
+from ncforge._dataset.unpack import Plan
 from ncforge._xarray.array import NcforgeArray
 from ncforge._xarray.many import ManyArray
 from ncforge._xarray.store import Stored

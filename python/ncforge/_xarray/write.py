@@ -12,8 +12,8 @@ import xarray as xr
 from xarray import conventions
 from xarray.backends.common import BytesIOProxy
 
+from ncforge._dataset.remote import is_url
 from ncforge._missing import hint
-from ncforge._remote import is_url
 from ncforge._xarray.appending import add
 from ncforge._xarray.choosing import Choosing
 from ncforge._xarray.chunks import size_of

@@ -15,10 +15,10 @@ from xarray.coding.strings import CharacterArrayCoder, EncodedStringCoder
 from xarray.core.utils import FrozenDict
 from xarray.core.variable import Variable
 
-from ncforge._complex import storage_of
 from ncforge._core import File
-from ncforge._handle import WritingHandle
-from ncforge._text import normalized
+from ncforge._dataset.complex import storage_of
+from ncforge._dataset.handle import WritingHandle
+from ncforge._dataset.text import normalized
 from ncforge._xarray.choosing import Choosing
 from ncforge._xarray.encoding import arguments, datatype, root
 from ncforge._xarray.fitting import fitting, packable, uncut, whole_packing

@@ -2,6 +2,6 @@
 
 from __future__ import annotations
 
-from ncforge._masking import quantized as _quantize
+from ncforge._dataset.masking import quantized as _quantize
 
 __all__ = ["_quantize"]

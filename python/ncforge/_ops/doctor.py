@@ -10,11 +10,11 @@ from html import escape
 from typing import TYPE_CHECKING, Any, overload
 
 from ncforge import _core
-from ncforge._identity import Identity, identity_at
-from ncforge._options import given
-from ncforge._progress import Progress, reporter
-from ncforge._reports import Path, only
-from ncforge._reports import names as names_of
+from ncforge._dataset.identity import Identity, identity_at
+from ncforge._ops.options import given
+from ncforge._ops.progress import Progress, reporter
+from ncforge._ops.reports import Path, only
+from ncforge._ops.reports import names as names_of
 from ncforge.errors import InvalidError, NcforgeError
 
 if TYPE_CHECKING:
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from typing_extensions import Unpack
 
-    from ncforge._options import EngineOptions
+    from ncforge._ops.options import EngineOptions
     from ncforge.ops import CopyOptions, CopyReport
 
     class Options(EngineOptions, total=False):
@@ -138,7 +138,7 @@ class Diagnosis:
     _request: dict[str, Any] = field(default_factory=dict, repr=False, compare=False)
     """The options of the check."""
     _seen: Identity | None = field(default=None, repr=False, compare=False)
-    """The identity of the file, see :func:`~ncforge._identity.identity_at`."""
+    """The identity of the file, see :func:`~ncforge._dataset.identity.identity_at`."""
 
     @property
     def worst(self) -> str | None:
@@ -159,7 +159,7 @@ class Diagnosis:
 
     def plot(self, ax: Axes | None = None) -> Axes:
         """Draws the findings by rule and variable (needs matplotlib)."""
-        from ncforge._plots import findings
+        from ncforge._ops.plots import findings
 
         return findings([self], ax)
 
@@ -217,7 +217,7 @@ class Diagnoses:
 
     def plot(self, ax: Axes | None = None) -> Axes:
         """Draws the findings by rule and variable, over all files (needs matplotlib)."""
-        from ncforge._plots import findings
+        from ncforge._ops.plots import findings
 
         return findings(self.files, ax)
 
@@ -380,7 +380,7 @@ def doctor(
 
 def _each(names: list[str], request: dict[str, Any], client: Client | None) -> Iterator[str | NcforgeError]:
     if client is not None:
-        from ncforge._cluster import each_file
+        from ncforge._ops.cluster import each_file
 
         yield from each_file(client, _one, names, request)
         return

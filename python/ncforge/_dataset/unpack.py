@@ -12,7 +12,7 @@ from ncforge import _core
 from ncforge._core import File
 
 if TYPE_CHECKING:
-    from ncforge._masking import Rules
+    from ncforge._dataset.masking import Rules
 
 Unpacked = tuple[npt.NDArray[Any], npt.NDArray[np.bool_] | None]
 """Results, and a mask of the missing ones; ``None`` if there are none, or if they were set to NaN."""

@@ -14,8 +14,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from ncforge._core import File
-from ncforge._identity import Identity, identity_at, identity_of
-from ncforge._remote import StoreHandle, UrlHandle, access, is_url
+from ncforge._dataset.identity import Identity, identity_at, identity_of
+from ncforge._dataset.remote import StoreHandle, UrlHandle, access, is_url
 from ncforge.errors import ChangedError
 
 

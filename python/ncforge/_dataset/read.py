@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ncforge._core import File
-from ncforge._values import TypeName, Types
+from ncforge._dataset.values import TypeName, Types
 
 # From this many bytes on, results are in memory of the library, which reuses it when the array is freed: the system must
 # clear fresh memory first, which takes a third of the time of reading into it.

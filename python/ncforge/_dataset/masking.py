@@ -15,9 +15,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ncforge._text import NO_ENCODING
-from ncforge._unpack import Plan, plan_of
-from ncforge._values import exact, is_masked_array
+from ncforge._dataset.text import NO_ENCODING
+from ncforge._dataset.unpack import Plan, plan_of
+from ncforge._dataset.values import exact, is_masked_array
 from ncforge.errors import InvalidError
 
 DEFAULT_FILL: dict[str, Any] = {

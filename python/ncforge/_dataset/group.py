@@ -5,17 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any, NoReturn
 
-from ncforge._complex import complex_type, fill_of, storage_of, variable_of
-from ncforge._contents import Contents, Members
 from ncforge._core import File
-from ncforge._grouptools import GroupTools
-from ncforge._grouptypes import GroupTypes
+from ncforge._dataset.complex import complex_type, fill_of, storage_of, variable_of
+from ncforge._dataset.contents import Contents, Members
+from ncforge._dataset.grouptools import GroupTools
+from ncforge._dataset.grouptypes import GroupTypes
+from ncforge._dataset.storage import storage_for
+from ncforge._dataset.text import normalized
+from ncforge._dataset.values import NUMBERS, TypeName, Types
+from ncforge._dataset.write import plain_fill
 from ncforge._missing import not_found
-from ncforge._printed import group_text
-from ncforge._storage import storage_for
-from ncforge._text import normalized
-from ncforge._values import NUMBERS, TypeName, Types
-from ncforge._write import plain_fill
+from ncforge._ops.printed import group_text
 from ncforge.dimension import Dimension
 from ncforge.errors import InvalidError
 from ncforge.variable import Variable
@@ -334,7 +334,7 @@ class Group(GroupTools, GroupTypes):
         return Group.__getitem__, (self._root(), self.path)
 
     def _repr_html_(self) -> str | None:
-        from ncforge._groupview import group_html
+        from ncforge._dataset.groupview import group_html
 
         return group_html(self, self._title()) if self._core.is_open() else None
 

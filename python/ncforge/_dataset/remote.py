@@ -10,7 +10,7 @@ from functools import partial
 from typing import Any
 
 from ncforge._core import File, set_remote_options
-from ncforge._identity import Identity
+from ncforge._dataset.identity import Identity
 from ncforge.errors import ChangedError, InvalidError
 
 __all__ = ["StoreHandle", "UrlHandle", "access", "alone", "is_url", "open_file", "reader_of", "set_storage_options"]

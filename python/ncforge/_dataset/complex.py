@@ -10,14 +10,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from ncforge._index import expand
-from ncforge._masking import default_fill
-from ncforge._values import TypeName, Types
+from ncforge._dataset.index import expand
+from ncforge._dataset.masking import default_fill
+from ncforge._dataset.values import TypeName, Types
 from ncforge.errors import InvalidError
 from ncforge.variable import Variable
 
 if TYPE_CHECKING:
-    from ncforge._view import Layout
+    from ncforge._dataset.view import Layout
     from ncforge.dataset import Group
     from ncforge.dimension import Dimension
 
@@ -244,6 +244,6 @@ class ComplexVariable(Variable):
         return pairs
 
     def _repr_html_(self) -> str:
-        from ncforge._view import html
+        from ncforge._dataset.view import html
 
         return html(self._stored)

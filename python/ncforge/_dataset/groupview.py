@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
-from ncforge._view import size_words, table
+from ncforge._dataset.view import size_words, table
 
 if TYPE_CHECKING:
     from ncforge.dataset import Group

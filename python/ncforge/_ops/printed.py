@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from ncforge._masking import default_fillvals
+from ncforge._dataset.masking import default_fillvals
 from ncforge.types import EnumType, UserType, VLType
 
 if TYPE_CHECKING:

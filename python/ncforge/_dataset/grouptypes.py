@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from ncforge._attributes import Attributes
-from ncforge._values import ATOMIC, TypeName, aligned, text_view
+from ncforge._dataset.attributes import Attributes
+from ncforge._dataset.values import ATOMIC, TypeName, aligned, text_view
 from ncforge.errors import InvalidError, NoSuchTypeError
 from ncforge.types import CompoundType, EnumType, OpaqueType, UserType, VLType
 

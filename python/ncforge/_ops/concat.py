@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING, Any
 
 from ncforge import _core
 from ncforge._core import File
-from ncforge._identity import Identity, identity_at
-from ncforge._options import given
-from ncforge._progress import Progress, reporter
-from ncforge._remote import is_url
-from ncforge._reports import Path, only
-from ncforge._reports import names as names_of
+from ncforge._dataset.identity import Identity, identity_at
+from ncforge._dataset.remote import is_url
+from ncforge._ops.options import given
+from ncforge._ops.progress import Progress, reporter
+from ncforge._ops.reports import Path, only
+from ncforge._ops.reports import names as names_of
 from ncforge.dataset import Dataset
 from ncforge.errors import ChangedError
 from ncforge.ops import CopyReport
@@ -24,7 +24,7 @@ from ncforge.ops import CopyReport
 if TYPE_CHECKING:
     from typing_extensions import Unpack
 
-    from ncforge._options import Selection
+    from ncforge._ops.options import Selection
     from ncforge.ops import CopyOptions
 
     class Options(CopyOptions, total=False):

@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ncforge._core import File
-from ncforge._text import normalized
-from ncforge._values import ATOMIC, TypeName, Types, UnfitError, exact, naming, plain_attributes
+from ncforge._dataset.text import normalized
+from ncforge._dataset.values import ATOMIC, TypeName, Types, UnfitError, exact, naming, plain_attributes
 from ncforge.errors import NotFoundError, NotRepresentableError, ReadOnlyError
 
 if TYPE_CHECKING:
-    from ncforge._contents import Contents
+    from ncforge._dataset.contents import Contents
 
 CHANGEABLE = (np.ndarray, list)
 """Types of values that the caller might modify."""

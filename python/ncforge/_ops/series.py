@@ -9,15 +9,15 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from ncforge import _core
-from ncforge._options import given
-from ncforge._progress import Progress, reporter
-from ncforge._reports import Path, only
-from ncforge._reports import names as names_of
+from ncforge._ops.options import given
+from ncforge._ops.progress import Progress, reporter
+from ncforge._ops.reports import Path, only
+from ncforge._ops.reports import names as names_of
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
 
-    from ncforge._concat import Options as ConcatOptions
+    from ncforge._ops.concat import Options as ConcatOptions
 
     class Options(ConcatOptions, total=False):
         """Options of :func:`series` and :func:`plan_series`."""

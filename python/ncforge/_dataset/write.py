@@ -6,10 +6,20 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ncforge._index import expand, select_for_writing
-from ncforge._masking import Switches, default_fill
-from ncforge._text import chars
-from ncforge._values import TypeName, Types, UnfitError, at_place, exact, first_place, is_masked_array, naming, unmasked
+from ncforge._dataset.index import expand, select_for_writing
+from ncforge._dataset.masking import Switches, default_fill
+from ncforge._dataset.text import chars
+from ncforge._dataset.values import (
+    TypeName,
+    Types,
+    UnfitError,
+    at_place,
+    exact,
+    first_place,
+    is_masked_array,
+    naming,
+    unmasked,
+)
 
 if TYPE_CHECKING:
     from ncforge.variable import Variable

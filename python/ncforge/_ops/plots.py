@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from ncforge._doctor import Diagnosis
+    from ncforge._ops.doctor import Diagnosis
     from ncforge.bench import AccessReport, ChunksReport
 
 # Okabe and Ito's colours, which colour-blind people can distinguish.

@@ -6,8 +6,8 @@ from collections.abc import Callable, ItemsView, Iterator, Mapping, ValuesView
 from typing import Any, Generic, TypeVar
 
 from ncforge._core import File
-from ncforge._masking import Rules, Switches
-from ncforge._values import TypeName
+from ncforge._dataset.masking import Rules, Switches
+from ncforge._dataset.values import TypeName
 
 Facts = tuple[int, TypeName, list[int]]
 """A variable: its position, type and dimensions."""

@@ -12,9 +12,9 @@ from pathlib import Path as LocalPath
 from typing import TYPE_CHECKING, Any, overload
 
 from ncforge import _core
-from ncforge._options import given
-from ncforge._progress import Progress, reporter
-from ncforge._reports import Path, names, only
+from ncforge._ops.options import given
+from ncforge._ops.progress import Progress, reporter
+from ncforge._ops.reports import Path, names, only
 from ncforge.errors import ExistsError
 
 if TYPE_CHECKING:
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from typing_extensions import Unpack
 
     from ncforge._core import _Arrays
-    from ncforge._options import EngineOptions, Selection
+    from ncforge._ops.options import EngineOptions, Selection
 
     class ReferenceOptions(EngineOptions, total=False):
         """Options of :func:`references`."""

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ncforge._index import Item
+from ncforge._dataset.index import Item
 from ncforge.errors import SelectionError
 
 __all__ = ["gathered"]

@@ -11,7 +11,7 @@ from ncforge._missing import not_found
 from ncforge.errors import UnsupportedCallError
 
 if TYPE_CHECKING:
-    from ncforge._contents import Contents
+    from ncforge._dataset.contents import Contents
     from ncforge.dimension import Dimension
     from ncforge.variable import Variable
 

@@ -9,17 +9,17 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from ncforge import _core
-from ncforge._options import given
-from ncforge._progress import Progress, reporter
-from ncforge._reports import Path, only
-from ncforge._reports import names as names_of
+from ncforge._ops.options import given
+from ncforge._ops.progress import Progress, reporter
+from ncforge._ops.reports import Path, only
+from ncforge._ops.reports import names as names_of
 from ncforge.ops import CopyReport
 
 if TYPE_CHECKING:
     from distributed import Client
     from typing_extensions import Unpack
 
-    from ncforge._options import CodingOptions, RunOptions
+    from ncforge._ops.options import CodingOptions, RunOptions
 
     class Options(CodingOptions, RunOptions, total=False):
         """Options of :func:`combine` and :func:`plan_combine`."""
@@ -166,7 +166,7 @@ def combine(
     files = names_of(tiles)
     elsewhere = None
     if client is not None:
-        from ncforge._cluster import Encoding
+        from ncforge._ops.cluster import Encoding
 
         elsewhere = Encoding.of_combine(client, [os.path.abspath(f) for f in files], os.path.abspath(output), request)
     with reporter(progress) as report:

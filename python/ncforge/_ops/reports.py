@@ -44,7 +44,7 @@ _MOST_ROWS = 100
 
 def copy_html(report: CopyReport) -> str:
     """A copy as a table: the two files side by side, and its notes."""
-    from ncforge._view import size_words, table
+    from ncforge._dataset.view import size_words, table
 
     rows = [
         ("", "input", "output"),
@@ -60,7 +60,7 @@ def copy_html(report: CopyReport) -> str:
 
 def comparison_html(report: Comparison) -> str:
     """A comparison as a table with a row for each difference, and what was not compared."""
-    from ncforge._view import table
+    from ncforge._dataset.view import table
 
     found = report.differences
     count = f"{len(found)} difference{'s' * (len(found) != 1)}"

@@ -10,14 +10,14 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from ncforge import _core
-from ncforge._options import given
-from ncforge._progress import Progress, reporter
-from ncforge._reports import Path, only
+from ncforge._ops.options import given
+from ncforge._ops.progress import Progress, reporter
+from ncforge._ops.reports import Path, only
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
 
-    from ncforge._options import EngineOptions
+    from ncforge._ops.options import EngineOptions
 
     class ZipOptions(EngineOptions, total=False):
         """Options of :func:`zip`."""

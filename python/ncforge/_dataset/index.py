@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ncforge._read import as_slice
+from ncforge._dataset.read import as_slice
 from ncforge.errors import SelectionError
 
 Positions = npt.NDArray[np.int64]

@@ -1,0 +1,1 @@
+"""Operations on whole files as functions, with typed reports."""
