@@ -10,6 +10,7 @@ mod kinds;
 mod nearest;
 mod netcdf;
 mod op;
+mod text;
 
 use std::borrow::Cow;
 use std::path::PathBuf;
@@ -18,6 +19,7 @@ pub use class::ErrorClass;
 pub use kinds::{ErrorKind, Late, Limit, NameFault, Stale, TileFault, TileOption};
 pub use nearest::nearest;
 pub use op::Op;
+use text::{at, in_use, said, selection, stale, too_late};
 
 /// The result of every fallible function of this crate.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
@@ -441,42 +443,6 @@ pub enum Error {
     Verify(String),
 }
 
-fn at(offset: Option<u64>) -> String {
-    offset.map_or_else(String::new, |o| format!(" at byte {o}"))
-}
-
-fn in_use(kind: &str, name: &str, holder: &str, group: &str) -> String {
-    if kind == holder {
-        return format!("there is a {kind} `{name}` already");
-    }
-    format!("there is a {holder} `{name}` in `{group}` already: a {kind} cannot have its name")
-}
-
-fn stale(partial: &str, why: Stale) -> String {
-    match why {
-        Stale::Source => format!("the source has changed since `{partial}` was begun"),
-        Stale::Options => format!("`{partial}` was begun with other options or another memory budget"),
-    }
-}
-
-fn too_late(variable: &str, what: Late) -> String {
-    match what {
-        Late::Fill => {
-            format!("`_FillValue` of `{variable}` is set before its first value is written: it has values")
-        }
-        Late::Storage => format!("how `{variable}` is stored is set before it is in the file: it is there"),
-    }
-}
-
-fn selection(variable: &str, dim: usize, start: u64, count: u64, stride: u64, len: u64) -> String {
-    if stride == 0 {
-        return format!("stride 0 on dimension {dim} of `{variable}`");
-    }
-    format!(
-        "`{variable}`: start {start}, count {count}, stride {stride} on dimension {dim} runs past its length {len}"
-    )
-}
-
 impl Error {
     /// An [`Error::Io`].
     pub fn io(op: Op, path: impl Into<String>, source: std::io::Error) -> Self {
@@ -501,15 +467,6 @@ impl Error {
     /// An [`Error::WrongKind`] of a variable that has no chunks.
     pub fn not_chunked(name: impl Into<String>) -> Self {
         Error::wrong_kind(name, "is not stored in chunks")
-    }
-}
-
-/// The system's message; of an error that was made here, its own words.
-fn said(e: &std::io::Error) -> String {
-    let is_bare = e.raw_os_error().is_none() && e.get_ref().is_none();
-    match e.kind() {
-        std::io::ErrorKind::NotFound if is_bare => "No such file or directory".to_owned(),
-        _ => e.to_string(),
     }
 }
 
