@@ -266,6 +266,21 @@ def test_what_changes_its_meaning_is_refused(tmp_path: Path, values: Any, attrs:
         read(path)
 
 
+@pytest.mark.parametrize("of_fragment", [None, "K", "degC", "days since 2000-01-01"])
+def test_an_aggregation_variable_without_units(tmp_path: Path, cfdm: Any, of_fragment: str | None) -> None:
+    """Units of a fragment have to be equivalent to those of the aggregation variable, which is no number of kelvins then."""
+    fragment(tmp_path / "a.nc", np.ones((2, 3)), attrs={"units": of_fragment} if of_fragment else {})
+    path = tmp_path / "all.nc"
+    archive(path, [[2], [3]], [[str(tmp_path / "a.nc")]], attrs={"standard_name": "air_temperature"})
+    if of_fragment is None:
+        assert (read(path) == 1).all() and (cfdm.read(str(path), dask_chunks=None)[0].array == 1).all()
+        return
+    with pytest.raises(RuntimeError, match="Can't"):
+        _ = cfdm.read(str(path), dask_chunks=None)[0].array
+    with pytest.raises(ncforge.NcforgeError, match="aggregation variable without units"):
+        read(path)
+
+
 def test_unique_values(tmp_path: Path) -> None:
     path = tmp_path / "all.nc"
     archive(path, [[2, 3], [1, 2]], unique=np.array([[1.5, FILL], [3, 4]]))

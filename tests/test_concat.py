@@ -644,3 +644,74 @@ def test_an_unlimited_dimension_behind_others(tmp_path: Path, run: Run) -> None:
         assert ds.data_model == "NETCDF4_CLASSIC"
         assert ds["v"][:].tolist() == [[0, 1, 10, 11], [2, 3, 12, 13], [4, 5, 14, 15]]
     assert "is not the first" in run("copy", "-5", files[0], tmp_path / "five.nc", code=1).stderr
+
+
+@pytest.mark.parametrize("kind", ["NETCDF3_CLASSIC", "NETCDF4"])
+def test_only_what_is_joined_has_to_agree(tmp_path: Path, run: Run, tool: Callable[..., str], kind: Any) -> None:
+    """Variables that were not chosen may have other types, dimensions and units in each file, as with ncrcat."""
+    files = series(tmp_path, [2, 1], kind=kind)
+    for number, path in enumerate(files):
+        with netCDF4.Dataset(path, "a") as ds:
+            ds.createVariable("kind", ["f4", "i2"][number], ("time",))[:] = 1
+            ds.createVariable("rank", "f4", [("time", "lat"), ("time", "lon")][number])[:] = 1
+            ds.createVariable("meaning", "f4", ("time",)).units = ["K", "m"][number]
+            ds.createVariable(f"own{number}", "f4", ("time",))[:] = 1
+    for name in ("kind", "rank", "meaning"):
+        assert f"{name}" in run("concat", *files, "-o", tmp_path / "no.nc", "--vars", f"tas,{name}", code=4).stderr
+    judge, out = tmp_path / "judge.nc", tmp_path / "out.nc"
+    tool("ncrcat", "--no_cll_mth", "-O", "-h", "-v", "tas", *files, judge)
+    run("ncrcat", "-h", "-v", "tas", *files, out)
+    same(out, judge)
+    done = run("concat", *files, "-o", tmp_path / "two.nc", "--vars", "tas,time")
+    assert "own" not in done.stderr and "meaning" not in done.stderr
+    with netCDF4.Dataset(tmp_path / "two.nc") as ds:
+        assert set(ds.variables) == {"tas", "time"} and len(ds["tas"]) == 3
+
+
+def test_ncrcat_ends_where_dimensions_do(tmp_path: Path, run: Run, tool: Callable[..., str]) -> None:
+    files = series(tmp_path, [2, 1], kind="NETCDF3_CLASSIC")
+    judge, out = tmp_path / "judge.nc", tmp_path / "out.nc"
+    with netCDF4.Dataset(files[0]) as ds:
+        length = len(ds.dimensions["lat"])
+    for options in (["-d", f"lat,1,{length}"], ["-d", f"lat,,{length}"], ["-v", "lat"]):
+        command = ["ncrcat", "-O", "-h", *options, *map(str, files), str(judge)]
+        if shutil.which("ncrcat"):
+            assert subprocess.run(command, capture_output=True, timeout=60).returncode != 0, options
+        assert "ncrcat: " in run("ncrcat", "-O", *options, *files, out, code=2).stderr
+    assert f"its length is {length}" in run("ncrcat", "-O", "-d", f"lat,1,{length}", *files, out, code=2).stderr
+    for options in (["-d", "lat,1,"], ["-d", "time,0,99"], ["-v", "time", "-C", "-d", f"lat,1,{length}"]):
+        tool("ncrcat", "--no_cll_mth", "-O", "-h", *options, *files, judge)
+        run("ncrcat", "-O", "-h", *options, *files, "-o", out)
+        same(out, judge)
+
+
+@pytest.mark.parametrize("conventions", [None, "CF-1.8", "ACDD-1.3, CF-1.6", "NCAR-CSM", "COARDS"])
+def test_ncrcat_takes_along_what_ncrcat_does(
+    tmp_path: Path, run: Run, tool: Callable[..., str], conventions: str | None
+) -> None:
+    """What attributes name comes along in files of the CF conventions alone, and with it its dimensions."""
+    files = []
+    for at in range(2):
+        files.append(tmp_path / f"{at}.nc")
+        with netCDF4.Dataset(files[-1], "w") as ds:
+            if conventions:
+                ds.Conventions = conventions
+            for name, length in {"time": None, "bnds": 2, "x": 3, "y": 2}.items():
+                ds.createDimension(name, length)
+            time = ds.createVariable("time", "f8", ("time",))
+            time.bounds, time[:] = "time_bnds", [at]
+            ds.createVariable("time_bnds", "f8", ("time", "bnds"))[:] = [[at, at + 1]]
+            ds.createVariable("x", "f4", ("x",))[:] = range(3)
+            ds.createVariable("area", "f4", ("x", "y"))[:] = 1
+            v = ds.createVariable("v", "f4", ("time", "x"))
+            v.coordinates, v[:] = "area", at
+    judge, out = tmp_path / "judge.nc", tmp_path / "out.nc"
+    for options in (["-v", "v"], ["-v", "time"], ["-v", "v", "-C"], ["-C", "-x", "-v", "area"]):
+        tool("ncrcat", "--no_cll_mth", "-O", "-h", *options, *files, judge)
+        run("ncrcat", "-O", "-h", *options, *files, out)
+        same(out, judge)
+        with netCDF4.Dataset(out) as ours, netCDF4.Dataset(judge) as theirs:
+            assert list(ours.dimensions) == list(theirs.dimensions), options
+            assert ("bnds" in ours.dimensions) == (
+                options == ["-C", "-x", "-v", "area"] or "time_bnds" in ours.variables
+            )

@@ -170,6 +170,9 @@ def test_other_files_are_refused_where_they_must_not_be_read(tmp_path: Path, tar
         assert ds["own"][:].tolist() == [0, 1]
         with pytest.raises(ncforge.NcforgeError, match="not followed"):
             ds["link"]
+    copy = tmp_path / "no.nc"
+    for words in (["dump", "-v", "link"], ["nccopy", "-V", "link"], ["ncrcat", "-O"]):
+        refused = run(words[0], "--no-follow", *words[1:], path, *[copy][: words[0] != "dump"], code=(1, 2))
     refused = run("--no-follow", "dump", "-v", "link", path, code=1)
     assert "not followed" in refused.stderr
     with (

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -253,3 +254,32 @@ def test_text_that_is_none() -> None:
 
 def test_fill_values_are_netcdf4_pythons() -> None:
     assert ncforge.default_fillvals == netCDF4.default_fillvals
+
+
+def test_more_files_than_descriptors(tmp_path: Path) -> None:
+    for at in range(80):
+        with netCDF4.Dataset(tmp_path / f"{at:03}.nc", "w", format="NETCDF4" if at % 2 else "NETCDF3_CLASSIC") as ds:
+            ds.createDimension("time", None)
+            ds.createVariable("time", "f8", ("time",))[:] = [79 - at]
+            ds.createVariable("v", "i4", ("time",))[:] = [79 - at]
+    program = f"""
+import os, pickle, ncforge
+files = sorted(os.path.join({str(tmp_path)!r}, name) for name in os.listdir({str(tmp_path)!r}))
+with ncforge.open_many(files) as ds, ncforge.MFDataset(files) as given:
+    for _ in range(2):
+        assert ds["v"][:].tolist() == ds["time"][:].tolist() == given["v"][::-1].tolist() == list(range(80))
+    assert pickle.loads(pickle.dumps(ds))["v"][70:].tolist() == list(range(70, 80)) and ds.isopen()
+    ds["v"].set_auto_mask(False)
+    os.replace(files[1], files[0])
+for at in (0, 79):
+    try:
+        ds["v"][at]
+    except ValueError as e:
+        assert "closed" in str(e)
+    else:
+        raise AssertionError("it is closed")
+assert not ds.isopen()
+"""
+    limited = ["bash", "-c", 'ulimit -n 40; exec "$0" -c "$1"', sys.executable, program]
+    done = subprocess.run(limited, capture_output=True, text=True, timeout=300)
+    assert done.returncode == 0, done.stderr

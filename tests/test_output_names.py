@@ -106,3 +106,21 @@ def test_tiles_are_named_as_by_their_model(
     assert other == "tile" + ending.replace(".nc", ".nc4")
     assert ncforge.split(days[0], "python.nc", tiles=(2, 1), scheme=scheme, dims=["x", "y"]).first == "python" + ending
     assert "a folder that exists" in run(*words, "-o", "no/tile.nc", code=2).stderr
+
+
+@pytest.mark.parametrize("length", [240, 251, 255])
+def test_names_may_be_as_long_as_the_system_allows(tmp_path: Path, run: Run, days: list[Path], length: int) -> None:
+    """The temporary name of such a file is shorter than its own."""
+    out, other = (
+        tmp_path / ((letter * length).encode()[: length - 3].decode(errors="ignore") + ".nc")
+        for letter in "\u00e9\u00e8"
+    )
+    run("concat", *days, "-o", out, "--verify")
+    run("compare", out, out)
+    run("copy", out, other)
+    run("copy", "-O", days[0], other, "--resume")
+    with ncforge.Dataset(other, "a") as ds:
+        ds.title = "grown"
+    with netCDF4.Dataset(other) as ds:
+        assert ds.title == "grown" and len(ds["time"]) == 1
+    assert sorted(p.name for p in tmp_path.iterdir()) == sorted([out.name, other.name, *(d.name for d in days)])

@@ -158,6 +158,38 @@ def test_chunks_for_reads(source: Path) -> None:
         copied(source, for_="series", chunks="auto:map")
 
 
+def test_chunks_by_name(source: Path, tmp_path: Path, run: Run) -> None:
+    """Lengths as xarray and Dask take them, in Python and as text."""
+    with netCDF4.Dataset(copied(source, chunks={"time": 4, "x": 16})) as ds:
+        assert ds["tas"].chunking() == ds["pr"].chunking() == [4, 16]
+    with netCDF4.Dataset(copied(source, chunks={"time": np.int64(5), "x": -1, "pr": [2, 8]})) as ds:
+        assert (ds["tas"].chunking(), ds["pr"].chunking()) == ([5, 64], [2, 8])
+    with netCDF4.Dataset(copied(source, chunks={"time": None})) as ds:
+        assert ds["tas"].chunking()[0] == 40
+    ncforge.copy(source, tmp_path / "fixed.nc", fix_unlimited=True)
+    ncforge.split(tmp_path / "fixed.nc", tmp_path / "tile", tiles=(2, 1), dims=["x", "time"])
+    ncforge.combine(tmp_path / "tile_*.nc", tmp_path / "combined.nc", chunks={"time": 3, "x": 8})
+    ncforge.concat([source], tmp_path / "joined.nc", chunks={"time": 3, "x": 8})
+    for name in ("combined", "joined"):
+        with netCDF4.Dataset(tmp_path / f"{name}.nc") as ds:
+            assert ds["tas"].chunking() == [3, 8]
+    run("copy", source, tmp_path / "text.nc", "--chunks", "time=6,x=")
+    with netCDF4.Dataset(tmp_path / "text.nc") as ds:
+        assert ds["tas"].chunking() == [6, 64]
+    assert ncforge.plan_copy(source, tmp_path / "no.nc", for_="series", expect={"time": 4000}) == ncforge.plan_copy(
+        source, tmp_path / "no.nc", for_="series", expect="time=4000"
+    )
+    for wrong, said in (
+        ({"time": 0}, "time"),
+        ({"time": "4"}, "time"),
+        ({}, "empty"),
+        ({"nope": 4}, "nope"),
+        (4, "chunks"),
+    ):
+        with pytest.raises((ncforge.NcforgeError, ValueError), match=said):
+            ncforge.copy(source, tmp_path / "no.nc", chunks=wrong)  # type: ignore[arg-type]
+
+
 def test_plan_writes_nothing(source: Path) -> None:
     plan = ncforge.plan_copy(source, source.parent / "out.nc", format="netcdf4-classic", vars=["tas"], memory="64M")
     assert plan.format == "netCDF-4 classic model"

@@ -318,7 +318,49 @@ def test_overlaps_and_streams_that_do_not_go_together(tmp_path: Path, run: Run) 
     with netCDF4.Dataset(other[1], "a") as ds:
         ds["TS"].units = "K"
     done = run("series", *files, *other, "-o", tmp_path / "more", "--keep-going", code=3)
-    assert "case.01.cice.h" in done.stderr and "TS:units" in done.stderr and len(names(tmp_path / "more")) == 3
+    assert "case.01.cice.h" in done.stderr and "TS:units" in done.stderr
+    assert {name.split(".")[-3] for name in names(tmp_path / "more") if "cice" in name} == {"PS", "T"}
+    # What is in every output differs: nothing can be made.
+    for path in other[1:]:
+        with netCDF4.Dataset(path, "a") as ds:
+            ds["time"].units = "m"
+    done = run("series", *other, "-o", tmp_path / "none", "--keep-going", code=3)
+    assert "nothing is made" in done.stderr and "time:units" in done.stderr and not names(tmp_path / "none")
+
+
+def test_variables_that_differ_between_files_are_left_out(tmp_path: Path, run: Run) -> None:
+    files = months(tmp_path / "hist", 4, "NETCDF4")
+    with netCDF4.Dataset(files[2], "a") as ds:
+        ds["PS"].units = "Pa"
+        ds.renameVariable("T", "old")
+        ds.createVariable("T", "f8", ("time", "lat"))[:] = 1
+        ds.createVariable("NEW", "f4", ("time", "lat"))[:] = 2
+    done = run("series", *files, "-o", tmp_path / "out", "--keep-going", "--json", code=3)
+    (stream,) = json.loads(done.stdout)["streams"]
+    states = {o["variable"]: o["state"] for o in stream["outputs"]}
+    assert states == {"PS": "failed", "T": "failed", "TS": "made", "old": "failed", "NEW": "failed"}
+    assert "PS:units" in done.stderr and "`T`" in done.stderr
+    assert names(tmp_path / "out") == ["case.01.cam.h0.TS.000101-000104.nc"]
+    # Only what is wanted has to agree.
+    run("series", *files, "-o", tmp_path / "one", "--vars", "TS", "--verify")
+    same(tmp_path / "one" / names(tmp_path / "one")[0], tmp_path / "out" / "case.01.cam.h0.TS.000101-000104.nc")
+
+
+def test_a_variable_that_only_later_files_have(tmp_path: Path, run: Run) -> None:
+    files = months(tmp_path / "hist", 3, "NETCDF3_CLASSIC")
+    for path in files[1:]:
+        with netCDF4.Dataset(path, "a") as ds:
+            ds.createVariable("NEW", "f4", ("time", "lat"), fill_value=-9)[:] = 2
+    command = ["series", *files, "-o", tmp_path / "out", "--vars"]
+    done = run(*command, "NEW", code=4)
+    assert "in 2 of 3 files" in done.stderr and files[0].name in done.stderr and "--holes fill" in done.stderr
+    run(*command, "NEW", "--holes", "fill")
+    (name,) = names(tmp_path / "out")
+    with netCDF4.Dataset(tmp_path / "out" / name) as ds:
+        assert ds["NEW"][:].filled().tolist() == [[-9] * 4, [2] * 4, [2] * 4] and {"lat", "time_bnds"} <= set(
+            ds.variables
+        )
+    assert "no variable `NEVER`" in run(*command, "NEVER", code=2).stderr
 
 
 def test_gaps_and_attributes_that_differ_are_told(tmp_path: Path, run: Run) -> None:

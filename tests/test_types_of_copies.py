@@ -120,3 +120,22 @@ def test_nccopy_keeps_groups_and_forgets_what_is_left_out(tmp_path: Path, run: R
         assert list(ours.groups) == list(theirs.groups)
         assert ours["b"].filters() == theirs["b"].filters()
         np.testing.assert_array_equal(ours["b"][:], theirs["b"][:])
+
+
+@pytest.mark.parametrize("what", ["variable", "attribute"])
+def test_names_that_classic_formats_do_not_allow(tmp_path: Path, run: Run, what: str) -> None:
+    path, out = tmp_path / "odd.nc", tmp_path / "out.nc"
+    with netCDF4.Dataset(path, "w") as ds:
+        ds.createVariable("good", "f4", ())[...] = 1
+    with h5py.File(path, "a") as ds:
+        if what == "variable":
+            ds["a\tb"] = 2
+        else:
+            ds["good"].attrs["a\tb"] = 2
+    for option in ("-3", "-5", "-6"):
+        # It is no fault of the command line.
+        done = run("copy", option, path, out, code=1)
+        assert f"the {what} `a\\tb`" in done.stderr and "control character" in done.stderr
+        assert "--format netcdf4" in done.stderr and ("of `good`" in done.stderr) == (what == "attribute")
+    run("copy", "-4", path, out, "--verify")
+    run("copy", "-3", path, tmp_path / "rest.nc", *(["--vars", "good"] if what == "variable" else []), code=(0, 1))

@@ -82,3 +82,13 @@ def test_warnings_of_xarray_are_about_the_line_of_the_program(tmp_path: Path) ->
         ncforge.open_mfdataset(paths)
     of = {w.filename for w in caught if issubclass(w.category, FutureWarning)}
     assert of == {__file__}
+
+
+def test_appending_says_which_dimension_there_is(tmp_path: Path) -> None:
+    path = tmp_path / "a.nc"
+    day = xr.Dataset({"v": (("time", "x"), np.zeros((1, 2)))}, {"time": [0.0]})
+    ncforge.to_netcdf(day, path)
+    with pytest.raises(ValueError, match=r"unlimited_dims=\['time'\], or also the first part with append_dim"):
+        ncforge.to_netcdf(day, path, append_dim="time")
+    with pytest.raises(ValueError, match=r"no dimension 'tme'.*`time`"):
+        ncforge.to_netcdf(day.rename(time="tme"), path, append_dim="tme")

@@ -11,15 +11,18 @@ Examples
 
 from __future__ import annotations
 
+import contextlib
 import glob
 import os
-from collections.abc import Callable, Iterable, Mapping
+from collections import OrderedDict
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import accumulate
 from typing import Any, cast
 
 import numpy as np
 
 from ncforge import _core
+from ncforge._dataset.handle import most_open
 from ncforge._dataset.index import expand
 from ncforge._dataset.pieces import gathered
 from ncforge._dataset.view import Layout
@@ -97,11 +100,9 @@ class MFDataset(Dataset):
             if os.fspath(master_file) not in paths:
                 raise InvalidError(f"master_file `{os.fspath(master_file)}` is not one of the files")
             master = paths.index(os.fspath(master_file))
-        self._join([Dataset(path) for path in paths], master, aggdim, exclude, check)
+        self._join(Parts.of(paths), master, aggdim, exclude, check)
 
-    def _join(
-        self, parts: list[Dataset], master: int, along: str | None, exclude: Iterable[str], check: bool = False
-    ) -> None:
+    def _join(self, parts: Parts, master: int, along: str | None, exclude: Iterable[str], check: bool = False) -> None:
         first = parts[master]
         if along is None:
             along = next((name for name, dim in first.dimensions.items() if dim.isunlimited()), None)
@@ -124,8 +125,8 @@ class MFDataset(Dataset):
         joined = [v for v in self._made.values() if isinstance(v, MFVariable)]
         if not joined:
             raise IoError(f"`{first.filepath()}` has no variable with the dimension `{along}`")
-        for variable in joined if check else ():
-            for at in range(len(parts)):
+        for at in range(len(parts)) if check else ():
+            for variable in joined:
                 variable._part(at)
 
     @property
@@ -154,18 +155,90 @@ class MFDataset(Dataset):
 
     def isopen(self) -> bool:
         """Whether all files are open."""
-        return all(part.isopen() for part in self._parts)
+        return self._parts.isopen()
 
     def close(self) -> None:
         """Closes all files."""
-        for part in self._parts:
-            part.close()
+        self._parts.close()
 
     def _title(self) -> str:
         return f"ncforge.MFDataset of {len(self._parts)} files · {self.filepath()}"
 
     def __reduce__(self) -> Any:
         return _joined, (self._parts, self._master, self._along, self._excluded)
+
+
+class Parts(Sequence[Dataset]):
+    """The files of a dataset. As many stay open as there are descriptors; the others are opened when they are read, and closed for the next.
+
+    Those that are open stay so: a walk over all files, variable after variable, would find each closed that was read longest ago.
+    """
+
+    __slots__ = ("_again", "_closed", "_open", "_turns")
+
+    _places = most_open(3 / 8)
+    """The number of further files, of whichever dataset, that may stay open."""
+
+    def __init__(self, again: list[tuple[Any, ...]]) -> None:
+        self._again = again
+        """How to open each of them again: a function and its arguments. Another file under its name is an error."""
+        self._open: dict[int, Dataset] = {}
+        self._turns: OrderedDict[int, Dataset] = OrderedDict()
+        self._closed = False
+
+    @classmethod
+    def of(cls, paths: Iterable[str]) -> Parts:
+        """Opens files."""
+        new = cls([])
+        for at, path in enumerate(paths):
+            dataset = Dataset(path)
+            new._again.append(dataset.__reduce__())  # type: ignore[arg-type]
+            new._keep(at, dataset)
+        return new
+
+    def _keep(self, at: int, dataset: Dataset) -> None:
+        if Parts._places > 0:
+            Parts._places -= 1
+            self._open[at] = dataset
+            return
+        self._turns[at] = dataset
+        while len(self._turns) > _TURNS:
+            # A reader holds a reference to the file while it reads.
+            with contextlib.suppress(KeyError):
+                self._turns.popitem(last=False)
+
+    def __len__(self) -> int:
+        return len(self._again)
+
+    def __getitem__(self, at: Any) -> Any:
+        found = self._open.get(at) or self._turns.get(at)
+        if found is None:
+            opens, arguments = self._again[at]
+            if self._closed:
+                raise InvalidError("the dataset is closed")
+            found = opens(*arguments)
+            self._keep(at, found)
+        return found
+
+    def isopen(self) -> bool:
+        """Whether they can be read."""
+        return not self._closed and all(part.isopen() for part in self._open.values())
+
+    def close(self) -> None:
+        """Closes them."""
+        self._closed = True
+        for part in [*self._open.values(), *self._turns.values()]:
+            part.close()
+
+    def __del__(self) -> None:
+        Parts._places += len(self._open)
+
+    def __reduce__(self) -> Any:
+        return Parts, (self._again,)
+
+
+_TURNS = 2
+"""Files of a dataset that are open besides those that stay so."""
 
 
 class _Joined(Dimension):
@@ -180,11 +253,13 @@ class _Joined(Dimension):
 class MFVariable(Variable):
     """A variable of :class:`MFDataset`: one array from several files. Its attributes are the master's."""
 
-    __slots__ = ("_axis", "_files")
+    __slots__ = ("_axis", "_like", "_master")
 
     _axis: int
-    _files: dict[int, Variable]
-    """The variables of the files that were accessed, by the position of the file."""
+    _master: Variable
+    """The variable of the master."""
+    _like: set[int]
+    """The positions of files that were found to have a variable that is like it."""
 
     @classmethod
     def _over(cls, dataset: MFDataset, of: Variable) -> MFVariable:
@@ -196,16 +271,17 @@ class MFVariable(Variable):
     def _spread(self, of: Variable) -> None:
         dataset = self._of()
         _set_own(self, "_axis", of.dimensions.index(dataset._along))
-        _set_own(self, "_files", {dataset._master: of})
+        _set_own(self, "_master", of)
+        _set_own(self, "_like", {dataset._master})
 
     def _of(self) -> MFDataset:
         return cast(MFDataset, self._group)
 
     def _part(self, at: int) -> Variable:
         """The variable in one of the files."""
-        if at not in self._files:
-            dataset = self._of()
-            part, master = dataset._parts[at], self._files[dataset._master]
+        dataset = self._of()
+        part, master = dataset._parts[at], self._master
+        if at not in self._like:
             where = f"`{self._name}` in `{part.filepath()}`"
             if self._name not in part.variables:
                 raise IoError(f"{where}: there is no such variable; `{dataset.filepath()}` has it")
@@ -216,10 +292,11 @@ class MFVariable(Variable):
             lengths[self._axis] = wanted[self._axis] = 0
             if lengths != wanted:
                 raise IoError(f"{where} has lengths {found.shape}, in `{dataset.filepath()}` {master.shape}")
-            # One set of switches: they hold for all files of this variable.
-            found._contents.set_switches(found._var_id, self._switches)
-            self._files[at] = found
-        return self._files[at]
+            self._like.add(at)
+        found = master if at == dataset._master else part.variables[self._name]
+        # One set of switches: they hold for all files of this variable, also of those that were opened again.
+        found._contents.set_switches(found._var_id, self._switches)
+        return found
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -314,7 +391,7 @@ class MFTime(MFVariable):
             raise InvalidError(f"`{time.name}` is no variable of several files (of an MFDataset)")
         dataset = time._of()
         self._fill(dataset, time._var_id, time._name, time._kind, time._dims)
-        self._spread(time._files[dataset._master])
+        self._spread(time._master)
         if calendar is None:
             calendars = [str(getattr(self._part(at), "calendar", "")) for at in range(len(dataset._parts))]
             if "" in calendars:
@@ -353,7 +430,7 @@ def _paths(files: Any) -> list[str]:
     return [os.fspath(path) for path in files]
 
 
-def _joined(parts: list[Dataset], master: int, along: str, exclude: Iterable[str]) -> MFDataset:
+def _joined(parts: Parts, master: int, along: str, exclude: Iterable[str]) -> MFDataset:
     new = MFDataset.__new__(MFDataset)
     new._join(parts, master, along, exclude)
     return new

@@ -22,12 +22,12 @@ if TYPE_CHECKING:
     from distributed import Client
     from typing_extensions import Unpack
 
-    from ncforge._ops.options import ChoosingOptions, CodingOptions, EngineOptions, RunOptions, Selection
+    from ncforge._ops.options import ChoosingOptions, Chunks, CodingOptions, EngineOptions, RunOptions, Selection
 
     class CopyOptions(ChoosingOptions, CodingOptions, RunOptions, total=False):
         """Options of :func:`copy` and :func:`plan_copy`."""
 
-        chunks: str | None
+        chunks: Chunks | None
         add_access_points: bool
         fletcher32: bool
         filters: str | Iterable[str] | None
@@ -275,13 +275,14 @@ def copy(
         "NETCDF3_CLASSIC" to "NETCDF4".
     chunks
         "keep" (the default), "auto", "auto:READS" as for ``for_``, or a specification such as "time/365,lat/40,lon/40" or
-        "sst:365,40,40".
+        "sst:365,40,40"; or lengths by name, as ``{"time": 365, "lat": -1, "sst": (365, 40, 40)}``: -1 is all of a dimension.
     for_
         The reads for which "auto" chooses: "map", "series", "profile", "column", "box", "full" with weights,
         as "series=3,map=1"; or lengths of dimensions, as "time=all,lat=1,lon=1". Series, maps and everything alike by
         default. With ``for_``, the default of ``chunks`` is "auto".
     expect
-        Lengths that unlimited dimensions will have in the end, as "time=3650"; those that they have by default.
+        Lengths that unlimited dimensions will have in the end, as "time=3650" or ``{"time": 3650}``; those that they have by
+        default.
     storage
         The storage that the file will be read from: "local", "nfs" or "object"; by default this machine's, as calibrated.
     reader

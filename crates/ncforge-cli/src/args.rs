@@ -158,6 +158,7 @@ pub(crate) enum Command {
     #[command(about = "Copy with the options of netCDF's `nccopy`")]
     Nccopy(Box<NccopyArgs>),
     #[command(about = "Join files with the options of NCO's `ncrcat`")]
+    #[command(mut_arg("threads", ncrcat::threads))]
     Ncrcat(Box<NcrcatArgs>),
     #[command(about = "Print a completion script for a shell")]
     Completions(CompletionsArgs),
@@ -251,7 +252,7 @@ impl Command {
                 Tune::Chunks(a) => a.global.clone(),
                 Tune::Calibrate(a) => a.global.clone(),
             },
-            Command::Dump(a) => a.global(),
+            Command::Dump(a) => a.global.clone(),
             Command::Nccopy(a) => a.global(),
             Command::Ncrcat(a) => a.global(),
             Command::Netcdf(a) => match &a.what {
@@ -325,7 +326,20 @@ fn help_for(argv: &[OsString]) -> String {
 pub(crate) fn declared() -> clap::Command {
     let plain = Cli::command();
     let listed = tasks::listed(&plain);
+    let plain = plain.mut_subcommands(|command| match DROP_IN.contains(&command.get_name()) {
+        true => without_short_options(command),
+        false => command,
+    });
     plain.help_template(tasks::TEMPLATE).before_help(listed)
+}
+
+/// Commands whose own options are those of another tool, letter by letter.
+const DROP_IN: [&str; 3] = ["dump", "nccopy", "ncrcat"];
+
+/// A command in which the options of every command have no letters.
+fn without_short_options(command: clap::Command) -> clap::Command {
+    let is_general = |a: &clap::Arg| a.get_help_heading() == Some(HEADING);
+    command.mut_args(|a| if is_general(&a) { a.short(None) } else { a })
 }
 
 /// The same as clap sees it: the help of a command shows its own options, and where those of every command are told.
@@ -450,9 +464,7 @@ mod tests {
     fn only_the_agreed_short_options_exist() {
         let agreed = "34567OovqjnhsV";
         // Those of drop-in commands are the originals'.
-        for sub in
-            declaration().get_subcommands().filter(|c| !["nccopy", "dump", "ncrcat"].contains(&c.get_name()))
-        {
+        for sub in declaration().get_subcommands().filter(|c| !DROP_IN.contains(&c.get_name())) {
             for short in sub.get_arguments().filter_map(clap::Arg::get_short) {
                 assert!(agreed.contains(short), "-{short} of {}", sub.get_name());
             }

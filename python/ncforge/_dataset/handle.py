@@ -19,15 +19,15 @@ from ncforge._dataset.remote import StoreHandle, UrlHandle, access, is_url
 from ncforge.errors import ChangedError
 
 
-def _most_open() -> int:
-    """How many files may be open at a time: half of the system's limit; the rest is left for the program."""
+def most_open(share: float) -> int:
+    """How many files may be open at a time: a share of the system's limit."""
     try:
         import resource
 
         soft = resource.getrlimit(resource.RLIMIT_NOFILE)[0]
     except (ImportError, ValueError, OSError):
         return 128
-    return 4096 if soft == resource.RLIM_INFINITY else max(16, min(4096, soft // 2))
+    return 4096 if soft == resource.RLIM_INFINITY else max(8, min(4096, int(soft * share)))
 
 
 Key = tuple[str, Identity, bool]
@@ -50,7 +50,8 @@ class _Shared:
 _known: weakref.WeakValueDictionary[Key, _Shared] = weakref.WeakValueDictionary()
 _open: OrderedDict[int, weakref.ref[_Shared]] = OrderedDict()
 _lock = threading.Lock()
-_most = _most_open()
+_most = most_open(1 / 2)
+"""The rest is left for the program."""
 
 
 def _after_fork() -> None:

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from distributed import Client
     from typing_extensions import Unpack
 
-    from ncforge._ops.options import CodingOptions, RunOptions
+    from ncforge._ops.options import Chunks, CodingOptions, RunOptions
 
     class Options(CodingOptions, RunOptions, total=False):
         """Options of :func:`combine` and :func:`plan_combine`."""
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
         append: bool
         coords: Path | None
         times: slice | tuple[int | None, int | None] | str | None
-        chunks: str | None
+        chunks: Chunks | None
         delete_tiles: bool
         begin_with: int
         header_space: str | int | None
@@ -152,7 +152,7 @@ def combine(
         As for :func:`ncforge.copy`.
     chunks
         "auto" (the default: the tiles' where they serve readers, else chosen), "tiles" (cut by no edge between tiles), "keep" (the
-        tiles'), or a specification such as "time/1,y/100,x/100".
+        tiles'), or a specification such as "time/1,y/100,x/100" or ``{"time": 1, "y": 100}``.
     append
         Puts the tiles into an existing output: its values stay where these tiles have none.
     delete_tiles

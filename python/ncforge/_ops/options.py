@@ -17,6 +17,9 @@ if TYPE_CHECKING:
     #: The same by dimension, or as the command has it.
     Selection = str | Iterable[str] | Mapping[str, Pick]
 
+    #: Chunk shapes by the names of dimensions (``None`` and -1: all of it) and of variables, or as the command has them.
+    Chunks = str | Mapping[str, int | Iterable[int] | None]
+
     class EngineOptions(TypedDict, total=False):
         """Threads, memory, and whether files may lead to others."""
 
@@ -28,7 +31,7 @@ if TYPE_CHECKING:
         """The purpose of chunk shapes."""
 
         for_: str | None
-        expect: str | None
+        expect: str | Mapping[str, int] | None
         storage: str | None
         reader: str | None
         writer_memory: str | int | None

@@ -89,8 +89,15 @@ def _spans(dataset: Any, old: Any, store: WritingStore, append_dim: Any, region:
     spans: Spans = {}
     if append_dim is not None:
         known = store.ds.dimensions.get(append_dim)
-        if known is None or not known.isunlimited():
-            raise ValueError(f"dimension {append_dim!r} is not unlimited in the file: nothing can be appended to it")
+        if known is None:
+            raise ValueError(
+                f"append_dim: the file has no dimension {append_dim!r}{hint(append_dim, store.ds.dimensions)}"
+            )
+        if not known.isunlimited():
+            raise ValueError(
+                f"dimension {append_dim!r} is not unlimited in the file: nothing can be appended to it; write the file with "
+                f"unlimited_dims=[{append_dim!r}], or also the first part with append_dim"
+            )
         spans[append_dim] = slice(len(known), len(known) + dataset.sizes[append_dim])
     for d, span in (region or {}).items():
         if d not in dataset.dims:

@@ -1,13 +1,10 @@
 //! `ncforge dump`: the options of netCDF's own `ncdump`, letter by letter.
 
-use std::num::NonZeroUsize;
 use std::path::PathBuf;
 
 use clap::Args;
 use ncforge_ops::describe::{CdlOptions, Digits, DumpOptions, DumpedValues};
-use ncforge_ops::request::Size;
 
-use super::global::{storage_option, threads};
 use super::{GlobalArgs, List};
 
 /// Print a file and its values as CDL, as `ncdump` does.
@@ -16,6 +13,8 @@ use super::{GlobalArgs, List};
 #[derive(Args, Debug)]
 #[command(disable_help_flag = true, after_long_help = AFTER)]
 pub(crate) struct DumpArgs {
+    #[command(flatten)]
+    pub(crate) global: GlobalArgs,
     /// The file
     #[arg(value_name = "FILE")]
     pub(crate) file: PathBuf,
@@ -52,18 +51,6 @@ pub(crate) struct DumpArgs {
     /// The kind of file, and nothing else
     #[arg(short = 'k')]
     pub(crate) kind: bool,
-    /// Worker threads
-    #[arg(long, value_name = "N", value_parser = threads, help_heading = NOT_NCDUMP)]
-    threads: Option<NonZeroUsize>,
-    /// Memory budget
-    #[arg(long, value_name = "SIZE", help_heading = NOT_NCDUMP)]
-    memory: Option<Size>,
-    /// Access URLs without credentials
-    #[arg(long, help_heading = NOT_NCDUMP)]
-    anonymous: bool,
-    /// How URLs are accessed
-    #[arg(long = "storage-option", value_name = "NAME=VALUE", value_parser = storage_option, help_heading = NOT_NCDUMP)]
-    storage_options: Vec<(String, String)>,
     /// Print help
     #[arg(long, action = clap::ArgAction::Help, help_heading = NOT_NCDUMP)]
     help: Option<bool>,
@@ -96,17 +83,6 @@ impl DumpArgs {
             line_length: self.length.map(|n| n as usize),
             digits: self.digits.unwrap_or_default(),
             groups: List::all(&self.groups),
-        }
-    }
-
-    /// What these options say about those of every command.
-    pub(crate) fn global(&self) -> GlobalArgs {
-        GlobalArgs {
-            threads: self.threads,
-            memory: self.memory,
-            anonymous: self.anonymous,
-            storage_options: self.storage_options.clone(),
-            ..GlobalArgs::default()
         }
     }
 }

@@ -1,13 +1,10 @@
 //! `ncforge nccopy`: the options of netCDF's own `nccopy`, letter by letter.
 
-use std::num::NonZeroUsize;
 use std::path::PathBuf;
 
 use clap::Args;
 
-use ncforge_ops::request::Size;
-
-use super::{GlobalArgs, List, ProgressKind};
+use super::{GlobalArgs, List};
 
 /// Copy with the options of netCDF's `nccopy`, which mean the same here.
 ///
@@ -16,6 +13,8 @@ use super::{GlobalArgs, List, ProgressKind};
 #[derive(Args, Debug)]
 #[command(disable_help_flag = true, after_long_help = AFTER)]
 pub(crate) struct NccopyArgs {
+    #[command(flatten)]
+    pub(crate) global: GlobalArgs,
     /// Kind of the output: classic, '64-bit offset', cdf5, netCDF-4, 'netCDF-4 classic model', and their other
     /// names and numbers
     #[arg(short = 'k', value_name = "KIND")]
@@ -86,21 +85,12 @@ pub(crate) struct NccopyArgs {
     /// Log level: as --verbose when above 0
     #[arg(short = 'L', value_name = "N")]
     log_level: Option<u8>,
-    /// Worker threads
-    #[arg(long, value_name = "N", help_heading = NOT_NCCOPY)]
-    threads: Option<NonZeroUsize>,
-    /// Memory budget
-    #[arg(long, value_name = "SIZE", help_heading = NOT_NCCOPY)]
-    memory: Option<Size>,
     /// Read the output back, as ncforge reads, and compare every value
     #[arg(long, help_heading = NOT_NCCOPY)]
     pub(crate) verify: bool,
     /// Go on with an interrupted copy
     #[arg(long, help_heading = NOT_NCCOPY)]
     pub(crate) resume: bool,
-    /// How to show progress [default: a bar on a terminal, nothing in a log]
-    #[arg(long, value_name = "HOW", help_heading = NOT_NCCOPY)]
-    progress: Option<ProgressKind>,
     /// Print help
     #[arg(long, action = clap::ArgAction::Help, help_heading = NOT_NCCOPY)]
     help: Option<bool>,
@@ -125,11 +115,8 @@ impl NccopyArgs {
     /// What these options say about those of every command.
     pub(crate) fn global(&self) -> GlobalArgs {
         GlobalArgs {
-            verbose: self.log_level.unwrap_or(0),
-            threads: self.threads,
-            memory: self.memory,
-            progress: self.progress,
-            ..GlobalArgs::default()
+            verbose: self.global.verbose.saturating_add(self.log_level.unwrap_or(0)),
+            ..self.global.clone()
         }
     }
 }

@@ -1,13 +1,10 @@
 //! `ncforge ncrcat`: the common options of NCO's `ncrcat`.
 
-use std::num::NonZeroUsize;
 use std::path::PathBuf;
 
 use clap::Args;
 
-use ncforge_ops::request::Size;
-
-use super::{GlobalArgs, List, ProgressKind};
+use super::{GlobalArgs, List};
 
 /// Join files along their record dimension, with the options of NCO's `ncrcat`.
 ///
@@ -16,6 +13,8 @@ use super::{GlobalArgs, List, ProgressKind};
 #[derive(Args, Debug)]
 #[command(disable_help_flag = true, after_long_help = AFTER)]
 pub(crate) struct NcrcatArgs {
+    #[command(flatten)]
+    pub(crate) global: GlobalArgs,
     /// Overwrite an output that exists
     #[arg(short = 'O', long = "ovr", alias = "overwrite")]
     pub(crate) overwrite: bool,
@@ -73,9 +72,6 @@ pub(crate) struct NcrcatArgs {
     /// The policy of chunks: uck (none), xst (as they are)
     #[arg(long = "cnk_plc", alias = "chunk_policy", value_name = "POLICY")]
     pub(crate) chunk_policy: Option<String>,
-    /// Threads
-    #[arg(short = 't', long = "thr_nbr", alias = "threads", value_name = "N")]
-    threads: Option<NonZeroUsize>,
     /// How much to tell: as --verbose when above 1
     #[arg(short = 'D', long = "dbg_lvl", alias = "debug", value_name = "LEVEL")]
     debug: Option<u8>,
@@ -94,18 +90,12 @@ pub(crate) struct NcrcatArgs {
     /// Append to an output: not supported
     #[arg(short = 'A', long = "apn", alias = "append", hide = true)]
     pub(crate) append: bool,
-    /// Memory budget
-    #[arg(long, value_name = "SIZE", help_heading = NOT_NCRCAT)]
-    memory: Option<Size>,
     /// Read the output back, as ncforge reads, and compare every value
     #[arg(long, help_heading = NOT_NCRCAT)]
     pub(crate) verify: bool,
     /// Go on with an interrupted run
     #[arg(long, help_heading = NOT_NCRCAT)]
     pub(crate) resume: bool,
-    /// How to show progress [default: a bar on a terminal, nothing in a log]
-    #[arg(long, value_name = "HOW", help_heading = NOT_NCRCAT)]
-    progress: Option<ProgressKind>,
     /// Print help
     #[arg(long, action = clap::ArgAction::Help, help_heading = NOT_NCRCAT)]
     help: Option<bool>,
@@ -122,15 +112,15 @@ Examples:
   ncforge ncrcat -4 -L 1 --cnk_dmn time,365 day_*.nc -o year.nc
   ncforge ncrcat -n 12,2 month_01.nc year.nc";
 
+/// The option of every command by the names that ncrcat has for it.
+pub(super) fn threads(option: clap::Arg) -> clap::Arg {
+    option.short('t').long("thr_nbr").alias("threads").help("Threads").help_heading(None::<&str>)
+}
+
 impl NcrcatArgs {
     /// What these options say about those of every command.
     pub(crate) fn global(&self) -> GlobalArgs {
-        GlobalArgs {
-            verbose: self.debug.unwrap_or(0).saturating_sub(1),
-            threads: self.threads,
-            memory: self.memory,
-            progress: self.progress,
-            ..GlobalArgs::default()
-        }
+        let debug = self.debug.unwrap_or(0).saturating_sub(1);
+        GlobalArgs { verbose: self.global.verbose.saturating_add(debug), ..self.global.clone() }
     }
 }

@@ -1,10 +1,12 @@
 //! The purpose of chunk shapes, in a user's words.
 
+use std::collections::BTreeMap;
 use std::fmt;
 use std::path::Path;
 use std::str::FromStr;
 
-use serde::{Deserialize, Serialize};
+use serde::de::{Deserializer, Error as _};
+use serde::{Deserialize, Serialize, Serializer};
 
 use super::{Choosing, chunks_for_all, why_none};
 use crate::request::{BadValue, EngineRequest, Size, list_or_none, text_of, words};
@@ -60,7 +62,29 @@ impl fmt::Display for Expected {
     }
 }
 
-text_of!(Expected);
+impl Serialize for Expected {
+    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        to.collect_str(self)
+    }
+}
+
+/// A text, or lengths by name.
+impl<'de> Deserialize<'de> for Expected {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+        #[derive(Deserialize)]
+        #[serde(untagged)]
+        enum Given {
+            Text(String),
+            Lengths(BTreeMap<String, u64>),
+        }
+        match Given::deserialize(from)
+            .map_err(|_| D::Error::custom("a text such as time=3650, or lengths by name"))?
+        {
+            Given::Text(text) => text.parse().map_err(D::Error::custom),
+            Given::Lengths(all) => Ok(Expected(all.into_iter().collect())),
+        }
+    }
+}
 
 /// The software that will read a file.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

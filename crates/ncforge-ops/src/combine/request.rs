@@ -4,12 +4,12 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use super::options::{CombineOptions, Differing, Holes, TileChunks};
 use super::scheme::{GenericScheme, Placement, SchemeChoice, SchemeName};
-use crate::copy::{ChunkSpec, CodingRequest, CopyOptions, RunRequest};
-use crate::request::{BadValue, RequestError, Size, Times, list, path, text_of, words};
+use crate::copy::{ChunkSpec, CodingRequest, CopyOptions, RunRequest, text_or_lengths};
+use crate::request::{BadValue, RequestError, Size, Times, list, path, words};
 
 words!(Holes:
     (Holes::Fill, "fill", [], "_FillValue, else missing_value, else the type's fill value"),
@@ -48,7 +48,23 @@ impl fmt::Display for TileChunks {
     }
 }
 
-text_of!(TileChunks);
+impl Serialize for TileChunks {
+    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        to.collect_str(self)
+    }
+}
+
+impl<'de> Deserialize<'de> for TileChunks {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+        text_or_lengths(from)
+    }
+}
+
+impl From<ChunkSpec> for TileChunks {
+    fn from(spec: ChunkSpec) -> Self {
+        TileChunks::Spec(spec)
+    }
+}
 
 /// How to write placements.
 const PLACE: &str = "x=attr:ibegin,base:1 or y=tile:j, with names such as out_{j}.nc";

@@ -43,7 +43,7 @@ use super::files;
 use crate::copy::engine_below;
 use crate::progress::{Parts, Progress, check_stop};
 use ncforge::store::remote::url_of;
-use ncforge::{Dataset, Engine, Error, Op, Result};
+use ncforge::{Engine, Error, Op, Result};
 
 pub use options::SeriesOptions;
 pub use pattern::NamePattern;
@@ -95,7 +95,6 @@ fn run(
     let files = files::named(words)?;
     let small = engine_below(engine)?;
     let streams = names::streams(&files);
-    check_wanted(&streams, options, &small)?;
     // Of a URL nothing is known before it is opened: it counts as one byte.
     let size = |file: &PathBuf| file.metadata().map_or(1, |m| m.len().max(1));
     let sizes: Vec<u64> =
@@ -112,6 +111,7 @@ fn run(
         is_made,
         seen: BTreeSet::new(),
     };
+    check_wanted(&streams, options, &making)?;
     for (i, stream) in streams.iter().enumerate() {
         check_stop(progress, "making series")?;
         parts.part(i, &stream.stem);
@@ -126,22 +126,19 @@ fn run(
     Ok(report)
 }
 
-/// An error where a variable that is wanted is in the first file of no stream.
-fn check_wanted(streams: &[Named], options: &SeriesOptions, small: &Engine) -> Result<()> {
+/// An error where a variable that is wanted is in no file of any stream.
+fn check_wanted(streams: &[Named], options: &SeriesOptions, making: &Making<'_>) -> Result<()> {
     let Some(wanted) = &options.join.copy.only else { return Ok(()) };
-    let mut missing: Vec<&String> = wanted.vars.iter().collect();
+    let mut missing: Vec<&str> = wanted.vars.iter().map(String::as_str).collect();
     let mut error = None;
-    for file in streams.iter().filter_map(|s| s.files.first()) {
-        let first = match Dataset::open_with(file, small) {
-            Ok(first) => first,
-            Err(_) if options.keep_going => continue,
-            Err(e) => return Err(e),
-        };
-        let schema = first.schema();
-        missing.retain(|name| schema.find_var(name).is_none());
-        error = missing.first().map(|name| schema.no_variable(name, &file.display().to_string()));
-        if error.is_none() {
-            return Ok(());
+    for stream in streams {
+        let having = making.having(&stream.files, &mut missing)?;
+        match (missing.first(), having.first()) {
+            (None, _) => return Ok(()),
+            (Some(name), Some(first)) => {
+                error = Some(first.schema().no_variable(name, &first.path().display().to_string()));
+            }
+            _ => {}
         }
     }
     error.map_or(Ok(()), Err)

@@ -3,11 +3,11 @@
 use std::fmt;
 use std::str::FromStr;
 
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use super::options::{Chunks, CopyOptions, Names, Switches};
 use super::parts::{CodingRequest, RunRequest};
-use super::spec::{ChunkSpec, FilterSpec};
+use super::spec::{ChunkSpec, FilterSpec, text_or_lengths};
 use crate::choosing::{ChoosingRequest, Reads};
 use crate::profile::Profile;
 use crate::rates::StorageKind;
@@ -56,7 +56,23 @@ impl fmt::Display for ChunkChoice {
     }
 }
 
-text_of!(ChunkChoice);
+impl Serialize for ChunkChoice {
+    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        to.collect_str(self)
+    }
+}
+
+impl<'de> Deserialize<'de> for ChunkChoice {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+        text_or_lengths(from)
+    }
+}
+
+impl From<ChunkSpec> for ChunkChoice {
+    fn from(spec: ChunkSpec) -> Self {
+        ChunkChoice::Spec(spec)
+    }
+}
 
 impl FromStr for FilterSpec {
     type Err = BadValue;

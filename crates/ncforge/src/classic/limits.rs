@@ -26,7 +26,10 @@ fn beyond(version: Version, limit: Limit, what: String) -> Error {
 /// An error unless `version` can hold the schema. `known` are names that are already in the file: the rules for new names
 /// do not apply to them.
 pub(super) fn check(schema: &Schema, version: Version, known: &HashSet<&str>) -> Result<()> {
-    schema.check_names(known)?;
+    schema
+        .definitions()
+        .filter(|d| !known.contains(d.name(schema)))
+        .try_for_each(|d| check_name(schema, version, d))?;
     schema.definitions().try_for_each(|new| check_kind(schema, version, new))?;
     if let Some((first, second)) = two_unlimited(schema) {
         return Err(two_are_too_many(version, first, second));
@@ -37,6 +40,20 @@ pub(super) fn check(schema: &Schema, version: Version, known: &HashSet<&str>) ->
     schema.vars.iter().try_for_each(|v| attributes(&v.attrs))?;
     no_twins(version, known, "dimension", schema.dims.iter().map(|d| &d.name))?;
     no_twins(version, known, "variable", schema.vars.iter().map(|v| &v.name))
+}
+
+/// An error unless files of `version` may have the name of a definition.
+fn check_name(schema: &Schema, version: Version, named: Definition) -> Result<()> {
+    let of = match named {
+        Definition::VariableAttribute(v, _) => format!(" of `{}`", schema.var(v).name),
+        _ => String::new(),
+    };
+    named.check_name(schema).map_err(|e| match e {
+        Error::BadName { kind, name, why } => {
+            version.cannot(format!("the {kind} `{}`{of}: its name {why}", name.escape_debug()))
+        }
+        other => other,
+    })
 }
 
 /// An error if `version` cannot hold a new part of the schema.

@@ -48,11 +48,17 @@ pub fn partial_path(path: &Path) -> PathBuf {
     companion_path(path, "partial")
 }
 
-/// A hidden name in the folder of a path: `.NAME.ncforge-KIND`.
+/// A hidden name in the folder of a path: `.NAME.ncforge-KIND`; of a name to which the system allows no further bytes, its beginning and a
+/// hash of all of it.
 pub fn companion_path(path: &Path, kind: &str) -> PathBuf {
+    let own = path.file_name().unwrap_or_default();
+    let kind = format!(".ncforge-{kind}");
     let mut name = std::ffi::OsString::from(".");
-    name.push(path.file_name().unwrap_or_default());
-    name.push(format!(".ncforge-{kind}"));
+    match 1 + own.len() + kind.len() <= names::LONGEST {
+        true => name.push(own),
+        false => name.push(names::shortened(own)),
+    }
+    name.push(kind);
     path.with_file_name(name)
 }
 

@@ -244,18 +244,12 @@ fn missing(kind: &str, name: &str) -> Failure {
 
 #[cfg(test)]
 mod tests {
-    use clap::Parser;
     use ncforge::model::{Atomic, Dimension, Group, Storage, Variable};
 
     use ncforge_ops::copy::{Chunks, CopyOptions};
 
     use super::*;
-
-    #[derive(Parser)]
-    struct Line {
-        #[command(flatten)]
-        args: NccopyArgs,
-    }
+    use crate::args::{Command, parse};
 
     fn source(format: Format) -> Schema {
         let mut s = Schema::new(format);
@@ -276,8 +270,10 @@ mod tests {
     }
 
     fn translated(line: &str, format: Format) -> Result<CopyOptions> {
-        let words = std::iter::once("nccopy").chain(line.split(' ')).chain(["in", "out"]);
-        Ok(translate(&Line::parse_from(words).args, &source(format))?.options()?)
+        let words = ["ncforge", "nccopy"].into_iter().chain(line.split(' ')).chain(["in", "out"]);
+        let cli = parse(&words.map(Into::into).collect::<Vec<_>>()).expect("parses");
+        let Command::Nccopy(args) = cli.command else { panic!("{line}") };
+        Ok(translate(&args, &source(format))?.options()?)
     }
 
     fn ids(options: &CopyOptions, path: &str) -> Option<Vec<u16>> {
@@ -335,7 +331,7 @@ mod tests {
         let bare = [("t".to_owned(), VarChunks::Contiguous)];
         assert!(matches!(o.chunks, Chunks::Spec(s) if s.vars == bare), "the compressed one keeps its chunks");
         assert_eq!(translated("-c / -d 1", Format::Netcdf4).expect("parses").chunks, Chunks::Keep);
-        assert!(translated("-c x=5", Format::Netcdf4).is_err());
+        assert!(translated("-c x5", Format::Netcdf4).is_err());
     }
 
     #[test]

@@ -5,7 +5,7 @@
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-use ncforge::model::VarId;
+use ncforge::model::{DimId, VarId};
 use ncforge::{Format, Schema};
 use ncforge_ops::combine::{ConcatRequest, Differing};
 use ncforge_ops::copy::{
@@ -90,7 +90,7 @@ pub(super) fn request(args: &NcrcatArgs, first: &Schema, history: String) -> Res
         Some(_) => CodecName::Deflate,
         None => CodecName::Keep,
     };
-    let chunks = chunks(args)?;
+    let (chunks, vars) = (chunks(args)?, variables(args, first)?);
     let is_chunked = is_deflated || chunks.is_some();
     Ok(ConcatRequest {
         unsorted: true,
@@ -107,8 +107,8 @@ pub(super) fn request(args: &NcrcatArgs, first: &Schema, history: String) -> Res
             chunks,
             min_chunked: args.min_chunked.map(Size),
             run: RunRequest {
-                vars: Some(variables(args, first)?),
-                select: selection(args)?,
+                select: selection(args, first, &vars)?,
+                vars: Some(vars.iter().map(|v| first.var_path(*v)).collect()),
                 verify: args.verify,
                 resume: args.resume,
                 overwrite: args.overwrite,
@@ -132,9 +132,10 @@ fn refuse(args: &NcrcatArgs) -> Result<(), Failure> {
 
 /// `-d DIM,MIN,MAX,STRIDE`: indices from 0, both included, from the end below 0; values of the coordinate as they are stored where numbers have
 /// a point or an exponent.
-fn selection(args: &NcrcatArgs) -> Result<Selection, Failure> {
+fn selection(args: &NcrcatArgs, first: &Schema, vars: &BTreeSet<VarId>) -> Result<Selection, Failure> {
     let mut all = Vec::new();
     for slab in &args.slabs {
+        check_end(slab, first, vars)?;
         let selection = slab_as_selection(slab).map_err(|what| {
             let hint = "`ncforge concat --select` takes indices, values and dates; docs/reference/select.md";
             Failure::usage(format!("ncrcat: -d {slab}: {what}"), hint)
@@ -142,6 +143,25 @@ fn selection(args: &NcrcatArgs) -> Result<Selection, Failure> {
         all.push(selection);
     }
     Ok(Selection::all(&all))
+}
+
+/// A failure where the last index lies beyond a dimension of variables that are joined. The number of records is that of all files: of
+/// those, as with ncrcat, there may be fewer than were asked for.
+fn check_end(slab: &str, first: &Schema, vars: &BTreeSet<VarId>) -> Result<(), Failure> {
+    let parts: Vec<&str> = slab.split(',').map(str::trim).collect();
+    let [name, _, max, ..] = parts[..] else { return Ok(()) };
+    let Ok(last) = max.parse::<u64>() else { return Ok(()) };
+    let along = first.dims.iter().position(|d| d.unlimited);
+    let mut dims = vars.iter().flat_map(|v| &first.var(*v).dims).filter(|d| Some(d.0) != along);
+    let short =
+        dims.find(|d| first.dim(**d).name == name.trim_start_matches('/') && first.dim(**d).len <= last);
+    match short.map(|d| first.dim(*d).len) {
+        None => Ok(()),
+        Some(len) => Err(Failure::usage(
+            format!("ncrcat: -d {slab}: `{name}` has no index {last}, its length is {len}"),
+            format!("`-d {name},{},` goes to the end", parts[1]),
+        )),
+    }
 }
 
 fn slab_as_selection(slab: &str) -> Result<Selection, String> {
@@ -215,11 +235,10 @@ fn chunks(args: &NcrcatArgs) -> Result<Option<ChunkChoice>, Failure> {
     Ok((!args.chunks.is_empty()).then_some(ChunkChoice::Spec(spec)))
 }
 
-/// `-v -x -c -C`: the variables by path, of those that the first file has; what only later files have is left out.
-fn variables(args: &NcrcatArgs, first: &Schema) -> Result<Vec<String>, Failure> {
-    let paths = |vars: BTreeSet<VarId>| vars.into_iter().map(|v| first.var_path(v)).collect();
+/// `-v -x -c -C`: the variables, of those that the first file has; what only later files have is left out.
+fn variables(args: &NcrcatArgs, first: &Schema) -> Result<BTreeSet<VarId>, Failure> {
     if args.vars.is_empty() {
-        return Ok(paths(first.var_ids().collect()));
+        return Ok(first.var_ids().collect());
     }
     let mut chosen: BTreeSet<VarId> = BTreeSet::new();
     for name in &List::all(&args.vars) {
@@ -243,9 +262,31 @@ fn variables(args: &NcrcatArgs, first: &Schema) -> Result<Vec<String>, Failure> 
         chosen.extend(first.var_ids().filter(|v| is_of_dimension(first, *v)));
     }
     if !args.no_coordinates {
-        chosen = with_companions(first, chosen);
+        chosen =
+            if follows_cf(first) { with_companions(first, chosen) } else { with_coordinates(first, chosen) };
     }
-    Ok(paths(chosen))
+    let is_unlimited = |v: &VarId| first.var(*v).dims.iter().any(|d| first.dim(*d).unlimited);
+    if !chosen.iter().any(is_unlimited) {
+        let hint = "name a variable that has them, or copy these from one file: `ncforge copy --vars`";
+        return Err(Failure::usage("ncrcat: no variable that was chosen has records", hint));
+    }
+    Ok(chosen)
+}
+
+/// Whether NCO takes a file for one of the CF conventions, in which attributes name further coordinates and bounds.
+fn follows_cf(schema: &Schema) -> bool {
+    let attrs = schema.group(Schema::ROOT).attrs.iter();
+    attrs.filter(|a| ["Conventions", "conventions"].contains(&a.name.as_str())).any(|a| {
+        a.as_text().is_some_and(|text| ["CF-1", "CF1", "NCAR-CSM"].iter().any(|name| text.contains(name)))
+    })
+}
+
+/// The variables with the coordinates of their dimensions.
+fn with_coordinates(schema: &Schema, mut vars: BTreeSet<VarId>) -> BTreeSet<VarId> {
+    let dims: BTreeSet<DimId> = vars.iter().flat_map(|v| schema.var(*v).dims.iter().copied()).collect();
+    let is_theirs = |v: &VarId| is_of_dimension(schema, *v) && dims.contains(&schema.var(*v).dims[0]);
+    vars.extend(schema.var_ids().filter(is_theirs));
+    vars
 }
 
 fn is_of_dimension(schema: &Schema, v: VarId) -> bool {

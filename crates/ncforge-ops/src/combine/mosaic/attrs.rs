@@ -34,10 +34,15 @@ impl Conflicts {
     }
 }
 
-/// Compares the attributes of the variables that both have. `same`: variables have the same numbers.
-pub(crate) fn compare_attributes(first: &Schema, tile: &Schema, same: bool) -> Conflicts {
+/// Compares the attributes of the `chosen` variables of the first that both have. `same`: variables have the same numbers.
+pub(crate) fn compare_attributes(
+    first: &Schema,
+    tile: &Schema,
+    same: bool,
+    chosen: impl Fn(VarId) -> bool,
+) -> Conflicts {
     let mut found = Conflicts::default();
-    for v in first.var_ids() {
+    for v in first.var_ids().filter(|v| chosen(*v)) {
         let other = if same { Some(v) } else { tile.find_var(&first.var_path(v)) };
         if let Some(other) = other {
             compare_one((first, v), (tile, other), &mut found);

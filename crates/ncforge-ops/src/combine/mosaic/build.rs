@@ -32,7 +32,7 @@ pub(crate) fn build(
 ) -> Result<Mosaic> {
     let set = in_order(headers(found, options, engine, memory)?, options, engine, memory)?;
     let mut notes = set.notes.clone();
-    let (mut schema, maps) = join(&set.tiles, &set.head, &set.scanned)?;
+    let (mut schema, maps) = join(&set.tiles, &set.head, &set.scanned, options.copy.only.as_ref())?;
     let mut left_out = LeftOut::default();
     let mut of_attributes = Vec::new();
     let times = unlike::attributes(&set, &mut schema, options, &mut of_attributes, &mut left_out)?;
@@ -88,7 +88,7 @@ pub(crate) fn build(
     let fills = schema.var_ids().map(|v| fill::fill_of(&schema, v, options.holes)).collect();
     let bytes = scanned.iter().map(|s| s.bytes).sum();
     let only = options.copy.only.as_ref();
-    let chosen = schema.var_ids().map(|v| only.is_none_or(|only| is_chosen(only, &schema, v))).collect();
+    let chosen = schema.var_ids().map(|v| is_chosen(only, &schema, v)).collect();
     let mut mosaic = Mosaic {
         of_tiles: Vec::new(),
         tile_format: schema.format,
@@ -128,7 +128,7 @@ fn headers(found: Found, options: &CombineOptions, engine: &Engine, memory: u64)
     let mut tiles = Tiles::new(found.files, engine, memory);
     let named = found.named.as_ref().filter(|_| searched);
     let scheme = scheme_of(&tiles, named, searched, options)?;
-    let head = first(&tiles, &*scheme, searched)?;
+    let head = first(&tiles, &*scheme, searched, options.copy.only.as_ref())?;
     if options.begin_with > 0 && options.begin_with >= tiles.len() {
         return Err(Error::bad_option(
             "begin_with",
@@ -223,7 +223,9 @@ fn said(tiles: &Tiles, scanned: &[Scanned], noun: &str) -> Vec<String> {
 fn inverted(map: &Mapping, vars: usize) -> Vec<Option<VarId>> {
     let mut out = vec![None; vars];
     for (own, whole) in map.vars.iter().enumerate() {
-        out[whole.0] = Some(VarId(own));
+        if let Some(whole) = whole {
+            out[whole.0] = Some(VarId(own));
+        }
     }
     out
 }
@@ -272,13 +274,14 @@ fn patterns(
     for v in schema.var_ids() {
         let var = schema.var(v);
         let who: Vec<usize> = (0..facts.len()).filter(|&t| facts[t].var(v).is_some()).collect();
+        let is_wanted = is_chosen(options.copy.only.as_ref(), schema, v);
         let split: Vec<DimId> = var.dims.iter().copied().filter(|d| kinds[d.0] != DimKind::Whole).collect();
         if split.is_empty() {
             // Of tiles with different numbers of records, the one that has the most.
             let records = |t: usize| var.dims.iter().map(|d| facts[t].spans[d.0].count).min().unwrap_or(1);
             let longest = who.iter().copied().rev().max_by_key(|&t| records(t));
             from.push(From::Tile(longest.unwrap_or(0)));
-            if scheme.series().is_some() && who.len() < facts.len() {
+            if scheme.series().is_some() && who.len() < facts.len() && is_wanted {
                 notes.push(whole.lacking(v, &who));
             }
             continue;
@@ -294,7 +297,7 @@ fn patterns(
             });
         }
         let all = who.len() == facts.len();
-        if !all && options.copy.only.as_ref().is_none_or(|only| is_chosen(only, schema, v)) {
+        if !all && is_wanted {
             let what = whole.lacking(v, &who);
             if options.holes == Holes::Error && options.into_existing.is_none() {
                 return Err(Error::TilesUnless { what, unless: TileOption::HolesFill });

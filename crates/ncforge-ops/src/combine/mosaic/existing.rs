@@ -54,7 +54,7 @@ impl Existing {
         let mut vars = vec![None; whole.vars.len()];
         for v in own.var_ids() {
             let name = own.var_path(v);
-            if only.is_some_and(|only| !is_chosen(only, own, v)) {
+            if !is_chosen(only, own, v) {
                 return Err(wrong(format!(
                     "the new file would lack `{name}`, which was not chosen; choose it, or combine them into another \
                      file"
@@ -78,7 +78,7 @@ impl Existing {
             }
             vars[to.0] = Some(v);
         }
-        let conflicts = compare_attributes(own, whole, false);
+        let conflicts = compare_attributes(own, whole, false, |v| is_chosen(only, own, v));
         if let Some((var, attr)) = conflicts.refused(own, |_| false) {
             return Err(wrong(format!("the attribute `{var}:{attr}` differs")));
         }
@@ -108,8 +108,9 @@ impl Existing {
     }
 }
 
-/// Whether a choice of variables has one of the file.
-pub(super) fn is_chosen(only: &Names, own: &Schema, v: VarId) -> bool {
+/// Whether a choice of variables has one of the file; none has all.
+pub(super) fn is_chosen(only: Option<&Names>, own: &Schema, v: VarId) -> bool {
+    let Some(only) = only else { return true };
     let path = own.var_path(v);
     let below = |group: &String| {
         let group = group.trim_matches('/');

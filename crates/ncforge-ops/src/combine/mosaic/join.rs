@@ -1,8 +1,10 @@
 //! One description out of those of all tiles: files may hold different sets of variables.
 
 use super::super::tiles::Tiles;
+use super::existing::is_chosen;
 use super::scan::{First, Scanned};
 use super::types::{attributes_in, same_type};
+use crate::copy::Names;
 use ncforge::model::{DType, DimId, Schema, VarId};
 use ncforge::{Error, Result};
 
@@ -11,8 +13,8 @@ use ncforge::{Error, Result};
 pub(crate) struct Mapping {
     /// The whole's dimension for each of the tile's.
     pub(crate) dims: Vec<DimId>,
-    /// The whole's variable for each of the tile's.
-    pub(crate) vars: Vec<VarId>,
+    /// The whole's variable for each of the tile's; none for one that nobody wants and that the whole has otherwise, or not.
+    pub(crate) vars: Vec<Option<VarId>>,
 }
 
 /// The description of everything, lengths still those of the first tile that has it; and for tiles built otherwise
@@ -21,6 +23,7 @@ pub(crate) fn join(
     tiles: &Tiles,
     first: &First,
     scanned: &[Scanned],
+    only: Option<&Names>,
 ) -> Result<(Schema, Vec<Option<Mapping>>)> {
     let mut whole = first.schema.clone();
     let mut maps = Vec::with_capacity(scanned.len());
@@ -31,7 +34,7 @@ pub(crate) fn join(
                 let wrong = |what: String| {
                     Error::Tiles(format!("`{}` does not go with `{}`: {what}", tiles.name(i), tiles.name(0)))
                 };
-                Some(add(&mut whole, schema, &wrong)?)
+                Some(add(&mut whole, schema, only, &wrong)?)
             }
         });
     }
@@ -39,7 +42,12 @@ pub(crate) fn join(
 }
 
 /// Adds the objects of a tile to the description of everything; tells where they are in it.
-pub(crate) fn add(whole: &mut Schema, tile: &Schema, wrong: &dyn Fn(String) -> Error) -> Result<Mapping> {
+pub(crate) fn add(
+    whole: &mut Schema,
+    tile: &Schema,
+    only: Option<&Names>,
+    wrong: &dyn Fn(String) -> Error,
+) -> Result<Mapping> {
     if tile.format != whole.format {
         // Another container is no obstacle; the output's is that of the first.
         let classic = (tile.format.is_classic(), whole.format.is_classic());
@@ -76,7 +84,16 @@ pub(crate) fn add(whole: &mut Schema, tile: &Schema, wrong: &dyn Fn(String) -> E
         let var = tile.var(v);
         let path = tile.var_path(v);
         let placed: Vec<DimId> = var.dims.iter().map(|d| dims[d.0]).collect();
-        vars.push(match whole.find_var(&path) {
+        let known = whole.find_var(&path);
+        if !is_chosen(only, tile, v) {
+            let is_same = |w: &VarId| {
+                let own = whole.var(*w);
+                same_type((whole, own.dtype), (tile, var.dtype)) && own.dims == placed
+            };
+            vars.push(known.filter(is_same));
+            continue;
+        }
+        vars.push(Some(match known {
             Some(w) => {
                 let own = whole.var(w);
                 if !same_type((whole, own.dtype), (tile, var.dtype)) {
@@ -106,7 +123,7 @@ pub(crate) fn add(whole: &mut Schema, tile: &Schema, wrong: &dyn Fn(String) -> E
                 });
                 VarId(whole.vars.len() - 1)
             }
-        });
+        }));
     }
     Ok(Mapping { dims, vars })
 }

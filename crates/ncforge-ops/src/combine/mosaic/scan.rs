@@ -5,8 +5,11 @@ use std::sync::OnceLock;
 use super::super::scheme::{Header, Scheme, TilePosition, may_differ};
 use super::super::tiles::{Seen, Tiles};
 use super::attrs::{Conflicts, compare_attributes};
+use super::existing::is_chosen;
 use super::note::Note;
+use crate::copy::Names;
 use crate::intact::{check_undamaged, check_whole};
+use crate::series::is_coordinate;
 use crate::unlike::{Unlike, compare_global_attributes};
 use ncforge::model::agreement::same_objects;
 use ncforge::model::{Filter, Schema, Skipped, VarId};
@@ -62,6 +65,8 @@ pub(crate) struct First {
     pub(crate) tile: usize,
     pub(crate) schema: Schema,
     pub(crate) stored: Vec<Held>,
+    /// Which variables matter: those that were chosen, and the coordinate that puts files in order.
+    pub(crate) chosen: Vec<bool>,
 }
 
 /// A tile's storage of a variable: tiles with equal storage have chunks of which one is as good as another's.
@@ -94,7 +99,12 @@ fn held_in(dataset: &Dataset, name: &str, v: VarId) -> Result<Held> {
 }
 
 /// Reads the header of the first tile: the first file, or if the files were `searched` for the first that is a tile.
-pub(crate) fn first(tiles: &Tiles, scheme: &dyn Scheme, searched: bool) -> Result<First> {
+pub(crate) fn first(
+    tiles: &Tiles,
+    scheme: &dyn Scheme,
+    searched: bool,
+    only: Option<&Names>,
+) -> Result<First> {
     for tile in 0..tiles.len() {
         let dataset = tiles.open_whole(tile)?;
         let schema = dataset.schema().clone();
@@ -105,7 +115,9 @@ pub(crate) fn first(tiles: &Tiles, scheme: &dyn Scheme, searched: bool) -> Resul
         }
         let name = tiles.name(tile);
         let stored = schema.var_ids().map(|v| held_in(&dataset, &name, v)).collect::<Result<_>>()?;
-        return Ok(First { tile, schema, stored });
+        let orders = |v| scheme.series().is_some_and(|s| is_coordinate(&schema, v, &s.dim));
+        let chosen = schema.var_ids().map(|v| is_chosen(only, &schema, v) || orders(v)).collect();
+        return Ok(First { tile, chosen, schema, stored });
     }
     Err(Error::NoInput("tiles"))
 }
@@ -196,7 +208,7 @@ impl Scan<'_> {
         Ok(Some(Scanned {
             place,
             lens: schema.dims.iter().map(|d| d.len).collect(),
-            conflicts: compare_attributes(&self.first.schema, schema, same),
+            conflicts: compare_attributes(&self.first.schema, schema, same, |v| self.first.chosen[v.0]),
             global: self.global(schema),
             schema: (!same).then(|| schema.clone()),
             stored_differently,
@@ -214,7 +226,7 @@ impl Scan<'_> {
             place,
             lens: other.lens.clone(),
             conflicts: match vars_differ {
-                true => compare_attributes(&self.first.schema, schema, same),
+                true => compare_attributes(&self.first.schema, schema, same, |v| self.first.chosen[v.0]),
                 false => other.conflicts.clone(),
             },
             global: self.global(schema),

@@ -8,8 +8,10 @@ use super::super::left_out::LeftOut;
 use super::super::options::CombineOptions;
 use super::super::tiles::Tiles;
 use super::attrs::{Conflicts, compare_one, widen};
+use super::existing::is_chosen;
 use super::scan::{Headers, Scanned};
 use super::times::Times;
+use crate::copy::Names;
 use crate::series::lies_along;
 use crate::unlike::Unlike;
 use ncforge::model::{Schema, VarId};
@@ -26,7 +28,8 @@ pub(super) fn attributes(
 ) -> Result<Times> {
     let (tiles, scanned, series) = (&set.tiles, &set.scanned, set.scheme.series());
     let mut times = Times::default();
-    let mut all: Vec<(usize, usize, Conflicts)> = later(schema, scanned, set.head.schema.vars.len());
+    let mut all: Vec<(usize, usize, Conflicts)> =
+        later(schema, scanned, set.head.schema.vars.len(), options.copy.only.as_ref());
     all.extend(scanned.iter().enumerate().map(|(i, one)| (0, i, one.conflicts.clone())));
     all.sort_by_key(|(with, tile, _)| (*tile, *with));
     for (with, tile, conflicts) in &all {
@@ -92,9 +95,14 @@ pub(super) fn unsupported(
 }
 
 /// Conflicts of variables that the first tile has not: with the first tile that has them.
-fn later(whole: &Schema, scanned: &[Scanned], head_vars: usize) -> Vec<(usize, usize, Conflicts)> {
+fn later(
+    whole: &Schema,
+    scanned: &[Scanned],
+    head_vars: usize,
+    only: Option<&Names>,
+) -> Vec<(usize, usize, Conflicts)> {
     let mut found = Vec::new();
-    for v in whole.var_ids().skip(head_vars) {
+    for v in whole.var_ids().skip(head_vars).filter(|v| is_chosen(only, whole, *v)) {
         let path = whole.var_path(v);
         let having = scanned.iter().enumerate().filter_map(|(i, one)| {
             let schema = one.schema.as_ref()?;

@@ -10,7 +10,7 @@ use super::making::{Making, Within, is_of_files};
 use super::names::Named;
 use super::pattern::Facts;
 use super::report::{OutputReport, StreamReport};
-use super::stream::Stream;
+use super::stream::{Refused, Stream};
 use super::variables::names;
 use crate::boxes::work_bytes;
 use crate::copy::{CopyOptions, Lasting, Names, copy_of, plan};
@@ -56,8 +56,27 @@ impl Making<'_> {
             files: named.files.len(),
             ..StreamReport::default()
         };
-        let done =
-            self.open(&named.files, &mut report.bad).and_then(|open| self.outputs(named, &open, &mut report));
+        let mut refused = Vec::new();
+        let done = self
+            .open(&named.files, &mut report.bad, &mut refused)
+            .and_then(|open| self.outputs(named, &open, &mut report));
+        for Refused { variable, error } in refused {
+            let variable = variable.trim_start_matches('/').to_owned();
+            let (start, end) =
+                (report.start.clone().unwrap_or_default(), report.end.clone().unwrap_or_default());
+            let dots = variable.replace('/', ".");
+            let name = self.options.name.name(&Facts { start: &start, end: &end, ..facts(named, &dots) });
+            report.outputs.push(OutputReport {
+                path: self.folder.join(name),
+                state: "failed",
+                error: Some(error.to_string()),
+                error_kind: Some(error.class()),
+                variable,
+                start,
+                end,
+                ..OutputReport::default()
+            });
+        }
         match done {
             Err(e) if self.options.keep_going && is_of_files(&e) => {
                 if let Error::Order { .. } = e {

@@ -65,7 +65,14 @@ impl Variables {
 
     /// The variables of all files.
     pub(super) fn of_files(&self, schema: &Schema) -> BTreeSet<VarId> {
-        self.own.iter().flat_map(|v| self.of_file(schema, *v)).collect()
+        let mut all = with_companions(schema, self.along.iter().chain(&self.own).copied());
+        all.extend(&self.fixed);
+        all
+    }
+
+    /// The paths of those with files of their own.
+    pub(super) fn paths(&self, schema: &Schema) -> Vec<String> {
+        self.own.iter().map(|v| schema.var_path(*v)).collect()
     }
 }
 

@@ -1,5 +1,6 @@
 //! The system's functions for names, permissions and folders.
 
+use std::ffi::OsStr;
 use std::fs::{File, Metadata};
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt, PermissionsExt, fchown};
@@ -11,6 +12,22 @@ use crate::error::{Error, Op, Result};
 const PERMISSIONS: u32 = 0o777;
 /// Whoever makes a file may read and write it until it is complete.
 const OWNER: u32 = 0o600;
+
+/// Bytes of a name, at most: `NAME_MAX` of the usual file systems.
+pub(super) const LONGEST: usize = 255;
+/// Bytes of a long name that its short form begins with.
+const BEGINNING: usize = 64;
+
+/// A short name for a long one, the same each time.
+pub(super) fn shortened(name: &OsStr) -> String {
+    let text = name.to_string_lossy();
+    let end = (0..=BEGINNING).rev().find(|&i| text.is_char_boundary(i)).unwrap_or_default();
+    // FNV-1a of 64 bits: the name is found again by every later version.
+    let hash = name.as_bytes().iter().fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
+        (hash ^ u64::from(*byte)).wrapping_mul(0x0000_0100_0000_01b3)
+    });
+    format!("{}-{hash:016x}", &text[..end])
+}
 
 /// The file that a path means: the end of a link, so that the link stays one.
 pub(super) fn target(path: &Path) -> Result<PathBuf> {

@@ -30,7 +30,13 @@ impl Units {
             return Ok(None);
         }
         let to = other.text.clone().or(none().text).unwrap_or_default();
-        let refused = || Err(format!("converting the units `{from}` of a fragment to `{to}`"));
+        let refused = || {
+            let target = match &other.text {
+                Some(to) => format!("to `{to}`"),
+                None => "for an aggregation variable without units".to_owned(),
+            };
+            Err(format!("converting the units `{from}` of a fragment {target}"))
+        };
         if is_time || to.contains(" since ") {
             return refused();
         }
