@@ -265,10 +265,10 @@ def test_more_files_than_descriptors(tmp_path: Path) -> None:
     program = f"""
 import os, pickle, ncforge
 files = sorted(os.path.join({str(tmp_path)!r}, name) for name in os.listdir({str(tmp_path)!r}))
-with ncforge.open_many(files) as ds, ncforge.MFDataset(files) as given:
+with ncforge.MFDataset(files) as ds:
     for _ in range(2):
-        assert ds["v"][:].tolist() == ds["time"][:].tolist() == given["v"][::-1].tolist() == list(range(80))
-    assert pickle.loads(pickle.dumps(ds))["v"][70:].tolist() == list(range(70, 80)) and ds.isopen()
+        assert ds["v"][::-1].tolist() == ds["time"][::-1].tolist() == list(range(80))
+    assert pickle.loads(pickle.dumps(ds))["v"][70:].tolist() == list(range(9, -1, -1)) and ds.isopen()
     ds["v"].set_auto_mask(False)
     os.replace(files[1], files[0])
 for at in (0, 79):

@@ -391,7 +391,7 @@ def test_the_command_the_types_and_the_docstring_have_the_same_options(run: Run)
     package = Path(ncforge.__file__).parent
     classes = {
         node.name: node
-        for module in ("_options.py", "ops.py")
+        for module in ("_ops/options.py", "ops.py")
         for node in ast.walk(ast.parse((package / module).read_text()))
         if isinstance(node, ast.ClassDef)
     }

@@ -6,7 +6,7 @@ use std::os::fd::AsRawFd;
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::{Arc, LazyLock, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use ncforge::store::{Identity, Origin, ReadStore, open_to_read, past_end};
 use ncforge::{Error, Op, Result};
@@ -15,6 +15,17 @@ use ncforge::{Error, Op, Result};
 const MOST_DESCRIPTORS: u64 = 2048;
 /// The number of files from which on the descriptor table is enlarged beforehand.
 const MANY: usize = 48;
+
+/// The number of further files of all sets that may stay open.
+static STAY: LazyLock<Arc<AtomicUsize>> = LazyLock::new(|| {
+    let limit = descriptor_limit();
+    Arc::new(AtomicUsize::new(limit - turns(limit)))
+});
+
+/// The number of files of a set that take turns.
+fn turns(limit: usize) -> usize {
+    (limit / 8).max(2)
+}
 
 /// Half of what the process may open, for the sake of other users.
 fn descriptor_limit() -> usize {
@@ -30,8 +41,8 @@ fn descriptor_limit() -> usize {
 /// is needed to read these.
 #[derive(Debug)]
 pub(super) struct Descriptors {
-    /// The number of further files that may stay open.
-    stay: AtomicUsize,
+    /// The number of further files that may stay open, of this set and others.
+    stay: Arc<AtomicUsize>,
     /// The number of files that take turns.
     turns: usize,
     next: AtomicUsize,
@@ -44,14 +55,12 @@ pub(super) struct Descriptors {
 impl Descriptors {
     /// Descriptors for `files` files.
     pub(super) fn of(files: usize) -> Self {
-        Self::new(descriptor_limit(), files)
+        Self::new(descriptor_limit(), STAY.clone(), files)
     }
 
-    fn new(limit: usize, files: usize) -> Self {
-        let turns = (limit / 8).max(2);
-        let stay = AtomicUsize::new(limit.saturating_sub(turns));
-        let turning = Mutex::default();
-        Descriptors { stay, turns, next: AtomicUsize::new(0), turning, expected: files.min(limit) }
+    fn new(limit: usize, stay: Arc<AtomicUsize>, files: usize) -> Self {
+        let (turns, next) = (turns(limit), AtomicUsize::new(0));
+        Descriptors { stay, turns, next, turning: Mutex::default(), expected: files.min(limit) }
     }
 
     /// Has the system make its table of descriptors large enough for all files at once, while the first one is opened.
@@ -197,7 +206,7 @@ mod tests {
     #[test]
     fn descriptors_are_few_and_come_back() {
         let dir = tempfile::tempdir().unwrap();
-        let pool = Arc::new(Descriptors::new(3, 10));
+        let pool = Arc::new(Descriptors::new(3, Arc::new(AtomicUsize::new(1)), 10));
         let open = || 1 - pool.stay.load(Ordering::Relaxed) + pool.turning().len();
         let files: Vec<PooledFile> = (0..10)
             .map(|i| {
