@@ -30,6 +30,10 @@ def crc32c(data: bytes) -> int:
     return crc ^ 0xFFFFFFFF
 
 
+#: By the next 15 bits of a stream: the symbol whose code they begin with, and the length of that code, or 0.
+Code = list[tuple[int, int]]
+
+
 @lru_cache(maxsize=1)
 def text_of(data: bytes) -> str:
     return f"{int.from_bytes(data, 'little'):0{8 * len(data)}b}"[::-1]
@@ -45,25 +49,23 @@ class Bits:
         self.at += count
         return int("0" + self.text[self.at - count : self.at][::-1], 2)
 
-    def symbol(self, code: dict[str, int]) -> int:
-        for end in range(self.at + 1, self.at + 16):
-            if (found := code.get(self.text[self.at : end])) is not None:
-                self.at = end
-                return found
-        raise ValueError("no such code")
+    def symbol(self, code: Code) -> int:
+        symbol, length = code[int(f"{self.text[self.at : self.at + 15]:0<15}", 2)]
+        self.at += length
+        if not length or self.at > len(self.text):
+            raise ValueError("no such code")
+        return symbol
 
 
-def code_of(lengths: list[int]) -> dict[str, int]:
-    code, value = {}, 0
+def code_of(lengths: list[int]) -> Code:
+    code = Code()
     for length in range(1, 16):
         for symbol in (s for s, n in enumerate(lengths) if n == length):
-            code[f"{value:0{length}b}"] = symbol
-            value += 1
-        value <<= 1
-    return code
+            code += [(symbol, length)] * (1 << 15 - length)
+    return code + [(0, 0)] * ((1 << 15) - len(code))
 
 
-Codes = tuple[dict[str, int], dict[str, int]]
+Codes = tuple[Code, Code]
 
 
 def header(bits: Bits) -> Codes | int:
@@ -165,5 +167,5 @@ def segments(chunk: bytes, elements: int) -> list[bytes] | None:
         length = min(segment, elements - i * segment)
         own = [decode(chunk, block, point, length) for block, point in points[i :: len(sums)]]
         assert crc32c(b"".join(own)) == crc
-        result.append(bytes(b for element in zip(*own, strict=True) for b in element))
+        result.append(b"".join(map(bytes, zip(*own, strict=True))))
     return result

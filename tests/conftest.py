@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import fcntl
+import gc
 import json
 import os
 import shutil
@@ -21,6 +22,13 @@ DATA = ROOT / "data"
 ODD = 'a<b>&"c'
 
 Run = Callable[..., subprocess.CompletedProcess[str]]
+Measured = Callable[..., tuple[int, str, int]]
+
+
+def pytest_collection_finish() -> None:
+    """All tests of the run and the libraries that they import stay: the garbage collector need not look at them each time."""
+    gc.collect()
+    gc.freeze()
 
 
 def find_binary() -> Path:
@@ -85,6 +93,23 @@ def run(ncforge_bin: Path) -> Run:
         return done
 
     return run
+
+
+@pytest.fixture(scope="session")
+def measured() -> Iterator[Measured]:
+    """Runs a command; gives its exit code, its messages, and the most memory that it had (``measured.py``)."""
+    program = [sys.executable, "-S", "-E", str(ROOT / "tests" / "measured.py")]
+    with subprocess.Popen(program, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdin and process.stdout
+        requests, replies = process.stdin, process.stdout
+
+        def measured(*command: str | Path, seconds: float = 600) -> tuple[int, str, int]:
+            print(json.dumps([seconds, [*map(str, command)]]), file=requests, flush=True)
+            told = json.loads(replies.readline())
+            return told["code"], told["messages"], told["peak"]
+
+        yield measured
+        requests.close()
 
 
 @pytest.fixture

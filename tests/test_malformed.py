@@ -6,15 +6,12 @@ codes, the messages and the memory of the whole process are looked at.
 
 from __future__ import annotations
 
-import json
 import random
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
-from conftest import DATA, ROOT
+from conftest import DATA, ROOT, Measured
 
 FILES = [
     *sorted((ROOT / "fuzz" / "seeds" / "hdf5").glob("*.h5")),
@@ -33,13 +30,9 @@ COMMANDS = [
 ]
 
 
-def run(binary: Path, command: list[str], path: Path) -> tuple[int, str, int]:
+def run(measured: Measured, binary: Path, command: list[str], path: Path) -> tuple[int, str, int]:
     """Exit code, messages, and the most memory that the process had."""
-    args = [str(binary), *(a.replace("{}", str(path)) for a in command)]
-    measured = [sys.executable, "-S", "-E", str(ROOT / "tests" / "measured.py"), str(HANGS), *args]
-    done = subprocess.run(measured, capture_output=True, stdin=subprocess.DEVNULL, check=True)
-    reported = json.loads(done.stdout)
-    return reported["code"], done.stderr.decode(errors="replace"), reported["peak"]
+    return measured(binary, *(a.replace("{}", str(path)) for a in command), seconds=HANGS)
 
 
 def damaged(whole: bytes, count: int) -> list[tuple[str, bytes]]:
@@ -53,13 +46,13 @@ def damaged(whole: bytes, count: int) -> list[tuple[str, bytes]]:
 
 
 @pytest.mark.parametrize("source", FILES, ids=lambda p: p.name)
-def test_damaged_files(tmp_path: Path, ncforge_bin: Path, source: Path) -> None:
+def test_damaged_files(tmp_path: Path, measured: Measured, ncforge_bin: Path, source: Path) -> None:
     problems = []
     path = tmp_path / "damaged.nc"
     for what, content in damaged(source.read_bytes(), 12):
         path.write_bytes(content)
         for command in COMMANDS:
-            code, messages, memory = run(ncforge_bin, command, path)
+            code, messages, memory = run(measured, ncforge_bin, command, path)
             # 1: what a damaged byte made of a name or a type can be read, but not written again.
             if code not in (0, 4) and not (code == 1 and command[0] == "copy" and "cannot hold" in messages):
                 problems.append(f"{what}: {command[0]} gave {code}: {messages[-300:]}")
@@ -73,17 +66,17 @@ def test_damaged_files(tmp_path: Path, ncforge_bin: Path, source: Path) -> None:
 @pytest.mark.parametrize(
     "content", [b"", b"C", b"CDF", b"CDF\x01", b"CDF\x03aaaa", b"\x89HDF\r\n\x1a\n", b"text"], ids=repr
 )
-def test_what_is_no_netcdf(tmp_path: Path, ncforge_bin: Path, content: bytes) -> None:
+def test_what_is_no_netcdf(tmp_path: Path, measured: Measured, ncforge_bin: Path, content: bytes) -> None:
     path = tmp_path / "none.nc"
     path.write_bytes(content)
     for command in COMMANDS:
-        code, messages, _ = run(ncforge_bin, command, path)
+        code, messages, _ = run(measured, ncforge_bin, command, path)
         assert code == 4
         assert "none.nc" in messages
 
 
-def test_a_directory_and_a_missing_file(tmp_path: Path, ncforge_bin: Path) -> None:
+def test_a_directory_and_a_missing_file(tmp_path: Path, measured: Measured, ncforge_bin: Path) -> None:
     for path in [tmp_path, tmp_path / "missing.nc"]:
-        code, messages, _ = run(ncforge_bin, COMMANDS[0], path)
+        code, messages, _ = run(measured, ncforge_bin, COMMANDS[0], path)
         assert code == 4
         assert path.name in messages

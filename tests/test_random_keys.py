@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from pathlib import Path
 from typing import Any
 
@@ -45,6 +46,7 @@ PLACES = st.none() | st.integers(-9, 9)
 SLICES = st.builds(slice, PLACES, PLACES, st.none() | st.sampled_from([-3, -2, -1, 1, 2, 3]))
 
 
+@functools.cache
 def items(length: int) -> st.SearchStrategy[Any]:
     """A key of one dimension."""
     positions = st.lists(st.integers(-length - 1, length), max_size=4)
