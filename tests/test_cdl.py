@@ -88,6 +88,6 @@ def test_says_which_tool_is_missing(tmp_path: Path, monkeypatch: pytest.MonkeyPa
 def test_memory_has_no_file() -> None:
     with (
         ncforge.Dataset("m", memory=(DATA / "uv300.nc").read_bytes()) as ds,
-        pytest.raises(OSError, match="not on disk"),
+        pytest.raises(OSError, match="not one file on disk"),
     ):
         ds.tocdl()
