@@ -129,11 +129,11 @@ pub fn plan_concat(
 ///
 /// ```no_run
 /// # use std::path::PathBuf;
-/// # use ncforge::{Engine, Hyperslab, VarId};
+/// # use ncforge::Engine;
 /// # use ncforge_ops::combine::{ConcatOptions, join};
 /// let days = [PathBuf::from("day_*.nc")];
 /// let year = join(&days, &ConcatOptions::default(), &Engine::global())?;
-/// let first = year.read::<f32>(VarId(0), &Hyperslab::all(&year.schema().shape(VarId(0))))?;
+/// println!("{} variables of {} files", year.schema().vars.len(), year.files().len());
 /// # Ok::<(), ncforge::Error>(())
 /// ```
 ///
