@@ -159,7 +159,7 @@ def test_chunks_for_reads(source: Path) -> None:
 
 
 def test_chunks_by_name(source: Path, tmp_path: Path, run: Run) -> None:
-    """Lengths as xarray and Dask take them, in Python and as text."""
+    """Lengths as xarray and Dask take them, and the same as text."""
     with netCDF4.Dataset(copied(source, chunks={"time": 4, "x": 16})) as ds:
         assert ds["tas"].chunking() == ds["pr"].chunking() == [4, 16]
     with netCDF4.Dataset(copied(source, chunks={"time": np.int64(5), "x": -1, "pr": [2, 8]})) as ds:
@@ -173,7 +173,7 @@ def test_chunks_by_name(source: Path, tmp_path: Path, run: Run) -> None:
     for name in ("combined", "joined"):
         with netCDF4.Dataset(tmp_path / f"{name}.nc") as ds:
             assert ds["tas"].chunking() == [3, 8]
-    run("copy", source, tmp_path / "text.nc", "--chunks", "time=6,x=")
+    run("copy", source, tmp_path / "text.nc", "--chunks", "time/6,x/")
     with netCDF4.Dataset(tmp_path / "text.nc") as ds:
         assert ds["tas"].chunking() == [6, 64]
     assert ncforge.plan_copy(source, tmp_path / "no.nc", for_="series", expect={"time": 4000}) == ncforge.plan_copy(

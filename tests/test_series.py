@@ -320,6 +320,7 @@ def test_overlaps_and_streams_that_do_not_go_together(tmp_path: Path, run: Run) 
     done = run("series", *files, *other, "-o", tmp_path / "more", "--keep-going", code=3)
     assert "case.01.cice.h" in done.stderr and "TS:units" in done.stderr
     assert {name.split(".")[-3] for name in names(tmp_path / "more") if "cice" in name} == {"PS", "T"}
+    assert len(names(tmp_path / "more")) == 5
     # What is in every output differs: nothing can be made.
     for path in other[1:]:
         with netCDF4.Dataset(path, "a") as ds:

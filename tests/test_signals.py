@@ -41,8 +41,8 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
             ds.createDimension("time", None)
             ds.createDimension("y", 400)
             ds.createDimension("x", 600)
-            ds.createVariable("time", "f8", ("time",))[:] = np.arange(6.0) + 6 * at
-            ds.createVariable("v", "f4", ("time", "y", "x"))[:] = values[:6]
+            ds.createVariable("time", "f8", ("time",))[:] = np.arange(12.0) + 12 * at
+            ds.createVariable("v", "f4", ("time", "y", "x"))[:] = values
     for tile in range(2):
         with netCDF4.Dataset(folder / f"t_{tile:04}.nc", "w", format="NETCDF3_64BIT_OFFSET") as ds:
             ds.DOMAIN_number_total, ds.DOMAIN_number = np.int32(2), np.int32(tile)
@@ -54,7 +54,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
             ds.DOMAIN_type = "BOX"
             for name, length in {"x": 600, "y": 400, "time": None}.items():
                 ds.createDimension(name, length)
-            ds.createVariable("v", "f4", ("time", "y", "x"))[:] = values[:6]
+            ds.createVariable("v", "f4", ("time", "y", "x"))[:] = values
     with netCDF4.Dataset(folder / "big.nc", "w", format="NETCDF3_64BIT_OFFSET") as ds:
         for name, length in {"n": 12, "time": 12, "y": 400, "x": 600}.items():
             ds.createDimension(name, length)

@@ -138,4 +138,4 @@ def test_names_that_classic_formats_do_not_allow(tmp_path: Path, run: Run, what:
         assert f"the {what} `a\\tb`" in done.stderr and "control character" in done.stderr
         assert "--format netcdf4" in done.stderr and ("of `good`" in done.stderr) == (what == "attribute")
     run("copy", "-4", path, out, "--verify")
-    run("copy", "-3", path, tmp_path / "rest.nc", *(["--vars", "good"] if what == "variable" else []), code=(0, 1))
+    run("copy", "-3", path, tmp_path / "rest.nc", "--vars", "good", code=0 if what == "variable" else 1)

@@ -239,7 +239,7 @@ class Dataset(Group):
         >>> print(ds.tocdl(data=True))           # doctest: +SKIP
         """
         if not self._on_disk:
-            raise UnsupportedCallError(f"`{self.filepath()}` is not one file on disk")
+            raise UnsupportedCallError(f"`{self.filepath()}` is not one file on disk: it is in memory, or several")
         if not self._core.is_reading():
             self.sync()
         from ncforge._dataset.cdl import to_cdl

@@ -92,7 +92,7 @@ pub use plan::plan;
 pub use planned::{Plan, Totals, VarPlan};
 pub use reads::ChosenChunks;
 pub use request::{ChunkChoice, CopyRequest};
-pub(crate) use spec::text_or_lengths;
+pub(crate) use spec::Lengths;
 pub use spec::{ChunkSpec, FilterSpec, VarChunks};
 pub use targets::targets_in;
 

@@ -37,7 +37,7 @@ pub use escape::{escaped, names};
 pub(crate) use escape::{rsplit_once, split, split_once, unescaped};
 pub use parts::EngineRequest;
 pub use values::{PointsChoice, Size, Tiling, Times};
-pub(crate) use values::{list, list_or_none, parsed, path, text_of};
+pub(crate) use values::{list, list_or_none, parsed, parsed_or, path, text_of};
 pub(crate) use words::words;
 pub use words::{EndianChoice, FormatChoice, Word, Words};
 

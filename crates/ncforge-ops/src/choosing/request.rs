@@ -5,8 +5,7 @@ use std::fmt;
 use std::path::Path;
 use std::str::FromStr;
 
-use serde::de::{Deserializer, Error as _};
-use serde::{Deserialize, Serialize, Serializer};
+use serde::{Deserialize, Serialize};
 
 use super::{Choosing, chunks_for_all, why_none};
 use crate::request::{BadValue, EngineRequest, Size, list_or_none, text_of, words};
@@ -62,27 +61,11 @@ impl fmt::Display for Expected {
     }
 }
 
-impl Serialize for Expected {
-    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
-        to.collect_str(self)
-    }
-}
+text_of!(Expected, or BTreeMap<String, u64>);
 
-/// A text, or lengths by name.
-impl<'de> Deserialize<'de> for Expected {
-    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
-        #[derive(Deserialize)]
-        #[serde(untagged)]
-        enum Given {
-            Text(String),
-            Lengths(BTreeMap<String, u64>),
-        }
-        match Given::deserialize(from)
-            .map_err(|_| D::Error::custom("a text such as time=3650, or lengths by name"))?
-        {
-            Given::Text(text) => text.parse().map_err(D::Error::custom),
-            Given::Lengths(all) => Ok(Expected(all.into_iter().collect())),
-        }
+impl From<BTreeMap<String, u64>> for Expected {
+    fn from(lengths: BTreeMap<String, u64>) -> Self {
+        Expected(lengths.into_iter().collect())
     }
 }
 

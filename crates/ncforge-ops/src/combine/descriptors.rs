@@ -6,7 +6,7 @@ use std::os::fd::AsRawFd;
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, LazyLock, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use ncforge::store::{Identity, Origin, ReadStore, open_to_read, past_end};
 use ncforge::{Error, Op, Result};
@@ -16,16 +16,8 @@ const MOST_DESCRIPTORS: u64 = 2048;
 /// The number of files from which on the descriptor table is enlarged beforehand.
 const MANY: usize = 48;
 
-/// The number of further files of all sets that may stay open.
-static STAY: LazyLock<Arc<AtomicUsize>> = LazyLock::new(|| {
-    let limit = descriptor_limit();
-    Arc::new(AtomicUsize::new(limit - turns(limit)))
-});
-
-/// The number of files of a set that take turns.
-fn turns(limit: usize) -> usize {
-    (limit / 8).max(2)
-}
+/// The number of files of all sets that stay open.
+static STAYING: AtomicUsize = AtomicUsize::new(0);
 
 /// Half of what the process may open, for the sake of other users.
 fn descriptor_limit() -> usize {
@@ -41,8 +33,10 @@ fn descriptor_limit() -> usize {
 /// is needed to read these.
 #[derive(Debug)]
 pub(super) struct Descriptors {
-    /// The number of further files that may stay open, of this set and others.
-    stay: Arc<AtomicUsize>,
+    /// The number of files that stay open, of this set and others.
+    staying: &'static AtomicUsize,
+    /// At most this many of them.
+    most: usize,
     /// The number of files that take turns.
     turns: usize,
     next: AtomicUsize,
@@ -55,12 +49,19 @@ pub(super) struct Descriptors {
 impl Descriptors {
     /// Descriptors for `files` files.
     pub(super) fn of(files: usize) -> Self {
-        Self::new(descriptor_limit(), STAY.clone(), files)
+        Self::new(descriptor_limit(), &STAYING, files)
     }
 
-    fn new(limit: usize, stay: Arc<AtomicUsize>, files: usize) -> Self {
-        let (turns, next) = (turns(limit), AtomicUsize::new(0));
-        Descriptors { stay, turns, next, turning: Mutex::default(), expected: files.min(limit) }
+    fn new(limit: usize, staying: &'static AtomicUsize, files: usize) -> Self {
+        let turns = (limit / 8).max(2);
+        Descriptors {
+            staying,
+            most: limit.saturating_sub(turns),
+            turns,
+            next: AtomicUsize::new(0),
+            turning: Mutex::default(),
+            expected: files.min(limit),
+        }
     }
 
     /// Has the system make its table of descriptors large enough for all files at once, while the first one is opened.
@@ -88,7 +89,8 @@ impl Descriptors {
 
     /// Whether one more file may stay open.
     fn may_stay(&self) -> bool {
-        self.stay.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |n| n.checked_sub(1)).is_ok()
+        let one_more = |n: usize| (n < self.most).then_some(n + 1);
+        self.staying.fetch_update(Ordering::Relaxed, Ordering::Relaxed, one_more).is_ok()
     }
 
     fn get(&self, id: usize) -> Option<Arc<File>> {
@@ -137,7 +139,7 @@ impl PooledFile {
         if self.descriptors.may_stay() {
             if self.stays.set(file).is_err() {
                 // Another thread was quicker.
-                self.descriptors.stay.fetch_add(1, Ordering::Relaxed);
+                self.descriptors.staying.fetch_sub(1, Ordering::Relaxed);
             }
             return None;
         }
@@ -169,7 +171,7 @@ impl Drop for PooledFile {
     fn drop(&mut self) {
         // It is closed before another may be opened.
         if self.stays.take().is_some() {
-            self.descriptors.stay.fetch_add(1, Ordering::Relaxed);
+            self.descriptors.staying.fetch_sub(1, Ordering::Relaxed);
         }
         self.descriptors.turning().retain(|(id, _)| *id != self.id);
     }
@@ -206,8 +208,9 @@ mod tests {
     #[test]
     fn descriptors_are_few_and_come_back() {
         let dir = tempfile::tempdir().unwrap();
-        let pool = Arc::new(Descriptors::new(3, Arc::new(AtomicUsize::new(1)), 10));
-        let open = || 1 - pool.stay.load(Ordering::Relaxed) + pool.turning().len();
+        static HERE: AtomicUsize = AtomicUsize::new(0);
+        let pool = Arc::new(Descriptors::new(3, &HERE, 10));
+        let open = || HERE.load(Ordering::Relaxed) + pool.turning().len();
         let files: Vec<PooledFile> = (0..10)
             .map(|i| {
                 let path = dir.path().join(i.to_string());

@@ -4,12 +4,13 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
-use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use serde::{Deserialize, Serialize};
 
 use super::options::{CombineOptions, Differing, Holes, TileChunks};
 use super::scheme::{GenericScheme, Placement, SchemeChoice, SchemeName};
-use crate::copy::{ChunkSpec, CodingRequest, CopyOptions, RunRequest, text_or_lengths};
-use crate::request::{BadValue, RequestError, Size, Times, list, path, words};
+use crate::copy::{ChunkSpec, CodingRequest, CopyOptions, Lengths, RunRequest};
+use crate::request::{BadValue, RequestError, Size, Times, list, path, text_of, words};
+use ncforge::Error;
 
 words!(Holes:
     (Holes::Fill, "fill", [], "_FillValue, else missing_value, else the type's fill value"),
@@ -48,21 +49,13 @@ impl fmt::Display for TileChunks {
     }
 }
 
-impl Serialize for TileChunks {
-    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
-        to.collect_str(self)
-    }
-}
+text_of!(TileChunks, or Lengths);
 
-impl<'de> Deserialize<'de> for TileChunks {
-    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
-        text_or_lengths(from)
-    }
-}
+impl TryFrom<Lengths> for TileChunks {
+    type Error = Error;
 
-impl From<ChunkSpec> for TileChunks {
-    fn from(spec: ChunkSpec) -> Self {
-        TileChunks::Spec(spec)
+    fn try_from(lengths: Lengths) -> Result<Self, Error> {
+        ChunkSpec::of(&lengths).map(TileChunks::Spec)
     }
 }
 

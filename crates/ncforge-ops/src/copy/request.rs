@@ -3,15 +3,16 @@
 use std::fmt;
 use std::str::FromStr;
 
-use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use serde::{Deserialize, Serialize};
 
 use super::options::{Chunks, CopyOptions, Names, Switches};
 use super::parts::{CodingRequest, RunRequest};
-use super::spec::{ChunkSpec, FilterSpec, text_or_lengths};
+use super::spec::{ChunkSpec, FilterSpec, Lengths};
 use crate::choosing::{ChoosingRequest, Reads};
 use crate::profile::Profile;
 use crate::rates::StorageKind;
 use crate::request::{BadValue, EndianChoice, RequestError, Size, list, list_or_none, text_of};
+use ncforge::Error;
 use ncforge::codec::Segments;
 use ncforge::codec::quantize::Quantize;
 
@@ -56,21 +57,13 @@ impl fmt::Display for ChunkChoice {
     }
 }
 
-impl Serialize for ChunkChoice {
-    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
-        to.collect_str(self)
-    }
-}
+text_of!(ChunkChoice, or Lengths);
 
-impl<'de> Deserialize<'de> for ChunkChoice {
-    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
-        text_or_lengths(from)
-    }
-}
+impl TryFrom<Lengths> for ChunkChoice {
+    type Error = Error;
 
-impl From<ChunkSpec> for ChunkChoice {
-    fn from(spec: ChunkSpec) -> Self {
-        ChunkChoice::Spec(spec)
+    fn try_from(lengths: Lengths) -> Result<Self, Error> {
+        ChunkSpec::of(&lengths).map(ChunkChoice::Spec)
     }
 }
 

@@ -1,15 +1,15 @@
 //! Specifications of chunks and filters as `nccopy` writes them (`nccopy(1)`, options `-c` and `-F`).
 
 use std::fmt;
-use std::str::FromStr;
 
-use crate::request::{BadValue, escaped, rsplit_once, split, split_once, unescaped};
+use crate::request::{escaped, rsplit_once, split, split_once, unescaped};
 use ncforge::codec::{self, FilterChain};
 use ncforge::model::Filter;
 use ncforge::{Error, Result};
-use serde::Deserialize;
-use serde::de::{Deserializer, Error as _};
 use serde_json::{Map, Value};
+
+/// Chunk lengths by the names of dimensions and variables: `{"time": 1, "sst": [1, 90, 180]}`.
+pub(crate) type Lengths = Map<String, Value>;
 
 /// The chunks that are asked for one variable.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -56,7 +56,7 @@ impl ChunkSpec {
     }
 
     /// The same from plain data: a length for a dimension (none, or -1 as Dask has it: the whole), a list of them for a variable.
-    pub(crate) fn of(lengths: &Map<String, Value>) -> Result<ChunkSpec> {
+    pub(crate) fn of(lengths: &Lengths) -> Result<ChunkSpec> {
         let mut spec = ChunkSpec::default();
         let wrong = |name: &str, value: &Value| {
             let what = format!(
@@ -95,9 +95,8 @@ impl ChunkSpec {
             self.vars.push((unescaped(var.trim()), asked));
         } else {
             for item in split(part, &[',']) {
-                // `=` as in the other options that give lengths to dimensions.
                 let (dim, len) = item
-                    .rsplit_once(['/', '='])
+                    .rsplit_once('/')
                     .ok_or_else(|| bad_chunks(part, "`dim/length` or `variable:length,…` is expected"))?;
                 let len = if len.trim().is_empty() { None } else { Some(length(part, len)?) };
                 self.dims.push((unescaped(dim.trim()), len));
@@ -152,24 +151,6 @@ fn length(part: &str, text: &str) -> Result<u64> {
 
 fn bad_chunks(part: &str, why: &str) -> Error {
     Error::bad_option("chunks", format!("the chunk specification `{part}` is wrong: {why}"))
-}
-
-/// A choice of chunks from its text, or from lengths by the names of dimensions and variables: `{"time": 1, "sst": [1, 90, 180]}`.
-pub(crate) fn text_or_lengths<'de, D, T>(from: D) -> Result<T, D::Error>
-where
-    D: Deserializer<'de>,
-    T: FromStr<Err = BadValue> + From<ChunkSpec>,
-{
-    #[derive(Deserialize)]
-    #[serde(untagged)]
-    enum Given {
-        Text(String),
-        Lengths(Map<String, Value>),
-    }
-    match Given::deserialize(from).map_err(|_| D::Error::custom("chunks are a text, or lengths by name"))? {
-        Given::Text(text) => text.parse().map_err(D::Error::custom),
-        Given::Lengths(all) => ChunkSpec::of(&all).map(T::from).map_err(D::Error::custom),
-    }
 }
 
 /// Filters for some variables.
@@ -250,10 +231,6 @@ mod tests {
         assert_eq!(s.var("g/b"), Some(&VarChunks::Compact));
         assert_eq!(s.dim("lat", "lat"), Some(None));
         assert_eq!(s.dim("/g/lon", "lon"), Some(Some(7)));
-        assert_eq!(
-            ChunkSpec::parse("time=1,/g/lat=").unwrap().dims,
-            [("time".to_owned(), Some(1)), ("/g/lat".to_owned(), None)]
-        );
         for bad in ["", "lat", "lat/x", "v:1,,2", "v:0"] {
             assert!(ChunkSpec::parse(bad).is_err(), "{bad}");
         }

@@ -10,9 +10,15 @@ use serde::{Deserialize, Serialize, Serializer};
 use super::BadValue;
 use ncforge::codec::Segments;
 
-/// Reading and writing a type as its text.
+/// Reading and writing a type as its text; reading it `or` from plain data.
 macro_rules! text_of {
     ($type:ty) => {
+        $crate::request::text_of!($type, $crate::request::parsed);
+    };
+    ($type:ty, or $plain:ty) => {
+        $crate::request::text_of!($type, $crate::request::parsed_or::<_, _, $plain>);
+    };
+    ($type:ty, $read:expr) => {
         impl serde::Serialize for $type {
             fn serialize<S: serde::Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
                 to.collect_str(self)
@@ -20,7 +26,7 @@ macro_rules! text_of {
         }
         impl<'de> serde::Deserialize<'de> for $type {
             fn deserialize<D: serde::Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
-                $crate::request::parsed(from)
+                $read(from)
             }
         }
     };
@@ -34,6 +40,26 @@ where
     T: FromStr<Err = BadValue>,
 {
     String::deserialize(from)?.parse().map_err(D::Error::custom)
+}
+
+/// A value from its text, or from plain data.
+pub(crate) fn parsed_or<'de, D, T, P>(from: D) -> Result<T, D::Error>
+where
+    D: Deserializer<'de>,
+    T: FromStr<Err = BadValue> + TryFrom<P>,
+    P: Deserialize<'de>,
+    T::Error: fmt::Display,
+{
+    #[derive(Deserialize)]
+    #[serde(untagged)]
+    enum Given<P> {
+        Text(String),
+        Plain(P),
+    }
+    match Given::deserialize(from).map_err(|_| D::Error::custom("a text, or lengths by name"))? {
+        Given::Text(text) => text.parse().map_err(D::Error::custom),
+        Given::Plain(plain) => T::try_from(plain).map_err(D::Error::custom),
+    }
 }
 
 /// One text, or several.

@@ -331,7 +331,7 @@ mod tests {
         let bare = [("t".to_owned(), VarChunks::Contiguous)];
         assert!(matches!(o.chunks, Chunks::Spec(s) if s.vars == bare), "the compressed one keeps its chunks");
         assert_eq!(translated("-c / -d 1", Format::Netcdf4).expect("parses").chunks, Chunks::Keep);
-        assert!(translated("-c x5", Format::Netcdf4).is_err());
+        assert!(translated("-c x=5", Format::Netcdf4).is_err());
     }
 
     #[test]
