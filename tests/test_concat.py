@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-import shutil
 import signal
 import subprocess
 import time
@@ -19,91 +18,8 @@ import pytest
 
 import ncforge
 from conftest import Run
+from days import FORMATS, part, records, same, series
 from ncforge import _core
-
-FORMATS = ["NETCDF3_CLASSIC", "NETCDF3_64BIT_OFFSET", "NETCDF3_64BIT_DATA", "NETCDF4_CLASSIC", "NETCDF4"]
-#: Global attributes that say how a file was made.
-MADE_BY = {"history", "NCO", "nco_openmp_thread_number"}
-
-
-def part(
-    path: Path,
-    first: float = 0.0,
-    n: int = 3,
-    kind: Any = "NETCDF4",
-    units: str = "days since 2000-01-01",
-    seed: int = 0,
-    change: Callable[[netCDF4.Dataset], None] | None = None,
-    time_type: str = "f8",
-    **storage: Any,
-) -> Path:
-    """A file of ``n`` times from ``first`` on."""
-    rng = np.random.default_rng([seed, int(first * 4) & 0xFFFF])
-    with netCDF4.Dataset(path, "w", format=kind) as ds:
-        ds.title = "series"
-        ds.history = f"made {path.name}"
-        ds.createDimension("time", None)
-        ds.createDimension("lat", 4)
-        ds.createDimension("lon", 5)
-        ds.createDimension("len", 8)
-        t = ds.createVariable("time", time_type, ("time",))
-        t.units, t.calendar = units, "standard"
-        t[:] = first + np.arange(n)
-        ds.createVariable("lat", "f4", ("lat",))[:] = np.arange(4)
-        ds.createVariable("crs", "i4", ()).grid_mapping_name = "latitude_longitude"
-        ds["crs"][...] = 7
-        tas = ds.createVariable("tas", "f4", ("time", "lat", "lon"), fill_value=np.float32(-9), **storage)
-        tas.units = "K"
-        count = ds.createVariable("count", "i2", ("time", "lat"), **storage)
-        flag = ds.createVariable("flag", "i1", ("time",))
-        name = ds.createVariable("name", "S1", ("time", "len"))
-        if n:
-            tas[:] = rng.normal(size=(n, 4, 5)).astype("f4")
-            tas[0, 1] = np.ma.masked
-            count[:] = rng.integers(-99, 99, (n, 4))
-            flag[:] = rng.integers(0, 9, n)
-            name[:] = rng.choice(list(b"abc"), (n, 8)).astype("u1").view("S1")
-        if change is not None:
-            change(ds)
-    return path
-
-
-def series(folder: Path, lens: list[int], **options: Any) -> list[Path]:
-    """Files that follow each other."""
-    starts = np.cumsum([0, *lens[:-1]])
-    return [
-        part(folder / f"p_{i:03}.nc", float(a), n, **options) for i, (a, n) in enumerate(zip(starts, lens, strict=True))
-    ]
-
-
-def described(group: netCDF4.Dataset | netCDF4.Group, top: bool = True) -> dict[str, Any]:
-    """Everything that a group says."""
-    attrs = {k: np.asarray(group.getncattr(k)).tolist() for k in group.ncattrs() if not (top and k in MADE_BY)}
-    out: dict[str, Any] = {
-        "attrs": attrs,
-        "dims": {d.name: (len(d), d.isunlimited()) for d in group.dimensions.values()},
-    }
-    for name, var in group.variables.items():
-        var.set_auto_maskandscale(False)
-        var.set_auto_chartostring(False)
-        values = var[...]
-        raw = values.tolist() if values.dtype == object else (values.dtype.kind, values.shape, values.tobytes())
-        out[name] = (var.dimensions, raw, {k: np.asarray(var.getncattr(k)).tolist() for k in var.ncattrs()})
-    for name, below in group.groups.items():
-        out[f"/{name}"] = described(below, top=False)
-    return out
-
-
-def records(path: Path) -> int:
-    """Records of a file."""
-    with netCDF4.Dataset(path) as ds:
-        return len(ds.dimensions["time"])
-
-
-def same(a: Path, b: Path) -> None:
-    """Both files say the same, as netCDF-C reads them."""
-    with netCDF4.Dataset(a) as x, netCDF4.Dataset(b) as y:
-        assert described(x) == described(y)
 
 
 @pytest.mark.parametrize("kind", FORMATS)
@@ -309,11 +225,6 @@ def both(ds: netCDF4.Dataset) -> None:
     renamed(ds)
 
 
-def around(ds: netCDF4.Dataset) -> None:
-    lon = ds.createVariable("lon", "f8", ("lon",))
-    lon.units, lon[:] = "degrees_east", [0, 45, 90, 270, 315]
-
-
 def longer(ds: netCDF4.Dataset) -> None:
     ds.createDimension("extra", 2)
     ds.createVariable("more", "f4", ("time", "extra"))
@@ -472,59 +383,6 @@ def test_python(tmp_path: Path) -> None:
         ncforge.concat(files, tmp_path / "out.nc")
 
 
-def test_options_of_ncrcat(tmp_path: Path, run: Run, tool: Callable[..., str], ncforge_bin: Path) -> None:
-    files = series(tmp_path, [2, 1, 3], kind="NETCDF3_CLASSIC")
-    names = [f.name for f in files]
-    for i, options in enumerate(
-        [
-            ["-v", "tas"],
-            ["-v", "tas,count", "-C"],
-            ["-x", "-v", "tas"],
-            ["-v", "flag", "-c"],
-            ["-4"],
-            ["-7", "-L", "1"],
-            ["-5"],
-            ["-d", "time,1,4"],
-            ["-d", "time,1,5,2"],
-            ["-d", "lat,1,2", "-d", "lon,,3"],
-            ["-d", "lat,-2,-1", "-d", "time,1.,4."],
-            ["-d", "lon,2"],
-            ["-d", "lat,2.,1."],
-            ["-d", "lat,2.5,0."],
-        ]
-    ):
-        judge, out = tmp_path / f"j{i}.nc", tmp_path / f"o{i}.nc"
-        tool("ncrcat", "--no_cll_mth", "-O", "-h", *options, *files, judge)
-        run("ncrcat", "--no_cll_mth", "-O", "-h", *options, *files, "-o", out)
-        same(out, judge)
-    judge, out = tmp_path / "jn.nc", tmp_path / "on.nc"
-    tool("ncrcat", "--no_cll_mth", "-O", "-h", "-p", tmp_path, "-n", "3,3,1", names[0], judge)
-    run("ncrcat", "-O", "-h", "-p", tmp_path, "-n", "3,3,1", names[0], out)
-    same(out, judge)
-    run("ncrcat", "-O", "-4", "--cnk_dmn", "time,2", "--cnk_dmn", "lat,3", *files, out)
-    with netCDF4.Dataset(out) as ds:
-        assert ds["tas"].chunking()[:2] == [2, 3]
-    # Longitudes are values like others, and what only later files have is left out.
-    east = [part(tmp_path / f"e{i}.nc", i, 1, change=around) for i in range(2)]
-    with netCDF4.Dataset(east[1], "a") as ds:
-        ds.createVariable("later", "i4", ("time",))[:] = 5
-    for options in (["-d", "lon,-90.,90."], ["-d", "lon,315.,45."], ["-d", "lon,400.,10."], []):
-        tool("ncrcat", "--no_cll_mth", "-O", "-h", *options, *east, judge)
-        run("ncrcat", "-O", "-h", *options, *east, "-o", out)
-        same(out, judge)
-    failed = run("ncrcat", "-O", *reversed(east), "-o", out, code=4).stderr
-    assert "`ncforge concat --holes fill`" in failed and "--vars" not in failed
-    assert "nearest" in run("ncrcat", "-O", "-d", "lat,1.2", *files, out, code=2).stderr
-    assert "-A" in run("ncrcat", "-A", *files, out, code=2).stderr
-    assert "--rec_apn" in run("ncrcat", "--rec_apn", *files, out, code=2).stderr
-    assert "exists" in run("ncrcat", *files, out, code=2).stderr
-    link = tmp_path / "ncrcat"
-    link.symlink_to(shutil.which(str(ncforge_bin)) or ncforge_bin)
-    subprocess.run([link, "-O", "-h", files[2], files[0], out], check=True)
-    with netCDF4.Dataset(out) as ds:
-        assert ds["time"][:].tolist() == [3, 4, 5, 0, 1]
-
-
 def test_what_is_told_is_what_was_written(tmp_path: Path, run: Run) -> None:
     """The steps are those of the output; chosen chunks and digests are told, as of a copy."""
     files = []
@@ -666,52 +524,3 @@ def test_only_what_is_joined_has_to_agree(tmp_path: Path, run: Run, tool: Callab
     assert "own" not in done.stderr and "meaning" not in done.stderr
     with netCDF4.Dataset(tmp_path / "two.nc") as ds:
         assert set(ds.variables) == {"tas", "time"} and len(ds["tas"]) == 3
-
-
-def test_ncrcat_ends_where_dimensions_do(tmp_path: Path, run: Run, tool: Callable[..., str]) -> None:
-    files = series(tmp_path, [2, 1], kind="NETCDF3_CLASSIC")
-    judge, out = tmp_path / "judge.nc", tmp_path / "out.nc"
-    with netCDF4.Dataset(files[0]) as ds:
-        length = len(ds.dimensions["lat"])
-    for options in (["-d", f"lat,1,{length}"], ["-d", f"lat,,{length}"], ["-v", "lat"]):
-        command = ["ncrcat", "-O", "-h", *options, *map(str, files), str(judge)]
-        if shutil.which("ncrcat"):
-            assert subprocess.run(command, capture_output=True, timeout=60).returncode != 0, options
-        assert "ncrcat: " in run("ncrcat", "-O", *options, *files, out, code=2).stderr
-    assert f"its length is {length}" in run("ncrcat", "-O", "-d", f"lat,1,{length}", *files, out, code=2).stderr
-    for options in (["-d", "lat,1,"], ["-d", "time,0,99"], ["-v", "time", "-C", "-d", f"lat,1,{length}"]):
-        tool("ncrcat", "--no_cll_mth", "-O", "-h", *options, *files, judge)
-        run("ncrcat", "-O", "-h", *options, *files, "-o", out)
-        same(out, judge)
-
-
-@pytest.mark.parametrize("conventions", [None, "CF-1.8", "ACDD-1.3, CF-1.6", "NCAR-CSM", "COARDS"])
-def test_ncrcat_takes_along_what_ncrcat_does(
-    tmp_path: Path, run: Run, tool: Callable[..., str], conventions: str | None
-) -> None:
-    """What attributes name comes along in files of the CF conventions alone, and with it its dimensions."""
-    files = []
-    for at in range(2):
-        files.append(tmp_path / f"{at}.nc")
-        with netCDF4.Dataset(files[-1], "w") as ds:
-            if conventions:
-                ds.Conventions = conventions
-            for name, length in {"time": None, "bnds": 2, "x": 3, "y": 2}.items():
-                ds.createDimension(name, length)
-            time = ds.createVariable("time", "f8", ("time",))
-            time.bounds, time[:] = "time_bnds", [at]
-            ds.createVariable("time_bnds", "f8", ("time", "bnds"))[:] = [[at, at + 1]]
-            ds.createVariable("x", "f4", ("x",))[:] = range(3)
-            ds.createVariable("area", "f4", ("x", "y"))[:] = 1
-            v = ds.createVariable("v", "f4", ("time", "x"))
-            v.coordinates, v[:] = "area", at
-    judge, out = tmp_path / "judge.nc", tmp_path / "out.nc"
-    for options in (["-v", "v"], ["-v", "time"], ["-v", "v", "-C"], ["-C", "-x", "-v", "area"]):
-        tool("ncrcat", "--no_cll_mth", "-O", "-h", *options, *files, judge)
-        run("ncrcat", "-O", "-h", *options, *files, out)
-        same(out, judge)
-        with netCDF4.Dataset(out) as ours, netCDF4.Dataset(judge) as theirs:
-            assert list(ours.dimensions) == list(theirs.dimensions), options
-            assert ("bnds" in ours.dimensions) == (
-                options == ["-C", "-x", "-v", "area"] or "time_bnds" in ours.variables
-            )
