@@ -63,6 +63,16 @@ def needs(*programs: str, root: bool = False) -> str:
     return "needs root" if root and os.geteuid() != 0 else ""
 
 
+def no_standard_library(arch: str) -> str:
+    """What is missing to compile for another architecture, in words; nothing if all is there."""
+    name = f"{arch}-unknown-linux-gnu"
+    told = subprocess.run(
+        ["rustc", "--print", "target-libdir", "--target", name], cwd=ROOT, capture_output=True, text=True
+    )
+    there = told.returncode == 0 and Path(told.stdout.strip()).is_dir()
+    return "" if there else f"Rust's standard library for it is missing (rustup target add {name})"
+
+
 def script(name: str, *args: object) -> list[str]:
     return ["bash", f"packaging/{name}.sh", *map(str, args)]
 
@@ -79,6 +89,7 @@ def steps() -> list[Step]:
     """All of them, in the order in which one needs the other."""
     no_old = needs("mmdebstrap", root=True)
     no_foreign = needs("mmdebstrap", f"qemu-{OTHER}-static", root=True)
+    no_target = no_standard_library(OTHER)
     python = sys.executable
     facts = "tests/test_packaging.py"
     return [
@@ -125,13 +136,13 @@ def steps() -> list[Step]:
             lacking=no_old,
             after=("tarball", "old-system"),
         ),
-        Step("other-wheel", f"wheel, {OTHER}", lambda: script("wheel", OTHER), wheel(OTHER)),
-        Step("other-tarball", f"tarball, {OTHER}", lambda: script("tarball", OTHER), tarball(OTHER)),
+        Step("other-wheel", f"wheel, {OTHER}", lambda: script("wheel", OTHER), wheel(OTHER), no_target),
+        Step("other-tarball", f"tarball, {OTHER}", lambda: script("tarball", OTHER), tarball(OTHER), no_target),
         Step(
             "other-check",
             "… both, in an emulator",
             lambda: script("other-check", OTHER, newest(wheel(OTHER)), newest(tarball(OTHER)), FOREIGN),
-            lacking=no_foreign,
+            lacking=no_foreign or no_target,
             after=("other-wheel", "other-tarball"),
         ),
         Step("crates", "cargo package, cargo install", lambda: script("crates-check"), "package/ncforge-cli-*.crate"),

@@ -429,3 +429,49 @@ def test_what_nests_too_deep_to_be_read_is_refused_and_no_damage(tmp_path: Path,
         said = run("info", other)
         assert f"nested more than {deepest + 1} deep" in said.stdout + said.stderr
         assert "damaged" not in said.stdout + said.stderr
+
+
+@pytest.mark.parametrize("module", [netCDF4, ncforge])
+def test_held_objects_know_their_new_names(tmp_path: Path, module: Any) -> None:
+    with module.Dataset(tmp_path / "r.nc", "w") as ds:
+        x, group = ds.createDimension("x", 2), ds.createGroup("g")
+        below = group.createGroup("s")
+        a, b = (ds.createVariable(name, "f4", ("x",)) for name in "ab")
+        deep = below.createVariable("q", "f4", ("x",))
+        for old, new in (("a", "tmp"), ("b", "a"), ("tmp", "b")):
+            ds.renameVariable(old, new)
+        ds.renameGroup("g", "h")
+        ds.renameDimension("x", "y")
+        assert (a.name, b.name, x.name, group.name, deep.dimensions) == ("b", "a", "y", "h", ("y",))
+        a[:], b[:] = 1, 2
+        if module is ncforge:
+            # netCDF4-python keeps the paths.
+            assert (group.path, below.path, deep.group().path) == ("/h", "/h/s", "/h/s")
+            assert ds[a.name] == a and ds["h"] == group
+            assert "float32 b(y)" in str(a)
+    if module is ncforge:
+        assert (a.name, x.name, group.name) == ("b", "y", "h"), "names outlive the file"
+    with netCDF4.Dataset(tmp_path / "r.nc") as nc:
+        assert nc["b"][:].tolist() == [1, 1] and nc["a"][:].tolist() == [2, 2]
+
+
+@pytest.mark.parametrize(
+    "datatype", ["S1", "S5", "c", "l", "L", "q", "b", "B", "h", "i", "f", "d", np.dtype("S3"), str, "U4", int, float]
+)
+def test_a_type_means_to_us_what_it_means_to_netcdf4(datatype: Any) -> None:
+    made = []
+    for module in (netCDF4, ncforge):
+        with module.Dataset("t.nc", "w", diskless=True) as ds:
+            ds.createDimension("x", 2)
+            made.append(ds.createVariable("v", datatype, ("x",)).dtype)
+    assert made[1] == made[0]
+
+
+def test_a_missing_value_that_the_type_does_not_have_is_not_used(tmp_path: Path) -> None:
+    with ncforge.Dataset(tmp_path / "m.nc", "w") as ds:
+        ds.createDimension("x", 2)
+        v = ds.createVariable("v", "u2", ("x",))
+        v[:] = [1, 65535]
+        v.missing_value = "-1"
+    with ncforge.Dataset(tmp_path / "m.nc") as ds, pytest.warns(UserWarning, match="missing_value not used"):
+        assert ds["v"][:].tolist() == [1, None]

@@ -16,13 +16,13 @@ class Dimension:
     def __init__(self, group: Group, ident: int, name: str, unlimited: bool) -> None:
         self._group = group
         self._id = ident
-        self._name = name
+        self._first_name = name
         self._unlimited = unlimited
 
     @property
     def name(self) -> str:
         """Its name."""
-        return self._name
+        return self._group._contents.name("dimension", self._id, self._first_name)
 
     @property
     def size(self) -> int:

@@ -264,7 +264,7 @@ class MFVariable(Variable):
     @classmethod
     def _over(cls, dataset: MFDataset, of: Variable) -> MFVariable:
         new = cls.__new__(cls)
-        new._fill(dataset, of._var_id, of._name, of._kind, of._dims)
+        new._fill(dataset, of._var_id, of.name, of._kind, of._dims)
         new._spread(of)
         return new
 
@@ -282,10 +282,10 @@ class MFVariable(Variable):
         dataset = self._of()
         part, master = dataset._parts[at], self._master
         if at not in self._like:
-            where = f"`{self._name}` in `{part.filepath()}`"
-            if self._name not in part.variables:
+            where = f"`{self.name}` in `{part.filepath()}`"
+            if self.name not in part.variables:
                 raise IoError(f"{where}: there is no such variable; `{dataset.filepath()}` has it")
-            found = part.variables[self._name]
+            found = part.variables[self.name]
             if found.dimensions != master.dimensions or _stored(found) != _stored(master):
                 raise IoError(f"{where} is {_said(found)}, in `{dataset.filepath()}` it is {_said(master)}")
             lengths, wanted = list(found.shape), list(master.shape)
@@ -293,7 +293,7 @@ class MFVariable(Variable):
             if lengths != wanted:
                 raise IoError(f"{where} has lengths {found.shape}, in `{dataset.filepath()}` {master.shape}")
             self._like.add(at)
-        found = master if at == dataset._master else part.variables[self._name]
+        found = master if at == dataset._master else part.variables[self.name]
         # One set of switches: they hold for all files of this variable, also of those that were opened again.
         found._contents.set_switches(found._var_id, self._switches)
         return found
@@ -313,9 +313,7 @@ class MFVariable(Variable):
     @property
     def layout(self) -> Layout:
         """An ``OSError``: each file has a layout of its own, see ``Dataset(path)[name].layout``."""
-        raise UnsupportedCallError(
-            f"`{self._name}` is stored in several files, each with a layout of its own: open one"
-        )
+        raise UnsupportedCallError(f"`{self.name}` is stored in several files, each with a layout of its own: open one")
 
     def __getitem__(self, key: Any) -> Any:
         data = self._gathered(key, self._values_of)
@@ -338,7 +336,7 @@ class MFVariable(Variable):
         data = self.read(key)
         if out.dtype != data.dtype or out.shape != data.shape:
             raise ValueError(
-                f"{self._name!r}: the selection is {data.dtype} of shape {data.shape}, "
+                f"{self.name!r}: the selection is {data.dtype} of shape {data.shape}, "
                 f"the destination {out.dtype} of shape {out.shape}"
             )
         out[...] = data
@@ -346,11 +344,11 @@ class MFVariable(Variable):
 
     def _gathered(self, key: Any, values_of: Callable[[int, Any], Any]) -> Any:
         """The parts of the selection in each file, joined."""
-        return gathered(expand(key, self.shape, self._name), self._axis, self._of()._starts, values_of, self._name)
+        return gathered(expand(key, self.shape, self.name), self._axis, self._of()._starts, values_of, self.name)
 
     def __reduce__(self) -> Any:
         how = self._switches
-        return of_group, (self._group, self._name, (how.mask, how.scale, how.always_mask, how.chartostring))
+        return of_group, (self._group, self.name, (how.mask, how.scale, how.always_mask, how.chartostring))
 
     def _repr_html_(self) -> str | None:
         return None
@@ -390,7 +388,7 @@ class MFTime(MFVariable):
         if not isinstance(time, MFVariable):
             raise InvalidError(f"`{time.name}` is no variable of several files (of an MFDataset)")
         dataset = time._of()
-        self._fill(dataset, time._var_id, time._name, time._kind, time._dims)
+        self._fill(dataset, time._var_id, time.name, time._kind, time._dims)
         self._spread(time._master)
         if calendar is None:
             calendars = [str(getattr(self._part(at), "calendar", "")) for at in range(len(dataset._parts))]
@@ -420,7 +418,7 @@ class MFTime(MFVariable):
         return converted(values, str(self._part(at).getncattr("units")), self._units, self._calendar)
 
     def __reduce__(self) -> Any:
-        return MFTime, (self._group.variables[self._name], self._units, self._calendar)
+        return MFTime, (self._group.variables[self.name], self._units, self._calendar)
 
 
 def _paths(files: Any) -> list[str]:

@@ -41,17 +41,17 @@ class Variable(Attributes):
     ``Variable(group, name, datatype, dimensions, ...)`` is ``group.createVariable(name, datatype, dimensions, ...)``.
     """
 
-    __slots__ = ("_dims", "_group", "_kind", "_name")
+    __slots__ = ("_dims", "_first_name", "_group", "_kind")
 
     _group: Group
     _var_id: int
-    _name: str
+    _first_name: str
     _kind: TypeName
     _dims: list[int]
 
     def __init__(self, grp: Group, name: str, datatype: Any, dimensions: Any = (), **options: Any) -> None:
         made = grp.createVariable(name, datatype, dimensions, **options)
-        self._fill(made._group, made._var_id, made._name, made._kind, made._dims)
+        self._fill(made._group, made._var_id, made.name, made._kind, made._dims)
 
     def _fill(self, group: Group, ident: int, name: str, kind: TypeName, dims: list[int]) -> None:
         # Slots are set directly: `__setattr__` would first check for an attribute of the file.
@@ -63,7 +63,7 @@ class Variable(Attributes):
         _set_own(self, "_var_id", ident)
         _set_own(self, "_key", ident)
         _set_own(self, "_known", group._contents.known.get(ident, {}))
-        _set_own(self, "_name", name)
+        _set_own(self, "_first_name", name)
         _set_own(self, "_kind", kind)
         _set_own(self, "_dims", dims)
 
@@ -78,12 +78,12 @@ class Variable(Attributes):
 
     def __reduce__(self) -> Any:
         how = self._switches
-        return of_group, (self._group, self._name, (how.mask, how.scale, how.always_mask, how.chartostring))
+        return of_group, (self._group, self.name, (how.mask, how.scale, how.always_mask, how.chartostring))
 
     @property
     def name(self) -> str:
         """Its name."""
-        return self._name
+        return self._contents.name("variable", self._var_id, self._first_name)
 
     def group(self) -> Group:
         """The group that contains it."""
@@ -184,7 +184,7 @@ class Variable(Attributes):
         if name != "_FillValue":
             super().setncattr(name, value)
             return
-        plain = _write.plain_fill(self._types, self._kind, self._name, value)
+        plain = _write.plain_fill(self._types, self._kind, self.name, value)
         self._changing().set_attr(self._group_id, self._var_id, name, self._kind, plain)
 
     def endian(self) -> str:
@@ -199,7 +199,7 @@ class Variable(Attributes):
         return self.shape[0]
 
     def __getitem__(self, key: Any) -> Any:
-        selection = select(key, self.shape, self._name)
+        selection = select(key, self.shape, self.name)
         kind, how = self._kind, self._switches
         if kind in NUMBERS and (how.mask or how.scale) and selection.shape:
             rules = self._rules
@@ -302,7 +302,7 @@ class Variable(Attributes):
         out
             An existing array for the result: see :meth:`read_into`.
         """
-        return self._get(select(key, self.shape, self._name)) if out is None else self.read_into(out, key)
+        return self._get(select(key, self.shape, self.name)) if out is None else self.read_into(out, key)
 
     def set_auto_mask(self, mask: bool) -> None:
         """Whether missing values are masked."""
@@ -420,17 +420,17 @@ class Variable(Attributes):
         ...     sst.read_into(month, t)
         """
         if self._types.is_heap(self._kind):
-            raise TypeError(f"{self._name!r} holds objects: read them by indexing")
-        s = select(key, self.shape, self._name)
+            raise TypeError(f"{self.name!r} holds objects: read them by indexing")
+        s = select(key, self.shape, self.name)
         dtype = self._types.dtype(self._kind)
         swapped = out.dtype == dtype.newbyteorder() and out.dtype == self.dtype
         if (out.dtype != dtype and not swapped) or out.shape != tuple(s.shape):
             raise ValueError(
-                f"{self._name!r}: the selection is {dtype} of shape {tuple(s.shape)}, "
+                f"{self.name!r}: the selection is {dtype} of shape {tuple(s.shape)}, "
                 f"the destination {out.dtype} of shape {out.shape}"
             )
         if not (out.flags.c_contiguous and out.flags.writeable):
-            raise ValueError(f"{self._name!r}: the destination must be C-contiguous and writable")
+            raise ValueError(f"{self.name!r}: the destination must be C-contiguous and writable")
         if swapped:
             out[...] = self._get(s)
         elif isinstance(s, Picked):

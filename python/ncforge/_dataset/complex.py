@@ -154,7 +154,7 @@ class ComplexVariable(Variable):
     def _over(cls, stored: Variable, part: str, along: bool) -> ComplexVariable:
         new = cls.__new__(cls)
         dims = stored._dims[:-1] if along else stored._dims
-        new._fill(stored._group, stored._var_id, stored._name, stored._kind, dims)
+        new._fill(stored._group, stored._var_id, stored.name, stored._kind, dims)
         for name, value in (("_stored", stored), ("_part", part), ("_along", along)):
             _set_own(new, name, value)
         return new
@@ -193,7 +193,7 @@ class ComplexVariable(Variable):
         if not self._along:
             return key
         unlimited = [dim.isunlimited() for dim in self.get_dims()] if growing else None
-        return (*expand(key, self.shape, self._name, unlimited), slice(None))
+        return (*expand(key, self.shape, self.name, unlimited), slice(None))
 
     def _joined(self, pairs: npt.NDArray[Any]) -> npt.NDArray[Any]:
         return joined(pairs, self.dtype, self._along)
@@ -214,7 +214,7 @@ class ComplexVariable(Variable):
         values = self.read(key)
         if out.dtype != values.dtype or out.shape != values.shape:
             raise ValueError(
-                f"{self._name!r}: the selection is {values.dtype} of shape {values.shape}, "
+                f"{self.name!r}: the selection is {values.dtype} of shape {values.shape}, "
                 f"the destination {out.dtype} of shape {out.shape}"
             )
         out[...] = values

@@ -7,6 +7,7 @@ from typing import Any, Generic, TypeVar
 
 from ncforge._core import File
 from ncforge._dataset.masking import Rules, Switches
+from ncforge._dataset.text import normalized
 from ncforge._dataset.values import TypeName
 
 Facts = tuple[int, TypeName, list[int]]
@@ -48,6 +49,16 @@ class Contents:
         """Whether pairs of a real and an imaginary part are complex numbers."""
         self._strings: set[int] = set()
         self._caches: dict[int, tuple[int, int, float]] = {}
+        self._renamed: dict[tuple[str, int], str] = {}
+
+    def name(self, kind: str, ident: int, first: str) -> str:
+        """The name of an object that had the name ``first`` when somebody looked at it first."""
+        return self._renamed.get((kind, ident), first) if self._renamed else first
+
+    def rename(self, core: File, kind: str, ident: int, name: str) -> None:
+        """Gives an object another name, by which all know it that hold it."""
+        core.rename(kind, ident, name)
+        self._renamed[kind, ident] = normalized(name)
 
     def chunk_cache(self, var: int) -> tuple[int, int, float] | None:
         """The settings of a variable's chunk cache."""

@@ -29,7 +29,7 @@ class Group(GroupTools, GroupTypes):
     ``Group(parent, name)`` is ``parent.createGroup(name)``.
     """
 
-    __slots__ = ("_name", "_parent")
+    __slots__ = ("_first_name", "_parent")
     # Where programs import it from, and the name by which it is pickled.
     __module__ = "ncforge.dataset"
 
@@ -55,21 +55,21 @@ class Group(GroupTools, GroupTypes):
         self._parent = parent
         self._group_id = ident
         self._var_id = None
-        self._name = name
+        self._first_name = name
 
     # Contents.
 
     @property
     def name(self) -> str:
         """Its name; "/" for the root."""
-        return self._name
+        return self._contents.name("group", self._group_id, self._first_name)
 
     @property
     def path(self) -> str:
         """Its path from the root."""
         if self._parent is None:
             return "/"
-        return f"{self._parent.path.rstrip('/')}/{self._name}"
+        return f"{self._parent.path.rstrip('/')}/{self.name}"
 
     @property
     def parent(self) -> Group | None:

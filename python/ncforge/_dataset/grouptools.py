@@ -131,15 +131,18 @@ class GroupTools:
 
     def renameDimension(self, oldname: str, newname: str) -> None:
         """Gives a dimension another name."""
-        self._changing().rename("dimension", _known(self.dimensions, oldname, "dimension")._id, newname)
+        self._rename("dimension", _known(self.dimensions, oldname, "dimension")._id, newname)
 
     def renameVariable(self, oldname: str, newname: str) -> None:
         """Gives a variable another name."""
-        self._changing().rename("variable", _known(self.variables, oldname, "variable")._var_id, newname)
+        self._rename("variable", _known(self.variables, oldname, "variable")._var_id, newname)
 
     def renameGroup(self, oldname: str, newname: str) -> None:
         """Gives a group another name."""
-        self._changing().rename("group", _known(self.groups, oldname, "group")._group_id, newname)
+        self._rename("group", _known(self.groups, oldname, "group")._group_id, newname)
+
+    def _rename(self, kind: str, ident: int, name: str) -> None:
+        self._contents.rename(self._changing(), kind, ident, name)
 
     def get_variables_by_attributes(self, **conditions: Any) -> list[Variable]:
         """The variables whose attributes have these values, or satisfy these functions.

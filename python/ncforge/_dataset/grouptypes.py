@@ -12,8 +12,6 @@ from ncforge._dataset.values import ATOMIC, TypeName, aligned, text_view
 from ncforge.errors import InvalidError, NoSuchTypeError
 from ncforge.types import CompoundType, EnumType, OpaqueType, UserType, VLType
 
-_NAMES = {"b": "i1", "B": "u1", "h": "i2", "H": "u2", "i": "i4", "l": "i4", "f": "f4", "d": "f8", "c": "S1"}
-
 
 class GroupTypes(Attributes):
     """Methods of groups for types."""
@@ -103,13 +101,9 @@ class GroupTypes(Attributes):
         """The name of a type, from any specification that netCDF4-python accepts."""
         if isinstance(datatype, UserType):
             return datatype._id
-        if datatype is str or (isinstance(datatype, str) and datatype in ("str", "S")):
-            return "str"
-        if isinstance(datatype, str) and datatype in _NAMES:
-            return _NAMES[datatype]
         dtype = np.dtype(datatype)
-        if dtype.kind in "OU":
-            # Text of any width is a string in the file.
+        if dtype.kind in "OU" or (dtype.kind == "S" and dtype.itemsize != 1):
+            # Text of any width but a single character is a string in the file.
             return "str"
         if dtype.names is not None:
             # A structured type inside another: found by its fields among the compound types of this file.

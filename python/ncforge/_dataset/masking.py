@@ -111,7 +111,7 @@ class Rules:
                 same = same | (np.isnan(plain) if self.dtype.kind in "fc" else False)
                 # Written with more digits than the variable's type has.
                 same = same | ((self.dtype.kind == "f") & np.isclose(typed, plain, equal_nan=True))
-        except (TypeError, ValueError):
+        except (TypeError, ValueError, OverflowError):
             same, typed = np.False_, None
         if np.all(same):
             return typed

@@ -31,7 +31,7 @@ def assign(variable: Variable, key: Any, value: Any) -> None:
     packs = False
     if isinstance(kind, str) and kind not in ("S1", "str"):
         packs = how.scale and variable._rules.scales
-    with naming(f"`{variable._name}`", ", after scale_factor and add_offset" if packs else ""):
+    with naming(f"`{variable.name}`", ", after scale_factor and add_offset" if packs else ""):
         if isinstance(kind, int):
             value = _of_user_type(variable, value, how)
         elif kind == "S1":
@@ -47,7 +47,7 @@ def put(variable: Variable, key: Any, value: Any, truncate: bool) -> None:
     unlimited = [variable._contents.dim(d)[2] for d in variable._dims]
     heap = types.is_heap(kind)
     data = _objects(types, kind, value) if heap else exact(value, types.dtype(kind), truncate)
-    to = select_for_writing(key, variable.shape, unlimited, data.shape, variable._name)
+    to = select_for_writing(key, variable.shape, unlimited, data.shape, variable.name)
     try:
         full = np.broadcast_to(data.reshape(to.given), to.shape)
     except ValueError:
@@ -100,11 +100,9 @@ def _characters(variable: Variable, key: Any, value: Any, how: Switches) -> Any:
             raise UnfitError("text does not fit an unlimited dimension of characters: write an array of single ones")
         return value
     shape = variable.shape
-    if _chosen(expand(key, shape, variable._name)[-1], shape[-1]) != shape[-1]:
+    if _chosen(expand(key, shape, variable.name)[-1], shape[-1]) != shape[-1]:
         if text.dtype.itemsize > np.dtype(f"{text.dtype.kind}1").itemsize:
-            raise UnfitError(
-                f"text does not fit a part of a row of `{variable._name}`: write whole rows, or characters"
-            )
+            raise UnfitError(f"text does not fit a part of a row of `{variable.name}`: write whole rows, or characters")
         return value
     if text.dtype != "S1" or text.ndim < variable.ndim:
         return chars(text, rules.encoding, shape[-1])
