@@ -287,6 +287,10 @@ fn patterns(
             continue;
         }
         if let Some(d) = split.iter().enumerate().find(|(i, d)| split[..*i].contains(d)).map(|x| x.1) {
+            if !is_wanted {
+                from.push(From::Tile(who[0]));
+                continue;
+            }
             return Err(Error::Unsupported {
                 path: tiles.name(0),
                 what: format!(
