@@ -592,6 +592,24 @@ def test_one_file_and_groups_as_an_aggregation_file(tmp_path: Path, run: Any) ->
     )
 
 
+def test_a_virtual_variable_is_a_fragment(tmp_path: Path, run: Any) -> None:
+    """An aggregation file names variables of files, whatever their storage; ranges of bytes hold no such values."""
+    want = np.arange(12.0).reshape(4, 3)
+    for n, part in enumerate((want[:1], want[1:3], want[3:])):
+        fragment(tmp_path / f"{n}.nc", part)
+    paths = [tmp_path / "a.nc", tmp_path / "b.nc"]
+    archive(paths[0], [[1, 2], [3]], [["0.nc"], ["1.nc"]])
+    archive(paths[1], [[1], [3]], [["2.nc"]])
+    with netCDF4.Dataset(paths[1], "a") as ds:
+        ds["time"][:] = [3]
+    run("refs", *paths, "--along", "time", "--inline", "0", "-o", tmp_path / "all.nc")
+    assert (read(tmp_path / "all.nc") == want).all() and (read(tmp_path / "all.nc", "time") == np.arange(4)).all()
+    with netCDF4.Dataset(tmp_path / "all.nc") as ds:
+        assert ds["fragment_uris"][:].ravel().tolist() == ["a.nc", "b.nc"]
+    refs = ncforge.references(paths, along="time", inline=0)["refs"]
+    assert isinstance(refs["tas/0.0"], str)
+
+
 def test_many_fragments_open_at_once(tmp_path: Path) -> None:
     """An archive of 100,000 fragments: nothing is read of them when it is opened, and a few of them when some values are read."""
     n = 100_000

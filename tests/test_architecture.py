@@ -52,7 +52,6 @@ OPS = {
     "zip": {"progress"},
     "verify": {"boxes", "points", "progress", "written", "zip"},
     "digest": {"boxes", "intact", "progress", "written"},
-    "refs": {"alike", "profile", "progress", "select", "series", "unlike"},
     "copy": {
         "boxes", "choosing", "compare", "digest", "profile", "progress", "sampling", "select", "tune", "written",
     },
@@ -60,6 +59,7 @@ OPS = {
     "combine": {
         "boxes", "calendar", "copy", "describe", "intact", "progress", "select", "series", "tune", "unlike",
     },
+    "refs": {"alike", "boxes", "combine", "copy", "profile", "progress", "select", "series"},
     "split": {"combine", "copy", "intact", "progress"},
     "doctor": {"choosing", "copy", "describe", "points", "profile", "sampling", "tune"},
 }  # fmt: skip

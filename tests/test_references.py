@@ -243,21 +243,21 @@ def test_what_does_not_fit_together_is_named(tmp_path: Path) -> None:
         with netCDF4.Dataset(tmp_path / "1.nc", "a") as file:
             change(file)
 
-    changed(lambda f: f["time"].setncattr("units", "days since 1999-01-01"))
-    refused(r'1.nc` cannot be joined to `.*0.nc`: `units` of `time` is "days since 1999')
+    changed(lambda f: f["time"].setncattr("units", "m"))
+    refused(
+        r'0.nc` and `.*1.nc` do not go together: .*`time:units` differs: "days since 2000-01-01" in the first, "m" in the second'
+    )
     changed(lambda f: f["v"].setncattr("scale_factor", 0.5))
-    refused(r"`scale_factor` of `v` is 0.5, not missing")
-    changed(lambda f: f.createVariable("more", "f4"))
-    refused(r"only the former has the variable `more`")
-    changed(lambda f: f.renameVariable("plain", "plane"))
-    refused(r"1.nc` cannot be joined")
+    refused(r"`v:scale_factor` differs: none in the first, 0.5 in the second")
+    changed(lambda f: f.createVariable("more", "f4", ("time",)))
+    refused(r"`more` is in 1 of 2 files, and not in `.*0.nc`$")
     changed(lambda f: f["x"].__setitem__(0, -1.0))
-    refused(r"the content, which does not lie along `time`, of `x` is different")
+    refused(r"do not go together: `x`, which does not lie along `time`, differs")
     for i in range(2):
         with netCDF4.Dataset(tmp_path / f"{i}.nc", "a") as file:
             file.createVariable("names", str, ("x",))[0] = f"station {i}"
             file["x"][0] = 0.0
-    refused(r"the content, which does not lie along `time`, of `names` is different")
+    refused(r"do not go together: `names`, which does not lie along `time`, differs")
     with pytest.raises(ncforge.NotFoundError, match="no dimension `there`"):
         ncforge.references([tmp_path / "0.nc", tmp_path / "1.nc"], along="there")
 
@@ -273,30 +273,71 @@ def test_partial_chunks_are_named_where_values_are_too_many(tmp_path: Path) -> N
         ncforge.references(paths)
 
 
-def test_files_in_another_order_are_refused(tmp_path: Path, run: Run) -> None:
+def test_files_are_in_the_order_of_their_coordinate(tmp_path: Path, run: Run) -> None:
     first, second, third = days(tmp_path, [4, 6, 1])
     out = tmp_path / "refs.json"
-    for paths, ends, begins in (
-        ([second, first], 9, 0),
-        ([first, second, second], 9, 4),
-        ([third, second], 10, 4),
-        ([first, third, second], 10, 4),
-    ):
-        said = run("refs", *paths, "-o", out, code=4).stderr
-        assert (
-            f"`{paths[-1]}` cannot follow `{paths[-2]}`: there `time` ends at {ends}, here it begins at {begins}"
-            in said
-        )
-        assert "--unsorted" in said and not out.exists()
-        with pytest.raises(ncforge.InvalidError, match="cannot follow"):
-            ncforge.references(paths, inline=0)
-        refs = ncforge.references(paths, unsorted=True)
-        equal(opened(refs)["v"][...], joined(paths, "v"), "v")
+    for paths in ([second, first], [third, second], [first, third, second]):
+        said = run("refs", *paths, "-o", out, "-O").stderr
+        assert "the files are joined in the order of `time`, not as they are given" in said
+        for inline in (0, "64K"):
+            refs = ncforge.references(paths, inline=inline)
+            equal(opened(refs)["v"][...], joined(sorted(paths), "v"), "v")
+            refs = ncforge.references(paths, inline=inline, unsorted=True)
+            equal(opened(refs)["v"][...], joined(paths, "v"), "v")
+    out.unlink()
+    said = run("refs", first, second, second, "-o", out, code=4).stderr
+    assert f"`{second}` cannot follow `{second}`: there `time` ends at 9, here it begins at 4" in said
+    assert "--unsorted" in said and not out.exists()
+    with pytest.raises(ncforge.InvalidError, match="cannot follow"):
+        ncforge.references([first, second, second], inline=0)
+    refs = ncforge.references([first, second, second], unsorted=True)
+    equal(opened(refs)["v"][...], joined([first, second, second], "v"), "v")
     run("refs", second, first, "-o", out, "--unsorted")
     for path in (first, second, third):
         with netCDF4.Dataset(path, "a") as file:
             file["time"][:] = -file["time"][:]
     ncforge.references([first, second, third])  # Falling values are in order, too.
+
+
+def test_times_that_count_from_other_dates(tmp_path: Path) -> None:
+    """Converted, as ``concat`` does; no range of bytes holds such values, so many of them are an error."""
+    paths = days(tmp_path, [4, 6])
+    with netCDF4.Dataset(paths[1], "a") as file:
+        file["time"].units = "days since 2000-01-02"
+        file["time"][:] = np.arange(3, 9)
+    refs = ncforge.references(paths, inline=0)
+    group = opened(refs)
+    equal(group["time"][...], np.arange(10.0), "time")
+    equal(group["v"][...], joined(paths, "v"), "v")
+    assert isinstance(refs["refs"]["time/0"], str) and isinstance(refs["refs"]["v/0.0"], list)
+
+
+def test_large_variables_without_the_dimension_are_not_compared(tmp_path: Path) -> None:
+    paths = days(tmp_path, [4, 6])
+    for i, path in enumerate(paths):
+        with netCDF4.Dataset(path, "a") as file:
+            file.createDimension("cell", 600_000)
+            file.createVariable("area", "f8", ("cell",))[:] = np.full(600_000, i)
+    with pytest.warns(UserWarning, match=r"`area` is taken from `.*0.nc`: values of more than 4.* are not compared"):
+        refs = ncforge.references(paths)
+    equal(opened(refs)["area"][...], np.zeros(600_000), "area")
+
+
+@pytest.mark.parametrize("inline", [0, "64K"])
+def test_a_selection_of_joined_files(tmp_path: Path, inline: Any) -> None:
+    paths = days(tmp_path, [4, 6, 5])
+    for select, cut in (
+        ({"time": slice(2, 12)}, slice(2, 12)),
+        ({"time": slice(1, None, 3)}, slice(1, None, 3)),
+        ({"time": slice(5, 9)}, slice(5, 9)),
+    ):
+        group = opened(ncforge.references(paths, inline=inline, select=select))
+        for name in ("v", "time"):
+            equal(group[name][...], joined(paths, name)[cut], name)
+    contiguous = days(tmp_path, [4, 6, 5], unlimited=False, how={"contiguous": True})
+    refs = ncforge.references(contiguous, inline=inline, select={"time": slice(2, 12)})
+    equal(opened(refs)["v"][...], joined(contiguous, "v")[2:12], "v")
+    assert inline or isinstance(refs["refs"]["v/0.0"], list)
 
 
 def test_other_places(tmp_path: Path, run: Run) -> None:

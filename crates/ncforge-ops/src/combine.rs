@@ -58,6 +58,7 @@ use self::files::Found;
 use self::mosaic::{Mosaic, build, pictures};
 
 pub use concat::{ConcatOptions, ConcatPlan, ConcatReport, ConcatRequest, concat, join, plan_concat};
+pub(crate) use concat::{Joined, join_noted};
 pub use files::{is_pattern, matching};
 pub use left_out::KeptTile;
 pub use mosaic::Picture;
@@ -203,7 +204,7 @@ pub fn plan(
     engine: &Engine,
 ) -> Result<CombinePlan> {
     let Ready { mut whole, copy, reasons } = prepare(tiles, output, options, engine)?;
-    whole.check_values(options.differing)?;
+    whole.check_values(options.differing, u64::MAX)?;
     let whole = Arc::new(whole);
     let plan = crate::copy::plan(&whole.dataset(), &copy.for_output(output)?, engine)?;
     Ok(CombinePlan {
@@ -246,7 +247,7 @@ pub fn combine_with(
     elsewhere: Option<&dyn Elsewhere>,
 ) -> Result<CombineReport> {
     let Ready { mut whole, mut copy, .. } = prepare(tiles, output, options, engine)?;
-    whole.check_values(options.differing)?;
+    whole.check_values(options.differing, u64::MAX)?;
     // Tiles are removed for an output that is known to hold all of them, on disk.
     copy.verify |= options.delete_tiles;
     let lasting = if options.delete_tiles { Lasting::Durable } else { Lasting::Relaxed };

@@ -2,22 +2,23 @@
 //!
 //! The document is version 1 of kerchunk's reference specification with metadata of Zarr version 2 inside. Readers
 //! (`fsspec`'s file system `reference`, zarr-python, VirtualiZarr) need neither ncforge nor an HDF5 library. Several files
-//! are joined along one dimension.
+//! are [joined](crate::combine::join) along one dimension: what that says of them holds, and the layouts of its variables say where chunks lie.
 //!
 //! Guarantees: a reader gets the values that ncforge reads, bit for bit. Variables that ranges of bytes cannot express (strings of variable
 //! length, filters that `numcodecs` lacks, chunk grids that do not fit together) are stored in the document itself if they are small, and
 //! left out or refused otherwise, with the name of the variable and the reason. Files
-//! that are joined agree in everything but the dimension: if not, the error names the file and what differs.
+//! that do not go together are an error that names the file and what differs.
 //!
 //! | part | about |
 //! |---|---|
 //! | `model`, `options` | references, and how they are made |
 //! | `make` | the steps, from files to references |
-//! | `part` | the part of each file that is selected |
-//! | `gather` | the variables of one file as they are stored |
+//! | `source` | the file, or the [join](crate::combine::join) of several, and what is selected of it |
+//! | `gather` | its groups and variables |
 //! | `kinds`, `attributes`, `codecs` | types, attributes and filters in Zarr's terms |
-//! | `agree` | what must be the same in files that are joined |
-//! | `pieces` | the chunk grid that all files share, and the range of bytes of each chunk |
+//! | `parts` | the box of a variable that each file holds |
+//! | `ranges` | the bytes of each part |
+//! | `pieces` | the chunk grid that all parts share, and the range of bytes of each chunk |
 //! | `inline` | values in the document itself |
 //! | `build` | one array for each variable |
 //! | `document` | the JSON text |
@@ -46,7 +47,6 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
-mod agree;
 mod archive;
 mod attributes;
 mod build;
@@ -58,9 +58,11 @@ mod kinds;
 mod make;
 mod model;
 mod options;
-mod part;
+mod parts;
 mod pieces;
+mod ranges;
 mod request;
+mod source;
 #[cfg(test)]
 mod tests;
 mod write;

@@ -24,8 +24,7 @@ use ncforge::model::DimId;
 use ncforge::raw::{Ranges, Remark, View};
 use ncforge::{Dataset, Result};
 
-pub(crate) use coordinate::Coordinate;
-pub(crate) use places::{Along, dimensions, places};
+use places::{Along, dimensions, places};
 pub use words::{End, Pick, Selection};
 
 /// The indices of a source that are selected.

@@ -45,7 +45,7 @@ class ReferencesReport:
     """The contents of references."""
 
     files: int
-    """Files that are referred to."""
+    """Files that were given."""
     variables: int
     chunks: int
     """Chunks that are ranges of bytes of the files."""
@@ -93,7 +93,7 @@ def references(
     Parameters
     ----------
     source
-        The file, or files to be joined along a dimension, in order. They must agree in everything else.
+        The file, or files to be joined along a dimension, as :func:`ncforge.concat` joins them.
     output
         Where to write: a folder of Parquet files if the name ends in ``.parquet`` or ``.parq`` (this needs
         pyarrow; reading them needs pandas and fastparquet), a netCDF file (``format="cf"``) if it ends in ``.nc``, a JSON file

@@ -12,8 +12,8 @@ use super::{GlobalArgs, OnlyArgs, WrittenArgs};
 /// Make references to the chunks of files, which readers of Zarr open as one dataset.
 ///
 /// The document is kerchunk's, version 1, as JSON: no value is copied, but for small variables and those that ranges of bytes
-/// cannot express. Several files are joined along a dimension, in the order in which they are given; they must agree in
-/// everything else. `ncforge doctor --across --profile virtual` shows what does not fit together.
+/// cannot express. Several files are joined along a dimension, as `ncforge concat` joins them: in the order of its coordinate.
+/// `ncforge doctor --across --profile virtual` shows what does not fit together.
 ///
 /// With `--format cf`, or a name that ends in .nc, a netCDF file with aggregation variables (CF conventions, section 2.8) is written instead: it names the
 /// variables of the files, whatever their storage, and is read by ncforge, cfdm and cf-python.

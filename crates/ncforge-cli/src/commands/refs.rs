@@ -5,7 +5,7 @@ use std::path::Path;
 use ncforge_ops::refs::{RefsFormat, RefsReport, references, write_references};
 use ncforge_ops::words::{count, many};
 
-use super::{Context, document, page};
+use super::{Context, concat, document, page};
 use crate::args::RefsArgs;
 use crate::exit::{Exit, Result};
 use crate::interrupt;
@@ -29,7 +29,7 @@ pub(crate) fn run(args: &RefsArgs, cx: &Context<'_>) -> Result {
         }
     };
     progress.finish();
-    let report = report?;
+    let report = report.map_err(|e| concat::failure(e, &args.output))?;
     for left_out in &report.left_out {
         cx.printer.warn(format_args!("`{}` is not in the references: {}", left_out.name, left_out.why));
     }

@@ -90,7 +90,7 @@ pub fn concat(
     engine: &Engine,
     progress: &dyn Progress,
 ) -> Result<ConcatReport> {
-    let (whole, along) = joined(files, options, engine, &engine_below(engine)?)?;
+    let (whole, along) = joined(files::named(files)?, options, engine, &engine_below(engine)?)?;
     not_among(output, &whole)?;
     let report = copy_of(&whole.dataset(), output, &options.copy, engine, progress, Lasting::Relaxed, None)?;
     Ok(ConcatReport {
@@ -112,7 +112,7 @@ pub fn plan_concat(
     options: &ConcatOptions,
     engine: &Engine,
 ) -> Result<ConcatPlan> {
-    let (whole, along) = joined(files, options, engine, &engine_below(engine)?)?;
+    let (whole, along) = joined(files::named(files)?, options, engine, &engine_below(engine)?)?;
     not_among(output, &whole)?;
     let plan = plan(&whole.dataset(), &options.copy.clone().for_output(output)?, engine)?;
     Ok(ConcatPlan {
@@ -140,17 +140,32 @@ pub fn plan_concat(
 /// # Errors
 /// As [`concat`], but for those of writing. Of the options of the copy, only its selection has an effect.
 pub fn join(files: &[PathBuf], options: &ConcatOptions, engine: &Engine) -> Result<Dataset> {
-    part_of(&joined(files, options, engine, engine)?.0.dataset(), &options.copy)
+    join_noted(files::named(files)?, options, engine).map(|joined| joined.dataset)
+}
+
+/// Files as one dataset.
+pub(crate) struct Joined {
+    pub(crate) dataset: Dataset,
+    /// The dimension along which they are joined.
+    pub(crate) along: String,
+    /// Notes for the user, on the files.
+    pub(crate) notes: Vec<String>,
+}
+
+/// As [`join`], of files of these very names, with what there is to say of it.
+pub(crate) fn join_noted(files: Vec<PathBuf>, options: &ConcatOptions, engine: &Engine) -> Result<Joined> {
+    let (whole, along) = joined(files, options, engine, engine)?;
+    let dataset = part_of(&whole.dataset(), &options.copy)?;
+    Ok(Joined { dataset, along, notes: whole.said().collect() })
 }
 
 /// The whole that files make, checked, and the dimension along which they are joined.
 fn joined(
-    words: &[PathBuf],
+    files: Vec<PathBuf>,
     options: &ConcatOptions,
     engine: &Engine,
     small: &Engine,
 ) -> Result<(Arc<Mosaic>, String)> {
-    let files = files::named(words)?;
     let dim = dimension(&files, options.along.as_deref(), small)?.1;
     Ok((whole(files, &dim, options, engine, small)?, dim))
 }
@@ -182,7 +197,7 @@ pub(super) fn whole(
     };
     let found = Found { files, searched: false, named: None };
     let mut whole = super::mosaic(found, "", &of_tiles, engine, small)?;
-    whole.check_values(options.differing)?;
+    whole.check_values(options.differing, options.compared)?;
     whole.schema.format = storage::fitting(&whole.schema);
     Ok(Arc::new(whole))
 }

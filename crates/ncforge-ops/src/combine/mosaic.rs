@@ -49,9 +49,9 @@ impl Mosaic {
         self.var_groups = var_group::plan(self, memory);
     }
 
-    /// An error if the values of what is not distributed differ between tiles.
-    pub(crate) fn check_values(&mut self, differing: super::Differing) -> Result<()> {
-        let (notes, left_out) = agree::agree(self, differing)?;
+    /// An error if the values of what is not distributed, and of at most `most` bytes a variable, differ between tiles.
+    pub(crate) fn check_values(&mut self, differing: super::Differing, most: u64) -> Result<()> {
+        let (notes, left_out) = agree::agree(self, differing, most)?;
         self.notes.extend(notes.into_iter().map(Note::from));
         self.left_out.extend(left_out);
         Ok(())

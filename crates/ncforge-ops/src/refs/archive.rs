@@ -7,22 +7,23 @@
 mod names;
 mod packed;
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::Instant;
 
-use super::agree;
-use super::build;
-use super::gather::{FileVar, Inputs, MOST_STRINGS, Stored};
+use super::gather::{Gathered, Var, gather};
 use super::kinds::Kind;
-use super::make::{Gathered, gathered};
+use super::make::begin;
 use super::model::{LeftOut, RefsReport};
-use super::options::RefsOptions;
+use super::options::{MOST_STRINGS, RefsOptions};
+use super::parts::{Misfit, Part, parts};
+use super::source::Source;
 use crate::progress::Progress;
+use crate::series::is_coordinate;
 use ncforge::model::{
     Atomic, Attribute, DType, DimId, Dimension, Endian, Fill, Format, Schema, Storage, Value, Values, VarId,
     Variable, shape,
 };
-use ncforge::{CreateOptions, Dataset, DatasetMut, Engine, Error, Hyperslab, Result};
+use ncforge::{CreateOptions, DatasetMut, Engine, Error, Hyperslab, Result};
 
 /// The padding in rows of sizes.
 const NO_SIZE: i64 = -1;
@@ -31,7 +32,7 @@ const NO_SIZE: i64 = -1;
 ///
 /// # Errors
 /// As [`references`](super::references) and [`DatasetMut::create`]; [`Error::Invalid`] where a part of the files is selected.
-pub(super) fn archive<P: AsRef<Path> + Sync>(
+pub(super) fn archive<P: AsRef<Path>>(
     paths: &[P],
     output: &Path,
     overwrite: bool,
@@ -50,35 +51,27 @@ pub(super) fn archive<P: AsRef<Path> + Sync>(
             "an aggregation file is a netCDF file, which is not written to stdout".into(),
         ));
     }
-    let of = |p: &P| names::uri(p.as_ref(), output, options.base.as_deref());
-    let uris = paths.iter().map(of).collect::<Result<Vec<_>>>()?;
-    let open = |i: usize| Dataset::open_with(paths[i].as_ref(), engine);
-    let names = paths.iter().map(|p| p.as_ref().display().to_string()).collect();
-    let inputs = Inputs { names, open: &open };
-    gathered(&inputs, options, engine.threads(), progress, |found| {
-        build::check(&found.opened.names, &found.all, found.along)?;
-        let mut builder = Builder::new(found, options, &uris);
-        builder.all()?;
-        let report = builder.report(begun);
-        builder.write(
-            output,
-            CreateOptions { overwrite, engine: Some(engine.clone()), ..CreateOptions::default() },
-        )?;
-        Ok(RefsReport { seconds: begun.elapsed().as_secs_f64(), ..report })
-    })
+    let bytes = begin(paths, progress);
+    let source = Source::open(paths, options, engine)?;
+    let of = |file: &PathBuf| names::uri(file, output, options.base.as_deref());
+    let uris = source.files.iter().map(of).collect::<Result<Vec<_>>>()?;
+    let found = gather(&source, options)?;
+    let mut builder = Builder::new(&source, &found, options, &uris);
+    builder.all()?;
+    progress.advance(bytes);
+    let report = builder.report(begun);
+    builder.write(
+        output,
+        CreateOptions { overwrite, engine: Some(engine.clone()), ..CreateOptions::default() },
+    )?;
+    Ok(RefsReport { seconds: begun.elapsed().as_secs_f64(), ..report })
 }
 
-/// Where fragments lie along the joined dimension: the axis, and their lengths, those without an element among them.
-#[derive(Clone, Debug, PartialEq)]
-struct Lengths {
-    /// The shape of the first one.
-    shape: Vec<u64>,
-    axis: Option<usize>,
-    along: Vec<u64>,
-}
+/// Where fragments lie: for each dimension, their lengths along it.
+type Lengths = Vec<Vec<u64>>;
 
-/// What names of files depend on: the rank, the dimension along which files are joined, and which of them have a part.
-type OfFiles = (usize, Option<usize>, Vec<bool>);
+/// What names of files depend on: the numbers of fragments along each dimension, and the file of each.
+type OfFiles = (Vec<u64>, Vec<usize>);
 
 /// The variables that say where fragments are.
 #[derive(Default)]
@@ -89,11 +82,12 @@ struct Known {
 
 /// The file in the making.
 struct Builder<'a> {
-    found: &'a Gathered<'a>,
+    source: &'a Source,
+    found: &'a Gathered,
     options: &'a RefsOptions,
     uris: &'a [String],
-    /// The schema of the first file.
-    first: &'a Schema,
+    /// The schema of what the fragments make.
+    whole: &'a Schema,
     schema: Schema,
     /// Values of the new variables.
     values: Vec<(VarId, Hyperslab, Values)>,
@@ -104,69 +98,51 @@ struct Builder<'a> {
 }
 
 impl<'a> Builder<'a> {
-    fn new(found: &'a Gathered<'a>, options: &'a RefsOptions, uris: &'a [String]) -> Self {
-        let first = found.first.schema();
-        let mut schema = first.clone();
+    fn new(source: &'a Source, found: &'a Gathered, options: &'a RefsOptions, uris: &'a [String]) -> Self {
+        let whole = source.dataset.schema();
+        let mut schema = whole.clone();
         schema.format = Format::Netcdf4;
         (schema.vars, schema.skipped, schema.provenance) = (Vec::new(), Vec::new(), None);
         schema.dims.iter_mut().for_each(|d| d.unlimited = false);
         names::conventions(&mut schema.groups[0].attrs);
         let (values, known, left_out) = (Vec::new(), Known::default(), Vec::new());
-        Self { found, options, uris, first, schema, values, known, left_out, fragments: 0, stored: 0 }
+        Self { source, found, options, uris, whole, schema, values, known, left_out, fragments: 0, stored: 0 }
     }
 
     fn all(&mut self) -> Result<()> {
-        let found = self.found;
-        for (i, var) in found.all[0].vars.iter().enumerate() {
-            let Some(id) = self.first.find_var(&var.path) else { continue };
-            if let Err(why) = self.one(i, var, id)? {
+        for var in &self.found.vars {
+            if let Err(why) = self.one(var)? {
                 self.left_out.push(LeftOut { name: var.path.clone(), why });
             }
         }
         Ok(())
     }
 
-    /// Takes in the variable `i` of the first file; the reason if it cannot be.
-    fn one(&mut self, i: usize, var: &FileVar, id: VarId) -> Result<std::result::Result<(), String>> {
+    /// Takes in a variable; the reason if it cannot be.
+    fn one(&mut self, var: &Var) -> Result<std::result::Result<(), String>> {
         let kind = match &var.kind {
             Ok(kind) => *kind,
             Err(why) => return Ok(Err(why.clone())),
         };
-        let found = self.found;
-        let is_joined = |d: &&String| Some(d.as_str()) == found.along;
-        if var.dims.iter().filter(is_joined).count() > 1 {
-            return Ok(Err("it has the joined dimension twice".into()));
-        }
-        let axis = var.axis(found.along);
-        let vars: Vec<&FileVar> = match axis {
-            Some(_) => found.all.iter().filter_map(|f| agree::find(f, &var.path, i)).collect(),
-            None => vec![var],
-        };
-        let along: Vec<u64> = axis.map_or_else(Vec::new, |a| vars.iter().map(|v| v.shape[a]).collect());
-        let mut new = self.first.var(id).clone();
+        let mut new = self.whole.var(var.id).clone();
         (new.storage, new.endian, new.fill) = (Storage::Contiguous, Endian::Native, Fill::Default);
-        if let Some(a) = axis {
-            self.schema.dims[new.dims[a].0].len = along.iter().sum();
-        }
-        if vars.iter().all(|v| v.values.is_some()) && axis.is_some() {
-            self.join(new, axis.unwrap_or(0), &vars);
-            return Ok(Ok(()));
-        }
-        let few = match kind {
+        let is_own = self.source.along.as_ref().is_some_and(|dim| is_coordinate(self.whole, var.id, dim));
+        let is_few = match kind {
             Kind::Fixed { .. } => var.bytes() <= self.options.inline,
             Kind::Strings => shape::elements(&var.shape) <= MOST_STRINGS,
         };
-        if axis.is_none() && (few || var.shape.is_empty()) {
+        if is_own || is_few || var.shape.is_empty() || var.shape.contains(&0) {
             let all = Hyperslab::all(&var.shape);
-            let values = self.found.first.read(id, &all)?;
+            let values = self.source.dataset.read(var.id, &all)?;
             let id = self.add(new);
             self.values.push((id, all, values));
             self.stored += 1;
             return Ok(Ok(()));
         }
-        let lengths = Lengths { shape: var.shape.clone(), axis, along };
-        let is_unwritten = vars.iter().all(|v| matches!(v.stored, Stored::Nothing));
-        Ok(self.aggregate(new, var, &lengths, is_unwritten))
+        Ok(match parts(self.source, var.id)? {
+            Ok(parts) => self.aggregate(new, var, &parts),
+            Err(Misfit { why, .. }) => Err(why),
+        })
     }
 
     fn add(&mut self, var: Variable) -> VarId {
@@ -174,50 +150,29 @@ impl<'a> Builder<'a> {
         VarId(self.schema.vars.len() - 1)
     }
 
-    /// Stores a variable whose values are all known.
-    fn join(&mut self, new: Variable, axis: usize, vars: &[&FileVar]) {
-        let id = self.add(new);
-        self.stored += 1;
-        if axis == 0 && vars.iter().all(|v| matches!(v.values, Some(Values::Fixed(_)))) {
-            let bytes: Vec<u8> =
-                vars.iter().filter_map(|v| v.values.as_ref()?.bytes()).flatten().copied().collect();
-            let all = Hyperslab::all(&self.schema.shape(id));
-            self.values.push((id, all, Values::fixed(&bytes)));
-            return;
-        }
-        let mut begin = vec![0; vars[0].shape.len()];
-        for var in vars {
-            self.values.extend(var.values.clone().map(|v| (id, Hyperslab::new(&begin, &var.shape), v)));
-            begin[axis] += var.shape[axis];
-        }
-    }
-
     /// Makes an aggregation variable.
-    fn aggregate(
-        &mut self,
-        mut new: Variable,
-        var: &FileVar,
-        lengths: &Lengths,
-        is_unwritten: bool,
-    ) -> std::result::Result<(), String> {
-        let unwritten = (new.dtype, var.fill.clone());
-        packed::unpack(self.first, &mut new)?;
-        let is_constant = is_unwritten && unwritten.0 == new.dtype && !unwritten.1.is_empty();
+    fn aggregate(&mut self, mut new: Variable, var: &Var, parts: &[Part]) -> std::result::Result<(), String> {
+        let (dtype, unwritten) = (new.dtype, parts[0].layout.unwritten());
+        packed::unpack(self.whole, &mut new)?;
+        let is_unwritten =
+            |part: &Part| part.layout.place.is_nowhere() && part.layout.unwritten() == unwritten;
+        let is_constant = dtype == new.dtype && !unwritten.is_empty() && parts.iter().all(is_unwritten);
         let names = |vars: &[VarId], schema: &Schema| -> Vec<String> {
             let root = new.group == Schema::ROOT;
             vars.iter().map(|v| format!("{}{}", if root { "" } else { "/" }, schema.var(*v).name)).collect()
         };
-        let map = self.map(lengths);
+        let lengths = lengths(parts);
+        let map = self.map(&lengths);
         let data = if is_constant {
-            let values = self.unique(lengths, &new, &unwritten.1);
+            let values = self.unique(&lengths, &new, &unwritten);
             let names = names(&[map, values], &self.schema);
             format!("map: {} unique_values: {}", names[0], names[1])
         } else {
-            let uris = self.names_of_files(lengths);
+            let uris = self.names_of_files(&lengths, parts);
             let path = if var.path.contains('/') { format!("/{}", var.path) } else { var.path.clone() };
             let identifier = self.text("fragment_identifier", Vec::new(), vec![path.into_bytes()]);
             let names = names(&[map, uris, identifier], &self.schema);
-            self.fragments += lengths.along.iter().filter(|n| **n > 0).count().max(1) as u64;
+            self.fragments += parts.len() as u64;
             format!("map: {} uris: {} identifiers: {}", names[0], names[1], names[2])
         };
         let dims: Vec<&str> = new.dims.iter().map(|d| self.schema.dim(*d).name.as_str()).collect();
@@ -230,11 +185,8 @@ impl<'a> Builder<'a> {
 
     /// The dimensions of the array of fragments.
     fn fragment_dims(&mut self, lengths: &Lengths) -> Vec<DimId> {
-        let count = |d: usize| match lengths.axis {
-            Some(axis) if axis == d => lengths.along.iter().filter(|n| **n > 0).count() as u64,
-            _ => 1,
-        };
-        (0..lengths.shape.len()).map(|d| self.dim(&format!("fragments_{d}"), count(d))).collect()
+        let numbers = lengths.iter().enumerate();
+        numbers.map(|(d, row)| self.dim(&format!("fragments_{d}"), row.len() as u64)).collect()
     }
 
     /// A dimension of the root of this name, or one that begins with it, and this length.
@@ -244,7 +196,7 @@ impl<'a> Builder<'a> {
             let known = self.schema.dims_in(Schema::ROOT).find(|d| self.schema.dim(*d).name == name);
             match known {
                 // A dimension of the files may have any name.
-                Some(found) if self.schema.dim(found).len == len && found.0 >= self.first.dims.len() => {
+                Some(found) if self.schema.dim(found).len == len && found.0 >= self.whole.dims.len() => {
                     return found;
                 }
                 Some(_) => {}
@@ -261,7 +213,7 @@ impl<'a> Builder<'a> {
     fn variable(&mut self, name: &str, dtype: impl Into<DType>, dims: Vec<DimId>) -> Variable {
         let in_root =
             |schema: &Schema, name: &str| schema.vars_in(Schema::ROOT).any(|v| schema.var(v).name == name);
-        let is_free = |name: &String| !in_root(&self.schema, name) && !in_root(self.first, name);
+        let is_free = |name: &String| !in_root(&self.schema, name) && !in_root(self.whole, name);
         let mut names = (0..).map(|i| if i == 0 { name.to_owned() } else { format!("{name}_{i}") });
         let name = names.find(is_free).unwrap_or_default();
         Variable::new(name, dtype, dims)
@@ -272,26 +224,20 @@ impl<'a> Builder<'a> {
         if let Some((_, id)) = self.known.maps.iter().find(|(known, _)| known == lengths) {
             return *id;
         }
-        let rows: Vec<Vec<u64>> = (0..lengths.shape.len())
-            .map(|d| match lengths.axis {
-                Some(axis) if axis == d => lengths.along.iter().copied().filter(|n| *n > 0).collect(),
-                _ => vec![lengths.shape[d]],
-            })
-            .collect();
-        let id = if rows.is_empty() {
+        let id = if lengths.is_empty() {
             let var = self.variable("fragment_map", Atomic::Int64, Vec::new());
             let id = self.add(var);
             self.values.push((id, Hyperslab::all(&[]), Values::fixed(&1i64.to_ne_bytes())));
             id
         } else {
-            let most = rows.iter().map(Vec::len).max().unwrap_or(0).max(1);
+            let most = lengths.iter().map(Vec::len).max().unwrap_or(0).max(1);
             let padded = |row: &Vec<u64>| {
                 let sizes = row.iter().map(|n| *n as i64).chain(std::iter::repeat(NO_SIZE));
                 sizes.take(most).flat_map(i64::to_ne_bytes).collect::<Vec<u8>>()
             };
-            let bytes: Vec<u8> = rows.iter().flat_map(padded).collect();
+            let bytes: Vec<u8> = lengths.iter().flat_map(padded).collect();
             let dims = vec![
-                self.dim("fragment_map_rows", rows.len() as u64),
+                self.dim("fragment_map_rows", lengths.len() as u64),
                 self.dim("fragment_map_sizes", most as u64),
             ];
             let mut var = self.variable("fragment_map", Atomic::Int64, dims);
@@ -306,17 +252,13 @@ impl<'a> Builder<'a> {
     }
 
     /// The variable with the names of the files of fragments.
-    fn names_of_files(&mut self, lengths: &Lengths) -> VarId {
-        let has_some: Vec<bool> = lengths.along.iter().map(|n| *n > 0).collect();
-        let key = (lengths.shape.len(), lengths.axis, has_some);
+    fn names_of_files(&mut self, lengths: &Lengths, parts: &[Part]) -> VarId {
+        let numbers = lengths.iter().map(|row| row.len() as u64).collect();
+        let key: OfFiles = (numbers, parts.iter().map(|part| part.file).collect());
         if let Some((_, id)) = self.known.uris.iter().find(|(known, _)| *known == key) {
             return *id;
         }
-        let file = |i: usize| self.uris[self.found.parts.files[i]].as_bytes().to_vec();
-        let texts = match lengths.axis {
-            Some(_) => (0..key.2.len()).filter(|i| key.2[*i]).map(file).collect(),
-            None => vec![file(0)],
-        };
+        let texts = key.1.iter().map(|&file| self.uris[file].as_bytes().to_vec()).collect();
         let dims = self.fragment_dims(lengths);
         let id = self.text("fragment_uris", dims, texts);
         self.known.uris.push((key, id));
@@ -343,15 +285,14 @@ impl<'a> Builder<'a> {
     }
 
     fn report(&self, begun: Instant) -> RefsReport {
-        let found = self.found;
         RefsReport {
-            files: found.parts.files.len(),
-            variables: found.all[0].vars.len() - self.left_out.len(),
+            files: self.uris.len(),
+            variables: self.found.vars.len() - self.left_out.len(),
             chunks: self.fragments,
             inlined: self.stored,
-            along: found.along.map(str::to_owned),
+            along: self.source.along.clone(),
             left_out: self.left_out.clone(),
-            notes: build::notes(&found.opened.names, &found.all),
+            notes: self.found.notes.clone(),
             seconds: begun.elapsed().as_secs_f64(),
         }
     }
@@ -365,4 +306,16 @@ impl<'a> Builder<'a> {
         }
         new.close()
     }
+}
+
+/// The lengths of parts along each dimension. Parts follow each other along one of them.
+fn lengths(parts: &[Part]) -> Lengths {
+    let of = |d: usize| {
+        let mut axes: Vec<_> =
+            parts.iter().map(|part| part.axes[d]).map(|axis| (axis.to, axis.count)).collect();
+        axes.sort_unstable();
+        axes.dedup();
+        axes.into_iter().map(|(_, count)| count).collect()
+    };
+    (0..parts[0].axes.len()).map(of).collect()
 }

@@ -1,14 +1,17 @@
 //! One Zarr array for each variable, from the variables of all files.
 
-use super::agree;
-use super::gather::{FileArrays, FileVar, MOST_COMPARED, MOST_STRINGS, Opened};
-use super::inline::{MOST_INLINED, fill_chunk, free_filters, refiltered, whole};
+use super::gather::{Gathered, Var, gather};
+use super::inline::{fill_chunk, free_filters, refiltered, whole};
 use super::kinds::Kind;
 use super::model::{Array, Chunk, LeftOut, RefGroup, References};
-use super::options::{Fills, RefsOptions};
-use super::pieces::{Misfit, Parts, Pieces};
-use crate::unlike;
-use crate::words::{bytes as in_words, count};
+use super::options::{Fills, MOST_INLINED, RefsOptions};
+use super::parts::{Misfit, parts};
+use super::pieces::{Pieces, Whole};
+use super::ranges::{Placed, placed};
+use super::source::Source;
+use crate::alike::side_by_side;
+use crate::progress::{Progress, check_stop};
+use crate::words::count;
 use base64::Engine as _;
 use base64::prelude::BASE64_STANDARD;
 use ncforge::model::{Atomic, Number};
@@ -19,41 +22,34 @@ use serde_json::Value;
 /// References to this many chunks take some 100 MB of JSON, and readers seconds to load them.
 const MANY_CHUNKS: u64 = 1_000_000;
 
-/// The files, and how references to them are made.
+/// What references are made of, and how.
 struct Builder<'a> {
-    inputs: &'a Opened<'a>,
+    source: &'a Source,
     options: &'a RefsOptions,
-    along: Option<&'a str>,
     notes: Vec<String>,
 }
 
-/// Builds everything.
+/// Builds everything. `bytes` are those of all files, for `progress`.
 pub(super) fn all(
-    inputs: &Opened<'_>,
-    files: &[FileArrays],
-    along: Option<&str>,
+    source: &Source,
     options: &RefsOptions,
+    threads: usize,
+    (progress, bytes): (&dyn Progress, u64),
 ) -> Result<References> {
-    let first = &files[0];
-    check(&inputs.names, files, along)?;
-    let mut builder = Builder { inputs, options, along, notes: notes(&inputs.names, files) };
+    let Gathered { groups, vars, notes } = gather(source, options)?;
+    let before = |i: usize| if i == vars.len() { bytes } else { bytes / vars.len() as u64 * i as u64 };
+    let places = side_by_side(threads, vars.len(), |i| {
+        check_stop(progress, "making references")?;
+        let found = if vars[i].is_small(options) { Ok(Vec::new()) } else { places(source, &vars[i])? };
+        progress.advance(before(i + 1) - before(i));
+        Ok(found)
+    });
+    let mut builder = Builder { source, options, notes };
     let (mut arrays, mut left_out) = (Vec::new(), Vec::new());
-    for (i, var) in first.vars.iter().enumerate() {
-        let axis = var.axis(along);
-        if let Some(along) =
-            along.filter(|along| var.dims.iter().filter(|d| d.as_str() == *along).count() > 1)
-        {
-            let why = format!("it has the dimension `{along}` twice, along which the files are joined");
-            left_out.push(LeftOut { name: var.path.clone(), why });
-            continue;
-        }
-        let vars: Vec<&FileVar> = match axis {
-            Some(_) => files.iter().filter_map(|f| agree::find(f, &var.path, i)).collect(),
-            None => vec![var],
-        };
-        let unmasked = vars.iter().find_map(|v| v.unmasked.clone());
-        match builder.array(vars, axis)? {
+    for (var, places) in vars.iter().zip(places) {
+        match builder.array(var, places?)? {
             Ok(array) => {
+                let unmasked = var.unmasked.clone();
                 left_out
                     .extend(unmasked.map(|why| LeftOut { name: format!("{}:_FillValue", var.path), why }));
                 arrays.push(array);
@@ -63,26 +59,31 @@ pub(super) fn all(
     }
     let chunks: usize = arrays.iter().map(|a| a.stored.len()).sum();
     builder.notes.extend(too_many(chunks as u64));
-    let groups =
-        first.groups.iter().map(|(path, attrs)| RefGroup { path: path.clone(), attrs: attrs.clone() });
     Ok(References {
         files: Vec::new(),
-        groups: groups.collect(),
+        groups: groups.into_iter().map(|(path, attrs)| RefGroup { path, attrs }).collect(),
         arrays,
-        along: along.map(str::to_owned),
+        along: source.along.clone(),
         left_out,
         notes: builder.notes,
         seconds: 0.0,
     })
 }
 
-/// An error unless files can be joined along a dimension, in their order.
-pub(super) fn check(names: &[String], files: &[FileArrays], along: Option<&str>) -> Result<()> {
-    let Some(along) = along else { return Ok(()) };
-    for (name, file) in names.iter().zip(files).skip(1) {
-        agree::check((&names[0], &files[0]), (name, file), along)?;
+/// The bytes of all parts of a variable; the reason if ranges of bytes cannot express them.
+fn places(source: &Source, var: &Var) -> Result<Result<Vec<Placed>, Misfit>> {
+    let misfit = |why: &str| Ok(Err(Misfit { file: 0, why: why.to_owned() }));
+    match &var.kind {
+        Err(why) => return misfit(why),
+        Ok(Kind::Strings) => return misfit("it holds strings of variable length"),
+        Ok(Kind::Fixed { .. }) => {}
     }
-    agree::check_order(names, files)
+    let schema = source.dataset.schema();
+    let dtype = schema.var(var.id).dtype;
+    match parts(source, var.id)? {
+        Ok(parts) => parts.iter().map(|part| placed(part, (schema, dtype), &var.shape)).collect(),
+        Err(misfit) => Ok(Err(misfit)),
+    }
 }
 
 /// The note on references to too many chunks.
@@ -96,84 +97,53 @@ fn too_many(chunks: u64) -> Option<String> {
     })
 }
 
-/// Notes on objects that the references lack: all of the first file's, and the further ones of others.
-pub(super) fn notes(names: &[String], files: &[FileArrays]) -> Vec<String> {
-    let mut notes = files[0].notes.clone();
-    for (name, file) in names.iter().zip(files).skip(1) {
-        let more = file.notes.iter().filter(|note| !files[0].notes.contains(note));
-        notes.extend(more.map(|note| format!("`{name}`: {note}")));
-    }
-    let unlike =
-        files.iter().enumerate().flat_map(|(i, file)| file.unlike.iter().map(move |one| (0, i, one)));
-    let all = format!("{} files", names.len());
-    notes.extend(unlike::notes(unlike, |i| names[i].clone(), &all, ", which the references follow"));
-    notes
-}
-
 impl Builder<'_> {
     /// The array of one variable; the reason if references cannot express it.
-    fn array(&mut self, vars: Vec<&FileVar>, axis: Option<usize>) -> Result<Result<Array, Misfit>> {
-        let first = vars[0];
-        let kind = match &first.kind {
+    fn array(&mut self, var: &Var, places: Result<Vec<Placed>, Misfit>) -> Result<Result<Array, Misfit>> {
+        let kind = match &var.kind {
             Ok(kind) => *kind,
             Err(why) => return Ok(Err(Misfit { file: 0, why: why.clone() })),
         };
-        if self.inputs.names.len() > 1 && axis.is_none() && first.digest.is_none() {
-            self.notes.push(format!(
-                "`{}` does not lie along `{}` and is taken from the first file; values of more than {} (or {MOST_STRINGS} strings) are not compared",
-                first.path,
-                self.along.unwrap_or_default(),
-                in_words(MOST_COMPARED)
-            ));
-        }
-        let mut shape = first.shape.clone();
-        if let Some(a) = axis {
-            shape[a] = vars.iter().map(|v| v.shape[a]).sum();
-        }
-        let parts = Parts { vars, axis, shape, element: kind.size() };
-        let is_small = parts.vars.iter().map(|v| v.bytes()).sum::<u64>() <= self.options.inline;
-        if is_small
-            && parts.vars.iter().all(|v| v.values.is_some())
-            && let Some(array) = self.inlined(&parts, kind)?
+        if var.is_small(self.options)
+            && let Some(array) = self.inlined(var, kind)?
         {
             return Ok(Ok(array));
         }
-        let misfit = match parts.pieces() {
-            Ok(pieces) => match self.referred(&parts, kind, pieces)? {
+        let misfit = match places {
+            Ok(parts) => match self.referred(var, &parts)? {
                 Ok(array) => return Ok(Ok(array)),
                 Err(misfit) => misfit,
             },
             Err(misfit) => misfit,
         };
-        if let Some(array) = self.inlined(&parts, kind)? {
+        if let Some(array) = self.inlined(var, kind)? {
             return Ok(Ok(array));
         }
-        match axis {
-            Some(_) if parts.vars.len() > 1 => Err(Error::CannotJoin {
-                file: self.inputs.names[0].clone(),
-                to: format!("along `{}`", self.along.unwrap_or_default()),
-                why: format!("`{}` in `{}`: {}", first.path, self.inputs.names[misfit.file], misfit.why),
+        match self.source.is_joined(&var.dims) {
+            true => Err(Error::CannotJoin {
+                file: self.source.name(0),
+                to: format!("along `{}`", self.source.along.as_deref().unwrap_or_default()),
+                why: format!("`{}` in `{}`: {}", var.path, self.source.name(misfit.file), misfit.why),
             }),
-            _ => Ok(Err(misfit)),
+            false => Ok(Err(misfit)),
         }
     }
 
     /// An array with the fields that all kinds of arrays share.
-    fn described(&self, parts: &Parts<'_>, kind: Kind) -> Array {
-        let first = parts.vars[0];
-        let mut attrs = first.attrs.clone();
+    fn described(&self, var: &Var, kind: Kind) -> Array {
+        let mut attrs = var.attrs.clone();
         let fill = match self.options.fills {
-            Fills::Masked => masked_fill(first, kind),
+            Fills::Masked => masked_fill(var, kind),
             Fills::Stored => {
-                attrs.extend(cf_fill(first, kind).map(|text| ("_FillValue".to_owned(), text)));
-                kind.fill(&first.fill).unwrap_or(Value::Null)
+                attrs.extend(cf_fill(var, kind).map(|text| ("_FillValue".to_owned(), text)));
+                kind.fill(&var.fill).unwrap_or(Value::Null)
             }
         };
         Array {
-            path: first.path.clone(),
-            dims: first.dims.clone(),
-            shape: parts.shape.clone(),
-            chunks: parts.shape.iter().map(|&n| n.max(1)).collect(),
+            path: var.path.clone(),
+            dims: var.dims.clone(),
+            shape: var.shape.clone(),
+            chunks: var.shape.iter().map(|&n| n.max(1)).collect(),
             dtype: kind.numpy(),
             fill,
             filters: Vec::new(),
@@ -183,26 +153,38 @@ impl Builder<'_> {
     }
 
     /// The array with all values in the document.
-    fn inlined(&self, parts: &Parts<'_>, kind: Kind) -> Result<Option<Array>> {
-        let Some(whole) = whole(parts, kind, self.inputs)? else { return Ok(None) };
-        let mut array = self.described(parts, whole.kind);
+    fn inlined(&self, var: &Var, kind: Kind) -> Result<Option<Array>> {
+        let Some(whole) = whole(self.source, var, kind)? else { return Ok(None) };
+        let mut array = self.described(var, whole.kind);
         array.filters = whole.filters;
-        if !parts.shape.contains(&0) {
-            array.stored.push((vec![0; parts.shape.len()], Chunk::Inline(whole.bytes)));
+        if !var.shape.contains(&0) {
+            array.stored.push((vec![0; var.shape.len()], Chunk::Inline(whole.bytes)));
         }
         Ok(Some(array))
     }
 
     /// The array with ranges of bytes.
-    fn referred(&mut self, parts: &Parts<'_>, kind: Kind, pieces: Pieces) -> Result<Result<Array, Misfit>> {
-        let mut array = self.described(parts, kind);
+    fn referred(&mut self, var: &Var, parts: &[Placed]) -> Result<Result<Array, Misfit>> {
+        let Some(Placed { kind, fill, .. }) = parts.first() else {
+            return Ok(Err(Misfit { file: 0, why: "no file has a part of it".into() }));
+        };
+        let pieces = match (Whole { parts, shape: &var.shape, kind: *kind }).pieces() {
+            Ok(pieces) => pieces,
+            Err(misfit) => return Ok(Err(misfit)),
+        };
+        self.pieced(&Var { fill: fill.clone(), ..var.clone() }, *kind, pieces)
+    }
+
+    /// The array of these pieces.
+    fn pieced(&mut self, var: &Var, kind: Kind, pieces: Pieces) -> Result<Result<Array, Misfit>> {
+        let mut array = self.described(var, kind);
         array.chunks.clone_from(&pieces.chunk);
         array.filters = pieces.codecs;
         array.stored = pieces.stored;
         let elements = pieces.chunk.iter().product::<u64>();
         let chunk_bytes = elements.saturating_mul(kind.size() as u64);
         if let Some(odd) = pieces.odd.first() {
-            let again = refiltered(&pieces.odd, &pieces.filters, chunk_bytes, self.inputs, kind.size())?;
+            let again = refiltered(&pieces.odd, &pieces.filters, chunk_bytes, kind.size())?;
             let Some(again) = again else {
                 let why = format!("filters were skipped for {} of its chunks", pieces.odd.len());
                 return Ok(Err(Misfit { file: odd.file, why }));
@@ -211,28 +193,27 @@ impl Builder<'_> {
             array.stored.extend(pieces.odd.iter().map(|o| o.at.clone()).zip(again));
         }
         array.stored.sort_unstable_by(|a, b| a.0.cmp(&b.0));
-        let first = parts.vars[0];
-        let grid = ChunkGrid::new(&parts.shape, &pieces.chunk);
+        let grid = ChunkGrid::new(&var.shape, &pieces.chunk);
         let possible = if grid.is_empty() { 0 } else { grid.len() };
         let missing = possible.saturating_sub(array.stored.len() as u64);
-        if missing == 0 || self.fill_is_exact(first, kind) {
+        if missing == 0 || self.fill_is_exact(var, kind) {
             return Ok(Ok(array));
         }
         let mut filters = pieces.filters;
         if array.stored.is_empty() {
             (filters, array.filters) = free_filters(kind.size());
         }
-        let fill = fill_chunk_of(first, kind, elements, &filters)
+        let fill = fill_chunk_of(var, kind, elements, &filters)
             .filter(|b| (b.len() as u64).saturating_mul(missing) <= MOST_INLINED);
         if let Some(bytes) = fill {
             add_fill(&mut array, &grid, &bytes);
             return Ok(Ok(array));
         }
-        match kind.fill(&first.fill).filter(|_| first.own_fill.is_none()) {
+        match kind.fill(&var.fill).filter(|_| var.own_fill.is_none()) {
             Some(fill) => {
                 self.notes.push(format!(
                     "`{}` has {missing} chunks that were never written and no `_FillValue`: xarray masks their value, {fill}",
-                    first.path
+                    var.path
                 ));
                 array.fill = fill;
                 Ok(Ok(array))
@@ -245,7 +226,7 @@ impl Builder<'_> {
     }
 
     /// Whether absent chunks read as they do in the file.
-    fn fill_is_exact(&self, var: &FileVar, kind: Kind) -> bool {
+    fn fill_is_exact(&self, var: &Var, kind: Kind) -> bool {
         let known = kind.fill(&var.fill).is_some();
         match self.options.fills {
             Fills::Stored => known,
@@ -255,7 +236,7 @@ impl Builder<'_> {
 }
 
 /// `_FillValue` as the fill value of an array of Zarr version 2.
-fn masked_fill(var: &FileVar, kind: Kind) -> Value {
+fn masked_fill(var: &Var, kind: Kind) -> Value {
     match (kind, &var.own_fill) {
         (Kind::Fixed { .. }, Some(bytes)) => kind.fill(bytes).unwrap_or_else(|| "NaN".into()),
         (Kind::Strings, _) => {
@@ -267,7 +248,7 @@ fn masked_fill(var: &FileVar, kind: Kind) -> Value {
 }
 
 /// `_FillValue` as xarray writes it into attributes of Zarr version 3: floats and characters in base64.
-fn cf_fill(var: &FileVar, kind: Kind) -> Option<String> {
+fn cf_fill(var: &Var, kind: Kind) -> Option<String> {
     let bytes = match (kind, &var.own_fill) {
         (Kind::Strings, _) => return var.own_fill_text.clone(),
         (_, bytes) => bytes.as_ref()?,
@@ -282,7 +263,7 @@ fn cf_fill(var: &FileVar, kind: Kind) -> Option<String> {
 }
 
 fn fill_chunk_of(
-    var: &FileVar,
+    var: &Var,
     kind: Kind,
     elements: u64,
     filters: &[ncforge::model::Filter],

@@ -1,18 +1,16 @@
 //! Values in the document itself: whole variables, chunks of fill values, and chunks that were filtered in their own way.
 
-use std::borrow::Cow;
-
 use super::codecs::numcodecs;
-use super::gather::{MOST_STRINGS, Opened};
+use super::gather::Var;
 use super::kinds::Kind;
-use super::pieces::{Odd, Parts};
+use super::options::{MOST_INLINED, MOST_STRINGS};
+use super::pieces::Odd;
+use super::source::Source;
 use ncforge::codec::{CodecChain, filters};
 use ncforge::model::{Filter, Value, Values, shape};
-use ncforge::{Dataset, Hyperslab, Result};
+use ncforge::{Hyperslab, Result};
 use serde_json::{Value as Json, json};
 
-/// Bytes of one variable that are stored in the document, at most.
-pub(super) const MOST_INLINED: u64 = 8 << 20;
 /// Fewer bytes are stored as they are.
 const FEW: usize = 128;
 
@@ -24,8 +22,8 @@ pub(super) struct Whole {
 }
 
 /// A whole variable; `None` if it is too large, or text that is not UTF-8.
-pub(super) fn whole(parts: &Parts<'_>, kind: Kind, inputs: &Opened<'_>) -> Result<Option<Whole>> {
-    let elements = shape::elements(&parts.shape);
+pub(super) fn whole(source: &Source, var: &Var, kind: Kind) -> Result<Option<Whole>> {
+    let elements = shape::elements(&var.shape);
     let too_large = match kind {
         Kind::Strings => elements > MOST_STRINGS,
         Kind::Fixed { .. } => elements.saturating_mul(kind.size() as u64) > MOST_INLINED,
@@ -33,30 +31,15 @@ pub(super) fn whole(parts: &Parts<'_>, kind: Kind, inputs: &Opened<'_>) -> Resul
     if too_large {
         return Ok(None);
     }
-    let mut values = Vec::with_capacity(parts.vars.len());
-    for (i, var) in parts.vars.iter().enumerate() {
-        values.push(match &var.values {
-            Some(known) => Cow::Borrowed(known),
-            None => {
-                let source = (inputs.source)(i)?;
-                let id = source.schema().find_var(&var.path);
-                let id = id.ok_or_else(|| source.schema().no_variable(&var.path, &inputs.names[i]))?;
-                Cow::Owned(source.read(id, &Hyperslab::all(&var.shape))?)
-            }
-        });
-    }
-    match kind {
-        Kind::Fixed { .. } => {
+    match source.dataset.read(var.id, &Hyperslab::all(&var.shape))? {
+        Values::Fixed(values) => {
             let size = kind.size();
-            let each: Vec<&[u8]> = values.iter().map(|v| v.bytes().unwrap_or_default()).collect();
-            let all = joined(parts, &each, size);
-            let list = codecs_for(size, all.len());
-            let bytes = encoded(&list, size, &all)?;
+            let list = codecs_for(size, values.len());
+            let bytes = encoded(&list, size, &values)?;
             Ok(Some(Whole { kind: kind.native(), filters: named(&list, size), bytes }))
         }
-        Kind::Strings => {
-            let each: Vec<&[Value]> = values.iter().map(|v| heap(v)).collect();
-            let Some(text) = strings(&joined(parts, &each, 1)) else { return Ok(None) };
+        Values::Heap(values) => {
+            let Some(text) = strings(&values) else { return Ok(None) };
             let list = [filters::deflate(4)];
             let bytes = encoded(&list, 1, &text)?;
             let mut named = named(&list, 1);
@@ -64,27 +47,6 @@ pub(super) fn whole(parts: &Parts<'_>, kind: Kind, inputs: &Opened<'_>) -> Resul
             Ok(Some(Whole { kind, filters: named, bytes }).filter(|w| w.bytes.len() as u64 <= MOST_INLINED))
         }
     }
-}
-
-fn heap(values: &Values) -> &[Value] {
-    match values {
-        Values::Heap(values) => values,
-        Values::Fixed(_) => &[],
-    }
-}
-
-/// The values of all files in the order of the whole array; an element is `size` items.
-fn joined<T: Clone>(parts: &Parts<'_>, each: &[&[T]], size: usize) -> Vec<T> {
-    let Some(axis) = parts.axis else { return each.concat() };
-    let before: u64 = parts.shape[..axis].iter().product();
-    let mut all = Vec::new();
-    for i in 0..before as usize {
-        for (var, values) in parts.vars.iter().zip(each) {
-            let run = var.shape[axis..].iter().product::<u64>() as usize * size;
-            all.extend_from_slice(values.get(i * run..(i + 1) * run).unwrap_or_default());
-        }
-    }
-    all
 }
 
 /// Strings as the codec `vlen-utf8` of `numcodecs` encodes them: their number, then the length and the bytes of each, all
@@ -139,7 +101,6 @@ pub(super) fn refiltered(
     odd: &[Odd],
     ours: &[Filter],
     chunk_bytes: u64,
-    inputs: &Opened<'_>,
     element: usize,
 ) -> Result<Option<Vec<Vec<u8>>>> {
     let Ok(chain) = CodecChain::new(ours, element) else { return Ok(None) };
@@ -147,14 +108,8 @@ pub(super) fn refiltered(
         return Ok(None);
     }
     let (mut out, mut total) = (Vec::with_capacity(odd.len()), 0);
-    let mut open: Option<(usize, Dataset)> = None;
     for chunk in odd {
-        let dataset = match &open {
-            Some((file, dataset)) if *file == chunk.file => dataset,
-            _ => &open.insert((chunk.file, (inputs.open)(chunk.file)?)).1,
-        };
-        let store = dataset.container().store();
-        let encoded = store.read_vec(chunk.record.offset, chunk.record.len)?;
+        let encoded = chunk.store.read_vec(chunk.record.offset, chunk.record.len)?;
         let mut raw = vec![0; chunk_bytes as usize];
         CodecChain::new(&chunk.filters, element)?.decode(&encoded, chunk.record.mask, &mut raw)?;
         let (bytes, mask) = chain.encode(&raw)?;

@@ -4,31 +4,30 @@ use std::path::Path;
 use std::time::Instant;
 
 use super::build;
-use super::gather::{self, FileArrays, Inputs, Opened, Wanted};
 use super::model::References;
 use super::options::RefsOptions;
-use super::part::Parts;
-use crate::alike::side_by_side;
-use crate::progress::{Progress, Silent, check_stop};
-use crate::series;
+use super::source::Source;
+use crate::progress::{Progress, Silent};
 use ncforge::{Dataset, Engine, Error, Op, Result};
 
 /// Makes the references of files, joined along a dimension if there are several.
 ///
 /// # Errors
-/// As opening; [`Error::Unsupported`] for a zipped file; [`Error::Invalid`] where files do not agree, or where they have no
-/// dimension along which they can be joined.
-pub fn references<P: AsRef<Path> + Sync>(
+/// As opening, and as [`join`](crate::combine::join); [`Error::Unsupported`] for a zipped file; [`Error::CannotJoin`] where the chunks of the
+/// files make no chunks of the whole.
+pub fn references<P: AsRef<Path>>(
     paths: &[P],
     options: &RefsOptions,
     engine: &Engine,
     progress: &dyn Progress,
 ) -> Result<References> {
-    let files: Vec<String> =
-        paths.iter().map(|p| location(p.as_ref(), options.base.as_deref())).collect::<Result<_>>()?;
-    let open = |i: usize| Dataset::open_with(paths[i].as_ref(), engine);
-    let names = paths.iter().map(|p| p.as_ref().display().to_string()).collect();
-    joined(&Inputs { names, open: &open }, options, engine.threads(), progress, &files)
+    let begun = Instant::now();
+    let bytes = begin(paths, progress);
+    let source = Source::open(paths, options, engine)?;
+    let base = options.base.as_deref();
+    let files = source.files.iter().map(|file| location(file, base)).collect::<Result<_>>()?;
+    let made = build::all(&source, options, engine.threads(), (progress, bytes))?;
+    Ok(References { files, seconds: begun.elapsed().as_secs_f64(), ..made })
 }
 
 /// Makes the references of one open dataset, which readers find at `location`.
@@ -36,85 +35,16 @@ pub fn references<P: AsRef<Path> + Sync>(
 /// # Errors
 /// As [`references`].
 pub fn references_of(dataset: &Dataset, location: &str, options: &RefsOptions) -> Result<References> {
-    let open = |_: usize| Ok(dataset.clone());
-    let names = vec![dataset.path().display().to_string()];
-    joined(&Inputs { names, open: &open }, options, 1, &Silent, &[location.to_owned()])
-}
-
-/// The references of files, which readers find at `locations`.
-fn joined(
-    inputs: &Inputs<'_>,
-    options: &RefsOptions,
-    threads: usize,
-    progress: &dyn Progress,
-    locations: &[String],
-) -> Result<References> {
     let begun = Instant::now();
-    let made = gathered(inputs, options, threads, progress, |found| {
-        let mut made = build::all(&found.opened, &found.all, found.along, options)?;
-        made.notes.splice(0..0, found.parts.notes.iter().cloned());
-        let files = found.parts.files.iter().map(|&file| locations[file].clone()).collect();
-        Ok(References { files, ..made })
-    })?;
-    Ok(References { seconds: begun.elapsed().as_secs_f64(), ..made })
+    let made = build::all(&Source::of(dataset, options)?, options, 1, (&Silent, 0))?;
+    Ok(References { files: vec![location.to_owned()], seconds: begun.elapsed().as_secs_f64(), ..made })
 }
 
-/// Files whose variables are known.
-pub(super) struct Gathered<'a> {
-    pub(super) opened: Opened<'a>,
-    /// The variables of each file.
-    pub(super) all: Vec<FileArrays>,
-    /// The dimension along which files are joined.
-    pub(super) along: Option<&'a str>,
-    /// The part of each file.
-    pub(super) parts: &'a Parts,
-    /// The first of them.
-    pub(super) first: &'a Dataset,
-}
-
-/// Gathers the variables of files, of which `make` makes something.
-pub(super) fn gathered<T>(
-    inputs: &Inputs<'_>,
-    options: &RefsOptions,
-    threads: usize,
-    progress: &dyn Progress,
-    make: impl FnOnce(&Gathered<'_>) -> Result<T>,
-) -> Result<T> {
-    let count = inputs.names.len();
-    if count == 0 {
-        return Err(Error::NoInput("files"));
-    }
-    // Bytes of files, as far as the system knows them.
-    let bytes = |name: &String| std::fs::metadata(name).map_or(0, |m| m.len());
-    let sizes: Vec<u64> = inputs.names.iter().map(bytes).collect();
-    progress.begin("references", sizes.iter().sum());
-    let first = (inputs.open)(0)?;
-    let along = match (count, &options.along) {
-        (1, None) => None,
-        (_, given) => {
-            let name = &inputs.names[0];
-            Some(series::dimension(first.schema(), name, given.as_deref(), count, inputs.open)?)
-        }
-    };
-    let parts = Parts::of(inputs, &first, along.as_deref(), options)?;
-    let open = |i: usize| {
-        let file = parts.files[i];
-        if file == 0 { Ok(first.clone()) } else { (inputs.open)(file) }
-    };
-    let names: Vec<String> = parts.files.iter().map(|&file| inputs.names[file].clone()).collect();
-    let first = open(0)?;
-    let wanted = Wanted { along: along.as_deref(), files: names.len() as u64, first: &first, options };
-    let found = side_by_side(threads, names.len(), |i| {
-        check_stop(progress, "making references")?;
-        let dataset = open(i)?;
-        let found = gather::file(&dataset, &parts.of_file(i, dataset.clone()), &wanted);
-        progress.advance(sizes[parts.files[i]]);
-        found
-    });
-    let all = found.into_iter().collect::<Result<Vec<FileArrays>>>()?;
-    let source = |i: usize| Ok(parts.of_file(i, open(i)?));
-    let opened = Opened { names, open: &open, source: &source };
-    make(&Gathered { opened, all, along: along.as_deref(), parts: &parts, first: &first })
+/// Begins with as many bytes as the files have, as far as the system knows them.
+pub(super) fn begin<P: AsRef<Path>>(paths: &[P], progress: &dyn Progress) -> u64 {
+    let bytes = paths.iter().map(|path| std::fs::metadata(path.as_ref()).map_or(0, |m| m.len())).sum();
+    progress.begin("references", bytes);
+    bytes
 }
 
 /// The location of a file for readers: an absolute path, or a URL.

@@ -82,7 +82,7 @@ pub struct References {
 /// The report of the references that were made.
 #[derive(Clone, Debug, Serialize)]
 pub struct RefsReport {
-    /// Files that are referred to.
+    /// Files that were given.
     pub files: usize,
     /// Variables.
     pub variables: usize,

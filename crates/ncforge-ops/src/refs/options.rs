@@ -2,12 +2,12 @@
 
 use crate::profile::virtual_stores::INLINE;
 use crate::select::Selection;
-use ncforge::model::agreement::{Origin, Policy, Verdict};
 use serde::{Deserialize, Serialize};
 
-/// What differences of attributes are to files that are joined.
-pub(super) const POLICY: Policy =
-    Policy { meaning: Verdict::Refuse, span: Verdict::Note, origin: Origin::Series, other: Verdict::Note };
+/// Bytes of one variable that are stored in the document, at most.
+pub(super) const MOST_INLINED: u64 = 8 << 20;
+/// Strings of one variable that are stored in the document, at most.
+pub(super) const MOST_STRINGS: u64 = 1 << 18;
 
 /// How references are made.
 #[derive(Clone, Debug)]

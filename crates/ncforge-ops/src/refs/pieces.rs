@@ -4,11 +4,17 @@
 //! A contiguous variable has no chunks of its own: it is cut where both are true, every piece is one run of bytes, and all
 //! pieces have the same length, the last one too.
 
+use std::sync::Arc;
+
 use super::codecs::{applied, numcodecs, relevant};
-use super::gather::{FileVar, Stored};
+use super::kinds::Kind;
 use super::model::Chunk;
+use super::parts::Misfit;
+use super::ranges::{Placed, Stored};
+use crate::boxes::gcd;
 use ncforge::model::{Filter, shape};
 use ncforge::raw::{ChunkGrid, ChunkRecord, coordinates};
+use ncforge::store::ReadStore;
 use serde_json::Value;
 
 /// Bytes of a piece of a contiguous variable, at most, where its shape allows that.
@@ -33,98 +39,72 @@ pub(super) struct Pieces {
 pub(super) struct Odd {
     pub(super) at: Vec<u64>,
     pub(super) file: usize,
+    pub(super) store: Arc<dyn ReadStore>,
     pub(super) record: ChunkRecord,
     /// All filters of its variable.
     pub(super) filters: Vec<Filter>,
 }
 
-/// The reason why ranges of bytes cannot express a variable.
-#[derive(Debug)]
-pub(super) struct Misfit {
-    /// The file that is to blame.
-    pub(super) file: usize,
-    pub(super) why: String,
+/// All parts of a variable, in their order.
+pub(super) struct Whole<'a> {
+    pub(super) parts: &'a [Placed],
+    /// The shape of the variable.
+    pub(super) shape: &'a [u64],
+    pub(super) kind: Kind,
 }
 
-/// A variable of all files, and where each of them begins.
-pub(super) struct Parts<'a> {
-    pub(super) vars: Vec<&'a FileVar>,
-    /// The joined axis.
-    pub(super) axis: Option<usize>,
-    /// The shape of the whole.
-    pub(super) shape: Vec<u64>,
-    /// Bytes of an element.
-    pub(super) element: usize,
-}
-
-impl Parts<'_> {
-    /// Lengths of the files along the joined axis.
-    fn lens(&self) -> Vec<u64> {
-        self.axis.map_or_else(Vec::new, |a| self.vars.iter().map(|v| v.shape[a]).collect())
-    }
-
-    /// The first element of a file along the joined axis.
-    fn start(&self, file: usize) -> u64 {
-        self.lens().iter().take(file).sum()
-    }
-
-    /// The chunks of all files.
+impl Whole<'_> {
+    /// The chunks of all parts.
     pub(super) fn pieces(&self) -> Result<Pieces, Misfit> {
-        for (file, v) in self.vars.iter().enumerate() {
-            if let Stored::Values(why) = &v.stored {
-                return Err(Misfit { file, why: why.clone() });
+        let misfit = |part: &Placed, why: &str| Err(Misfit { file: part.file, why: why.to_owned() });
+        let fill = |part: &Placed| part.kind.one_nan(&part.fill);
+        if let Some((first, others)) = self.parts.split_first() {
+            if let Some(other) = others.iter().find(|part| part.kind != first.kind) {
+                return misfit(other, "its numbers are stored in another byte order than in other files");
+            }
+            let has_unwritten = self.parts.iter().any(Placed::has_unwritten);
+            if let Some(other) = others.iter().find(|part| has_unwritten && fill(part) != fill(first)) {
+                return misfit(other, "what was never written reads otherwise than in other files");
             }
         }
-        let chunked = |v: &&FileVar| matches!(v.stored, Stored::Chunks { .. });
-        let runs = |v: &&FileVar| matches!(v.stored, Stored::Run { .. } | Stored::Records { .. });
-        match (self.vars.iter().position(chunked), self.vars.iter().position(runs)) {
-            (Some(_), Some(file)) => {
-                Err(Misfit { file, why: "it is contiguous, and chunked in other files".into() })
-            }
+        let chunked = |part: &Placed| matches!(part.stored, Stored::Chunks { .. });
+        let runs = |part: &&Placed| matches!(part.stored, Stored::Run { .. } | Stored::Records { .. });
+        match (self.parts.iter().position(chunked), self.parts.iter().find(runs)) {
+            (Some(_), Some(part)) => misfit(part, "it is contiguous, and chunked in other files"),
             (Some(first), None) => self.chunks(first),
             _ => Ok(self.runs()),
         }
     }
 
     fn chunks(&self, first: usize) -> Result<Pieces, Misfit> {
-        let Stored::Chunks { chunk, filters, .. } = &self.vars[first].stored else { unreachable!() };
+        let first = &self.parts[first];
+        let Stored::Chunks { chunk, filters, .. } = &first.stored else { unreachable!("it has chunks") };
         let usual = self.usual_mask();
         let ours = applied(filters, usual);
-        let bytes = shape::bytes(chunk, self.element as u64);
-        let codecs = numcodecs(&ours, self.element, bytes).map_err(|why| Misfit { file: first, why })?;
+        let bytes = shape::bytes(chunk, self.kind.size() as u64);
+        let misfit = |part: &Placed, why: String| Misfit { file: part.file, why };
+        let codecs = numcodecs(&ours, self.kind.size(), bytes).map_err(|why| misfit(first, why))?;
         let mut out =
             Pieces { chunk: chunk.clone(), filters: ours, codecs, stored: Vec::new(), odd: Vec::new() };
-        let mut start = 0;
-        for (file, v) in self.vars.iter().enumerate() {
-            let base = self.axis.map_or(0, |a| start / chunk[a]);
-            if let Some(a) = self.axis {
-                if start % chunk[a] != 0 {
-                    let (n, c) = (self.vars[file - 1].shape[a], chunk[a]);
-                    let why = format!("its {n} steps do not fill chunks of {c}, and another file follows");
-                    let file = file - 1;
-                    return Err(Misfit { file, why });
-                }
-                start += v.shape[a];
-            }
-            let Stored::Chunks { chunk: c, filters: f, list } = &v.stored else { continue };
+        for part in self.parts {
+            let Stored::Chunks { chunk: c, filters: f, list } = &part.stored else { continue };
             if c != chunk {
-                let why = format!("its chunks are {c:?}, and {chunk:?} in other files");
-                return Err(Misfit { file, why });
+                return Err(misfit(part, format!("its chunks are {c:?}, and {chunk:?} in other files")));
             }
             if applied(f, 0) != applied(filters, 0) {
-                return Err(Misfit { file, why: "its filters are not those of other files".into() });
+                return Err(misfit(part, "its filters are not those of other files".into()));
             }
             for (at, record) in list {
-                let mut at = at.clone();
-                if let Some(a) = self.axis {
-                    at[a] += base;
-                }
+                let (file, at) = (part.file, at.clone());
                 match relevant(f, record.mask) == usual {
                     true => {
                         let (offset, len) = (record.offset, record.len);
                         out.stored.push((at, Chunk::Range { file, offset, len }));
                     }
-                    false => out.odd.push(Odd { at, file, record: *record, filters: f.clone() }),
+                    false => {
+                        let (store, filters) = (part.store.clone(), f.clone());
+                        out.odd.push(Odd { at, file, store, record: *record, filters });
+                    }
                 }
             }
         }
@@ -134,8 +114,8 @@ impl Parts<'_> {
     /// The filter mask that most chunks have.
     fn usual_mask(&self) -> u32 {
         let mut counts: Vec<(u32, u64)> = Vec::new();
-        for v in &self.vars {
-            let Stored::Chunks { filters, list, .. } = &v.stored else { continue };
+        for part in self.parts {
+            let Stored::Chunks { filters, list, .. } = &part.stored else { continue };
             for (_, record) in list {
                 let mask = relevant(filters, record.mask);
                 match counts.iter_mut().find(|(m, _)| *m == mask) {
@@ -150,36 +130,24 @@ impl Parts<'_> {
     /// Contiguous variables and records, cut into pieces of equal length.
     fn runs(&self) -> Pieces {
         let chunk = self.run_chunk();
-        let mut out = Pieces {
-            chunk: chunk.clone(),
-            filters: Vec::new(),
-            codecs: Vec::new(),
-            stored: Vec::new(),
-            odd: Vec::new(),
-        };
-        let len = chunk.iter().product::<u64>() * self.element as u64;
-        for (file, v) in self.vars.iter().enumerate().filter(|(_, v)| !v.shape.contains(&0)) {
-            let grid = ChunkGrid::new(&v.shape, &chunk);
-            let base = self.axis.map_or(0, |a| self.start(file) / chunk[a]);
-            let ranges: Vec<_> = grid.counts().iter().map(|&n| 0..n).collect();
-            for mut at in coordinates(&ranges) {
+        let size = self.kind.size() as u64;
+        let len = shape::bytes(&chunk, size);
+        let mut stored = Vec::new();
+        for Placed { file, start, count, stored: place, .. } in self.parts {
+            let ranges: Vec<_> = ChunkGrid::new(count, &chunk).counts().iter().map(|&n| 0..n).collect();
+            for at in coordinates(&ranges) {
                 // The position of the piece's first element, in elements.
-                let first =
-                    |from: usize| (from..at.len()).fold(0u64, |p, d| p * v.shape[d] + at[d] * chunk[d]);
-                let offset = match v.stored {
-                    Stored::Run { offset } => offset + first(0) * self.element as u64,
-                    Stored::Records { begin, stride } => {
-                        begin + at[0] * stride + first(1) * self.element as u64
-                    }
+                let first = |from: usize| (from..at.len()).fold(0u64, |p, d| p * count[d] + at[d] * chunk[d]);
+                let offset = match place {
+                    Stored::Run { offset } => offset + first(0) * size,
+                    Stored::Records { begin, stride } => begin + at[0] * stride + first(1) * size,
                     _ => continue,
                 };
-                if let Some(a) = self.axis {
-                    at[a] += base;
-                }
-                out.stored.push((at, Chunk::Range { file, offset, len }));
+                let at = (0..at.len()).map(|d| at[d] + start[d] / chunk[d]).collect();
+                stored.push((at, Chunk::Range { file: *file, offset, len }));
             }
         }
-        out
+        Pieces { chunk, filters: Vec::new(), codecs: Vec::new(), stored, odd: Vec::new() }
     }
 
     /// The shape of the pieces.
@@ -187,26 +155,26 @@ impl Parts<'_> {
         let mut chunk: Vec<u64> = self.shape.iter().map(|&n| n.max(1)).collect();
         // Axes before this one are cut into steps of 1.
         let mut from = 0;
-        let lens = self.lens();
-        if let Some(a) = self.axis {
-            chunk[a] = lens.iter().fold(0, |g, &n| gcd(g, n)).max(1);
-            if lens.iter().any(|&n| n != chunk[a]) {
+        for a in 0..chunk.len() {
+            let edges = self.parts.iter().flat_map(|part| [part.start[a], part.count[a]]);
+            chunk[a] = edges.fold(chunk[a], gcd);
+            if self.parts.iter().any(|part| part.count[a] != chunk[a]) {
                 chunk[..a].fill(1);
                 from = a;
             }
         }
-        if self.vars.iter().any(|v| matches!(v.stored, Stored::Records { .. })) {
+        if self.parts.iter().any(|part| matches!(part.stored, Stored::Records { .. })) {
             chunk[0] = 1;
             from = from.max(1);
         }
-        let bytes = |c: &[u64]| shape::bytes(c, self.element as u64);
+        let bytes = |c: &[u64]| shape::bytes(c, self.kind.size() as u64);
         while from < chunk.len() && bytes(&chunk) > PIECE {
             let n = chunk[from];
             let most = (PIECE / (bytes(&chunk) / n).max(1)).max(1);
             let pieces = |k: u64| {
                 let mut cut = chunk.clone();
                 cut[from] = k;
-                ChunkGrid::new(&self.shape, &cut).len()
+                ChunkGrid::new(self.shape, &cut).len()
             };
             let divisors = divisors(n);
             let fit = divisors.iter().rev().find(|&&k| k <= most && pieces(k) <= MOST_PIECES);
@@ -219,10 +187,6 @@ impl Parts<'_> {
         }
         chunk
     }
-}
-
-fn gcd(a: u64, b: u64) -> u64 {
-    if b == 0 { a } else { gcd(b, a % b) }
 }
 
 /// The divisors of a number, in rising order.

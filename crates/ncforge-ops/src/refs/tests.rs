@@ -99,7 +99,9 @@ fn files_that_differ_are_refused() {
     make(&b, Format::Cdf2, 2, Storage::Contiguous, |s| s.vars[0].attrs[0] = Attribute::text("units", "degC"));
     let e = of(&[a.clone(), b]).unwrap_err().to_string();
     assert!(
-        e.contains("b.nc` cannot be joined to `") && e.contains("`units` of `v` is \"degC\", not \"K\""),
+        e.contains(
+            "b.nc` do not go together: the attribute `v:units` differs: \"K\" in the first, \"degC\" in the"
+        ),
         "{e}"
     );
     let e = references(

@@ -15,7 +15,7 @@ use ncforge::{Engine, Result};
 /// # Errors
 /// As [`references`], and those of writing; of an aggregation file as [`ncforge::DatasetMut::create`], too, and where a part of the files
 /// is selected.
-pub fn write_references<P: AsRef<Path> + Sync>(
+pub fn write_references<P: AsRef<Path>>(
     paths: &[P],
     output: &Path,
     overwrite: bool,

@@ -99,16 +99,6 @@ impl Coordinate {
         }
     }
 
-    /// Adds the values of the same coordinate of another file, which says the same of them.
-    pub(crate) fn append(&mut self, other: &Coordinate) -> std::result::Result<(), String> {
-        let told = |c: &Coordinate| (c.kind, c.is_unsigned, c.packing, c.units.clone(), c.calendar.clone());
-        if told(self) != told(other) {
-            return Err("its units, packing or type differ between the files".into());
-        }
-        self.values.extend_from_slice(&other.values);
-        Ok(())
-    }
-
     pub(crate) fn len(&self) -> u64 {
         (self.values.len() / self.kind.size()) as u64
     }

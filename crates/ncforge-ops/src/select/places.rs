@@ -64,17 +64,8 @@ impl<'a> Along<'a> {
             Some(v) => Coordinate::read(source, v),
             None => Ok(Err("it has no coordinate: no variable of its name that has it alone".to_owned())),
         };
-        Self::new(name, own.len, units.is_some_and(TimeUnits::is_time), read)
-    }
-
-    /// A dimension of this length whose coordinate, or the reason why it has none, is read when it is needed.
-    pub(crate) fn new(name: String, len: u64, is_time: bool, read: impl Fn() -> Result<Found> + 'a) -> Self {
-        Along { name, len, coordinate: OnceCell::new(), read: Box::new(read), is_time }
-    }
-
-    /// Whether units are those of times.
-    pub(crate) fn is_time(units: &str) -> bool {
-        TimeUnits::is_time(units)
+        let is_time = units.is_some_and(TimeUnits::is_time);
+        Along { name, len: own.len, coordinate: OnceCell::new(), read: Box::new(read), is_time }
     }
 
     /// An error that names it.

@@ -14,6 +14,8 @@ pub struct ConcatOptions {
     pub holes: Holes,
     /// The treatment of variables without the dimension that differ.
     pub differing: Differing,
+    /// The bytes of such a variable up to which it is compared; the first file's is taken of a larger one, with a note.
+    pub compared: u64,
     /// The options of the copy.
     pub copy: CopyOptions,
 }
@@ -25,6 +27,7 @@ impl Default for ConcatOptions {
             unsorted: false,
             holes: Holes::Error,
             differing: Differing::Error,
+            compared: u64::MAX,
             copy: CopyOptions::default(),
         }
     }

@@ -38,6 +38,7 @@ impl ConcatRequest {
             holes: self.holes.unwrap_or(usual.holes),
             differing: self.differing,
             copy: self.copy.options()?,
+            ..usual
         })
     }
 }

@@ -26,13 +26,22 @@ struct Pair {
     with: usize,
 }
 
-/// Compares all; gives notes where differences are allowed, and what of which tile is left out for that.
-pub(crate) fn agree(mosaic: &Mosaic, differing: Differing) -> Result<(Vec<String>, LeftOut)> {
+/// Compares all variables of at most `most` bytes; gives notes where differences are allowed and on what is not compared, and what of
+/// which tile is left out for that.
+pub(crate) fn agree(mosaic: &Mosaic, differing: Differing, most: u64) -> Result<(Vec<String>, LeftOut)> {
     let mut left_out = LeftOut::default();
     let mut notes = agree_with_existing(mosaic, differing)?;
     let mut pairs = Vec::new();
     for v in mosaic.schema.var_ids().filter(|v| mosaic.chosen[v.0]) {
         match mosaic.from[v.0] {
+            From::Tile(with) if mosaic.bytes_of(v) > most => {
+                let (name, tile) = (mosaic.schema.var_path(v), mosaic.tiles.name(with));
+                notes.push(format!(
+                    "`{}` is taken from `{tile}`: values of more than {} are not compared",
+                    name.trim_start_matches('/'),
+                    crate::words::bytes(most)
+                ));
+            }
             From::Tile(with) => pairs.extend(
                 (0..mosaic.tiles.len())
                     .filter(|&t| t != with && mosaic.facts[t].var(v).is_some())

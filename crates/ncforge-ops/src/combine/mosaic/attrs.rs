@@ -12,25 +12,21 @@ const POLICY: Policy =
 /// Attributes of a tile's variables that differ from the first tile's.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Conflicts {
-    /// The meaning differs: variable and attribute.
-    pub(crate) meaning: Option<(String, String)>,
+    /// The first attribute in which the meaning differs.
+    pub(crate) meaning: Option<Unlike>,
     /// `valid_min`, `valid_max`, `valid_range` or `actual_range` of the first tile's variable, to be widened.
     pub(crate) ranges: Vec<(VarId, Attribute)>,
     /// Times that count from another date, and how they become the first tile's.
-    pub(crate) times: Vec<(VarId, Rebase)>,
+    pub(crate) times: Vec<(VarId, Rebase, Unlike)>,
     /// The other attributes.
     pub(crate) others: Vec<Unlike>,
 }
 
 impl Conflicts {
-    /// The variable and the attribute by which the tiles do not go together. `may_change` tells whose times may be converted.
-    pub(crate) fn refused(
-        &self,
-        first: &Schema,
-        may_change: impl Fn(VarId) -> bool,
-    ) -> Option<(String, String)> {
-        let times = self.times.iter().find(|(v, _)| !may_change(*v));
-        self.meaning.clone().or_else(|| times.map(|(v, _)| (first.var_path(*v), "units".to_owned())))
+    /// The attribute by which the tiles do not go together. `may_change` tells whose times may be converted.
+    pub(crate) fn refused(&self, may_change: impl Fn(VarId) -> bool) -> Option<&Unlike> {
+        let times = || self.times.iter().find(|(v, ..)| !may_change(*v)).map(|(.., unlike)| unlike);
+        self.meaning.as_ref().or_else(times)
     }
 }
 
@@ -64,9 +60,10 @@ pub(super) fn compare_one(
                 let change = (d.name == "units")
                     .then(|| change(&first.var(v).attrs, &tile.var(other).attrs))
                     .flatten();
+                let unlike = Unlike::of_var((first, v), d.name, (tile, d.other));
                 match change {
-                    Some(change) => found.times.push((v, change)),
-                    None => drop(found.meaning.get_or_insert((first.var_path(v), d.name.to_owned()))),
+                    Some(change) => found.times.push((v, change, unlike)),
+                    None => _ = found.meaning.get_or_insert(unlike),
                 }
             }
             (Verdict::Join, Some(own)) if d.first.is_some_and(|first| widened(first, own).is_some()) => {

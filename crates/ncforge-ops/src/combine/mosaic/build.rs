@@ -146,7 +146,7 @@ fn in_order(set: Headers, options: &CombineOptions, engine: &Engine, memory: u64
     let Some(SeriesScheme { dim, unsorted }) = set.scheme.series().cloned() else { return Ok(set) };
     let first = &set.head.schema;
     let may_change = |v: VarId| lies_along(first, v, &dim);
-    if set.scanned.iter().any(|one| one.conflicts.refused(first, may_change).is_some()) {
+    if set.scanned.iter().any(|one| one.conflicts.refused(may_change).is_some()) {
         // Values of other units have no order; the error comes with the attributes.
         return Ok(set);
     }
@@ -287,6 +287,10 @@ fn patterns(
             continue;
         }
         if let Some(d) = split.iter().enumerate().find(|(i, d)| split[..*i].contains(d)).map(|x| x.1) {
+            if !is_wanted {
+                from.push(From::Tile(who[0]));
+                continue;
+            }
             return Err(Error::Unsupported {
                 path: tiles.name(0),
                 what: format!(

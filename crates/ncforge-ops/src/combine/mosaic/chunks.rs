@@ -25,7 +25,7 @@ fn of_tiles(mosaic: &Mosaic, first: &First, v: VarId) -> Result<OfTiles> {
     let own = mosaic.facts[some].var(v).unwrap_or(v);
     let Held { form, element, .. } = match first.stored.get(v.0) {
         Some(held) => held.clone(),
-        None => held(&mosaic.tiles, some, own)?,
+        None => held(&mosaic.tiles, some, own, mosaic.chosen[v.0])?,
     };
     // Values that are converted are no tile's bytes.
     let is_first = v.0 < first.stored.len() && !mosaic.times.has(v);

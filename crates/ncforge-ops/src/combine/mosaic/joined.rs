@@ -33,6 +33,12 @@ impl Mosaic {
         Dataset::of_files(Box::new(joined), &self.engine, files, self.tile_format)
     }
 
+    /// Bytes of the values of a variable, in which a value of variable length takes as many as its place.
+    pub(super) fn bytes_of(&self, v: VarId) -> u64 {
+        let element = self.schema.fixed_size(self.schema.var(v).dtype).unwrap_or(16) as u64;
+        shape::bytes(&self.schema.shape(v), element)
+    }
+
     /// Whether elements in no tile have other values than the fill value.
     fn is_patched(&self, v: VarId) -> bool {
         self.patches.contains_key(&v) || self.existing.is_some()
@@ -194,13 +200,9 @@ impl PartIndex for Tiled {
 
     /// By its share of the values: counting the chunks of every tile would read every index.
     fn stored_bytes(&self) -> Result<u64> {
-        let Mosaic { schema, bytes, .. } = &*self.of.mosaic;
-        let size = |v: VarId| {
-            let element = schema.fixed_size(schema.var(v).dtype).unwrap_or(16) as u64;
-            shape::bytes(&schema.shape(v), element)
-        };
-        let all: u64 = schema.var_ids().map(size).fold(0, u64::saturating_add);
-        Ok((*bytes as f64 * (size(self.of.var) as f64 / all.max(1) as f64)) as u64)
+        let mosaic = &*self.of.mosaic;
+        let all: u64 = mosaic.schema.var_ids().map(|v| mosaic.bytes_of(v)).fold(0, u64::saturating_add);
+        Ok((mosaic.bytes as f64 * (mosaic.bytes_of(self.of.var) as f64 / all.max(1) as f64)) as u64)
     }
 }
 

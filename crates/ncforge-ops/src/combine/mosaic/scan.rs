@@ -77,14 +77,14 @@ pub(crate) struct Held {
     pub(crate) absent: Absent,
 }
 
-/// A tile's storage of a variable.
-pub(crate) fn held(tiles: &Tiles, tile: usize, v: VarId) -> Result<Held> {
-    held_in(&tiles.open(tile)?, &tiles.name(tile), v)
+/// A tile's storage of a variable; an error if it is `wanted` and cannot be read.
+pub(crate) fn held(tiles: &Tiles, tile: usize, v: VarId, wanted: bool) -> Result<Held> {
+    held_in(&tiles.open(tile)?, &tiles.name(tile), v, wanted)
 }
 
-fn held_in(dataset: &Dataset, name: &str, v: VarId) -> Result<Held> {
+fn held_in(dataset: &Dataset, name: &str, v: VarId, wanted: bool) -> Result<Held> {
     let layout = dataset.container().layout(v)?;
-    if let Some(what) = layout.place.unsupported() {
+    if let Some(what) = layout.place.unsupported().filter(|_| wanted) {
         let path = format!("{name}: {}", layout.name);
         return Err(Error::Unsupported { path, what: what.to_owned() });
     }
@@ -114,9 +114,10 @@ pub(crate) fn first(
             continue;
         }
         let name = tiles.name(tile);
-        let stored = schema.var_ids().map(|v| held_in(&dataset, &name, v)).collect::<Result<_>>()?;
         let orders = |v| scheme.series().is_some_and(|s| is_coordinate(&schema, v, &s.dim));
-        let chosen = schema.var_ids().map(|v| is_chosen(only, &schema, v) || orders(v)).collect();
+        let chosen: Vec<bool> = schema.var_ids().map(|v| is_chosen(only, &schema, v) || orders(v)).collect();
+        let held = |v: VarId| held_in(&dataset, &name, v, chosen[v.0]);
+        let stored = schema.var_ids().map(held).collect::<Result<_>>()?;
         return Ok(First { tile, chosen, schema, stored });
     }
     Err(Error::NoInput("tiles"))
@@ -200,9 +201,10 @@ impl Scan<'_> {
         let same = same_objects(schema, &self.first.schema);
         let mut stored_differently = Vec::new();
         for v in schema.var_ids() {
-            // Asked of all, so that what cannot be read is known before the work begins.
-            let found = held_in(dataset, &name, v)?;
             let of_first = if same { Some(v) } else { self.first.schema.find_var(&schema.var_path(v)) };
+            // Asked of all that are wanted, so that what cannot be read is known before the work begins.
+            let wanted = of_first.is_none_or(|first| self.first.chosen[first.0]);
+            let found = held_in(dataset, &name, v, wanted)?;
             stored_differently.extend(of_first.filter(|first| found != self.first.stored[first.0]));
         }
         Ok(Some(Scanned {

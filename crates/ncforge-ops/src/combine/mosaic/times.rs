@@ -29,7 +29,7 @@ impl Times {
     pub(super) fn of<'a>(first: &Schema, along: &str, files: impl Iterator<Item = &'a Conflicts>) -> Times {
         let mut times = Times::default();
         for (tile, conflicts) in files.enumerate() {
-            for (v, change) in &conflicts.times {
+            for (v, change, _) in &conflicts.times {
                 if lies_along(first, *v, along) {
                     times.add(first, *v, tile, *change);
                 }

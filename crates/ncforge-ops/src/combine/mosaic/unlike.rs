@@ -33,19 +33,20 @@ pub(super) fn attributes(
     all.extend(scanned.iter().enumerate().map(|(i, one)| (0, i, one.conflicts.clone())));
     all.sort_by_key(|(with, tile, _)| (*tile, *with));
     for (with, tile, conflicts) in &all {
-        let refused = conflicts.refused(schema, |v| series.is_some_and(|s| lies_along(schema, v, &s.dim)));
-        if let Some((var, attr)) = refused {
+        let refused = conflicts.refused(|v| series.is_some_and(|s| lies_along(schema, v, &s.dim)));
+        if let Some(unlike) = refused {
             return Err(Error::Tiles(format!(
-                "`{}` and `{}` do not go together: the attribute `{var}:{attr}` differs",
+                "`{}` and `{}` do not go together: {}",
                 tiles.name(*with),
-                tiles.name(*tile)
+                tiles.name(*tile),
+                unlike.values("the first", "the second")
             )));
         }
-        for (v, change) in &conflicts.times {
+        for (v, change, _) in &conflicts.times {
             times.add(schema, *v, *tile, *change);
         }
         // A range in other units is none of this variable.
-        let counts_alike = |v: &VarId| conflicts.times.iter().all(|(other, _)| other != v);
+        let counts_alike = |v: &VarId| conflicts.times.iter().all(|(other, ..)| other != v);
         for (v, attr) in conflicts.ranges.iter().filter(|(v, _)| counts_alike(v)) {
             if let Some(own) = schema.vars[v.0].attrs.iter_mut().find(|a| a.name == attr.name) {
                 widen(own, attr);
