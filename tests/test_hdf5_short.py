@@ -96,3 +96,24 @@ def test_references_of_them(short: Path, tmp_path: Path) -> None:
     )
     for name in ("f44", "f45", "f40", "i24", "i25", "i20", "big5"):
         assert ds[name].values.tolist() == want[name], name
+
+
+def test_strings_stay_as_long_as_they_are(tmp_path: Path, tool: Any) -> None:
+    """HDF5 reads strings of netCDF-C, whose fill value lies in the heap, only where all chunks are there: a step without any is not added."""
+    path = tmp_path / "strings.nc"
+    with netCDF4.Dataset(path, "w") as nc:
+        nc.createDimension("t", None)
+        nc.createDimension("x", 2)
+        nc.createVariable("v", "i1", ("t",))[0] = 1
+        nc.createVariable("s", str, ("t", "x"))[0, :] = np.array(["a", "b"], object)
+    with ncforge.Dataset(path, "a") as ds:
+        ds["v"][2] = 3
+    with h5py.File(path) as f:
+        assert f["s"][...].tolist() == [[b"a", b"b"]]
+    for library in (netCDF4, ncforge):
+        assert _values(path, library)["s"] == [["a", "b"], ["", ""], ["", ""]]
+    assert '"a", "b"' in tool("ncdump", "-v", "s", path)
+    with ncforge.Dataset(path, "a") as ds:
+        ds["s"][1:] = np.array([["c", "d"], ["e", "f"]], object)
+    with h5py.File(path) as f:
+        assert f["s"][...].tolist() == [[b"a", b"b"], [b"c", b"d"], [b"e", b"f"]]

@@ -27,6 +27,12 @@ pub(crate) enum FillKind {
 }
 
 impl FillValue {
+    /// Whether HDF5 reads this value wherever nothing is stored: one that was set, unless elements are references into the heap (`heap`).
+    /// Those HDF5 (1.10.8 and 2.0.0) does not read of a dataset that has some of its chunks, but for references to nothing.
+    pub(crate) fn is_read(&self, heap: bool) -> bool {
+        matches!(&self.value, FillKind::User(bytes) if !heap || bytes.iter().all(|&b| b == 0))
+    }
+
     /// Reads the old message (type 4): only a value.
     pub(crate) fn parse_old(c: &mut Cursor<'_>) -> Result<Self> {
         let size = c.u32()?;

@@ -43,8 +43,8 @@ pub(super) struct FoundSpace {
     pub(super) dims: Vec<u64>,
     /// The lengths that it may get.
     pub(super) max: Vec<u64>,
-    /// True if the lengths stay while the dimensions grow, for lack of a fill value: HDF5 reads zeros inside them, and netCDF missing
-    /// values beyond.
+    /// True if the lengths stay while the dimensions grow, for lack of a fill value that HDF5 reads: inside them it reads zeros, or
+    /// nothing at all, and netCDF missing values beyond.
     pub(super) stays: bool,
 }
 
@@ -176,7 +176,7 @@ impl VarState {
             state.absent.clone_from(&self.absent);
         }
         state.found.clone_from(&self.found);
-        if let (Some(found), FillKind::User(_)) = (&mut state.found, &state.fill.value) {
+        if let Some(found) = state.found.as_mut().filter(|_| state.fill.is_read(state.element.heap)) {
             found.stays = false;
         }
         Ok(state)

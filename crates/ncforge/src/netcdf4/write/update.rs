@@ -23,7 +23,6 @@ use crate::hdf5::attribute::Attribute;
 use crate::hdf5::chunk_index::DatasetChunks;
 use crate::hdf5::emit::ChunkTable;
 use crate::hdf5::file::File;
-use crate::hdf5::fill::FillKind;
 use crate::hdf5::layout::Layout;
 use crate::hdf5::message::kind;
 use crate::layout::{ChunkIndex, Place};
@@ -320,7 +319,7 @@ fn state(
         }
         Place::Records { .. } => return Ok(Err(format!("`{path}`: records"))),
     };
-    let stays = !matches!(dataset.fill.value, FillKind::User(_))
+    let stays = !dataset.fill.is_read(layout.element.heap)
         && matches!(place, PlaceState::Chunked { .. } | PlaceState::Contiguous { offset: None, .. });
     let found = FoundSpace { dims: shape.clone(), max: dataset.space.max().to_vec(), stays };
     Ok(Ok(VarState {
