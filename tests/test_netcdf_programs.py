@@ -397,7 +397,7 @@ def test_the_heap_is_what_it_is_after_netcdf_c_has_chunks_in_hand(run_under, tmp
     assert int(plain.stdout) >= 1 << 20 and int(ours.stdout) >= 1 << 20
 
 
-def test_off_and_status(run, run_under, library):
+def test_off_and_status(run, run_under, library, tmp_path):
     file = DATA / "sst30e_netcdf.nc"
     assert run_under("ncdump", "-h", file, wish="off").stderr == b""
     assert b"is served" in run_under("ncdump", "-h", file, wish="log").stderr
@@ -406,6 +406,10 @@ def test_off_and_status(run, run_under, library):
     if mpi is not None:
         done = call("ncdump", "-h", file, wish="log", LD_PRELOAD=f"{library} {mpi}")
         assert b"is served" in done.stderr
+    (tmp_path / "a.c").write_text('#include <stdio.h>\nint main(void) { fputs("trouble", stderr); return 3; }')
+    subprocess.run(["cc", "-static", "-o", tmp_path / "a.out", tmp_path / "a.c"], check=True)
+    said = run("netcdf", "status", tmp_path / "a.out").stdout
+    assert "not served: it ends with exit status: 3: trouble" in said
     assert (
         "no netCDF-C is loaded when it starts; one that it loads later is served"
         in run("netcdf", "status", "cat").stdout
