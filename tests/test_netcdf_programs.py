@@ -147,6 +147,44 @@ def test_zipped_files_are_not_written(files, run, run_under, tmp_path):
     assert zipped.read_bytes() == before
 
 
+def test_zipped_files_are_opened_however_they_are_to_be_buffered(files, run, run_under, tmp_path):
+    zipped = tmp_path / "a.ncz"
+    run("zip", files["NETCDF3_CLASSIC"], zipped)
+    code = """
+        import sys, netCDF4
+        for how in ({"mode": "r"}, {"mode": "rs"}, {"mode": "r", "diskless": True}, {"mode": "r", "persist": True}):
+            with netCDF4.Dataset(sys.argv[1], **how) as d:
+                d.set_auto_maskandscale(False)
+                print([v[...].tobytes() for v in d.variables.values()])
+    """
+    read = [sys.executable, "-c", textwrap.dedent(code)]
+    assert run_under(*read, zipped).stdout == call(*read, files["NETCDF3_CLASSIC"]).stdout
+
+
+def test_a_program_opens_as_many_files_as_without_ncforge(packaged, run_under, tmp_path):
+    for i in range(100):
+        with netCDF4.Dataset(tmp_path / f"{i}.nc", "w", format="NETCDF4" if i % 2 else "NETCDF3_CLASSIC") as d:
+            d.createDimension("x", 3)
+            d.createVariable("v", "i4", ("x",))[:] = i
+    code = f"""
+        import resource, netCDF4
+        v = netCDF4.Dataset({str(tmp_path / "0.nc")!r})["v"][:]
+        resource.setrlimit(resource.RLIMIT_NOFILE, (96, 96))
+        files = []
+        try:
+            for i in range(100):
+                files.append(netCDF4.Dataset({str(tmp_path)!r} + f"/{{i}}.nc"))
+                assert files[-1]["v"][0] == i
+        except OSError:
+            pass
+        assert all(file["v"][1] == i for i, file in enumerate(files))
+        print(len(files))
+    """
+    read = [sys.executable, "-c", textwrap.dedent(code)]
+    plain = int(call(*read).stdout)
+    assert 50 < plain < 96 and int(run_under(*read, wish="always").stdout) == plain
+
+
 TOOLS = {
     "ncdump": ["ncdump", "{in}"],
     "nccopy": ["nccopy", "{in}", "{out}"],
