@@ -7,6 +7,7 @@
 mod names;
 mod packed;
 
+use ncforge::store::remote::shown_path;
 use std::path::Path;
 use std::time::Instant;
 
@@ -53,7 +54,7 @@ pub(super) fn archive<P: AsRef<Path> + Sync>(
     let of = |p: &P| names::uri(p.as_ref(), output, options.base.as_deref());
     let uris = paths.iter().map(of).collect::<Result<Vec<_>>>()?;
     let open = |i: usize| Dataset::open_with(paths[i].as_ref(), engine);
-    let names = paths.iter().map(|p| p.as_ref().display().to_string()).collect();
+    let names = paths.iter().map(shown_path).collect();
     let inputs = Inputs { names, open: &open };
     gathered(&inputs, options, engine.threads(), progress, |found| {
         build::check(&found.opened.names, &found.all, found.along)?;

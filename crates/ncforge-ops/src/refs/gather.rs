@@ -1,5 +1,6 @@
 //! The variables of one file as they are stored, and small values that references of several files need.
 
+use ncforge::store::remote::shown_path;
 use std::hash::{DefaultHasher, Hash, Hasher};
 
 use super::attributes;
@@ -132,7 +133,7 @@ impl FileVar {
 pub(super) fn file(dataset: &Dataset, source: &Dataset, wanted: &Wanted<'_>) -> Result<FileArrays> {
     if dataset.container().store().blocks().is_some() {
         let what = "making references to a zipped file, whose bytes are compressed in blocks,";
-        return Err(Error::Unsupported { path: dataset.path().display().to_string(), what: what.into() });
+        return Err(Error::Unsupported { path: shown_path(dataset.path()), what: what.into() });
     }
     let schema = source.schema();
     let mut notes: Vec<String> =

@@ -1,5 +1,6 @@
 //! The steps from files to references.
 
+use ncforge::store::remote::{public_name, shown_path};
 use std::path::Path;
 use std::time::Instant;
 
@@ -27,7 +28,7 @@ pub fn references<P: AsRef<Path> + Sync>(
     let files: Vec<String> =
         paths.iter().map(|p| location(p.as_ref(), options.base.as_deref())).collect::<Result<_>>()?;
     let open = |i: usize| Dataset::open_with(paths[i].as_ref(), engine);
-    let names = paths.iter().map(|p| p.as_ref().display().to_string()).collect();
+    let names = paths.iter().map(shown_path).collect();
     joined(&Inputs { names, open: &open }, options, engine.threads(), progress, &files)
 }
 
@@ -37,7 +38,7 @@ pub fn references<P: AsRef<Path> + Sync>(
 /// As [`references`].
 pub fn references_of(dataset: &Dataset, location: &str, options: &RefsOptions) -> Result<References> {
     let open = |_: usize| Ok(dataset.clone());
-    let names = vec![dataset.path().display().to_string()];
+    let names = vec![shown_path(dataset.path())];
     joined(&Inputs { names, open: &open }, options, 1, &Silent, &[location.to_owned()])
 }
 
@@ -117,12 +118,12 @@ pub(super) fn gathered<T>(
     make(&Gathered { opened, all, along: along.as_deref(), parts: &parts, first: &first })
 }
 
-/// The location of a file for readers: an absolute path, or a URL.
+/// The location of a file for readers: an absolute path, or a URL, without user and password.
 pub(super) fn location(path: &Path, base: Option<&str>) -> Result<String> {
     let text = |path: &Path| {
         let text = path.to_str().map(str::to_owned);
         text.ok_or_else(|| {
-            Error::bad_option("files", format!("`{}` is not text that JSON can hold", path.display()))
+            Error::bad_option("files", format!("`{}` is not text that JSON can hold", shown_path(path)))
         })
     };
     if let Some(base) = base {
@@ -131,7 +132,7 @@ pub(super) fn location(path: &Path, base: Option<&str>) -> Result<String> {
     }
     let given = text(path)?;
     if given.contains("://") {
-        return Ok(given);
+        return Ok(public_name(&given));
     }
     text(&std::path::absolute(path).map_err(|e| Error::io(Op::Other("find"), given, e))?)
 }

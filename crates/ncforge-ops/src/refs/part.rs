@@ -1,5 +1,6 @@
 //! The part of each file that is selected: along the joined dimension of all files together.
 
+use ncforge::store::remote::shown_path;
 use std::collections::{BTreeSet, HashMap};
 use std::ops::Range;
 
@@ -107,9 +108,7 @@ fn same_dim(schema: &Schema, dim: DimId, other: &Dataset) -> Result<DimId> {
     let group = other.schema().find_group(&schema.group_path(own.group));
     let found =
         group.and_then(|g| other.schema().dims_in(g).find(|d| other.schema().dim(*d).name == own.name));
-    found.ok_or_else(|| {
-        other.schema().no_dimension("dimension", &own.name, &other.path().display().to_string())
-    })
+    found.ok_or_else(|| other.schema().no_dimension("dimension", &own.name, &shown_path(other.path())))
 }
 
 /// The lengths of a dimension in all files.
