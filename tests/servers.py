@@ -49,6 +49,14 @@ class Behaviour:
     lengths: bool = True
     #: … nor do those to `HEAD`.
     head: bool = True
+    #: Answers come in pieces, without their lengths.
+    chunked: bool = False
+    #: Answers are compressed.
+    gzip: bool = False
+    #: Answers tell of a part that begins so many bytes later, …
+    later: int = 0
+    #: … or of none.
+    ranges: bool = True
     #: A page with links for folders.
     listing: bool = True
     #: Ends the stalling.
@@ -132,9 +140,14 @@ class Handler(BaseHTTPRequestHandler):
                 return self.refuse(416)
         length = last - first + 1
         self.send_response(status)
-        if status == 206:
-            self.send_header("Content-Range", f"bytes {first}-{last}/{size if how.lengths else '*'}")
-        if how.head or self.command != "HEAD":
+        if status == 206 and how.ranges:
+            part = f"{first + how.later}-{last + how.later}"
+            self.send_header("Content-Range", f"bytes {part}/{size if how.lengths else '*'}")
+        if how.gzip:
+            self.send_header("Content-Encoding", "gzip")
+        if how.chunked:
+            self.send_header("Transfer-Encoding", "chunked")
+        elif how.head or self.command != "HEAD":
             self.send_header("Content-Length", str(length))
         if how.etag:
             tag = hashlib.md5(f"{size} {modified}".encode()).hexdigest()
@@ -159,6 +172,9 @@ class Handler(BaseHTTPRequestHandler):
             self.connection.shutdown(socket.SHUT_RDWR)
             self.close_connection = True
             return None
+        if how.chunked:
+            pieces = [data[at : at + 5000] for at in range(0, len(data), 5000)]
+            data = b"".join(b"%x\r\n%b\r\n" % (len(piece), piece) for piece in [*pieces, b""])
         with contextlib.suppress(OSError):
             self.wfile.write(data)
         return None

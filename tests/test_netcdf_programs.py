@@ -147,6 +147,44 @@ def test_zipped_files_are_not_written(files, run, run_under, tmp_path):
     assert zipped.read_bytes() == before
 
 
+def test_zipped_files_are_opened_however_they_are_to_be_buffered(files, run, run_under, tmp_path):
+    zipped = tmp_path / "a.ncz"
+    run("zip", files["NETCDF3_CLASSIC"], zipped)
+    code = """
+        import sys, netCDF4
+        for how in ({"mode": "r"}, {"mode": "rs"}, {"mode": "r", "diskless": True}, {"mode": "r", "persist": True}):
+            with netCDF4.Dataset(sys.argv[1], **how) as d:
+                d.set_auto_maskandscale(False)
+                print([v[...].tobytes() for v in d.variables.values()])
+    """
+    read = [sys.executable, "-c", textwrap.dedent(code)]
+    assert run_under(*read, zipped).stdout == call(*read, files["NETCDF3_CLASSIC"]).stdout
+
+
+def test_a_program_opens_as_many_files_as_without_ncforge(packaged, run_under, tmp_path):
+    for i in range(100):
+        with netCDF4.Dataset(tmp_path / f"{i}.nc", "w", format="NETCDF4" if i % 2 else "NETCDF3_CLASSIC") as d:
+            d.createDimension("x", 3)
+            d.createVariable("v", "i4", ("x",))[:] = i
+    code = f"""
+        import resource, netCDF4
+        v = netCDF4.Dataset({str(tmp_path / "0.nc")!r})["v"][:]
+        resource.setrlimit(resource.RLIMIT_NOFILE, (96, 96))
+        files = []
+        try:
+            for i in range(100):
+                files.append(netCDF4.Dataset({str(tmp_path)!r} + f"/{{i}}.nc"))
+                assert files[-1]["v"][0] == i
+        except OSError:
+            pass
+        assert all(file["v"][1] == i for i, file in enumerate(files))
+        print(len(files))
+    """
+    read = [sys.executable, "-c", textwrap.dedent(code)]
+    plain = int(call(*read).stdout)
+    assert 50 < plain < 96 and int(run_under(*read, wish="always").stdout) == plain
+
+
 TOOLS = {
     "ncdump": ["ncdump", "{in}"],
     "nccopy": ["nccopy", "{in}", "{out}"],
@@ -397,7 +435,7 @@ def test_the_heap_is_what_it_is_after_netcdf_c_has_chunks_in_hand(run_under, tmp
     assert int(plain.stdout) >= 1 << 20 and int(ours.stdout) >= 1 << 20
 
 
-def test_off_and_status(run, run_under, library):
+def test_off_and_status(run, run_under, library, tmp_path):
     file = DATA / "sst30e_netcdf.nc"
     assert run_under("ncdump", "-h", file, wish="off").stderr == b""
     assert b"is served" in run_under("ncdump", "-h", file, wish="log").stderr
@@ -406,6 +444,10 @@ def test_off_and_status(run, run_under, library):
     if mpi is not None:
         done = call("ncdump", "-h", file, wish="log", LD_PRELOAD=f"{library} {mpi}")
         assert b"is served" in done.stderr
+    (tmp_path / "a.c").write_text('#include <stdio.h>\nint main(void) { fputs("trouble", stderr); return 3; }')
+    subprocess.run(["cc", "-static", "-o", tmp_path / "a.out", tmp_path / "a.c"], check=True)
+    said = run("netcdf", "status", tmp_path / "a.out").stdout
+    assert "not served: it ends with exit status: 3: trouble" in said
     assert (
         "no netCDF-C is loaded when it starts; one that it loads later is served"
         in run("netcdf", "status", "cat").stdout

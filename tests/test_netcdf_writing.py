@@ -8,6 +8,7 @@ import shutil
 import signal
 import subprocess
 import sys
+import textwrap
 from pathlib import Path
 from typing import Any
 
@@ -393,6 +394,37 @@ def test_the_log_counts_each_reason(packaged, tmp_path):
     """
     done = run_python(code, wish="log")
     assert re.search(rb"0 writes served, 4 left to netCDF-C \(small chunks: 3, not compressed: 1\)\n", done.stderr)
+
+
+@pytest.mark.parametrize("cache", [4 << 20, 1])
+def test_chunks_that_netcdf_c_keeps_are_encoded_once(packaged, tmp_path, cache):
+    # Six variables, each with 2.4 MB of chunks at a time, in 1 MiB of memory, and in HDF5's cache or not.
+    code = """
+        import sys, netCDF4, numpy as np
+        with netCDF4.Dataset(sys.argv[1], "w") as d:
+            for name, n in {"t": None, "y": 100, "x": 500}.items():
+                d.createDimension(name, n)
+            for i in range(6):
+                v = d.createVariable(f"v{i}", "f4", ("t", "y", "x"), zlib=True, chunksizes=(12, 25, 125))
+                v.set_var_chunk_cache(size=int(sys.argv[2]), nelems=1000)
+            for t in range(12):
+                for i in range(6):
+                    d[f"v{i}"][t] = np.random.default_rng(t + i).normal(size=(100, 500)).round(1)
+    """
+    plain, ours = tmp_path / "plain.nc", tmp_path / "ours.nc"
+    call(sys.executable, "-c", textwrap.dedent(code), plain, cache)
+    code = code.replace("import sys,", "import ncforge; ncforge.accelerate(); import sys,")
+    command = [sys.executable, "-c", textwrap.dedent(code), ours, cache]
+    done = call(*command, wish="always,log", NCFORGE_MEMORY="16M")
+    assert values(ours) == values(plain)
+    if cache > 1:
+        assert re.search(rb"72 writes served, 0 left to netCDF-C\n", done.stderr), done.stderr
+        # A chunk that is encoded again seldom fits into its place.
+        assert ours.stat().st_size < 1.1 * plain.stat().st_size
+    else:
+        assert re.search(rb"left to netCDF-C \(more chunks at a time than memory holds: \d+\)\n", done.stderr), (
+            done.stderr
+        )
 
 
 def test_a_full_disk_is_an_error(packaged, tmp_path):

@@ -294,6 +294,9 @@ def test_servers_that_do_not_tell_the_length(web: servers.Web, head: bool, marks
         ({"status": 416}, OSError, "object is empty"),
         ({"circle": True}, OSError, "circle"),
         ({"delay": 60}, TimeoutError, "in time"),
+        ({"gzip": True}, OSError, "the server compresses what it sends"),
+        ({"later": 7}, OSError, "another part than it was asked for"),
+        ({"ranges": False}, OSError, "another part than it was asked for"),
     ],
 )
 def test_bad_servers(web: servers.Web, behaviour: dict[str, Any], exception: type[Exception], words: str) -> None:
@@ -302,6 +305,13 @@ def test_bad_servers(web: servers.Web, behaviour: dict[str, Any], exception: typ
         ncforge.Dataset(f"{web.url}/a.nc?token=secret", storage_options={"timeout": "2s"})
     assert "secret" not in str(caught.value)
     assert "a.nc" in str(caught.value)
+
+
+def test_answers_in_pieces(web: servers.Web) -> None:
+    web.behaviour.chunked = True
+    with ncforge.Dataset(f"{web.url}/a.nc") as ours, netCDF4.Dataset(web.folder / "a.nc") as theirs:
+        for name, variable in theirs.variables.items():
+            np.testing.assert_array_equal(ours[name][...], variable[...])
 
 
 def test_nobody_listens() -> None:

@@ -66,6 +66,59 @@ def test_what_fails_says_what_to_do(
         assert "no such scheme; known: s3://" in run("info", url, code=4).stderr
 
 
+def test_faults_of_a_web_server_are_no_matter_of_credentials(web: servers.Web, run: Run) -> None:
+    for fault in ({"cuts": 1000}, {"gzip": True}, {"later": 7}, {"ranges": False}):
+        vars(web.behaviour).update(fault)
+        stderr = run("info", f"{web.url}/a.nc", "--storage-option", "timeout=1s", code=4).stderr
+        assert "server" in stderr and "credentials" not in stderr and "endpoint" not in stderr, (fault, stderr)
+        vars(web.behaviour).update(cuts=0, gzip=False, later=0, ranges=True)
+    stderr = run("info", f"{web.url}/a.nc", "--storage-option", "access_key_id=x", code=2).stderr
+    assert "`access_key_id` is an option of other kinds of stores" in stderr and "did you mean" not in stderr
+
+
+def test_secrets_of_the_command_are_not_written(web: servers.Web, tmp_path: Path, run: Run) -> None:
+    url = web.url.replace("//", "//me:PASSWORD@") + "/a.nc?X-Amz-Signature=SIGNATURE"
+    option = ["--storage-option", "secret_access_key=SECRETKEY"]
+    write(tmp_path / "a.nc", n=3)
+    write(tmp_path / "b.nc", n=3)
+    commands: dict[str, tuple[object, ...]] = {
+        "copy": ("copy", url, tmp_path / "1.nc"),
+        "option": ("copy", *option, tmp_path / "a.nc", tmp_path / "2.nc"),
+        "one word": ("copy", "=".join(option), tmp_path / "a.nc", tmp_path / "3.nc"),
+        "several": ("copy", *option, tmp_path / "a.nc", tmp_path / "b.nc", f"{tmp_path}/several/"),
+        "concat": ("concat", url, "-o", tmp_path / "4.nc"),
+        "series": ("series", url, "-o", tmp_path / "series"),
+    }
+    outputs = set(tmp_path.rglob("*.nc"))
+    for name, command in commands.items():
+        done = run(*command, "-v")
+        new = set(tmp_path.rglob("*.nc")) - outputs
+        outputs |= new
+        assert new, name
+        said = [done.stdout, done.stderr]
+        for path in new:
+            with netCDF4.Dataset(path) as data:
+                said.append(data.history)
+        for secret in ("PASSWORD", "SIGNATURE", "SECRETKEY"):
+            assert not any(secret in text for text in said), (name, said)
+        assert all("ncforge" in text for text in said[2:])
+    run("refs", url, "-o", tmp_path / "refs.json")
+    refs = (tmp_path / "refs.json").read_text(encoding="utf-8")
+    # The query is a part of the name: a server may want it.
+    assert "PASSWORD" not in refs and f"{web.url}/a.nc?X-Amz-Signature=SIGNATURE" in refs
+
+
+def test_a_query_makes_no_pattern(web: servers.Web, tmp_path: Path, run: Run) -> None:
+    url = f"{web.url}/a.nc?sig=[a*b]"
+    for command in (["concat", "-o"], ["ncrcat", "-O", "-o"], ["series", "-o"]):
+        run(command[0], url, *command[1:], tmp_path / f"{command[0]}.nc")
+    with netCDF4.Dataset(web.folder / "a.nc") as theirs, ncforge.open_mfdataset(url) as ours:
+        assert set(ours.variables) == set(theirs.variables)
+    with ncforge.open_mfdataset(f"{web.url}/a*.nc?sig=1") as ours:
+        assert ours.sizes
+    assert any(path.endswith("/a.nc?sig=1") for path, _ in web.behaviour.requests)
+
+
 def test_buckets_that_are_not_there(bucket: Any, tmp_path: Path, run: Run) -> None:
     write(tmp_path / "a.nc", n=3)
     for words in (["info", "s3://no-such-bucket/a.nc"], ["info", "s3://no-such-bucket/*.nc"]):

@@ -1,5 +1,8 @@
 //! What a user types: options, and whole commands.
 
+use std::ffi::OsString;
+
+use ncforge::store::remote::shown_word;
 use ncforge_ops::doctor::{Commands, Repair, Style};
 use ncforge_ops::request::{Front, escaped};
 use ncforge_ops::words::quoted;
@@ -66,6 +69,22 @@ impl CommandLine {
     }
 }
 
+/// Words of a command as others may see them, in `history`, reports and messages: URLs without passwords and queries, options of
+/// stores without their values.
+pub(crate) fn public(words: &[OsString], storage_options: &[(String, String)]) -> Vec<String> {
+    let public = |word: &OsString| {
+        let word = word.to_string_lossy();
+        let given = |(name, value): &&(String, String)| {
+            word.strip_suffix(value.as_str()).is_some_and(|rest| rest.ends_with(&format!("{name}=")))
+        };
+        match storage_options.iter().find(given) {
+            Some((_, value)) => format!("{}…", &word[..word.len() - value.len()]),
+            None => shown_word(&word),
+        }
+    };
+    words.iter().map(public).collect()
+}
+
 /// A file's name as a word that is no option.
 fn name_word(name: &str) -> String {
     if name.starts_with('-') { quoted(&format!("./{name}")) } else { quoted(name) }
@@ -91,6 +110,21 @@ mod tests {
         // The command sets these by itself.
         (request.run.history, request.run.checkpoint) = (None, None);
         request
+    }
+
+    #[test]
+    fn secrets_are_left_out() {
+        let words = |line: &str| line.split(' ').map(OsString::from).collect::<Vec<_>>();
+        for (line, want) in [
+            ("copy --storage-option key=S in.nc out.nc", "copy --storage-option key=… in.nc out.nc"),
+            ("copy --storage-option=key=S=T/= a.nc", "copy --storage-option=key=… a.nc"),
+            ("copy http://u:P@h/a.nc?sig=S s3://b/x?y.nc", "copy http://h/a.nc?… s3://b/x?y.nc"),
+            ("combine --coords=https://u:P@h/a.nc t.nc", "combine --coords=https://h/a.nc t.nc"),
+            ("copy --select time=0:2 a.nc", "copy --select time=0:2 a.nc"),
+        ] {
+            let options = [("key".to_owned(), "S".to_owned()), ("key".to_owned(), "S=T/=".to_owned())];
+            assert_eq!(public(&words(line), &options).join(" "), want);
+        }
     }
 
     #[test]

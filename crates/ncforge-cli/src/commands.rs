@@ -37,7 +37,7 @@ use crate::args::{Cli, Command, GlobalArgs};
 use crate::descriptors;
 use crate::exit::{Exit, Failure, Result};
 use crate::printer::Printer;
-use crate::{hint, interrupt};
+use crate::{command_line, hint, interrupt};
 
 /// The context of a sub-command besides its own arguments.
 pub(crate) struct Context<'a> {
@@ -69,9 +69,19 @@ impl Context<'_> {
         self.global.memory.map(|size| size.0)
     }
 
-    /// The command line as one line that a shell would accept.
+    /// Words of the command line as others may see them: the only ones that are written or printed.
+    pub(crate) fn public(&self, words: &[OsString]) -> Vec<String> {
+        command_line::public(words, &self.global.storage_options)
+    }
+
+    /// The command line for `history`: words of this command as others may see them, on one line that a shell would accept.
+    pub(crate) fn history(&self, words: &[OsString]) -> String {
+        self.public(words).iter().map(|word| quoted(word)).collect::<Vec<_>>().join(" ")
+    }
+
+    /// The whole command line for `history`.
     pub(crate) fn command_line(&self) -> String {
-        self.argv.iter().map(|a| quoted(&a.to_string_lossy())).collect::<Vec<_>>().join(" ")
+        self.history(self.argv)
     }
 }
 

@@ -1,5 +1,6 @@
 //! Exit codes, and failures that know theirs.
 
+use ncforge::store::remote::shown_path;
 use ncforge::{Error, ErrorClass, Op};
 use ncforge_ops::request::RequestError;
 
@@ -99,7 +100,7 @@ impl Failure {
 
     /// The system refused to do something with a file (exit code 1).
     pub(crate) fn system(op: Op, path: &std::path::Path, e: std::io::Error) -> Self {
-        Failure { exit: Exit::Failed, ..Error::io(op, path.display().to_string(), e).into() }
+        Failure { exit: Exit::Failed, ..Error::io(op, shown_path(path), e).into() }
     }
 }
 

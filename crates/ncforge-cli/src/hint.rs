@@ -141,7 +141,9 @@ fn of_url(url: &str, e: &std::io::Error) -> &'static str {
             ErrorKind::ConnectionRefused | ErrorKind::HostUnreachable | ErrorKind::TimedOut,
             "http" | "https",
         ) => "check the server's name, its port, and whether it is http or https",
-        (ErrorKind::UnexpectedEof, _) => of_io(e),
+        (ErrorKind::UnexpectedEof | ErrorKind::InvalidData, _) => {
+            "the server is at fault, or a proxy before it: try again, or download the file first"
+        }
         _ => {
             "check the endpoint (--storage-option endpoint=https://…, or AWS_ENDPOINT_URL), its scheme, and the credentials"
         }

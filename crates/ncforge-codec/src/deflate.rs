@@ -41,7 +41,7 @@ use inflate::inflate;
 
 use super::damaged;
 use super::padded::PaddedInput;
-use super::scratch::grow;
+use super::scratch::{grow, with_own};
 use crate::error::{Error, Result};
 
 const NAME: &str = "deflate";
@@ -176,7 +176,7 @@ fn encode_whole(src: &[u8], level: u32, planes: usize, out: &mut Vec<u8>) -> Res
     let found = short.then(|| with_planes(level, |encoder| encoder.encode_short(src, out))).transpose()?;
     match found.flatten() {
         Some(n) => Ok(n),
-        None => DEFLATE.with(|own| own.borrow_mut().encode(src, level, out)),
+        None => with_own(&DEFLATE, |own| own.encode(src, level, out)),
     }
 }
 
@@ -189,23 +189,21 @@ fn encode_planes(
 ) -> Result<usize> {
     with_planes(level, |encoder| {
         let n = encoder.encode(src, planes, segments, out)?;
-        WORK.set(Some(encoder.work()));
+        // Nobody asks a thread that is ending.
+        let _ = WORK.try_with(|work| work.set(Some(encoder.work())));
         Ok(n)
     })
 }
 
 /// The work of decoding the stream that this thread encoded last, if its planes were known; it can be taken once.
 pub fn take_work() -> Option<Work> {
-    WORK.take()
+    WORK.try_with(Cell::take).ok().flatten()
 }
 
 /// Calls `run` with this thread's encoder of planes.
 fn with_planes<T>(level: u32, run: impl FnOnce(&mut PlaneEncoder) -> T) -> T {
-    PLANES.with(|cell| {
-        let mut slot = cell.borrow_mut();
-        match slot.as_mut() {
-            Some(encoder) if encoder.level() == level => run(encoder),
-            _ => run(slot.insert(PlaneEncoder::new(level))),
-        }
+    with_own(&PLANES, |slot| match slot.as_mut() {
+        Some(encoder) if encoder.level() == level => run(encoder),
+        _ => run(slot.insert(PlaneEncoder::new(level))),
     })
 }

@@ -1,8 +1,24 @@
 //! Buffers between the stages of a chain, which are reused so that decoding many chunks allocates once.
 
 use std::cell::RefCell;
+use std::thread::LocalKey;
 
 use super::error::{Error, Result};
+
+/// Calls `run` with this thread's own value, or with a new one: where the thread is ending and has none any more (a program's last files are
+/// closed then), or where its own is in use further up the stack.
+pub(super) fn with_own<T: Default, R>(
+    own: &'static LocalKey<RefCell<T>>,
+    run: impl FnOnce(&mut T) -> R,
+) -> R {
+    let mut run = Some(run);
+    let mut call = |value: &mut T| run.take().map(|run| run(value));
+    let done = own.try_with(|cell| cell.try_borrow_mut().ok().and_then(|mut value| call(&mut value)));
+    match done.ok().flatten().or_else(|| call(&mut T::default())) {
+        Some(result) => result,
+        None => unreachable!("it is called once"),
+    }
+}
 
 /// Buffers above this size are freed after use: a thread that decoded one huge chunk must not retain
 /// its memory.
@@ -40,14 +56,10 @@ impl Scratch {
         thread_local! {
             static OWN: RefCell<Scratch> = RefCell::default();
         }
-        OWN.with(|own| match own.try_borrow_mut() {
-            Ok(mut scratch) => {
-                let result = run(&mut scratch);
-                scratch.trim();
-                result
-            }
-            // The buffers are in use further up this thread's stack.
-            Err(_) => run(&mut Scratch::new()),
+        with_own(&OWN, |scratch| {
+            let result = run(scratch);
+            scratch.trim();
+            result
         })
     }
 }
@@ -73,15 +85,50 @@ pub(super) fn with_block<T>(len: usize, run: impl FnOnce(&mut [u8]) -> Result<T>
     thread_local! {
         static BLOCK: RefCell<Vec<u8>> = const { RefCell::new(Vec::new()) };
     }
-    BLOCK.with(|own| match own.try_borrow_mut() {
-        Ok(mut buffer) => {
-            grow(&mut buffer, len)?;
-            let result = run(&mut buffer[..len]);
-            if buffer.capacity() > RETAINED {
-                *buffer = Vec::new();
-            }
-            result
+    with_own(&BLOCK, |buffer| {
+        grow(buffer, len)?;
+        let result = run(&mut buffer[..len]);
+        if buffer.capacity() > RETAINED {
+            *buffer = Vec::new();
         }
-        Err(_) => run(&mut zeros(len)?),
+        result
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_thread_that_ends_encodes_and_decodes() {
+        /// What a program closes when its thread ends.
+        struct Last;
+        impl Drop for Last {
+            fn drop(&mut self) {
+                let data: Vec<u8> = (0..40_000u32).flat_map(|i| (i / 3).to_le_bytes()).collect();
+                let mut out = Vec::new();
+                for planes in [1, 4] {
+                    let n =
+                        crate::deflate::encode(&data, 4, planes, crate::deflate::Segments::None, &mut out);
+                    let mut back = vec![0; data.len()];
+                    let n = n.expect("encodes");
+                    assert_eq!(crate::deflate::decode(&out[..n], &mut back).ok(), Some(data.len()));
+                    assert_eq!(back, data);
+                }
+                let n = crate::zstd::encode(&data, 3, &mut out).expect("encodes");
+                let mut back = vec![0; data.len()];
+                assert_eq!(crate::zstd::decode(&out[..n], &mut back).ok(), Some(data.len()));
+                assert_eq!(Scratch::with(|s| s.capacity()), 0);
+                assert_eq!(with_block(3, |block| Ok(block.len())).ok(), Some(3));
+            }
+        }
+        thread_local! {
+            static LAST: Last = const { Last };
+        }
+        let ending = std::thread::spawn(|| {
+            // The codec's own values are made after this one, and dropped before it.
+            LAST.with(|_| drop(Last));
+        });
+        ending.join().expect("no panic");
+    }
 }

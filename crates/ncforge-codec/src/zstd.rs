@@ -9,7 +9,7 @@ use zstd::bulk::{Compressor, Decompressor};
 use zstd::zstd_safe::CParameter;
 
 use super::damaged;
-use super::scratch::grow;
+use super::scratch::{grow, with_own};
 use crate::error::{Error, Result};
 
 const NAME: &str = "zstd";
@@ -30,9 +30,8 @@ const HIGH: i32 = 10;
 
 /// Decodes into `dst`; returns the number of bytes, which may be smaller than `dst`.
 pub fn decode(src: &[u8], dst: &mut [u8]) -> Result<usize> {
-    DECODER.with(|cell| {
-        let mut slot = cell.borrow_mut();
-        let decoder = match &mut *slot {
+    with_own(&DECODER, |slot| {
+        let decoder = match slot {
             Some(d) => d,
             empty => empty.insert(Decompressor::new().map_err(|e| damaged(NAME, e))?),
         };
@@ -65,8 +64,7 @@ fn encoder((level, shortest): Settings) -> std::io::Result<Compressor<'static>> 
 
 fn encode_as(src: &[u8], wanted: Settings, out: &mut Vec<u8>) -> Result<usize> {
     let failed = |e: std::io::Error| Error::BadFilter(format!("zstd level {}: {e}", wanted.0));
-    ENCODERS.with(|cell| {
-        let mut encoders = cell.borrow_mut();
+    with_own(&ENCODERS, |encoders| {
         match encoders.iter().position(|(w, _)| *w == wanted) {
             Some(i) => encoders[..=i].rotate_right(1),
             None => {

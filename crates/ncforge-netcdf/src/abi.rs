@@ -35,6 +35,8 @@ pub(crate) const IN_MEMORY: c_int = 0x8000;
 /// Flags of a mode that say nothing about how a local file is read: formats (`NC_NETCDF4`, `NC_CLASSIC_MODEL`,
 /// `NC_64BIT_OFFSET`, `NC_64BIT_DATA`), and `NC_NOATTCREORD`, `NC_NODIMSCALE_ATTACH`.
 pub(crate) const HARMLESS: c_int = 0x1000 | 0x0100 | 0x0200 | 0x0020 | 0x20000 | 0x40000;
+/// Flags of a mode that say how a local file is buffered while it is read: `NC_DISKLESS`, `NC_MMAP`, `NC_SHARE`, `NC_PERSIST`.
+pub(crate) const BUFFERING: c_int = 0x0008 | 0x0010 | 0x0800 | 0x4000;
 /// `NC_UDF0` to `NC_UDF9`, the user-defined formats; netCDF-C before 4.10 has the first two only.
 pub(crate) const UDF: [c_int; 10] =
     [0x0040, 0x0080, 0x10000, 0x80000, 0x100000, 0x200000, 0x400000, 0x800000, 0x1000000, 0x2000000];

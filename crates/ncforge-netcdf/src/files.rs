@@ -130,6 +130,9 @@ impl OpenFile {
         } else if !self.identity.is_settled() && !wish().always {
             return None;
         }
+        if !only_us && limits::are_few_left() {
+            return None;
+        }
         let options = OpenOptions { engine: Some(engine::engine()?), ..OpenOptions::default() };
         match Dataset::open_options(&self.path, &options) {
             Ok(dataset) if dataset.container().missing_bytes() > 0 => {

@@ -18,7 +18,7 @@ use crate::files::{self, OpenFile};
 use crate::libraries::{Library, object_of};
 use crate::report::log;
 use crate::tables::{CLASSIC, HDF5, LIBRARIES, guarded, original, remember};
-use crate::{serve, writers, writing, zipped};
+use crate::{limits, serve, writers, writing, zipped};
 
 /// The array of ones that `nc_get_var1` passes as the count: by its address, single values of classic files go straight on.
 static ONES: [AtomicPtr<usize>; LIBRARIES] = [const { AtomicPtr::new(null_mut()) }; LIBRARIES];
@@ -182,6 +182,7 @@ unsafe extern "C" fn create<const L: usize, const T: usize>(
     let code = unsafe { (original(L, T).create)(path, mode, initial, basepe, hint, parameters, table, ncid) };
     if code == NOERR && !path.is_null() {
         guarded(|| {
+            limits::after_opening();
             files::remove(L, ncid);
             // SAFETY: netCDF-C passes a C string.
             let path = path_of(unsafe { CStr::from_ptr(path) });
@@ -221,6 +222,7 @@ unsafe extern "C" fn open<const L: usize, const T: usize>(
         return code;
     }
     guarded(|| {
+        limits::after_opening();
         files::remove(L, ncid);
         // If the file has this identity when ncforge opens it, netCDF-C opened the same one.
         let identity = before?;

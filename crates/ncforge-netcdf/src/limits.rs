@@ -2,8 +2,10 @@
 //!
 //! A descriptor of ours is one that the program lacks: a program that has a thousand files open must not reach its limit sooner
 //! than without us. So ncforge has open at most a sixteenth of the files that the process may open; the one that was not read
-//! for longest is closed first, and opened again when it is read again.
+//! for longest is closed first, and opened again when it is read again. When few descriptors are left, ncforge has none: netCDF-C
+//! looks into a file before any function of ours is called, so it is too late when an opening fails.
 
+use std::os::fd::AsRawFd;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
@@ -50,6 +52,34 @@ fn most() -> usize {
         let files = if known { usize::try_from(limit.rlim_cur).unwrap_or(usize::MAX) } else { 256 };
         (files / 16).clamp(2, 256)
     })
+}
+
+/// Descriptors that are left to the program.
+const LEFT: u64 = 16;
+
+/// Whether the process is about to reach its limit. A new descriptor gets the lowest number that is free: as long as none of them was
+/// high, most are free; then they are counted.
+pub(crate) fn are_few_left() -> bool {
+    static HIGHEST: AtomicU64 = AtomicU64::new(0);
+    let mut limit = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
+    // SAFETY: `limit` is written only.
+    if unsafe { libc::getrlimit(libc::RLIMIT_NOFILE, &raw mut limit) } != 0 {
+        return false;
+    }
+    let are_few = |open: u64| open.saturating_add(LEFT) >= limit.rlim_cur;
+    let Ok(next) = std::fs::File::open("/") else { return true };
+    let number = u64::try_from(next.as_raw_fd()).unwrap_or(0);
+    let highest = HIGHEST.fetch_max(number, Ordering::Relaxed).max(number);
+    are_few(highest) && std::fs::read_dir("/proc/self/fd").map_or(true, |all| are_few(all.count() as u64))
+}
+
+/// NetCDF-C has opened a file: closes ours if few descriptors are left.
+pub(crate) fn after_opening() {
+    let any = !OPEN.lock().unwrap_or_else(PoisonError::into_inner).is_empty();
+    if any && are_few_left() {
+        let all = std::mem::take(&mut *OPEN.lock().unwrap_or_else(PoisonError::into_inner));
+        all.iter().for_each(|slot| slot.close());
+    }
 }
 
 /// Stores a dataset that was opened; closes others if there are too many.

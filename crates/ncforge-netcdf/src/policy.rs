@@ -18,7 +18,11 @@ pub(crate) const SPARE: usize = 32 << 20;
 /// serves both.
 pub(crate) const READS_BETWEEN: u32 = 4;
 
-/// Bytes of chunks that are being gathered at most, of the engine's memory.
+/// A variable is left to HDF5 when chunks that were handed on for space have come back more often: each time one is decoded and encoded again.
+pub(crate) const RETURNS: u32 = 4;
+
+/// Bytes of chunks that are being gathered at most, of the engine's memory, besides what HDF5's caches would hold: these stay empty, as
+/// HDF5 gets whole chunks.
 pub(crate) fn write_memory(engine: u64) -> u64 {
     (engine / 16).min(1 << 30)
 }

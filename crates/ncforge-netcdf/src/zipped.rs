@@ -97,7 +97,8 @@ unsafe extern "C" fn open<const L: usize>(
     if mode & abi::WRITE != 0 {
         return abi::EPERM;
     }
-    if path.is_null() || !parameters.is_null() || mode & !(abi::HARMLESS | user_defined) != 0 {
+    let ours = user_defined | abi::BUFFERING;
+    if path.is_null() || !parameters.is_null() || mode & !(abi::HARMLESS | ours) != 0 {
         return abi::EINVAL;
     }
     let opened = guarded(|| {
@@ -112,8 +113,7 @@ unsafe extern "C" fn open<const L: usize>(
     };
     let classic = original(L, CLASSIC);
     // SAFETY: netCDF-C's function with its own arguments, but for the path.
-    let code =
-        unsafe { (classic.open)(name.as_ptr(), mode & !user_defined, basepe, hint, parameters, table, ncid) };
+    let code = unsafe { (classic.open)(name.as_ptr(), mode & !ours, basepe, hint, parameters, table, ncid) };
     if code == NOERR {
         files::put(L, ncid, file);
     }

@@ -12,6 +12,7 @@ mod line;
 mod record;
 mod tiles;
 
+use ncforge::store::remote::public_name;
 use std::collections::HashMap;
 use std::path::Path;
 
@@ -83,7 +84,8 @@ pub fn digest(path: &Path, engine: &Engine, progress: &dyn Progress) -> Result<D
     let absent = remarks(digests.data.container()).into_iter();
     let absent = absent.filter(Remark::is_absence).map(|r| r.to_string());
     Ok(DigestReport {
-        file: path.display().to_string(),
+        // `--check` opens the file by this name.
+        file: public_name(&path.display().to_string()),
         digest,
         variables,
         bytes: total(&digests.data),

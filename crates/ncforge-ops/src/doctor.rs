@@ -67,6 +67,7 @@ mod shapes;
 mod text;
 mod virtual_stores;
 
+use ncforge::store::remote::shown_path;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -250,7 +251,7 @@ fn gather(path: &Path, options: &DoctorOptions, engine: &Engine) -> Result<Facts
     let watched = Arc::new(RecordedStore::new(store::open(path)?));
     let dataset = Dataset::from_store(watched.clone(), engine)?;
     let zipped = ZippedStore::of(&**dataset.container().store()).is_some();
-    check_dimensions(&options.accesses, dataset.schema(), &path.display().to_string())?;
+    check_dimensions(&options.accesses, dataset.schema(), &shown_path(path))?;
     let mut facts = Facts::gather(dataset, watched, zipped);
     // Values matter to these families only.
     let mut telling = [shapes::RULES, caches::RULES, codecs::RULES].into_iter().flatten();
@@ -286,7 +287,7 @@ fn report(facts: Facts, options: &DoctorOptions) -> (Report, Facts) {
         facts.dataset.schema().skipped.iter().map(|s| format!("`{}` was left out: {}", s.path, s.why)),
     );
     let report = Report {
-        file: facts.dataset.path().display().to_string(),
+        file: shown_path(facts.dataset.path()),
         format: facts.schema().format.kind().to_owned(),
         passes: options.profile.map(|_| findings.is_empty()),
         findings,

@@ -2,6 +2,7 @@
 //!
 //! A name without such an ending says nothing; models make many.
 
+use ncforge::store::remote::shown_path;
 use std::path::Path;
 
 use ncforge::{Error, Result};
@@ -87,7 +88,7 @@ pub(crate) fn check(output: &Path, may_be: &[Told]) -> Result<()> {
         },
         _ => return Ok(()),
     };
-    let what = format!("`{}` is a name of {name}, which is not what would be written", output.display());
+    let what = format!("`{}` is a name of {name}, which is not what would be written", shown_path(output));
     Err(Error::bad_option("output", what))
 }
 

@@ -1,5 +1,6 @@
 //! Whether all of a file is there: what is not would become something else in what is made of it.
 
+use ncforge::store::remote::shown_path;
 use ncforge::{Dataset, Error, Result};
 
 /// An error if the file was cut: its last values are read as zeros.
@@ -8,7 +9,7 @@ pub(crate) fn check_whole(dataset: &Dataset) -> Result<()> {
         0 => Ok(()),
         missing => {
             let what = format!("the file is {missing} bytes shorter than its header says");
-            Err(Error::corrupt(dataset.path().display().to_string(), None, what))
+            Err(Error::corrupt(shown_path(dataset.path()), None, what))
         }
     }
 }
@@ -16,7 +17,7 @@ pub(crate) fn check_whole(dataset: &Dataset) -> Result<()> {
 /// An error if an object of the file is damaged.
 pub(crate) fn check_undamaged(dataset: &Dataset) -> Result<()> {
     match dataset.schema().skipped.iter().find(|s| s.is_damaged()) {
-        Some(damaged) => Err(damaged.error(&dataset.path().display().to_string())),
+        Some(damaged) => Err(damaged.error(&shown_path(dataset.path()))),
         None => Ok(()),
     }
 }

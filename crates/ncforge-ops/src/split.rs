@@ -20,6 +20,7 @@ mod families;
 mod options;
 mod request;
 
+use ncforge::store::remote::shown_path;
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
@@ -113,7 +114,7 @@ pub fn split(
         check_stop(progress, STOPPED)?;
         let (path, tile) = of_tile(rank, i)?;
         let part = source.view(View::described(source.schema(), tile.ranges, tile.schema));
-        parts.part(rank, &path.display().to_string());
+        parts.part(rank, &shown_path(&path));
         let done = copy_of(&part, &path, &options.copy, engine, &parts, Lasting::Relaxed, None);
         let done = done.map_err(|e| {
             // A partial copy is of no use: splitting begins anew.
@@ -157,7 +158,7 @@ fn has_no_list(source: &Dataset, families: &Families, options: &SplitOptions) ->
                 "`{0}`: in tiles of NEMO the unlimited dimension `{1}`, which no split variable uses, is a list, of which \
              `combine` would put one copy of each tile together; make it fixed (`ncforge nccopy -u`), or choose another \
              scheme",
-                source.path().display(),
+                shown_path(source.path()),
                 schema.dim(*d).name
             ),
         )),
@@ -180,7 +181,7 @@ fn base_of(input: &Path, given: Option<&Path>) -> Result<PathBuf> {
     let Some(given) = given else { return Ok(own.into()) };
     let is_folder = given.as_os_str().as_encoded_bytes().ends_with(b"/");
     if is_folder {
-        std::fs::create_dir_all(given).map_err(|e| Error::io(Op::Create, given.display().to_string(), e))?;
+        std::fs::create_dir_all(given).map_err(|e| Error::io(Op::Create, shown_path(given), e))?;
     }
     Ok(if is_folder || given.is_dir() { given.join(own) } else { given.to_owned() })
 }

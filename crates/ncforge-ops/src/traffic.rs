@@ -14,6 +14,7 @@
 
 mod proposed;
 
+use ncforge::store::remote::shown_path;
 use std::collections::HashMap;
 use std::ops::{Add, Range};
 use std::path::Path;
@@ -250,7 +251,7 @@ pub fn requests(path: &Path) -> Result<Requests> {
     });
     let variables: Vec<VariableCost> = variables.collect();
     Ok(Requests {
-        file: path.display().to_string(),
+        file: shown_path(path),
         bytes: counted.len(),
         open,
         open_after: copy.map(|copy| Cost { requests: 1, rounds: 1, bytes: copy.front.end }),

@@ -12,6 +12,7 @@ mod points;
 mod report;
 mod zipped;
 
+use ncforge::store::remote::shown_path;
 use std::collections::BTreeSet;
 use std::path::Path;
 
@@ -52,7 +53,7 @@ pub fn verify(path: &Path, engine: &Engine, progress: &dyn Progress) -> Result<V
     let schema = data.schema();
     let sizes = || schema.var_ids().map(|v| work_bytes(schema, v));
     progress.begin("verify", sizes().fold(0, u64::saturating_add));
-    let file = path.display().to_string();
+    let file = shown_path(path);
     let (mut problems, mut notes) = (Vec::new(), Vec::new());
     for s in &schema.skipped {
         match ProblemKind::of_skipped(s) {

@@ -22,6 +22,7 @@
 
 mod request;
 
+use ncforge::store::remote::shown_path;
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Instant;
@@ -73,10 +74,7 @@ pub(crate) fn zipped_store(path: &Path, engine: &Engine) -> Result<ZippedStore> 
     let data = Dataset::open_with(path, engine)?;
     if data.container().store().blocks().is_none() {
         let kind = data.schema().format.kind();
-        return Err(Error::wrong_kind(
-            path.display().to_string(),
-            format!("is not zipped, it is a {kind} file"),
-        ));
+        return Err(Error::wrong_kind(shown_path(path), format!("is not zipped, it is a {kind} file")));
     }
     ZippedStore::open(file, engine.zipped_resources())
 }
@@ -114,7 +112,7 @@ pub fn zip(
     options.zipped.check()?;
     endings::check(output, &[Told::Zipped, Told::Netcdf])?;
     let data = Dataset::open_with(input, engine)?;
-    let shown = input.display();
+    let shown = shown_path(input);
     if data.container().store().blocks().is_some() {
         return Err(Error::wrong_kind(shown.to_string(), "is zipped already"));
     }
@@ -214,8 +212,8 @@ fn report(
     begun: Instant,
 ) -> ZipReport {
     ZipReport {
-        input: input.display().to_string(),
-        output: output.display().to_string(),
+        input: shown_path(input),
+        output: shown_path(output),
         input_bytes,
         output_bytes,
         image_bytes,

@@ -1,5 +1,6 @@
 //! The class `ncforge._core.File`: one open file.
 
+use ncforge::store::remote::shown_path;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -182,7 +183,7 @@ impl File {
 
     /// Raises what is wrong with an object that the file has and that was left out.
     fn explain(&self, py: Python<'_>, path: &str) -> PyResult<()> {
-        let file = self.state.path().display().to_string();
+        let file = shown_path(self.state.path());
         self.look(py, |s| s.find_skipped(path).map_or(Ok(()), |skipped| Err(skipped.error(&file))))
     }
 
@@ -351,7 +352,7 @@ impl File {
     ) -> PyResult<Option<Vec<u64>>> {
         self.look(py, |s| {
             let (dtype, dims, storage) = (&dtype, &dims[..], &storage);
-            let file = self.state.path().display().to_string();
+            let file = shown_path(self.state.path());
             Planned { dtype, dims, storage, coordinates, lengths }.chunks(s, &file, &request)
         })
     }

@@ -1,6 +1,7 @@
 //! An open file: reading (no lock held while bytes move), or writing with definitions that the library carries out
 //! together before the next data.
 
+use ncforge::store::remote::shown_path;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, TryLockError};
 
@@ -114,7 +115,7 @@ impl State {
         match self.mode.try_lock() {
             Ok(mode) => Ok(mode),
             Err(TryLockError::Poisoned(mode)) => Ok(mode.into_inner()),
-            Err(TryLockError::WouldBlock) => Err(Error::Inherited { path: self.path.display().to_string() }),
+            Err(TryLockError::WouldBlock) => Err(Error::Inherited { path: shown_path(&self.path) }),
         }
     }
 
@@ -173,7 +174,7 @@ impl State {
     pub(crate) fn define<T>(&self, change: impl FnOnce(&mut Definer) -> Result<T>) -> Result<T> {
         match &mut *self.lock()? {
             Mode::Write(definer) => change(definer),
-            Mode::Read(_) => Err(Error::ReadOnly { path: self.path.display().to_string() }),
+            Mode::Read(_) => Err(Error::ReadOnly { path: shown_path(&self.path) }),
             Mode::Closed => Err(Error::Closed),
         }
     }

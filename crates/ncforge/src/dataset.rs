@@ -44,6 +44,7 @@ mod typed;
 mod unpacked;
 mod whole;
 
+use crate::store::remote::shown_path;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
@@ -381,6 +382,6 @@ impl Dataset {
     /// that is not supported ([`crate::model::Skipped`]).
     pub fn var(&self, path: &str) -> Result<VarId> {
         let schema = self.schema();
-        schema.find_var(path).ok_or_else(|| schema.no_variable(path, &self.path().display().to_string()))
+        schema.find_var(path).ok_or_else(|| schema.no_variable(path, &shown_path(self.path())))
     }
 }

@@ -3,6 +3,7 @@
 pub(crate) mod report;
 mod several;
 
+use ncforge::store::remote::shown_path;
 use std::path::Path;
 
 use ncforge::store::companion_path;
@@ -83,7 +84,7 @@ pub(super) fn files_left(output: &Path) -> Option<String> {
     let files: Vec<String> = [partial_path(output), companion_path(output, "journal")]
         .iter()
         .filter(|file| file.exists())
-        .map(|file| format!("`{}`", file.display()))
+        .map(|file| format!("`{}`", shown_path(file)))
         .collect();
     (!files.is_empty()).then(|| files.join(" and "))
 }

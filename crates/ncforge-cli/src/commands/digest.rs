@@ -1,5 +1,6 @@
 //! `ncforge digest`
 
+use ncforge::store::remote::shown_path;
 use std::io::Read;
 use std::path::Path;
 
@@ -22,7 +23,7 @@ pub(crate) fn run(args: &DigestArgs, cx: &Context<'_>) -> Result {
     let (mut worst, mut documents) = (Exit::Ok, Vec::new());
     let progress = cx.printer.progress("digest");
     for path in &args.files {
-        progress.item(&path.display().to_string());
+        progress.item(&shown_path(path));
         match digest(path, &engine, &progress) {
             Ok(report) => {
                 progress.aside(|| {
@@ -93,7 +94,7 @@ fn lines(list: &Path, printer: &Printer) -> Result<Vec<Line>> {
         }
         _ => std::fs::read(list),
     };
-    let text = read.map_err(|e| ncforge::Error::io(ncforge::Op::Read, list.display().to_string(), e))?;
+    let text = read.map_err(|e| ncforge::Error::io(ncforge::Op::Read, shown_path(list), e))?;
     let text = String::from_utf8_lossy(&text);
     let all = text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty() && !line.starts_with("# "));
     let (mut lines, mut other) = (Vec::new(), Vec::new());
@@ -109,13 +110,13 @@ fn lines(list: &Path, printer: &Printer) -> Result<Vec<Line>> {
             let many = many(other.len() as u64, "line");
             printer.warn(format_args!(
                 "{many} of `{}` are no digest and name, the first is line {first}",
-                list.display()
+                shown_path(list)
             ));
             Ok(lines)
         }
         (true, _) => Err(Failure {
             class: None,
-            message: format!("`{}` has no line with a digest and a name", list.display()),
+            message: format!("`{}` has no line with a digest and a name", shown_path(list)),
             hint: "`ncforge digest FILE… > LIST` makes one".into(),
             exit: Exit::BadInput,
         }),

@@ -2,6 +2,7 @@
 
 mod style;
 
+use ncforge::store::remote::shown_path;
 use std::path::PathBuf;
 
 use ncforge_bench::driver::netcdf_c;
@@ -29,7 +30,7 @@ pub(crate) fn run(args: &DoctorArgs, cx: &Context<'_>) -> Result {
     let progress = cx.printer.progress("doctor");
     let mut drawn = Vec::new();
     let mut one = |file: &PathBuf| {
-        progress.item(&file.display().to_string());
+        progress.item(&shown_path(file));
         if args.html.is_none() {
             return examine(file, &options, &engine);
         }

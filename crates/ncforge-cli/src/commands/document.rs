@@ -1,5 +1,6 @@
 //! The JSON documents of the commands: each says what it is, and in which version. docs/reference/json.md tells what is in them.
 
+use ncforge::store::remote::shown_path;
 use std::path::Path;
 
 use serde::Serialize;
@@ -43,7 +44,7 @@ pub(super) fn put(
 /// The entry in a list of files for one that could not be examined.
 pub(super) fn failed(file: &Path, failure: &Failure) -> Value {
     json!({
-        "file": file.display().to_string(),
+        "file": shown_path(file),
         "error": {
             "kind": failure.class,
             "message": failure.message,

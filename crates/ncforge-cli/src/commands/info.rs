@@ -1,5 +1,6 @@
 //! `ncforge info`: a file's header as CDL and how it is stored.
 
+use ncforge::store::remote::shown_path;
 use std::path::Path;
 
 use ncforge::Dataset;
@@ -28,7 +29,7 @@ pub(crate) fn run(args: &InfoArgs, cx: &Context<'_>) -> Result {
     let mut documents = Vec::new();
     let progress = cx.printer.progress("info");
     for (i, path) in args.files.iter().enumerate() {
-        progress.item(&path.display().to_string());
+        progress.item(&shown_path(path));
         let dataset = match Dataset::open_with(path, &engine) {
             Ok(d) => d,
             Err(e) => {
@@ -70,7 +71,7 @@ fn draw(args: &InfoArgs, cx: &Context<'_>) -> Result {
     let progress = cx.printer.progress("info");
     let (mut files, mut worst) = (Vec::new(), Exit::Ok);
     for path in &args.files {
-        progress.item(&path.display().to_string());
+        progress.item(&shown_path(path));
         match anatomy(path, &options, &engine) {
             Ok((_, file)) => files.push(file),
             Err(e) if args.files.len() == 1 => return Err(e.into()),

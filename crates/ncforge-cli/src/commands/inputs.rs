@@ -1,5 +1,6 @@
 //! Input files as they are given: a pattern that the shell has left alone, and a URL with `*`, stand for the files that match.
 
+use ncforge::store::remote::shown_path;
 use std::path::{Path, PathBuf};
 
 use ncforge::store::remote;
@@ -12,7 +13,7 @@ use crate::exit::{Exit, Failure, Result};
 pub(super) fn expanded(given: &[PathBuf], cx: &Context<'_>) -> Result<Vec<PathBuf>, Failure> {
     let mut out = Vec::new();
     for path in given {
-        match remote::url_of(path).filter(|url| url.contains('*')) {
+        match remote::url_of(path).filter(|url| remote::pattern_part(url).contains('*')) {
             None if combine::is_pattern(path) => out.extend(local(path)?),
             None => out.push(path.clone()),
             Some(url) => {
@@ -31,7 +32,7 @@ pub(super) fn expanded(given: &[PathBuf], cx: &Context<'_>) -> Result<Vec<PathBu
 fn local(pattern: &Path) -> Result<Vec<PathBuf>, Failure> {
     let found = combine::matching(pattern)?;
     match found.is_empty() {
-        true => Err(nothing("file", &pattern.display().to_string())),
+        true => Err(nothing("file", &shown_path(pattern))),
         false => Ok(found),
     }
 }

@@ -8,7 +8,7 @@ use std::ffi::{OsStr, OsString};
 use std::io::ErrorKind;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::process::{Command, Output};
 
 use super::Context;
 use crate::args::{EnableArgs, Netcdf, NetcdfArgs, ProgramArgs, StatusArgs};
@@ -106,8 +106,18 @@ fn status(args: &StatusArgs, printer: &Printer) -> Result {
         text.lines().skip(1).for_each(|line| printer.data(&format!("{name}: {line}\n")));
         return Ok(Exit::Ok);
     }
-    printer.data(&format!("{name}: not served: the system preloads nothing into it (a static program?)\n"));
+    printer.data(&format!("{name}: not served: {}\n", why_not(&output)));
     Ok(Exit::Ok)
+}
+
+/// The reason why the library did not report: what the program, or the loader in its place, said at its end.
+fn why_not(output: &Output) -> String {
+    let said = [&output.stderr, &output.stdout].map(|text| String::from_utf8_lossy(text).trim().to_owned());
+    let said = said.iter().find(|text| !text.is_empty()).map_or_else(String::new, |text| format!(": {text}"));
+    match output.status.success() {
+        true => "the system preloads nothing into it (a static program?)".to_owned(),
+        false => format!("it ends with {}{said}", output.status),
+    }
 }
 
 /// The configuration file that netCDF-C reads.

@@ -1,5 +1,6 @@
 //! Pages of `info` and `doctor`, and other outputs: where they go.
 
+use ncforge::store::remote::shown_path;
 use std::io::ErrorKind;
 use std::path::Path;
 
@@ -30,12 +31,9 @@ pub(super) fn check_folder(out: &Path) -> Result<(), Failure> {
     let folder = out.parent().filter(|f| !f.as_os_str().is_empty());
     match folder.is_none_or(Path::is_dir) {
         true => Ok(()),
-        false => Err(ncforge::Error::io(
-            ncforge::Op::Create,
-            out.display().to_string(),
-            ErrorKind::NotFound.into(),
-        )
-        .into()),
+        false => {
+            Err(ncforge::Error::io(ncforge::Op::Create, shown_path(out), ErrorKind::NotFound.into()).into())
+        }
     }
 }
 
@@ -46,7 +44,7 @@ pub(super) fn write(out: &Path, page: &str, overwrite: bool, printer: &Printer) 
         return Ok(());
     }
     write_whole(out, page, overwrite)?;
-    printer.note(format_args!("{} written", out.display()));
+    printer.note(format_args!("{} written", shown_path(out)));
     Ok(())
 }
 

@@ -1,5 +1,6 @@
 //! `ncforge refs`
 
+use ncforge::store::remote::shown_path;
 use std::path::Path;
 
 use ncforge_ops::refs::{RefsFormat, RefsReport, references, write_references};
@@ -53,7 +54,7 @@ fn print(output: &Path, report: &RefsReport, format: RefsFormat, printer: &Print
     printer.note(format_args!(
         "{}{along} -> {}: {}, {} in the files, {} {stored}, {:.2} s",
         many(report.files as u64, "file"),
-        output.display(),
+        shown_path(output),
         many(report.variables as u64, "variable"),
         many(report.chunks, part),
         count(report.inlined),

@@ -1,5 +1,6 @@
 //! `ncforge report`
 
+use ncforge::store::remote::shown_path;
 use ncforge_bench::report::{results_markdown, results_page};
 use ncforge_bench::result::{Results, results_csv};
 
@@ -18,7 +19,7 @@ pub(crate) fn run(args: &ReportArgs, cx: &Context<'_>) -> Result {
         "json" => Results::to_json,
         _ => {
             return Err(Failure::usage(
-                format!("`{}` does not say in which form", args.output.display()),
+                format!("`{}` does not say in which form", shown_path(&args.output)),
                 "take a name that ends in .html, .md, .csv or .json",
             ));
         }
@@ -30,6 +31,6 @@ pub(crate) fn run(args: &ReportArgs, cx: &Context<'_>) -> Result {
     let results = if args.show_paths { results } else { results.redacted() };
     let page = form(&results);
     write_whole(&args.output, &page, args.overwrite)?;
-    cx.printer.note(format_args!("{} written", args.output.display()));
+    cx.printer.note(format_args!("{} written", shown_path(&args.output)));
     Ok(Exit::Ok)
 }

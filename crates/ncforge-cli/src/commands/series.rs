@@ -7,7 +7,6 @@ use std::path::Path;
 
 use ncforge::Error;
 use ncforge_ops::combine::{plan_series, series};
-use ncforge_ops::words::quoted;
 
 use super::{Context, concat};
 use crate::args::SeriesArgs;
@@ -40,12 +39,12 @@ fn command_line(args: &SeriesArgs, cx: &Context<'_>) -> String {
     for word in cx.argv {
         seen += usize::from(is_file(word));
         match is_file(word) && seen > 1 && seen < last {
-            true if seen == 2 => words.push("...".to_owned()),
+            true if seen == 2 => words.push("...".into()),
             true => {}
-            false => words.push(quoted(&word.to_string_lossy())),
+            false => words.push(word.clone()),
         }
     }
-    words.join(" ")
+    cx.history(&words)
 }
 
 /// The failure that the user sees.

@@ -1,5 +1,6 @@
 //! `ncforge split`
 
+use ncforge::store::remote::shown_path;
 use ncforge_ops::split::split;
 use ncforge_ops::words::bytes;
 
@@ -26,7 +27,7 @@ pub(crate) fn run(args: &SplitArgs, cx: &Context<'_>) -> Result {
     };
     cx.printer.note(format_args!(
         "{} -> {} tiles{left_out}, {} to begin with: {}, {:.2} s",
-        args.input.display(),
+        shown_path(&args.input),
         report.tiles,
         report.first,
         bytes(report.output_bytes),

@@ -1,5 +1,6 @@
 //! `ncforge verify`
 
+use ncforge::store::remote::shown_path;
 use ncforge_ops::progress::Progress;
 use ncforge_ops::verify::{VerifyReport, verify};
 use ncforge_ops::words::{bytes, count, many};
@@ -19,7 +20,7 @@ pub(crate) fn run(args: &VerifyArgs, cx: &Context<'_>) -> Result {
     let mut documents = Vec::new();
     let progress = cx.printer.progress("verify");
     for path in &args.files {
-        progress.item(&path.display().to_string());
+        progress.item(&shown_path(path));
         let found = verify(path, &engine, &progress);
         let exit = match found {
             Ok(report) => {

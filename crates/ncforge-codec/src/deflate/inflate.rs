@@ -13,6 +13,7 @@ use libdeflate_sys as sys;
 use libdeflater::DecompressionError;
 
 use super::super::padded::{PADDING, PaddedInput};
+use super::super::scratch::with_own;
 
 /// Streams up to this length are copied into a padded buffer if they have no padding.
 const COPIED: usize = 64 << 10;
@@ -25,11 +26,11 @@ struct Inflater {
 }
 
 thread_local! {
-    static INFLATER: RefCell<Inflater> = RefCell::new(Inflater::new());
+    static INFLATER: RefCell<Inflater> = RefCell::default();
 }
 
-impl Inflater {
-    fn new() -> Self {
+impl Default for Inflater {
+    fn default() -> Self {
         // SAFETY: takes nothing, and gives memory of its own or null.
         let tables = unsafe { sys::libdeflate_alloc_decompressor() };
         let tables = NonNull::new(tables).unwrap_or_else(|| {
@@ -37,7 +38,9 @@ impl Inflater {
         });
         Inflater { tables, buffer: Vec::new() }
     }
+}
 
+impl Inflater {
     /// Inflates the stream at the beginning of `src`; returns its length and the number of decoded bytes.
     fn inflate(&mut self, src: &[u8], dst: &mut [u8]) -> Result<(usize, usize), DecompressionError> {
         let (mut used, mut made) = (0, 0);
@@ -85,15 +88,14 @@ impl Inflater {
 
 impl Drop for Inflater {
     fn drop(&mut self) {
-        // SAFETY: it was allocated in `new`, and is not used after this.
+        // SAFETY: it was allocated in `default`, and is not used after this.
         unsafe { sys::libdeflate_free_decompressor(self.tables.as_ptr()) };
     }
 }
 
 /// Inflates the zlib stream at the beginning of `src` into `dst`; returns the number of bytes.
 pub(super) fn inflate(src: PaddedInput<'_>, dst: &mut [u8]) -> Result<usize, DecompressionError> {
-    INFLATER.with(|cell| {
-        let inflater = &mut *cell.borrow_mut();
+    with_own(&INFLATER, |inflater| {
         if let Some(made) = inflater.inflate_with_padding(src, dst) {
             return Ok(made);
         }

@@ -18,7 +18,7 @@ mod tables;
 use std::cell::RefCell;
 
 use crate::padded::PaddedInput;
-use crate::scratch::grow;
+use crate::scratch::{grow, with_own};
 
 pub(super) use stream::{Input, Point};
 
@@ -50,20 +50,14 @@ pub(crate) fn inflate_in_turn(
     if streams.len() > 1 && kernel::is_available() {
         let inputs: Vec<_> = streams.iter().map(|&s| Input::Whole(s)).collect();
         let want = buffers[0].len();
-        OWN.with(|cell| {
-            if let Ok(mut own) = cell.try_borrow_mut() {
-                // The caller knows which streams are done.
-                let _ = in_turn(&inputs, want, buffers, &mut own.tables, done);
-            }
-        });
+        // The caller knows which streams are done.
+        let _ = with_own(&OWN, |own| in_turn(&inputs, want, buffers, &mut own.tables, done));
     }
 }
 
 /// Inflates parts of streams of `want` bytes each, two at a time, and gives `done` the number and the bytes of each. Returns whether it could.
 pub(super) fn inflate_parts(inputs: &[Input<'_>], want: usize, mut done: impl FnMut(usize, &[u8])) -> bool {
-    OWN.with(|cell| {
-        let Ok(mut own) = cell.try_borrow_mut() else { return false };
-        let Own { tables, buffers } = &mut *own;
+    with_own(&OWN, |Own { tables, buffers }| {
         if buffers.iter_mut().any(|b| grow(b, want + SLACK).is_err()) {
             return false;
         }

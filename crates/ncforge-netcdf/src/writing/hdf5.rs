@@ -63,6 +63,8 @@ functions! {
     space = c"H5Dget_space": fn(Id) -> Id;
     data_type = c"H5Dget_type": fn(Id) -> Id;
     creation = c"H5Dget_create_plist": fn(Id) -> Id;
+    access = c"H5Dget_access_plist": fn(Id) -> Id;
+    chunk_cache = c"H5Pget_chunk_cache": fn(Id, *mut usize, *mut usize, *mut f64) -> c_int;
     layout = c"H5Pget_layout": fn(Id) -> c_int;
     chunk = c"H5Pget_chunk": fn(Id, c_int, *mut u64) -> c_int;
     filters = c"H5Pget_nfilters": fn(Id) -> c_int;
@@ -148,6 +150,18 @@ impl Hdf5 {
     pub(super) fn creation_of(&self, dataset: Id) -> Option<Owned> {
         // SAFETY: see above.
         owned(unsafe { (self.creation)(dataset) }, self.close_list)
+    }
+
+    /// Bytes of a dataset's chunks that HDF5 would keep in memory.
+    pub(super) fn cache_of(&self, dataset: Id) -> Option<u64> {
+        let (mut slots, mut bytes, mut preemption) = (0, 0, 0.0);
+        // SAFETY: see above.
+        let code = unsafe {
+            let access = owned((self.access)(dataset), self.close_list)?;
+            (self.chunk_cache)(access.id, &raw mut slots, &raw mut bytes, &raw mut preemption)
+        };
+        // One that has no places for chunks keeps none.
+        (code >= 0).then_some(if slots == 0 { 0 } else { bytes as u64 })
     }
 
     /// Chunk lengths; `None` if it is not chunked.

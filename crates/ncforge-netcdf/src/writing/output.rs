@@ -52,7 +52,7 @@ pub(super) struct Output {
     pub(super) files: HashMap<i32, File>,
     datasets: HashMap<Id, Entry>,
     queue: VecDeque<Queued>,
-    /// Bytes of chunks that are held, and of those that are being encoded.
+    /// Bytes of chunks that are held beyond those that HDF5 would keep, and of those that are being encoded.
     held: u64,
     queued: u64,
     budget: u64,
@@ -71,6 +71,8 @@ impl From<()> for Failed {
         Self
     }
 }
+
+const TOO_LARGE: &str = "more chunks at a time than memory holds";
 
 type Result<T = (), E = Failed> = std::result::Result<T, E>;
 
@@ -124,6 +126,12 @@ impl Output {
                 return Ok(false);
             }
         };
+        if self.is_too_large(dataset) {
+            self.hand_over(dataset)?;
+            self.leave(dataset, TOO_LARGE);
+            self.left(nc, TOO_LARGE);
+            return Ok(false);
+        }
         // SAFETY: the caller's promise; the selection has as many elements as the memory.
         unsafe { self.gather(dataset, &slab, values.cast())? };
         if let Some(file) = self.files.get_mut(&nc) {
@@ -227,11 +235,8 @@ impl Output {
             copy(values.add(from * size), &mut data[to * size..(to + len) * size]);
         };
         if slab.is_all(part, &needed) {
-            let mut data = match target.chunks.remove(number) {
-                Some(chunk) => {
-                    self.held -= bytes as u64;
-                    Arc::try_unwrap(chunk.data).unwrap_or_else(|_| vec![0; bytes])
-                }
+            let mut data = match target.release(number, &mut self.held) {
+                Some(chunk) => Arc::try_unwrap(chunk.data).unwrap_or_else(|_| vec![0; bytes]),
                 None => take_memory(&mut self.spare, bytes),
             };
             if needed != target.chunk {
@@ -245,14 +250,13 @@ impl Output {
             // A program that is killed must find what it synced: what the file has is replaced when HDF5 would do it.
             let seen = Seen::all(bytes / size, needed.iter().product());
             let chunk = Chunk { data, seen, known: true, dirty: true, used: self.clock };
-            target.chunks.insert(number.into(), chunk);
-            self.held += bytes as u64;
+            target.hold(number, chunk, &mut self.held);
             return Ok(None);
         }
         if !target.chunks.contains_key(number) {
+            target.note_return(number);
             let chunk = target.empty_chunk(number, take_memory(&mut self.spare, bytes));
-            target.chunks.insert(number.into(), chunk);
-            self.held += bytes as u64;
+            target.hold(number, chunk, &mut self.held);
         }
         let chunk = target.chunks.get_mut(number).ok_or(Failed)?;
         // Copied where it is being encoded.
@@ -271,8 +275,7 @@ impl Output {
         if !target.is_absent(number) {
             return Ok(None);
         }
-        self.held -= bytes as u64;
-        Ok(target.chunks.remove(number).map(|chunk| chunk.data))
+        Ok(target.release(number, &mut self.held).map(|chunk| chunk.data))
     }
 
     /// Queues a chunk that lacks something; it is kept for more.
@@ -284,8 +287,10 @@ impl Output {
         chunk.dirty = false;
         let whole = chunk.seen.count() == target.whole(number).iter().product::<u64>();
         if whole || !keep {
-            target.chunks.remove(number);
-            self.held -= target.bytes as u64;
+            target.release(number, &mut self.held);
+            if !whole {
+                target.note_early(number);
+            }
         }
         if dirty {
             self.queue(dataset, number.into(), data);
@@ -421,8 +426,7 @@ impl Output {
     /// Drops chunks that are in the file.
     fn forget_chunks(&mut self, dataset: Id) {
         if let Some(Entry::Served(target)) = self.datasets.get_mut(&dataset) {
-            self.held -= (target.chunks.len() * target.bytes) as u64;
-            target.chunks = HashMap::new();
+            target.release_all(&mut self.held);
         }
     }
 
@@ -440,8 +444,8 @@ impl Output {
 
     /// Leaves a dataset to HDF5 from now on, with what it has.
     fn leave(&mut self, dataset: Id, why: &'static str) {
-        if let Some(Entry::Served(target)) = self.datasets.insert(dataset, Entry::Left(why)) {
-            self.held -= (target.chunks.len() * target.bytes) as u64;
+        if let Some(Entry::Served(mut target)) = self.datasets.insert(dataset, Entry::Left(why)) {
+            target.release_all(&mut self.held);
         }
         let queued = &mut self.queued;
         self.queue.retain(|q| {

@@ -45,6 +45,11 @@ pub(super) struct Target {
     /// Chunks that were handed to HDF5, or will be.
     stored: HashSet<Box<[u64]>>,
     pub(super) chunks: HashMap<Box<[u64]>, Chunk>,
+    /// Bytes of chunks that HDF5 would keep, which are not counted.
+    cache: u64,
+    /// Chunks that were handed on before they were whole, and how often one of them came back.
+    early: HashSet<Box<[u64]>>,
+    pub(super) returns: u32,
     /// Chunks that are being encoded.
     pub(super) queued: usize,
     /// Reads that came between writes.
@@ -104,6 +109,9 @@ impl Target {
             fresh: hdf5.stored_bytes(dataset) == 0,
             stored: HashSet::new(),
             chunks: HashMap::new(),
+            cache: hdf5.cache_of(dataset).ok_or(NO_ANSWER)?,
+            early: HashSet::new(),
+            returns: 0,
             queued: 0,
             reads: 0,
         })
@@ -136,6 +144,42 @@ impl Target {
     pub(super) fn forget(&mut self) {
         self.fresh = false;
         self.stored = HashSet::new();
+    }
+
+    /// Bytes of chunks beyond those that HDF5 would keep.
+    pub(super) fn beyond(&self) -> u64 {
+        ((self.chunks.len() * self.bytes) as u64).saturating_sub(self.cache)
+    }
+
+    /// Takes a chunk into memory; `held` counts the bytes beyond.
+    pub(super) fn hold(&mut self, number: &[u64], chunk: Chunk, held: &mut u64) {
+        *held -= self.beyond();
+        self.chunks.insert(number.into(), chunk);
+        *held += self.beyond();
+    }
+
+    /// Takes a chunk out of memory.
+    pub(super) fn release(&mut self, number: &[u64], held: &mut u64) -> Option<Chunk> {
+        *held -= self.beyond();
+        let chunk = self.chunks.remove(number);
+        *held += self.beyond();
+        chunk
+    }
+
+    /// Drops the chunks in memory.
+    pub(super) fn release_all(&mut self, held: &mut u64) {
+        *held -= self.beyond();
+        self.chunks = HashMap::new();
+    }
+
+    /// Notes that a chunk is handed on before it is whole, to make space.
+    pub(super) fn note_early(&mut self, number: &[u64]) {
+        self.early.insert(number.into());
+    }
+
+    /// Notes that a chunk gets values that was not in memory.
+    pub(super) fn note_return(&mut self, number: &[u64]) {
+        self.returns += u32::from(self.early.contains(number));
     }
 
     /// A chunk in which nothing is written.

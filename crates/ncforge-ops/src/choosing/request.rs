@@ -1,5 +1,6 @@
 //! The purpose of chunk shapes, in a user's words.
 
+use ncforge::store::remote::shown_path;
 use std::collections::BTreeMap;
 use std::fmt;
 use std::path::Path;
@@ -205,7 +206,7 @@ pub struct Tuned {
 pub fn tune_chunks(file: &Path, request: &TuneRequest, engine: &Engine) -> NcResult<TuneReport> {
     let dataset = Dataset::open_with(file, engine)?;
     let schema = dataset.schema();
-    let shown = file.display().to_string();
+    let shown = shown_path(file);
     let choosing = request.choosing.choosing(request.sample);
     choosing.check(schema, &shown)?;
     let vars: Vec<VarId> = match &request.vars {

@@ -26,6 +26,7 @@
 mod options;
 mod request;
 
+use ncforge::store::remote::shown_path;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -174,7 +175,7 @@ fn joined(
 pub(super) fn dimension(files: &[PathBuf], along: Option<&str>, small: &Engine) -> Result<(Dataset, String)> {
     let open = |i: usize| Dataset::open_with(&files[i], small);
     let first = open(0)?;
-    let name = files[0].display().to_string();
+    let name = shown_path(&files[0]);
     let dim = series::dimension(first.schema(), &name, along, files.len(), open)?;
     Ok((first, dim))
 }

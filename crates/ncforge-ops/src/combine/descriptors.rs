@@ -1,5 +1,6 @@
 //! Files of which fewer are open than there are.
 
+use ncforge::store::remote::shown_path;
 use std::collections::VecDeque;
 use std::fs::File;
 use std::os::fd::AsRawFd;
@@ -120,7 +121,7 @@ pub(super) struct PooledFile {
 
 impl PooledFile {
     pub(super) fn open(path: &Path, descriptors: &Arc<Descriptors>) -> Result<Self> {
-        let name = path.display().to_string();
+        let name = shown_path(path);
         let (file, meta) = open_to_read(path)?;
         let id = descriptors.next.fetch_add(1, Ordering::Relaxed);
         if id == 0 {

@@ -3,6 +3,7 @@
 //! Tiles of a set have names that differ in one run of digits, the last one of the name before its extension, of any
 //! width: `ocean_0000.nc`, `ocean.nc.0000`, `root.00.nc`, `state.0000000000.t001.nc`, `wrfout_d01_…_0003`.
 
+use ncforge::store::remote::shown_path;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
@@ -43,7 +44,7 @@ pub(crate) fn find(words: &[PathBuf], exact: bool) -> Result<Found> {
         [one] if one.exists() => Ok(Found { files: kin(one)?, searched: true, named: Some(one.clone()) }),
         [one] => {
             let text = one.to_string_lossy();
-            let is_pattern = text.contains(['*', '?', '[']);
+            let is_pattern = remote::is_pattern(&text);
             let files = if is_pattern { matching(one)? } else { based_on(one)? };
             if files.is_empty() {
                 let what = if is_pattern { "file matches" } else { "tile begins with" };
@@ -64,7 +65,7 @@ pub(crate) fn named(words: &[PathBuf]) -> Result<Vec<PathBuf>> {
     let mut files = Vec::with_capacity(words.len());
     for word in words {
         let text = word.to_string_lossy();
-        let is_pattern = text.contains(['*', '?', '[']);
+        let is_pattern = remote::is_pattern(&text);
         if let Some(url) = url_of(word).filter(|_| is_pattern) {
             let mut found: Vec<PathBuf> =
                 remote::glob(url, &RemoteOptions::of_process())?.into_iter().map(PathBuf::from).collect();
@@ -93,9 +94,7 @@ fn these(paths: &[PathBuf]) -> Result<Found> {
     for path in paths {
         let id = match url_of(path) {
             Some(_) => path.clone(),
-            None => {
-                std::fs::canonicalize(path).map_err(|e| Error::io(Op::Open, path.display().to_string(), e))?
-            }
+            None => std::fs::canonicalize(path).map_err(|e| Error::io(Op::Open, shown_path(path), e))?,
         };
         if seen.insert(id) {
             files.push(path.clone());
@@ -132,7 +131,7 @@ fn sorted(mut files: Vec<PathBuf>) -> Vec<PathBuf> {
 
 /// The files of a folder whose name is wanted.
 fn listed(folder: &Path, wanted: impl Fn(&str) -> bool) -> Result<Vec<PathBuf>> {
-    let fail = |e| Error::io(Op::Open, folder.display().to_string(), e);
+    let fail = |e| Error::io(Op::Open, shown_path(folder), e);
     let mut files = Vec::new();
     for entry in std::fs::read_dir(folder).map_err(fail)? {
         let entry = entry.map_err(fail)?;
@@ -195,7 +194,7 @@ pub fn matching(pattern: &Path) -> Result<Vec<PathBuf>> {
 
 /// Whether a path is a pattern of the shell, and no file.
 pub fn is_pattern(path: &Path) -> bool {
-    path.to_string_lossy().contains(['*', '?', '[']) && url_of(path).is_none() && !path.exists()
+    remote::is_pattern(&path.to_string_lossy()) && url_of(path).is_none() && !path.exists()
 }
 
 /// `*`, `?`, `[a-z]`, `[!a-z]`, as in a shell. Brackets that make no class stand for themselves.

@@ -33,6 +33,7 @@ mod stamp;
 mod stream;
 mod variables;
 
+use ncforge::store::remote::shown_path;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
@@ -65,7 +66,7 @@ pub fn series(
     if url_of(folder).is_some() {
         return Err(Error::Invalid("series are made in a folder of this machine, not at a URL".into()));
     }
-    std::fs::create_dir_all(folder).map_err(|e| Error::io(Op::Create, folder.display().to_string(), e))?;
+    std::fs::create_dir_all(folder).map_err(|e| Error::io(Op::Create, shown_path(folder), e))?;
     run(files, folder, options, engine, progress, true)
 }
 
@@ -136,7 +137,7 @@ fn check_wanted(streams: &[Named], options: &SeriesOptions, making: &Making<'_>)
         match (missing.first(), having.first()) {
             (None, _) => return Ok(()),
             (Some(name), Some(first)) => {
-                error = Some(first.schema().no_variable(name, &first.path().display().to_string()));
+                error = Some(first.schema().no_variable(name, &shown_path(first.path())));
             }
             _ => {}
         }

@@ -6,6 +6,7 @@
 //! any other rule retain the wrong ones). Descriptors are fewer still, and come and go below ([`PooledFile`]). Headers
 //! that differ in values of attributes only, as those of classic tiles do, are parsed once for all of them ([`KnownHeaders`]).
 
+use ncforge::store::remote::shown_path;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
@@ -78,7 +79,7 @@ impl Tiles {
 
     /// The path of one, for messages.
     pub(crate) fn name(&self, tile: usize) -> String {
-        self.paths[tile].display().to_string()
+        shown_path(&self.paths[tile])
     }
 
     /// Leaves out the tiles that are not in `keep`.

@@ -6,6 +6,7 @@ mod resumed;
 mod sparse;
 mod var_group;
 
+use ncforge::store::remote::shown_path;
 use std::cell::Cell;
 use std::ops::Range;
 use std::sync::Arc;
@@ -67,7 +68,7 @@ pub(crate) fn run(task: Task<'_>, output: &mut OutputFile, done: Vec<Step>) -> R
     };
     let relaxed = task.lasting == Lasting::Relaxed;
     let container = create(Arc::clone(&store), task.plan.schema.clone(), task.header_room)?;
-    let journal = Journal::begin(journal, output.journal_path().display().to_string(), &task.header, &done)?;
+    let journal = Journal::begin(journal, shown_path(output.journal_path()), &task.header, &done)?;
     let mut run = Run {
         writer: Writer::new(task.engine.clone(), container),
         store,
@@ -167,13 +168,8 @@ impl Run<'_> {
 
     /// Takes over a step of an earlier run: its bytes are in the file.
     fn adopt(&mut self, step: &Step) -> Result<()> {
-        let damaged = || {
-            Error::corrupt(
-                self.output.journal_path().display().to_string(),
-                None,
-                "a step that is not in the plan",
-            )
-        };
+        let damaged =
+            || Error::corrupt(shown_path(self.output.journal_path()), None, "a step that is not in the plan");
         let work = self.task.plan.work.get(step.var).ok_or_else(damaged)?;
         if step.at >= work.walk.len() {
             return Err(damaged());
@@ -290,7 +286,7 @@ impl Run<'_> {
     }
 
     fn stopped(&self) -> Error {
-        Error::Interrupted(format!("`{}` is not finished", self.output.destination().display()))
+        Error::Interrupted(format!("`{}` is not finished", shown_path(self.output.destination())))
     }
 
     /// Moves one box; `sparse` says that the output may lack what the source does.

@@ -1,5 +1,6 @@
 //! Several files into a folder: their names there.
 
+use ncforge::store::remote::shown_path;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
@@ -33,7 +34,7 @@ pub fn targets_in(folder: &Path, files: &[PathBuf], may_exist: bool) -> Result<V
         let Some(name) = name.filter(|n| !n.as_os_str().is_empty()) else {
             return Err(Error::bad_option(
                 "output",
-                format!("`{}` has no name that a copy could have", file.display()),
+                format!("`{}` has no name that a copy could have", shown_path(file)),
             ));
         };
         if !names.insert(name.clone()) {
@@ -41,8 +42,8 @@ pub fn targets_in(folder: &Path, files: &[PathBuf], may_exist: bool) -> Result<V
                 "output",
                 format!(
                     "two files have the same name `{}`: they cannot both be copied into `{}`",
-                    name.display(),
-                    folder.display()
+                    shown_path(name),
+                    shown_path(folder)
                 ),
             ));
         }

@@ -5,6 +5,7 @@ use super::quantized;
 use crate::compare::{Comparison, How, compare_schemas, compare_values};
 use crate::progress::{Progress, check_stop};
 use ncforge::store::OutputFile;
+use ncforge::store::remote::shown_path;
 use ncforge::{Dataset, Engine, Error, Result};
 
 /// An error that names the first difference, if there is one.
@@ -20,7 +21,7 @@ pub(crate) fn verify(
         .map_err(|e| Error::Verify(format!("the output cannot be opened again: {e}")))?;
     let named = |e| match e {
         Error::Interrupted(_) => {
-            Error::Interrupted(format!("`{}` is written, but not verified", output.destination().display()))
+            Error::Interrupted(format!("`{}` is written, but not verified", shown_path(output.destination())))
         }
         e => e,
     };

@@ -1,5 +1,6 @@
 //! The description of an examined file, to be compared with others: the file is closed by then.
 
+use ncforge::store::remote::shown_path;
 use std::sync::Arc;
 
 use super::facts::{Facts, VarFacts};
@@ -47,7 +48,7 @@ impl Described {
             }
         });
         Described {
-            path: facts.dataset.path().display().to_string(),
+            path: shown_path(facts.dataset.path()),
             classic: facts.schema().format.is_classic(),
             vars: vars.collect(),
         }

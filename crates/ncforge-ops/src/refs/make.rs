@@ -8,6 +8,7 @@ use super::model::References;
 use super::options::RefsOptions;
 use super::source::Source;
 use crate::progress::{Progress, Silent};
+use ncforge::store::remote::{public_name, shown_path};
 use ncforge::{Dataset, Engine, Error, Op, Result};
 
 /// Makes the references of files, joined along a dimension if there are several.
@@ -47,12 +48,12 @@ pub(super) fn begin<P: AsRef<Path>>(paths: &[P], progress: &dyn Progress) -> u64
     bytes
 }
 
-/// The location of a file for readers: an absolute path, or a URL.
+/// The location of a file for readers: an absolute path, or a URL, without user and password.
 pub(super) fn location(path: &Path, base: Option<&str>) -> Result<String> {
     let text = |path: &Path| {
         let text = path.to_str().map(str::to_owned);
         text.ok_or_else(|| {
-            Error::bad_option("files", format!("`{}` is not text that JSON can hold", path.display()))
+            Error::bad_option("files", format!("`{}` is not text that JSON can hold", shown_path(path)))
         })
     };
     if let Some(base) = base {
@@ -61,7 +62,7 @@ pub(super) fn location(path: &Path, base: Option<&str>) -> Result<String> {
     }
     let given = text(path)?;
     if given.contains("://") {
-        return Ok(given);
+        return Ok(public_name(&given));
     }
     text(&std::path::absolute(path).map_err(|e| Error::io(Op::Other("find"), given, e))?)
 }

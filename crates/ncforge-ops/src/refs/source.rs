@@ -8,6 +8,7 @@ use crate::combine::{ConcatOptions, Joined, join_noted};
 use crate::copy::{CopyOptions, Names, part_of};
 use crate::series;
 use ncforge::store::ReadStore;
+use ncforge::store::remote::shown_path;
 use ncforge::{Dataset, Engine, Error, Result};
 
 /// Variables of more bytes that do not lie along the joined dimension are taken from the first file without comparing their values.
@@ -22,8 +23,8 @@ pub(super) struct Source {
     pub(super) files: Vec<PathBuf>,
     /// Notes for the user, on the files and on what is selected.
     pub(super) notes: Vec<String>,
-    /// The number of a file, by the name of its store.
-    numbers: HashMap<String, usize>,
+    /// The number of a file, by the name of its store; none where several have that name.
+    numbers: HashMap<String, Option<usize>>,
 }
 
 impl Source {
@@ -64,7 +65,12 @@ impl Source {
         notes
             .extend(dataset.schema().skipped.iter().map(|s| format!("`{}` was left out: {}", s.path, s.why)));
         notes.extend(dataset.remarks().iter().map(ToString::to_string));
-        let numbers = files.iter().enumerate().map(|(i, file)| (file.display().to_string(), i)).collect();
+        let mut numbers: HashMap<String, Option<usize>> = HashMap::new();
+        for (i, file) in files.iter().enumerate() {
+            let known = numbers.entry(shown_path(file)).or_insert(Some(i));
+            // URLs that differ in what is not shown are no file's.
+            *known = known.filter(|&first| files[first] == *file);
+        }
         Source { dataset, along, files, notes, numbers }
     }
 
@@ -72,13 +78,13 @@ impl Source {
     pub(super) fn number(&self, store: &dyn ReadStore) -> Option<usize> {
         match self.files.len() {
             1 => Some(0),
-            _ => self.numbers.get(store.name()).copied(),
+            _ => self.numbers.get(store.name()).copied().flatten(),
         }
     }
 
     /// The name of a file, for messages.
     pub(super) fn name(&self, file: usize) -> String {
-        self.files[file].display().to_string()
+        shown_path(&self.files[file])
     }
 
     /// Whether several files have a part of a variable with these dimensions.

@@ -1,6 +1,7 @@
 //! Which dimensions are split, and where.
 
 use ncforge::model::{DimId, Schema, shape};
+use ncforge::store::remote::shown_path;
 use ncforge::{Dataset, Error, Result};
 
 use super::options::{SplitOptions, TileScheme};
@@ -67,7 +68,7 @@ impl Families {
         let schema = source.schema();
         let by_name = |name: &str| schema.dims_in(Schema::ROOT).find(|d| schema.dim(*d).name == name);
         let need = |name: &str| {
-            let file = || source.path().display().to_string();
+            let file = || shown_path(source.path());
             by_name(name).ok_or_else(|| schema.no_dimension("dimension", name, &file()))
         };
         let usual = options.scheme.dims().and_then(|[x, y]| Some((by_name(x)?, by_name(y)?)));

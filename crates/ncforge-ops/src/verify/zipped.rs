@@ -1,5 +1,6 @@
 //! Reading everything that a zipped file has stored, and saying what damage costs.
 
+use ncforge::store::remote::shown_path;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -37,7 +38,7 @@ pub(super) fn verify(path: &Path, engine: &Engine, progress: &dyn Progress) -> R
         })
         .collect();
     let variables = container.schema().vars.len() as u64;
-    let file = path.display().to_string();
+    let file = shown_path(path);
     Ok(VerifyReport {
         file,
         commit: Some(commit),

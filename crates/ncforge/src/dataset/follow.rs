@@ -14,6 +14,7 @@
 //! read that meets a write. A plain run of bytes is read from the file itself each time, and the file is asked once a tick of the clock.
 //! A variable that is no longer there, or of another type or shape, is an [`Error::Changed`].
 
+use crate::store::remote::shown_path;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError, RwLock};
 use std::time::Duration;
 
@@ -163,7 +164,7 @@ impl Follower {
             }
             (state, is_new) = (Some(next), true);
         }
-        Err(Error::Changed { path: self.opened.path().display().to_string() })
+        Err(Error::Changed { path: shown_path(self.opened.path()) })
     }
 
     fn newest(&self) -> Option<Arc<State>> {

@@ -1,5 +1,6 @@
 //! Which file a path meant when it was opened.
 
+use crate::store::remote::shown_path;
 use std::fs::File;
 #[cfg(feature = "remote")]
 use std::hash::BuildHasher;
@@ -31,7 +32,7 @@ pub struct FileId {
 impl FileId {
     /// The identity of an open file.
     pub(super) fn of(path: &Path, file: &File) -> Result<Self> {
-        let fail = |e| Error::io(Op::Open, path.display().to_string(), e);
+        let fail = |e| Error::io(Op::Open, shown_path(path), e);
         let absolute = std::path::absolute(path).map_err(fail)?;
         Ok(Self::new(absolute, &Identity::of(&file.metadata().map_err(fail)?)))
     }
@@ -46,7 +47,7 @@ impl FileId {
             return Self::of_object(path, &*store)
                 .ok_or_else(|| Error::Internal(format!("`{}` has no version", store.name())));
         }
-        let fail = |e| Error::io(Op::Open, path.display().to_string(), e);
+        let fail = |e| Error::io(Op::Open, shown_path(path), e);
         let meta = std::fs::metadata(path).map_err(fail)?;
         Ok(Self::new(std::path::absolute(path).map_err(fail)?, &Identity::of(&meta)))
     }

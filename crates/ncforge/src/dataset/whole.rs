@@ -1,5 +1,6 @@
 //! What a dataset is of, and what operations on whole files ask it: a file, a view of another dataset, or many files as one.
 
+use crate::store::remote::shown_path;
 use std::path::PathBuf;
 use std::sync::{Arc, OnceLock};
 
@@ -34,7 +35,7 @@ impl Dataset {
 
     /// Its name in messages.
     pub fn name(&self) -> String {
-        self.path().display().to_string()
+        shown_path(self.path())
     }
 
     /// The files behind it.

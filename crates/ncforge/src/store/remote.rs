@@ -33,7 +33,7 @@ use crate::error::{Error, Result};
 
 use super::ReadStore;
 
-pub use names::{file_name, shown, url_of};
+pub use names::{file_name, is_pattern, pattern_part, public_name, shown, shown_path, shown_word, url_of};
 #[cfg(feature = "remote")]
 pub use object::RemoteStore;
 pub use options::RemoteOptions;
@@ -83,7 +83,7 @@ pub fn upload(
 }
 
 /// The URLs that match a URL with `*`, `?` or `[…]` in its path, in alphabetical order: the objects of a bucket, or the
-/// files that a web server's listing of a folder names. An object of a bucket whose name is the pattern, to the letter, is
+/// files that a web server's listing of a folder names, each with the query that the pattern has. An object of a bucket whose name is the pattern, to the letter, is
 /// the only one that is meant.
 ///
 /// # Errors

@@ -1,5 +1,6 @@
 //! `ncforge bench io`
 
+use ncforge::store::remote::shown_path;
 use std::path::PathBuf;
 
 use ncforge_bench::report::io::{io_section, netcdf_bench_table};
@@ -103,7 +104,7 @@ fn print(args: &IoArgs, report: &IoReport, cx: &Context<'_>) -> std::result::Res
 /// The first files by name, and the number of the others.
 fn named(files: &[PathBuf]) -> Option<String> {
     const MOST: usize = 6;
-    let shown: Vec<String> = files.iter().take(MOST).map(|path| path.display().to_string()).collect();
+    let shown: Vec<String> = files.iter().take(MOST).map(shown_path).collect();
     let more = files.len().saturating_sub(MOST);
     let more = if more > 0 { format!(" and {more} more") } else { String::new() };
     (!files.is_empty()).then(|| shown.join(", ") + &more)

@@ -1,5 +1,6 @@
 //! Results go where they were asked to go.
 
+use ncforge::store::remote::shown_path;
 use std::path::Path;
 
 use ncforge_bench::report::{results_markdown, results_page};
@@ -24,7 +25,7 @@ pub(super) fn check(out: &OutputArgs) -> Result<(), Failure> {
         let folder = path.parent().filter(|f| !f.as_os_str().is_empty());
         if path.is_dir() || folder.is_some_and(|f| !f.is_dir()) {
             let message =
-                format!("`{}` cannot be written: no such folder, or a folder itself", path.display());
+                format!("`{}` cannot be written: no such folder, or a folder itself", shown_path(path));
             return Err(Failure::usage(message, "name a file in a folder that exists"));
         }
         page::check(path, out.overwrite)?;
@@ -39,7 +40,7 @@ pub(super) fn put(
     table: Form<'_>,
     cx: &Context<'_>,
 ) -> Result<(), Failure> {
-    let arguments = cx.argv.iter().skip(1).map(|a| a.to_string_lossy().into_owned()).collect();
+    let arguments = cx.public(&cx.argv[1..]);
     // A result that comes from another command line keeps that.
     let results = if results.arguments.is_empty() { Results { arguments, ..results } } else { results };
     if !out.takes_stdout() {

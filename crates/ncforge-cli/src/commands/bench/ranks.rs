@@ -70,7 +70,7 @@ pub(super) fn run(args: &IoArgs, numbers: &[usize], cx: &Context<'_>) -> Result 
         }
     }
     if let Some(results) = over_ranks(numbers.iter().copied().zip(found).collect()) {
-        let arguments = cx.argv.iter().skip(1).map(|a| a.to_string_lossy().into_owned()).collect();
+        let arguments = cx.public(&cx.argv[1..]);
         let results = Results { arguments, ..results };
         output::put(&args.reports, results, &results_table, cx)?;
     }

@@ -1,11 +1,13 @@
 //! `ncforge copy FILE… FOLDER/`: each file under its own name.
 
+use ncforge::store::remote::shown_path;
+use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
 use ncforge::store::remote::url_of;
 use ncforge_ops::copy::{CopyReport, targets_in};
 use ncforge_ops::progress::{Parts, Progress};
-use ncforge_ops::words::{bytes, many, quoted};
+use ncforge_ops::words::{bytes, many};
 use serde_json::{Value, json};
 
 use super::{copied, planned, report};
@@ -23,8 +25,8 @@ pub(super) fn is_folder(output: &Path) -> bool {
 pub(super) fn run(args: &CopyArgs, inputs: &[PathBuf], folder: &Path, cx: &Context<'_>) -> Result {
     if !is_folder(folder) && !folder.is_dir() {
         let message =
-            format!("several files are copied into a folder, and `{}` is not a folder", folder.display());
-        return Err(Failure::usage(message, format!("`{}/` is made if it is not there", folder.display())));
+            format!("several files are copied into a folder, and `{}` is not a folder", shown_path(folder));
+        return Err(Failure::usage(message, format!("`{}/` is made if it is not there", shown_path(folder))));
     }
     let may_exist = args.written.overwrite || args.run.resume || args.run.dry_run;
     let targets = targets_in(folder, inputs, may_exist)?;
@@ -45,7 +47,7 @@ pub(super) fn run(args: &CopyArgs, inputs: &[PathBuf], folder: &Path, cx: &Conte
     let (mut done, mut documents, mut worst): (Vec<CopyReport>, Vec<Value>, _) =
         (Vec::new(), Vec::new(), Exit::Ok);
     for (i, (input, output)) in pairs.iter().enumerate() {
-        parts.part(i, &input.display().to_string());
+        parts.part(i, &shown_path(input));
         let options = args.request(command_line(args, input, output, cx))?.options()?;
         match copied(input, output, &options, &engine, &parts) {
             Ok(report) => {
@@ -86,7 +88,7 @@ fn plans(args: &CopyArgs, pairs: &[(&PathBuf, &PathBuf)], cx: &Context<'_>) -> R
     let all: Vec<_> = all.collect::<Result<_, _>>()?;
     if document::put("copies-plan", &json!({ "files": all }), &args.written, cx.printer)? {
         for ((input, output), plan) in pairs.iter().zip(&all) {
-            let title = format!("{} -> {}", input.display(), output.display());
+            let title = format!("{} -> {}", shown_path(input), shown_path(output));
             cx.printer.line(cx.printer.heading(title));
             report::print_plan(plan, cx.printer);
         }
@@ -96,11 +98,10 @@ fn plans(args: &CopyArgs, pairs: &[(&PathBuf, &PathBuf)], cx: &Context<'_>) -> R
 
 /// The command that would copy this file alone, for its history.
 fn command_line(args: &CopyArgs, input: &Path, output: &Path, cx: &Context<'_>) -> String {
-    let is_file = |word: &&std::ffi::OsString| args.is_path(Path::new(word));
-    let options =
-        cx.argv.iter().filter(|word| !is_file(word)).map(|word| word.to_string_lossy().into_owned());
-    let files = [input, output].map(|p| p.display().to_string());
-    options.chain(files).map(|word| quoted(&word)).collect::<Vec<_>>().join(" ")
+    let is_file = |word: &&OsString| args.is_path(Path::new(word));
+    let options = cx.argv.iter().filter(|word| !is_file(word)).cloned();
+    let files = [input, output].map(|path| path.as_os_str().to_owned());
+    cx.history(&options.chain(files).collect::<Vec<_>>())
 }
 
 /// Tells what was done, and what is to be said of several files once.
@@ -125,7 +126,7 @@ fn tell(done: &[CopyReport], folder: &Path, cx: &Context<'_>) {
     cx.printer.note(format_args!(
         "{} -> {}: {} -> {}, {seconds:.2} s{verified}",
         many(done.len() as u64, "file"),
-        folder.display(),
+        shown_path(folder),
         sum(&|r| r.input_bytes),
         sum(&|r| r.output_bytes),
     ));

@@ -1,5 +1,6 @@
 //! `rebuild_nemo [options] FILEBASE NDOMAIN [DIM1 DIM2]`, or with a namelist `&nam_rebuild`.
 
+use ncforge::store::remote::shown_path;
 use std::path::{Path, PathBuf};
 
 use ncforge::model::Format;
@@ -94,10 +95,10 @@ pub(crate) fn run(args: &OldArgs, cx: &Context<'_>) -> Result {
         [_] => return Err(words.wrong("FILEBASE and NDOMAIN are needed")),
     }
     if let (Some(path), None) = (&namelist, &asked.base) {
-        let text = std::fs::read_to_string(path)
-            .map_err(|e| Error::io(ncforge::Op::Open, path.display().to_string(), e))?;
+        let text =
+            std::fs::read_to_string(path).map_err(|e| Error::io(ncforge::Op::Open, shown_path(path), e))?;
         read_namelist(&text, &mut asked)
-            .map_err(|what| words.wrong(format!("{}: {what}", path.display())))?;
+            .map_err(|what| words.wrong(format!("{}: {what}", shown_path(path))))?;
     }
     let (Some(base), Some(n)) = (&asked.base, asked.tiles) else {
         return Err(words.wrong("FILEBASE and NDOMAIN are needed"));
@@ -173,7 +174,7 @@ fn request(asked: &Asked, source: &Dataset) -> Result<CombineRequest> {
     let schema = source.schema();
     for dim in &asked.dims {
         if schema.find_dim(Schema::ROOT, dim).is_none() {
-            return Err(schema.no_dimension("dimension", dim, &source.path().display().to_string()).into());
+            return Err(schema.no_dimension("dimension", dim, &shown_path(source.path())).into());
         }
     }
     let mut chunks = TileChunks::Auto;

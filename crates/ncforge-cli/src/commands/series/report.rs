@@ -1,5 +1,6 @@
 //! What was made of the files, or would be, for people and as JSON.
 
+use ncforge::store::remote::shown_path;
 use std::path::Path;
 
 use ncforge_ops::combine::{OutputReport, SeriesReport, StreamReport};
@@ -40,7 +41,7 @@ pub(super) fn tell(
         "{} of {} -> {}: {outputs}, {} -> {}{}, {}{failed}",
         many(r.files as u64, "file"),
         many(r.streams.len() as u64, "stream"),
-        folder.display(),
+        shown_path(folder),
         bytes(r.input_bytes),
         if is_plan { "about " } else { "" },
         bytes(r.output_bytes),
@@ -56,13 +57,13 @@ pub(super) fn tell(
 /// Tells what failed, and what users should know of a stream.
 fn cautions(stream: &StreamReport, printer: &Printer) {
     for bad in &stream.bad {
-        printer.caution(format_args!("`{}` is left out: {}", bad.file.display(), bad.error));
+        printer.caution(format_args!("`{}` is left out: {}", shown_path(&bad.file), bad.error));
     }
     if let Some(error) = &stream.error {
         printer.caution(format_args!("{}: nothing is made of this stream: {error}", name(stream)));
     }
     for (output, error) in stream.outputs.iter().filter_map(|o| Some((o, o.error.as_ref()?))) {
-        printer.caution(format_args!("`{}` is not made: {error}", output.path.display()));
+        printer.caution(format_args!("`{}` is not made: {error}", shown_path(&output.path)));
     }
     let known = |note: &&String| stream.error.as_ref() != Some(*note);
     let notes = [&stream.gaps, &stream.overlaps, &stream.differing, &stream.notes].into_iter().flatten();
@@ -103,8 +104,8 @@ fn made(stream: &StreamReport, printer: &Printer) {
         states.into_iter().filter(|s| count(s) > 0).map(|s| format!("{} {s}", count(s))).collect();
     printer.note(format_args!("{}: {}", heading(stream), counted.join(", ")));
     for output in &stream.outputs {
-        printer.detail(format_args!("{}: {}", output.path.display(), output.state));
-        tell_digest(output.digest.as_deref(), &output.path.display().to_string(), printer);
+        printer.detail(format_args!("{}: {}", shown_path(&output.path), output.state));
+        tell_digest(output.digest.as_deref(), &shown_path(&output.path), printer);
     }
     chosen(stream.outputs.iter().flat_map(|o| &o.chosen)).iter().for_each(|line| printer.note(line));
 }

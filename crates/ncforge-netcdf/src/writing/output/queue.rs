@@ -73,27 +73,30 @@ impl Output {
         Ok(())
     }
 
-    /// Hands on the quarter of the chunks that were not written to for longest.
+    /// Whether chunks of a dataset come back that were handed on for space: HDF5 writes it as quickly.
+    pub(super) fn is_too_large(&self, dataset: Id) -> bool {
+        matches!(self.datasets.get(&dataset), Some(Entry::Served(t)) if t.returns > policy::RETURNS)
+    }
+
+    /// Hands on the chunks that were not written to for longest, down to three quarters of the bound, of datasets that have more than HDF5
+    /// would keep.
     pub(super) fn make_space(&mut self) -> Result {
         let mut all = Vec::new();
         for (&dataset, entry) in &self.datasets {
-            if let Entry::Served(target) = entry {
-                let bytes = target.bytes as u64;
-                all.extend(target.chunks.iter().map(|(n, c)| (c.used, dataset, n.clone(), bytes)));
+            if let Entry::Served(target) = entry
+                && target.beyond() > 0
+            {
+                all.extend(target.chunks.iter().map(|(n, c)| (c.used, dataset, n.clone())));
             }
         }
         all.sort_unstable();
-        let mut left = self.held;
-        let oldest: Vec<_> = all
-            .into_iter()
-            .take_while(|(.., bytes)| {
-                let more = left > self.budget / 4 * 3;
-                left -= bytes;
-                more
-            })
-            .collect();
-        for (_, dataset, number, _) in oldest {
-            self.hand_on(dataset, &number, false)?;
+        for (_, dataset, number) in all {
+            if self.held <= self.budget / 4 * 3 {
+                break;
+            }
+            if matches!(self.datasets.get(&dataset), Some(Entry::Served(t)) if t.beyond() > 0) {
+                self.hand_on(dataset, &number, false)?;
+            }
         }
         self.drain()
     }

@@ -1,6 +1,7 @@
 //! Whether what several tiles say of the same points is the same: variables that are not distributed, and those that
 //! are along some of the split dimensions only (coordinates).
 
+use ncforge::store::remote::shown_path;
 use std::collections::HashMap;
 use std::sync::Mutex;
 
@@ -146,11 +147,11 @@ fn agree_with_existing(mosaic: &Mosaic, differing: Differing) -> Result<Vec<Stri
             let what = format!(
                 "`{}` does not fit into `{}`: `{name}`, which is not distributed, differs ({what})",
                 mosaic.tiles.name(tile),
-                file.path().display()
+                shown_path(file.path())
             );
             return Err(Error::TilesUnless { what, unless: TileOption::DifferingFirst });
         }
-        notes.push(format!("`{name}` differs from `{}`: the first tile's is taken", file.path().display()));
+        notes.push(format!("`{name}` differs from `{}`: the first tile's is taken", shown_path(file.path())));
     }
     Ok(notes)
 }

@@ -3,6 +3,7 @@
 //! Where a whole row or column of tiles was left out, the coordinate along it has a hole. A file with coordinates
 //! fills it; else, where the known points of a one-dimensional coordinate are evenly spaced, the others follow.
 
+use ncforge::store::remote::shown_path;
 use std::collections::BTreeMap;
 
 use super::super::options::CombineOptions;
@@ -37,7 +38,7 @@ pub(crate) fn patch(mosaic: &mut Mosaic, options: &CombineOptions) -> Result<()>
         if let Some(c) = &coords
             && let Some(skipped) = c.schema().find_skipped(&name)
         {
-            return Err(skipped.error(&c.path().display().to_string()));
+            return Err(skipped.error(&shown_path(c.path())));
         }
         let is_coordinate = cf::is_coordinate(&mosaic.schema, v, &named)
             || theirs.is_some_and(|(c, theirs)| cf::is_coordinate(c.schema(), theirs, &named_there));
@@ -46,7 +47,7 @@ pub(crate) fn patch(mosaic: &mut Mosaic, options: &CombineOptions) -> Result<()>
         }
         if let Some((coords, theirs)) = theirs {
             if let Some(bytes) = from_file(mosaic, v, coords, theirs)? {
-                mosaic.note(format!("holes of `{name}` are filled from `{}`", coords.path().display()));
+                mosaic.note(format!("holes of `{name}` are filled from `{}`", shown_path(coords.path())));
                 mosaic.patches.insert(v, bytes);
             }
             continue;
@@ -99,7 +100,7 @@ fn from_file(mosaic: &Mosaic, v: VarId, coords: &Dataset, theirs: VarId) -> Resu
             format!(
                 "`{}` has shape {other:?} in `{}`, and {ours:?} here",
                 schema.var_path(v),
-                coords.path().display()
+                shown_path(coords.path())
             ),
         ));
     }

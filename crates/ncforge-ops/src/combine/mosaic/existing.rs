@@ -4,6 +4,7 @@
 //! same dimensions, of the same lengths. Only records may be more in one than in the other. The new file replaces it, so
 //! what would not be in that one is an error: what cannot be read, and groups, dimensions and types that the tiles lack.
 
+use ncforge::store::remote::shown_path;
 use std::path::Path;
 
 use super::super::scheme::{Scheme, may_differ};
@@ -37,7 +38,7 @@ impl Existing {
         let dataset = Dataset::open_with(path, engine)?;
         let own = dataset.schema();
         let wrong =
-            |what: String| Error::Tiles(format!("the tiles do not fit into `{}`: {what}", path.display()));
+            |what: String| Error::Tiles(format!("the tiles do not fit into `{}`: {what}", shown_path(path)));
         check_whole(&dataset)?;
         check_undamaged(&dataset)?;
         if let Some(what) = only_there(own, whole) {

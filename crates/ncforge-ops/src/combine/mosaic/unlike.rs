@@ -1,6 +1,7 @@
 //! Attributes in which tiles differ from each other, or from the file into which they are put: errors, notes, and which tiles
 //! have something that the output lacks.
 
+use ncforge::store::remote::shown_path;
 use std::collections::BTreeSet;
 use std::path::Path;
 
@@ -128,7 +129,7 @@ pub(super) fn with_existing(
     left_out: &mut LeftOut,
 ) {
     for one in unlike {
-        let values = one.values(&format!("`{}`", path.display()), &format!("`{}`", tiles.name(0)));
+        let values = one.values(&format!("`{}`", shown_path(path)), &format!("`{}`", tiles.name(0)));
         notes.push(format!("{values}; the first stays"));
         (0..tiles.len()).for_each(|tile| left_out.add(tile, format!("the {}", one.what)));
     }

@@ -1,5 +1,6 @@
 //! Schemes: each reads the header of a tile and gives the tile's place in the whole.
 
+use ncforge::store::remote::shown_path;
 use std::fmt::Debug;
 use std::path::Path;
 
@@ -117,18 +118,18 @@ pub(crate) struct Header<'a> {
 impl Header<'_> {
     /// An error about this tile.
     pub(crate) fn wrong(&self, what: impl AsRef<str>) -> Error {
-        Error::Tiles(format!("`{}` {}", self.path.display(), what.as_ref()))
+        Error::Tiles(format!("`{}` {}", shown_path(self.path), what.as_ref()))
     }
 
     /// An error about a file that is no tile, or not as its model wrote it.
     pub(crate) fn bad(&self, fault: TileFault, what: impl Into<String>) -> Error {
-        Error::BadTile { path: self.path.display().to_string(), what: what.into(), fault }
+        Error::BadTile { path: shown_path(self.path), what: what.into(), fault }
     }
 
     /// The error for a tile that no scheme recognises; `marks` are what they look for.
     pub(super) fn has_no_scheme(&self, marks: &str) -> Error {
         match self.mesh() {
-            Some(what) => Error::Unsupported { path: self.path.display().to_string(), what: what.to_owned() },
+            Some(what) => Error::Unsupported { path: shown_path(self.path), what: what.to_owned() },
             None => self.wrong(format!(
                 "does not say which part of a whole it is by attributes that are known ({marks})"
             )),

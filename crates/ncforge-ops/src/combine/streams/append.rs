@@ -1,5 +1,6 @@
 //! Outputs of an earlier run grow: the last file of each variable is joined with the files that have later steps.
 
+use ncforge::store::remote::shown_path;
 use std::path::PathBuf;
 
 use super::super::concat::{ConcatOptions, length, whole};
@@ -72,7 +73,7 @@ impl Making<'_> {
 
     /// The names in the folder.
     fn listed(&self) -> Result<Vec<String>> {
-        let fail = |e| Error::io(Op::List, self.folder.display().to_string(), e);
+        let fail = |e| Error::io(Op::List, shown_path(self.folder), e);
         if !self.folder.exists() {
             return Ok(Vec::new());
         }
@@ -104,7 +105,7 @@ impl Making<'_> {
         let last = found.pop()?;
         let left = found.iter().filter(|other| self.options.name.tells_end() && other.start == last.start);
         report.note(left.map(|other| {
-            let (other, last) = (other.path.display(), last.path.display());
+            let (other, last) = (shown_path(&other.path), shown_path(&last.path));
             Note::Other(format!(
                 "`{other}` has nothing that `{last}` lacks: an earlier run was stopped before it removed it"
             ))
@@ -124,7 +125,8 @@ impl Making<'_> {
     ) -> Result<()> {
         let (named, dim, Some(axis)) = (all.named, all.dim, all.axis) else { return Ok(()) };
         let old = Dataset::open_with(&earlier.path, self.small)?;
-        let lacks = |what: &str| Error::Tiles(format!("`{}` cannot grow: it {what}", earlier.path.display()));
+        let lacks =
+            |what: &str| Error::Tiles(format!("`{}` cannot grow: it {what}", shown_path(&earlier.path)));
         let of_old = Axis::of(&old, dim, None)?.ok_or_else(|| lacks("tells no dates"))?;
         let last =
             of_old.len().checked_sub(1).and_then(|i| of_old.at(i)).ok_or_else(|| lacks("has no steps"))?;
@@ -175,7 +177,7 @@ impl Making<'_> {
             report.outputs.push(made);
         }
         if is_replaced && self.is_made {
-            let fail = |e| Error::io(Op::Other("remove"), earlier.path.display().to_string(), e);
+            let fail = |e| Error::io(Op::Other("remove"), shown_path(&earlier.path), e);
             std::fs::remove_file(&earlier.path).map_err(fail)?;
         }
         Ok(())

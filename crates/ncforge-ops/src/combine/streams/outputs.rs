@@ -1,5 +1,6 @@
 //! The outputs of a stream: their names and parts, one after the other.
 
+use ncforge::store::remote::shown_path;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 
@@ -159,7 +160,7 @@ impl Making<'_> {
         let within = Within(self.parts, self.progress);
         let parts = self.parts_of(&within, &sizes);
         for (i, target) in targets.iter().enumerate() {
-            parts.part(i, &target.path.display().to_string());
+            parts.part(i, &shown_path(&target.path));
             let made = self.make(whole, target, None, &parts, report)?;
             report.outputs.push(made);
         }
@@ -176,7 +177,7 @@ impl Making<'_> {
     /// An error where two outputs have one name, or one is there that may not be replaced.
     pub(super) fn check_name(&mut self, target: &Target) -> Result<()> {
         if !self.seen.insert(target.path.clone()) {
-            let what = format!("two outputs would have the name `{}`", target.path.display());
+            let what = format!("two outputs would have the name `{}`", shown_path(&target.path));
             return Err(Error::bad_option("name", what));
         }
         let copy = &self.options.join.copy;

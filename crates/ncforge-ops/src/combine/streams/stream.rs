@@ -1,5 +1,6 @@
 //! A stream that is open: its files as one whole, and the variables that get files.
 
+use ncforge::store::remote::shown_path;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -148,7 +149,7 @@ impl Making<'_> {
 
     /// The first file, and the dimension along which all of them follow each other.
     fn dimension(&self, files: &[PathBuf]) -> Result<(Dataset, String)> {
-        let named = files.first().map(|file| file.display().to_string()).unwrap_or_default();
+        let named = files.first().map(shown_path).unwrap_or_default();
         dimension(files, self.options.join.along.as_deref(), self.small).map_err(|e| match e {
             // One of many streams: which one?
             Error::Invalid(what) => Error::Tiles(format!("`{named}`: {what}")),
@@ -159,7 +160,7 @@ impl Making<'_> {
     fn open_all(&self, files: Vec<PathBuf>, wanted: Option<&[String]>) -> Result<Stream> {
         let options = &self.options.join;
         let (first, dim) = self.dimension(&files)?;
-        let named = first.path().display().to_string();
+        let named = shown_path(first.path());
         drop(first);
         let only = match wanted {
             None => None,

@@ -1,6 +1,7 @@
 //! Of which variables values are printed, and where they come from.
 
 use ncforge::model::{GroupId, Schema, VarId};
+use ncforge::store::remote::shown_path;
 use ncforge::{Dataset, Result};
 
 /// The variables of which [`dump`](super::dump) prints values.
@@ -43,7 +44,7 @@ pub(super) fn groups(dataset: &Dataset, names: &[String]) -> Result<Option<Vec<G
         let before = all.len();
         all.extend((0..schema.groups.len()).map(GroupId).filter(|g| is_at(&schema.group_path(*g), name)));
         if all.len() == before {
-            return Err(schema.no_group(name, &dataset.path().display().to_string()));
+            return Err(schema.no_group(name, &shown_path(dataset.path())));
         }
     }
     Ok((!names.is_empty()).then_some(all))

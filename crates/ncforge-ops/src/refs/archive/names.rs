@@ -1,5 +1,6 @@
 //! The names of fragments, and of the conventions.
 
+use ncforge::store::remote::shown_path;
 use std::path::{Component, Path, PathBuf};
 
 use ncforge::model::Attribute;
@@ -17,13 +18,12 @@ pub(super) fn uri(file: &Path, output: &Path, base: Option<&str>) -> Result<Stri
     if base.is_some() || url_of(file).is_some() {
         return location(file, base);
     }
-    let absolute = |p: &Path| {
-        std::path::absolute(p).map_err(|e| Error::io(Op::Other("find"), p.display().to_string(), e))
-    };
+    let absolute =
+        |p: &Path| std::path::absolute(p).map_err(|e| Error::io(Op::Other("find"), shown_path(p), e));
     let (file, output) = (absolute(file)?, absolute(output)?);
     let relative = relative(&file, output.parent().unwrap_or(Path::new("/")));
     let text = relative.to_str().map(str::to_owned);
-    let text = text.ok_or_else(|| Error::Invalid(format!("`{}` is not text", file.display())))?;
+    let text = text.ok_or_else(|| Error::Invalid(format!("`{}` is not text", shown_path(file))))?;
     // What has a colon in its first part is a URI with a scheme.
     let first = text.split('/').next().unwrap_or_default();
     Ok(if first.contains(':') { format!("./{text}") } else { text })

@@ -5,6 +5,7 @@ use std::io::{self, ErrorKind};
 
 use object_store::Error as Remote;
 
+use super::lengths::COMPRESSES;
 use super::shown;
 use crate::error::{Error, Op};
 
@@ -58,6 +59,13 @@ pub(super) fn explain(op: Op, url: &str, error: &Remote) -> Error {
             (ErrorKind::HostUnreachable, "no server of this name is known".to_owned())
         }
         _ if has("timed out") => (ErrorKind::TimedOut, "the server did not answer in time".to_owned()),
+        _ if has(COMPRESSES) => (ErrorKind::InvalidData, COMPRESSES.to_owned()),
+        _ if has("header not present in partial response") || has("Requested ") && has(", got ") => {
+            (ErrorKind::InvalidData, "the server sends another part than it was asked for".to_owned())
+        }
+        _ if is_cut(error) => {
+            (ErrorKind::UnexpectedEof, "the server's answer ended before its end".to_owned())
+        }
         _ if has("too many redirects") => {
             (ErrorKind::Other, "the server redirects the request in a circle".to_owned())
         }
@@ -95,6 +103,9 @@ const OPTIONS: [&str; 17] = [
 /// An option that the store does not have.
 pub(super) fn unknown_option(key: &str) -> Error {
     let what = match crate::nearest(&key.to_ascii_lowercase(), OPTIONS) {
+        Some(name) if name.eq_ignore_ascii_case(key) => {
+            format!("`{key}` is an option of other kinds of stores than this one")
+        }
         Some(name) => format!("the store has no option `{key}`: did you mean `{name}`?"),
         None => format!(
             "the store has no option `{key}`, as endpoint, region, access_key_id, secret_access_key are"

@@ -1,19 +1,24 @@
-//! The length of a file whose server leaves it out of its answers: `Content-Range: bytes 0-99/*`, which RFC 9110, section 14.4,
-//! allows.
+//! Lengths that a server leaves out of its answers, and that `object_store` wants to know.
 //!
-//! `object_store` wants to know it. It is asked for once for each version of a file: with `HEAD`, or with a request for the last
+//! An answer in pieces (`Transfer-Encoding: chunked`) has no `Content-Length`: `Content-Range` tells it.
+//!
+//! The length of the file is not in `Content-Range: bytes 0-99/*`, which RFC 9110, section 14.4, allows. It is asked for once for each version of a file: with `HEAD`, or with a request for the last
 //! byte, whose place is in the answer. If neither tells it, an answer that brings less than was asked for ends the file.
 
 use std::future::Future;
+use std::io;
 use std::ops::Range;
 use std::pin::Pin;
 use std::sync::{Mutex, PoisonError};
 
 use object_store::client::{
-    HttpClient, HttpConnector, HttpError, HttpRequest, HttpRequestBody, HttpResponse, HttpService,
-    ReqwestConnector,
+    HttpClient, HttpConnector, HttpError, HttpErrorKind, HttpRequest, HttpRequestBody, HttpResponse,
+    HttpService, ReqwestConnector,
 };
 use object_store::{ClientOptions, HeaderMap, HeaderValue};
+
+/// The error of an answer whose bytes are not those of the file.
+pub(super) const COMPRESSES: &str = "the server compresses what it sends";
 
 /// Files whose lengths are known at a time.
 const KNOWN: usize = 64;
@@ -53,6 +58,15 @@ impl HttpService for Lengths {
             let Some(asked) = asked else { return self.client.execute(request).await };
             let again = like(&request, "HEAD", None);
             let mut response = self.client.execute(request).await?;
+            // Parts of a compressed file are not those of the file.
+            if response.headers().get("content-encoding").is_some_and(|how| how != "identity") {
+                let wrong = io::Error::new(io::ErrorKind::InvalidData, COMPRESSES);
+                return Err(HttpError::new(HttpErrorKind::Decode, wrong));
+            }
+            if let Some((bytes, _)) = range_of(response.headers()) {
+                let len = HeaderValue::from(bytes.end - bytes.start);
+                response.headers_mut().entry("content-length").or_insert(len);
+            }
             if let Some((bytes, None)) = range_of(response.headers())
                 && let Some(len) = self.length(&again, response.headers(), &bytes, asked).await
                 && let Ok(whole) =

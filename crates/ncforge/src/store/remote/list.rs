@@ -6,7 +6,7 @@ use object_store::path::Path;
 use url::Url;
 
 use super::client::{self, Target};
-use super::names::is_web;
+use super::names::{PATTERN, is_web, pattern_part};
 use super::{RemoteOptions, errors, runtime, shown};
 use crate::error::{Error, Op, Result};
 
@@ -20,9 +20,10 @@ const MATCHING: MatchOptions = MatchOptions {
 pub(super) fn glob(url: &str, options: &RemoteOptions) -> Result<Vec<String>> {
     let bad = |why: &str| Error::bad_option("URL", format!("`{}` cannot be listed: {why}", shown(url)));
     let after_scheme = url.find("://").map_or(0, |at| at + 3);
-    let host_end = url[after_scheme..].find('/').map_or(url.len(), |at| after_scheme + at);
-    let (host, path) = url.split_at(host_end);
-    let Some(first) = path.find(['*', '?', '[']) else { return Ok(vec![url.to_owned()]) };
+    let (plain, query) = url.split_at(pattern_part(url).len());
+    let host_end = plain[after_scheme..].find('/').map_or(plain.len(), |at| after_scheme + at);
+    let (host, path) = plain.split_at(host_end);
+    let Some(first) = path.find(PATTERN) else { return Ok(vec![url.to_owned()]) };
     let folder_end = path[..first].rfind('/').map_or(0, |at| at + 1);
     let folder = &path[..folder_end];
     let wanted = path.trim_start_matches('/');
@@ -34,7 +35,7 @@ pub(super) fn glob(url: &str, options: &RemoteOptions) -> Result<Vec<String>> {
                 "a web server's folders are listed one at a time: only the last part may be a pattern",
             ));
         }
-        of_page(&format!("{host}{folder}"), options)?
+        of_page(&format!("{host}{folder}{query}"), options)?
     } else {
         of_store(url, host, folder, deep, options)?
     };
@@ -45,7 +46,7 @@ pub(super) fn glob(url: &str, options: &RemoteOptions) -> Result<Vec<String>> {
     found.retain(|path| pattern.matches_with(path, MATCHING));
     found.sort();
     found.dedup();
-    Ok(found.into_iter().map(|path| format!("{host}/{path}")).collect())
+    Ok(found.into_iter().map(|path| format!("{host}/{path}{query}")).collect())
 }
 
 /// The objects below a folder, or in it.
