@@ -71,21 +71,13 @@ impl Coordinate {
             var.attr(name).map(|a| number_of(a).ok_or_else(|| format!("its `{name}` is no number")))
         };
         let (scale, offset) = (number("scale_factor").transpose()?, number("add_offset").transpose()?);
-        let mut missing: Vec<Vec<u8>> = (["_FillValue", "missing_value"].iter())
-            .filter_map(|name| var.attr(name))
-            .flat_map(|a| elements_of(schema, a, kind))
-            .collect();
-        // Elements that nobody wrote.
-        if var.attr("_FillValue").is_none() && kind.size() > 1 {
-            missing.push(schema.fill_value(v));
-        }
         let found = Coordinate {
             kind,
             values: values.bytes().unwrap_or_default().to_vec(),
             is_unsigned: text("_Unsigned").eq_ignore_ascii_case("true"),
             packing: (scale.is_some() || offset.is_some())
                 .then(|| (scale.unwrap_or(1.0), offset.unwrap_or(0.0))),
-            missing,
+            missing: schema.missing_elements(var),
             units: text("units"),
             calendar: text("calendar"),
             name: var.name.to_ascii_lowercase(),
@@ -230,10 +222,4 @@ fn order(a: Point, b: Point) -> Ordering {
 fn number_of(attr: &Attribute) -> Option<f64> {
     let DType::Atomic(kind) = attr.dtype else { return None };
     Number::read(kind, attr.values.bytes()?).map(Number::to_f64)
-}
-
-/// The values of an attribute in a type, as far as it has them.
-fn elements_of(schema: &Schema, attr: &Attribute, kind: Atomic) -> Vec<Vec<u8>> {
-    let bytes = schema.exact_elements(attr, kind).unwrap_or_default();
-    bytes.chunks_exact(kind.size()).map(<[u8]>::to_vec).collect()
 }

@@ -203,7 +203,7 @@ fn sizes(file: &Stored, map: VarId, rank: usize, target: &Target) -> Result<Vec<
     if shape.len() != 2 || shape[0] != rank as u64 {
         return Err(target.damaged(&format!("`{path}` has the shape {shape:?}, not {rank} rows")));
     }
-    let missing = super::canonical::missing(schema, map, kind);
+    let missing = schema.missing_elements(schema.var(map));
     let values = file.all(map)?;
     let mut rows = Vec::with_capacity(rank);
     for row in
