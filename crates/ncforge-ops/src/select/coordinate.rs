@@ -164,13 +164,22 @@ impl Coordinate {
         };
         let Point::Real(x) = point else { return Ordering::Equal };
         let (limit, near) = match (self.packing, self.kind) {
-            (Some((scale, _)), _) => (limit, OF_STEP * scale.abs()),
+            (Some(_), _) => (limit, self.precision(x)),
             (None, Atomic::Float) => (f64::from(limit as f32), 0.0),
             (None, _) => (limit, 0.0),
         };
         match (x - limit).abs() <= near {
             true => Ordering::Equal,
             false => x.partial_cmp(&limit).unwrap_or(Ordering::Equal),
+        }
+    }
+
+    /// The difference of numbers of a size that are one number, but for how they are stored.
+    pub(super) fn precision(&self, size: f64) -> f64 {
+        match (self.packing, self.kind) {
+            (Some((scale, _)), _) => OF_STEP * scale.abs(),
+            (None, Atomic::Float) => f64::from(f32::EPSILON) * size,
+            (None, _) => f64::EPSILON * size,
         }
     }
 
