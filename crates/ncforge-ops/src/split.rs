@@ -75,6 +75,7 @@ pub fn split(
     progress: &dyn Progress,
 ) -> Result<SplitReport> {
     let begun = Instant::now();
+    base.map_or(Ok(()), endings::check_file)?;
     let small = engine_below(engine)?;
     let source = Dataset::open_with(input, &small)?;
     check_whole(&source)?;

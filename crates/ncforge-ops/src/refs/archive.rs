@@ -17,6 +17,7 @@ use super::kinds::Kind;
 use super::make::{Gathered, gathered};
 use super::model::{LeftOut, RefsReport};
 use super::options::RefsOptions;
+use crate::endings::{self, Told};
 use crate::progress::Progress;
 use ncforge::model::{
     Atomic, Attribute, DType, DimId, Dimension, Endian, Fill, Format, Schema, Storage, Value, Values, VarId,
@@ -45,11 +46,7 @@ pub(super) fn archive<P: AsRef<Path> + Sync>(
             "fragments of an aggregation file are whole variables: nothing can be selected".into(),
         ));
     }
-    if output == Path::new("-") {
-        return Err(Error::Invalid(
-            "an aggregation file is a netCDF file, which is not written to stdout".into(),
-        ));
-    }
+    endings::check(output, &[Told::Netcdf])?;
     let of = |p: &P| names::uri(p.as_ref(), output, options.base.as_deref());
     let uris = paths.iter().map(of).collect::<Result<Vec<_>>>()?;
     let open = |i: usize| Dataset::open_with(paths[i].as_ref(), engine);
