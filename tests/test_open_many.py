@@ -106,8 +106,9 @@ def test_files_that_do_not_go_together(tmp_path: Path) -> None:
         ncforge.open_many([paths[0], paths[1], paths[1]])
     with netCDF4.Dataset(paths[2], "a") as odd:
         odd.renameVariable("v", "u")
-    with pytest.raises(ValueError, match=r"`v`.*m2\.nc"):
+    with pytest.raises(ValueError, match=r"`v`.*m2\.nc") as lacks:
         ncforge.open_many(paths)
+    assert 'holes="fill"' in str(lacks.value) and "tile" not in str(lacks.value)
     with ncforge.open_many(paths, holes="missing") as ds:
         assert np.ma.getmaskarray(ds["v"][:])[6:].all()
     with pytest.raises(OSError, match="no"):
