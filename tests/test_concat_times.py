@@ -54,12 +54,11 @@ def test_ranges_are_in_the_units_of_the_whole(
     tmp_path: Path, name: str, values: list[float], kind: str, how: str
 ) -> None:
     """Also where the numbers of all files are the same, and where those of the later ones are not exactly numbers of their type."""
-    attrs = {name: np.array(values, kind)}
+    attrs: dict[str, Any] = {name: np.array(values, kind)}
     a = file(tmp_path / "a.nc", "hours since 2000-01-01", [0, 1, 25], **attrs)
     b = file(tmp_path / "b.nc", "hours since 2000-01-03", [0, 1, 25], **attrs)
-    c = file(
-        tmp_path / "c.nc", "seconds since 2000-01-05", [0, 1800], **{name: np.array([3600.0 * x for x in values], kind)}
-    )
+    in_seconds: dict[str, Any] = {name: np.array([3600.0 * x for x in values], kind)}
+    c = file(tmp_path / "c.nc", "seconds since 2000-01-05", [0, 1800], **in_seconds)
     files = [a, b] if kind == "i4" else [a, b, c]
     with opened(files, tmp_path / "all.nc", how) as ds:
         found, time = dates(ds["time"]), ds["time"]
@@ -102,7 +101,7 @@ def test_a_range_that_the_type_does_not_hold_is_noted(tmp_path: Path, run: Run) 
         assert ds["time"].valid_max == 1 and ds["time"].valid_max.dtype == "i4"
 
 
-MISSING: dict[str, tuple[dict[str, Any], list[float]]] = {
+MISSING: dict[str, tuple[dict[str, Any], list[Any]]] = {
     "several": ({"missing_value": np.array([9999.0, 8888.0])}, [8888, 9999]),
     "both": ({"fill": -1.0, "missing_value": 9999.0}, [9999, -1]),
     "default": ({}, [netCDF4.default_fillvals["f8"]]),
