@@ -127,7 +127,8 @@ def test_hints_say_what_to_do(tmp_path: Path) -> None:
     (tmp_path / "t").mkdir()
     mosaic = tl.nemo(tmp_path / "t", whole, (2, 2), CLASSIC, land=(1,))
     out = tmp_path / "out.nc"
-    assert "--holes fill" in combine(mosaic, out, "--holes", "error", code=4).stderr
+    said = combine(mosaic, out, "--holes", "error", code=4).stderr
+    assert "--holes fill" in said and "no tile where all is land" in said
     one = combine(mosaic, mosaic.paths[1], "-O", code=2).stderr
     assert "is one of the tiles" in one and "name of another file" in one
     line = [str(find_binary()), "combine", str(mosaic.paths[0]), "-o", str(out)]

@@ -106,8 +106,9 @@ def test_files_that_do_not_go_together(tmp_path: Path) -> None:
         ncforge.open_many([paths[0], paths[1], paths[1]])
     with netCDF4.Dataset(paths[2], "a") as odd:
         odd.renameVariable("v", "u")
-    with pytest.raises(ValueError, match=r"`v`.*m2\.nc"):
+    with pytest.raises(ValueError, match=r"`v`.*m2\.nc") as lacks:
         ncforge.open_many(paths)
+    assert 'holes="fill"' in str(lacks.value) and "tile" not in str(lacks.value)
     with ncforge.open_many(paths, holes="missing") as ds:
         assert np.ma.getmaskarray(ds["v"][:])[6:].all()
     with pytest.raises(OSError, match="no"):
@@ -160,3 +161,24 @@ def test_files_that_may_not_lead_to_others(tmp_path: Path) -> None:
         assert ds["v"][:].tolist() == [0, 1, 2, 3, 0, 1, 2, 3]
     with pytest.raises(OSError, match="follow"):
         ncforge.open_many(files, "x", follow=False)["v"][:]
+
+
+@pytest.mark.parametrize("key", [slice(2, 2), slice(0, 0), slice(9, None), slice(4, 1)])
+def test_nothing_is_read_of_nothing(tmp_path: Path, key: slice) -> None:
+    """Numbers, strings, and rows of any length."""
+    paths = [tmp_path / f"{i}.nc" for i in range(3)]
+    for i, path in enumerate(paths):
+        with netCDF4.Dataset(path, "w") as ds:
+            ds.createDimension("time", None)
+            ds.createDimension("y", 2)
+            ds.createVariable("time", "f8", ("time",))[:] = [3 * i, 3 * i + 1, 3 * i + 2]
+            ds.createVariable("number", "f4", ("time", "y"))[:] = np.arange(6).reshape(3, 2)
+            ds.createVariable("word", str, ("time", "y"))[:] = np.array(list("abcdef"), object).reshape(3, 2)
+            rows = ds.createVariable("rows", ds.createVLType("i4", "row"), ("time",))
+            for step in range(3):
+                rows[step] = np.arange(step, dtype="i4")
+    with ncforge.open_many(paths) as many, netCDF4.Dataset(paths[0]) as judge:
+        for name in ("number", "word", "rows"):
+            assert many[name][key].shape == judge[name][key].shape
+        for name in ("number", "word"):
+            assert many[name][1:5, 2:].shape == (4, 0) and many[name][key, 1].shape == (0,)

@@ -51,6 +51,36 @@ def test_what_is_no_netcdf_is_not_named_so(tmp_path: Path, run: Run, days: list[
         ncforge.copy(days[0], out)
 
 
+def test_stdout_gets_no_file(tmp_path: Path, run: Run, days: list[Path], monkeypatch: pytest.MonkeyPatch) -> None:
+    """`-` is a name of stdout, not of a file, unless a folder is told."""
+    monkeypatch.chdir(tmp_path)
+    run("zip", days[0], "a.ncz")
+    run("split", days[0], "-o", "t.nc", "--tiles", "2x1", "--dims", "x,y")
+    for words in (
+        ["copy", days[0], "-"],
+        ["copy", days[0], "-", "-n"],
+        ["concat", *days, "-o", "-"],
+        ["combine", "t_0000.nc", "-o", "-"],
+        ["series", *days, "-o", "-"],
+        ["series", *days, "-o", "-", "-n"],
+        ["split", days[0], "-o", "-", "--tiles", "2x1", "--dims", "x,y"],
+        ["zip", days[0], "-"],
+        ["unzip", "a.ncz", "-"],
+        ["nccopy", days[0], "-"],
+        ["ncrcat", *days, "-o", "-"],
+        ["refs", *days, "-o", "-", "--format", "cf"],
+    ):
+        done = run(*words, code=2)
+        assert "`-` means stdout" in done.stderr and "hint: " in done.stderr, words
+    for call in (ncforge.copy, ncforge.references):
+        with pytest.raises(ncforge.InvalidError, match="stdout"):
+            call(days[0], "-")
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["a.ncz", "day_0.nc", "day_1.nc", "t_0000.nc", "t_0001.nc"]
+    assert json.loads(run("refs", *days, "-o", "-").stdout)["version"] == 1
+    run("copy", days[0], "./-")
+    assert (tmp_path / "-").is_file()
+
+
 def test_zipped_files_have_their_own_ending(tmp_path: Path, run: Run, days: list[Path]) -> None:
     run("zip", days[0], tmp_path / "a.ncz")
     assert "zipped netCDF" in run("unzip", tmp_path / "a.ncz", tmp_path / "b.ncz", code=2).stderr

@@ -127,3 +127,13 @@ def test_a_browser_shows_it_without_a_complaint(run: Run, maps: Path, tmp_path: 
     # Something is drawn in each of the colours of the legend.
     wanted = {(0x00, 0x72, 0xB2), (0xE6, 0x9F, 0x00)} if not dark else {(0x4A, 0xA8, 0xE0), (0xF0, 0xB4, 0x29)}
     assert wanted <= set(map(tuple, image.reshape(-1, 3).tolist()))
+
+
+@pytest.mark.parametrize("command", ["info", "doctor"])
+@pytest.mark.parametrize("names", [["no.nc"], ["no.nc", "none.nc"]])
+def test_no_page_of_no_file(run: Run, maps: Path, tmp_path: Path, command: str, names: list[str]) -> None:
+    out = tmp_path / "page.html"
+    done = run(command, *(tmp_path / name for name in names), "--html", out, code=4)
+    assert done.stderr.count("cannot open") == len(names) and not out.exists()
+    run(command, maps, tmp_path / "no.nc", "--html", out, code=4)
+    assert "maps &amp; more.nc" in out.read_text()

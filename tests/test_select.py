@@ -313,6 +313,18 @@ def test_longitudes_wrap(tmp_path: Path, run: Run) -> None:
     assert lons(both, "350..10") == [-10, 0, 10]
     assert lons(both, "170..190") == [170, -180, -170]
     assert lons(both, "170..-170") == [170, -180, -170]
+    # Both ends are one meridian: what is stored as it was asked for stays, the other end is left out.
+    for first, kind in ((-180, "f4"), (0, "f8"), (-180, "i2"), (0.1, "f4")):
+        whole = [float(x) for x in np.linspace(first, first + 360, 9).astype(kind)]
+        west, east_of_it = whole[0], whole[-1]
+        assert lons(whole, f"{west}..{east_of_it}", kind) == whole
+        assert lons(whole, f"{whole[6]}..{east_of_it}", kind) == whole[6:]
+        assert lons(whole, f"{west}..{whole[2]}", kind) == whole[:3]
+        assert lons(whole, f"{whole[7]}..{whole[1]}", kind) == [*whole[7:], whole[1]]
+        assert lons(whole, f"{whole[7] - 360}..{whole[1]}", kind) == [whole[7], *whole[:2]]
+        assert lons(whole[::-1], f"{west}..{east_of_it}", kind) == whole[::-1]
+        assert lons(whole[::-1], f"{whole[6]}..{east_of_it}", kind) == whole[:5:-1]
+    assert lons([float(x) for x in range(0, 721, 90)], "-90..450") == [270, 0, 90, 180]
     assert lons(both, "-180..180") == both
     assert lons(both[::-1], "170..-170") == [-170, -180, 170]
     assert lons(east[::-1], "-10..10") == [10, 0, 350]

@@ -139,3 +139,22 @@ def test_names_that_classic_formats_do_not_allow(tmp_path: Path, run: Run, what:
         assert "--format netcdf4" in done.stderr and ("of `good`" in done.stderr) == (what == "attribute")
     run("copy", "-4", path, out, "--verify")
     run("copy", "-3", path, tmp_path / "rest.nc", "--vars", "good", code=0 if what == "variable" else 1)
+
+
+@pytest.mark.parametrize(
+    ("words", "lacks"),
+    [
+        (["--skip-fill"], "chunks that can be left out"),
+        (["--endian", "little"], "little-endian numbers"),
+        (["--chunks", "x/2", "--skip-fill", "--endian", "little"], "chunks and chunks that can be left out and little"),
+    ],
+)
+def test_what_classic_formats_do_not_have_is_noted(tmp_path: Path, run: Run, words: list[str], lacks: str) -> None:
+    """An error where nobody asked for the format: then the wish was meant."""
+    with netCDF4.Dataset(tmp_path / "in.nc", "w") as ds:
+        ds.createDimension("x", 4)
+        ds.createVariable("v", "i4", ("x",))[:] = np.arange(4)
+    done = run("copy", tmp_path / "in.nc", tmp_path / "out.nc", "-3", *words)
+    assert f"has no {lacks}" in done.stderr and "nothing of that was done" in done.stderr
+    assert lacks in run("copy", tmp_path / "out.nc", tmp_path / "no.nc", *words, code=1).stderr
+    assert "nothing of that" not in run("copy", tmp_path / "in.nc", tmp_path / "big.nc", "-3", "--endian", "big").stderr

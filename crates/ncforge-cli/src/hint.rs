@@ -159,9 +159,7 @@ fn of_tiles(unless: TileOption) -> &'static str {
         TileOption::DifferingFirst => {
             "give tiles of one run and one date; --differing first takes the first tile's"
         }
-        TileOption::HolesFill => {
-            "--holes fill fills them: models often write no tile where all is land; else give the tiles that are missing"
-        }
+        TileOption::HolesFill => "--holes fill fills them; else give the tiles that are missing",
         _ => "give all tiles of one run and one date",
     }
 }

@@ -1,4 +1,4 @@
-//! The endings of file names that tell a format: what is stripped from a name, and what may be written under it.
+//! Names of files that tell a format: the endings that are stripped from a name, and what may be written under it.
 //!
 //! A name without such an ending says nothing; models make many.
 
@@ -16,6 +16,8 @@ pub(crate) enum Told {
     Zipped,
     /// A format of other programs.
     Other(&'static str),
+    /// No file.
+    Stdout,
 }
 
 const TOLD: [(&str, Told); 35] = [
@@ -61,6 +63,9 @@ pub(crate) const JSON: (&str, Told) = ("json", Told::Other("JSON"));
 
 /// The format that the name of a file tells, if it tells one.
 pub(crate) fn told(path: &Path) -> Option<Told> {
+    if path == Path::new("-") {
+        return Some(Told::Stdout);
+    }
     let ending = path.extension()?.to_str()?;
     TOLD.iter().find(|(known, _)| known.eq_ignore_ascii_case(ending)).map(|(_, told)| *told)
 }
@@ -85,11 +90,25 @@ pub(crate) fn check(output: &Path, may_be: &[Told]) -> Result<()> {
             Told::Netcdf => "netCDF",
             Told::Zipped => "zipped netCDF",
             Told::Other(name) => name,
+            Told::Stdout => return check_file(output),
         },
         _ => return Ok(()),
     };
     let what = format!("`{}` is a name of {name}, which is not what would be written", shown_path(output));
     Err(Error::bad_option("output", what))
+}
+
+/// An error where an output has no name of a file, whatever the name tells.
+///
+/// # Errors
+/// [`Error::BadOption`] of the option `output`.
+pub(crate) fn check_file(output: &Path) -> Result<()> {
+    match told(output) {
+        Some(Told::Stdout) => {
+            Err(Error::bad_option("output", "`-` means stdout, and only a file can be written"))
+        }
+        _ => Ok(()),
+    }
 }
 
 #[cfg(test)]
@@ -107,7 +126,8 @@ mod tests {
             ("wrfout_d01_2000-01-01_00:00:00", None),
             ("ocean.nc.0001", None),
             ("run.v2", None),
-            ("-", None),
+            ("-", Some(Told::Stdout)),
+            ("./-", None),
         ] {
             assert_eq!(told(name.as_ref()), expected, "{name}");
         }
@@ -121,6 +141,8 @@ mod tests {
         let refused = |name: &str, may_be: &[Told]| check(name.as_ref(), may_be).unwrap_err().to_string();
         assert!(refused("x.parquet", &[JSON.1]).contains("`x.parquet` is a name of Parquet"));
         assert!(refused("x.ncz", &[Told::Netcdf]).contains("zipped netCDF"));
+        assert!(refused("-", &[Told::Netcdf]).contains("stdout"));
+        assert!(check("-".as_ref(), &[JSON.1, Told::Stdout]).is_ok());
         for fine in ["x", "x.nc", "x.0000"] {
             assert!(check(fine.as_ref(), &[Told::Netcdf]).is_ok(), "{fine}");
         }

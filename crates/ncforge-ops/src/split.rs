@@ -76,6 +76,7 @@ pub fn split(
     progress: &dyn Progress,
 ) -> Result<SplitReport> {
     let begun = Instant::now();
+    base.map_or(Ok(()), endings::check_file)?;
     let small = engine_below(engine)?;
     let source = Dataset::open_with(input, &small)?;
     check_whole(&source)?;
@@ -226,10 +227,7 @@ fn kept_tiles(source: &Dataset, families: &Families, options: &SplitOptions) -> 
             format!("the mask `{mask}` is not a number over the split dimensions"),
         ));
     };
-    let missing: Vec<Vec<u8>> = ["_FillValue", "missing_value"]
-        .iter()
-        .filter_map(|n| var.attr(n).filter(|a| a.dtype == var.dtype)?.values.bytes().map(<[u8]>::to_vec))
-        .collect();
+    let missing = schema.missing_elements(var);
     // Every record and level: ice that comes later, or water below the surface, is something.
     let shape = schema.shape(v);
     let others: Vec<usize> = (0..shape.len()).filter(|d| ![px, py].contains(d)).collect();

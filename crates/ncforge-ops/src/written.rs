@@ -45,9 +45,9 @@ pub(super) fn boxes(source: &Dataset, var: VarId, walk: &Walk) -> Result<Option<
 
 /// The boxes that parts of an array lie in; `None` for more than half of them.
 fn met(parts: &dyn PartIndex, walk: &Walk) -> Result<Option<BTreeSet<u64>>> {
-    let last: Vec<u64> = walk.grid.shape.iter().map(|n| n - 1).collect();
+    let all: Vec<Range<u64>> = walk.grid.shape.iter().map(|n| 0..*n).collect();
     let mut boxes = BTreeSet::new();
-    for part in parts.meeting(&vec![0; last.len()], &last)? {
+    for part in parts.meeting(&all)? {
         let within = |d: usize| {
             let (range, len) = (part.axes[d].range(), walk.grid.chunk[d]);
             range.start / len..range.end.min(walk.grid.shape[d]).div_ceil(len)

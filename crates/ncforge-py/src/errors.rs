@@ -109,11 +109,9 @@ fn hint(error: &Error) -> Option<Cow<'static, str>> {
             Some("allow_ragged=True fills the records that some tiles lack")
         }
         Error::TilesUnless { unless: TileOption::DifferingFirst, .. } => {
-            Some("give tiles of one run and one date; differing=\"first\" takes the first tile's")
+            Some("differing=\"first\" takes what the first has")
         }
-        Error::TilesUnless { unless: TileOption::HolesFill, .. } => {
-            Some("holes=\"fill\" fills them: models often write no tile where all is land")
-        }
+        Error::TilesUnless { unless: TileOption::HolesFill, .. } => Some("holes=\"fill\" fills them"),
         Error::Interrupted(_) => Some("the same call with resume=True goes on"),
         Error::CannotResume { .. } => Some("without resume=True the output is begun anew"),
         _ => None,

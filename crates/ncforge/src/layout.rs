@@ -248,11 +248,11 @@ pub struct Chunks<'a> {
 /// Finds the parts of an array. Later parts lie over earlier ones. Elements in no part are absent, and so are those of a part whose
 /// source is not there.
 pub trait PartIndex: Send + Sync + Debug {
-    /// The parts that may have elements in a box, in their order. `last` is inside the box.
+    /// The parts that may have elements in a box, in their order. A box of no elements meets none.
     ///
     /// # Errors
     /// What says where the parts are cannot be read.
-    fn meeting(&self, first: &[u64], last: &[u64]) -> Result<Vec<Cow<'_, ArrayPart>>>;
+    fn meeting(&self, within: &[Range<u64>]) -> Result<Vec<Cow<'_, ArrayPart>>>;
     /// All sources, also those of which no element can be placed. One may be there several times.
     ///
     /// # Errors
@@ -293,11 +293,12 @@ pub struct Parts {
 }
 
 impl PartIndex for Parts {
-    fn meeting(&self, first: &[u64], last: &[u64]) -> Result<Vec<Cow<'_, ArrayPart>>> {
-        let may_meet = |(d, axis): (usize, &PartAxis)| {
-            axis.stretches.iter().any(|s| s.to <= last[d] && s.last() >= first[d])
+    fn meeting(&self, within: &[Range<u64>]) -> Result<Vec<Cow<'_, ArrayPart>>> {
+        let may_meet = |(axis, within): (&PartAxis, &Range<u64>)| {
+            axis.stretches.iter().any(|s| s.to < within.end && s.last() >= within.start)
         };
-        let meets = |part: &&ArrayPart| part.axes.iter().enumerate().all(may_meet);
+        let is_empty = within.iter().any(Range::is_empty);
+        let meets = |part: &&ArrayPart| !is_empty && part.axes.iter().zip(within).all(may_meet);
         Ok(self.list.iter().filter(meets).map(Cow::Borrowed).collect())
     }
 

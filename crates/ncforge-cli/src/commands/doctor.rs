@@ -60,6 +60,8 @@ pub(crate) fn run(args: &DoctorArgs, cx: &Context<'_>) -> Result {
         }
     }
     match &args.html {
+        // Where no file was read, there is nothing to draw.
+        Some(_) if drawn.is_empty() => {}
         Some(out) => {
             page::write(
                 out,

@@ -83,6 +83,10 @@ fn draw(args: &InfoArgs, cx: &Context<'_>) -> Result {
         }
     }
     progress.finish();
+    // Where no file was read, there is nothing to draw.
+    if files.is_empty() {
+        return Ok(worst);
+    }
     page::write(out, &ncforge_view::info_page(&files), args.written.overwrite, cx.printer)?;
     Ok(worst)
 }

@@ -35,6 +35,11 @@ impl Rebase {
         is_one.then(|| Rebase { from: own.unit, to: wanted.unit, shift: own.base - wanted.base })
     }
 
+    /// Whether both units count alike.
+    pub(crate) fn is_none(self) -> bool {
+        self.from == self.to && self.shift == 0
+    }
+
     /// A number in the wanted unit, about.
     pub(crate) fn about(self, x: f64) -> f64 {
         (x * self.from as f64 + self.shift as f64) / self.to as f64

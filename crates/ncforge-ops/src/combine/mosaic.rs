@@ -28,6 +28,7 @@ mod records;
 mod scan;
 mod times;
 mod types;
+mod units;
 mod unlike;
 mod var_group;
 mod whole;

@@ -42,6 +42,7 @@ use self::making::Making;
 use self::names::Named;
 use super::files;
 use crate::copy::engine_below;
+use crate::endings;
 use crate::progress::{Parts, Progress, check_stop};
 use ncforge::store::remote::url_of;
 use ncforge::{Engine, Error, Op, Result};
@@ -66,6 +67,7 @@ pub fn series(
     if url_of(folder).is_some() {
         return Err(Error::Invalid("series are made in a folder of this machine, not at a URL".into()));
     }
+    endings::check_file(folder)?;
     std::fs::create_dir_all(folder).map_err(|e| Error::io(Op::Create, shown_path(folder), e))?;
     run(files, folder, options, engine, progress, true)
 }
@@ -81,6 +83,7 @@ pub fn plan_series(
     engine: &Engine,
     progress: &dyn Progress,
 ) -> Result<SeriesReport> {
+    endings::check_file(folder)?;
     run(files, folder, options, engine, progress, false)
 }
 

@@ -6,12 +6,7 @@ use ncforge::model::{DType, Endian, Schema, UserKind};
 /// Sets the byte order of all numbers, but of no enum to that of other machines: HDF5 makes -1 of numbers that are no members (those of
 /// elements that nobody wrote, mostly) where it converts them.
 pub(super) fn order_bytes(schema: &mut Schema, endian: Endian, notes: &mut Vec<String>) {
-    let native = cfg!(target_endian = "big");
-    let is_big = |e: Endian| match e {
-        Endian::Native => native,
-        Endian::Big => true,
-        Endian::Little => false,
-    };
+    let native = is_big(Endian::Native);
     for v in schema.var_ids().collect::<Vec<_>>() {
         let var = schema.var(v);
         if is_big(endian) == native || !holds_enum(schema, var.dtype) {
@@ -22,6 +17,15 @@ pub(super) fn order_bytes(schema: &mut Schema, endian: Endian, notes: &mut Vec<S
                 schema.var_path(v)
             ));
         }
+    }
+}
+
+/// Whether the byte with the largest digits comes first.
+pub(super) fn is_big(order: Endian) -> bool {
+    match order {
+        Endian::Native => cfg!(target_endian = "big"),
+        Endian::Big => true,
+        Endian::Little => false,
     }
 }
 

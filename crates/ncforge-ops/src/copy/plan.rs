@@ -253,10 +253,10 @@ impl Planner<'_> {
         {
             route = Route::Spill(bands);
         }
-        let quantize = self.quantize.map(|how| Rounding {
-            how,
-            fill: self.schema.fill_value(self.moved.to),
-            missing: quantized::missing_values(var),
+        let quantize = self.quantize.map(|how| {
+            let fill = self.schema.fill_value(self.moved.to);
+            let others = self.schema.missing_elements(var).into_iter().filter(|one| *one != fill);
+            Rounding { how, missing: others.collect(), fill }
         });
         let work = VarWork { moved: self.moved, route, walk, element, sparse, quantize };
         let (report, seconds) = self.report(&layout, &shape, &sides, &work)?;

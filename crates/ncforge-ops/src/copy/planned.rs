@@ -72,7 +72,7 @@ pub(crate) struct VarWork {
 pub(crate) struct Rounding {
     pub(crate) how: Quantize,
     pub(crate) fill: Vec<u8>,
-    /// The values of `missing_value`, in native order.
+    /// The other elements that stand for no value, in native order.
     pub(crate) missing: Vec<Vec<u8>>,
 }
 

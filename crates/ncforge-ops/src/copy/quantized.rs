@@ -7,7 +7,7 @@ use super::cf;
 use super::planned::{Plan, Rounding, VarWork};
 use super::schema::Moved;
 use ncforge::codec::quantize::Quantize;
-use ncforge::model::{Atomic, DType, Number, Schema, VarId, Variable};
+use ncforge::model::{DType, Schema, VarId};
 use ncforge::{Buffer, Dataset, Engine, Error, Hyperslab, Result};
 
 /// Bytes that one thread rounds at a time.
@@ -77,17 +77,6 @@ fn some(names: &[String]) -> String {
         0..=8 => names.join(", "),
         n => format!("{} and {} more", names[..8].join(", "), n - 8),
     }
-}
-
-/// The values of `missing_value`, as elements of the variable.
-pub(super) fn missing_values(var: &Variable) -> Vec<Vec<u8>> {
-    let (Some(attr), DType::Atomic(kind)) = (var.attr("missing_value"), var.dtype) else { return Vec::new() };
-    let (DType::Atomic(own), Some(bytes)) = (attr.dtype, attr.values.bytes()) else { return Vec::new() };
-    if own == Atomic::Char {
-        return Vec::new();
-    }
-    let numbers = bytes.chunks_exact(own.size()).map(|b| Number::read_f64(own, b));
-    numbers.map(|x| Number::nearest(kind, x)).collect()
 }
 
 fn coordinates(schema: &Schema) -> HashSet<VarId> {

@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, HashMap};
 use serde::{Deserialize, Serialize};
 
 use super::coded::Coders;
+use super::fitted::is_big;
 use super::options::{Chunks, Codec, CopyOptions};
 use super::schema::Moved;
 use super::spec::VarChunks;
@@ -118,7 +119,7 @@ fn needs_plugins(schema: &Schema, source: &Dataset, from: &HashMap<VarId, VarId>
     })
 }
 
-/// Chunks and compression were asked for, and the output's format has neither. Where the format was asked for,
+/// What was asked for, and the output's format does not have: chunks, compression. Where the format was asked for,
 /// too, that wins and the rest is noted; where it is just the source's, the wish cannot be met.
 fn classic_has_none(schema: &Schema, options: &CopyOptions) -> Result<Vec<String>> {
     let mut wishes = Vec::new();
@@ -132,6 +133,12 @@ fn classic_has_none(schema: &Schema, options: &CopyOptions) -> Result<Vec<String
     }
     if options.switches.fletcher32 {
         wishes.push("checksums");
+    }
+    if options.switches.skip_fill {
+        wishes.push("chunks that can be left out");
+    }
+    if options.endian.is_some_and(|order| !is_big(order)) {
+        wishes.push("little-endian numbers");
     }
     if wishes.is_empty() {
         return Ok(Vec::new());

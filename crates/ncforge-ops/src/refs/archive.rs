@@ -17,6 +17,7 @@ use super::model::{LeftOut, RefsReport};
 use super::options::{MOST_STRINGS, RefsOptions};
 use super::parts::{Misfit, Part, parts};
 use super::source::Source;
+use crate::endings::{self, Told};
 use crate::progress::Progress;
 use crate::series::is_coordinate;
 use ncforge::model::{
@@ -46,11 +47,7 @@ pub(super) fn archive<P: AsRef<Path>>(
             "fragments of an aggregation file are whole variables: nothing can be selected".into(),
         ));
     }
-    if output == Path::new("-") {
-        return Err(Error::Invalid(
-            "an aggregation file is a netCDF file, which is not written to stdout".into(),
-        ));
-    }
+    endings::check(output, &[Told::Netcdf])?;
     let bytes = begin(paths, progress);
     let source = Source::open(paths, options, engine)?;
     let of = |file: &PathBuf| names::uri(file, output, options.base.as_deref());

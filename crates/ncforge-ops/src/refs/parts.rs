@@ -66,9 +66,8 @@ fn take(source: &Source, part: Part, found: &mut Vec<Part>) -> Result<Result<(),
     let number = source.number(&*part.store);
     let misfit = |why: &str| Ok(Err(Misfit { file: number.unwrap_or(0), why: why.to_owned() }));
     let layout = part.layout.clone();
-    let first: Vec<u64> = part.axes.iter().map(|axis| axis.from).collect();
-    let last: Vec<u64> = part.axes.iter().map(last).collect();
-    let inner = layout.place.parts().map_or_else(|| Ok(Vec::new()), |parts| parts.meeting(&first, &last))?;
+    let within: Vec<Range<u64>> = part.axes.iter().map(|axis| axis.from..last(axis) + 1).collect();
+    let inner = layout.place.parts().map_or_else(|| Ok(Vec::new()), |parts| parts.meeting(&within))?;
     // A source with a name is a variable to which a file leads: this one is the file's.
     if inner.iter().all(|inner| inner.source.name().is_some()) {
         refuse_zipped(&*part.store)?;

@@ -43,17 +43,17 @@ impl RefsRequest {
         let usual = RefsOptions::default();
         let is_netcdf = output.and_then(endings::told) == Some(Told::Netcdf);
         let format = self.format.unwrap_or(if is_netcdf { RefsFormat::Cf } else { RefsFormat::Kerchunk });
-        let (told, write) = match format {
-            RefsFormat::Cf => (Told::Netcdf, "a name that ends in .nc"),
+        let (told, write): (&[Told], &str) = match format {
+            RefsFormat::Cf => (&[Told::Netcdf], "a name that ends in .nc"),
             RefsFormat::Kerchunk => (
-                endings::JSON.1,
+                &[endings::JSON.1, Told::Stdout],
                 "a name that ends in .json; Parquet is written by ncforge.references, in Python",
             ),
         };
         let value = |bad| RequestError::Value { option: "output".to_owned(), bad };
         match output {
             Some(output) => {
-                endings::check(output, &[told]).map_err(|e| value(BadValue::repeated(e, write)))?;
+                endings::check(output, told).map_err(|e| value(BadValue::repeated(e, write)))?;
             }
             None if format == RefsFormat::Cf => {
                 let why = "an aggregation file needs a name".to_owned();

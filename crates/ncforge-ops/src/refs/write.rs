@@ -6,6 +6,7 @@ use super::archive::archive;
 use super::make::references;
 use super::model::RefsReport;
 use super::options::{RefsFormat, RefsOptions};
+use crate::endings;
 use crate::progress::Progress;
 use ncforge::store::OutputFile;
 use ncforge::{Engine, Result};
@@ -26,6 +27,7 @@ pub fn write_references<P: AsRef<Path>>(
     match options.format {
         RefsFormat::Cf => archive(paths, output, overwrite, options, engine, progress),
         RefsFormat::Kerchunk => {
+            endings::check(output, &[endings::JSON.1])?;
             let made = references(paths, options, engine, progress)?;
             OutputFile::write_whole(output, made.json().as_bytes(), overwrite)?;
             Ok(made.report())

@@ -71,21 +71,13 @@ impl Coordinate {
             var.attr(name).map(|a| number_of(a).ok_or_else(|| format!("its `{name}` is no number")))
         };
         let (scale, offset) = (number("scale_factor").transpose()?, number("add_offset").transpose()?);
-        let mut missing: Vec<Vec<u8>> = (["_FillValue", "missing_value"].iter())
-            .filter_map(|name| var.attr(name))
-            .flat_map(|a| elements_of(schema, a, kind))
-            .collect();
-        // Elements that nobody wrote.
-        if var.attr("_FillValue").is_none() && kind.size() > 1 {
-            missing.push(schema.fill_value(v));
-        }
         let found = Coordinate {
             kind,
             values: values.bytes().unwrap_or_default().to_vec(),
             is_unsigned: text("_Unsigned").eq_ignore_ascii_case("true"),
             packing: (scale.is_some() || offset.is_some())
                 .then(|| (scale.unwrap_or(1.0), offset.unwrap_or(0.0))),
-            missing,
+            missing: schema.missing_elements(var),
             units: text("units"),
             calendar: text("calendar"),
             name: var.name.to_ascii_lowercase(),
@@ -162,13 +154,22 @@ impl Coordinate {
         };
         let Point::Real(x) = point else { return Ordering::Equal };
         let (limit, near) = match (self.packing, self.kind) {
-            (Some((scale, _)), _) => (limit, OF_STEP * scale.abs()),
+            (Some(_), _) => (limit, self.precision(x)),
             (None, Atomic::Float) => (f64::from(limit as f32), 0.0),
             (None, _) => (limit, 0.0),
         };
         match (x - limit).abs() <= near {
             true => Ordering::Equal,
             false => x.partial_cmp(&limit).unwrap_or(Ordering::Equal),
+        }
+    }
+
+    /// The difference of numbers of a size that are one number, but for how they are stored.
+    pub(super) fn precision(&self, size: f64) -> f64 {
+        match (self.packing, self.kind) {
+            (Some((scale, _)), _) => OF_STEP * scale.abs(),
+            (None, Atomic::Float) => f64::from(f32::EPSILON) * size,
+            (None, _) => f64::EPSILON * size,
         }
     }
 
@@ -220,10 +221,4 @@ fn order(a: Point, b: Point) -> Ordering {
 fn number_of(attr: &Attribute) -> Option<f64> {
     let DType::Atomic(kind) = attr.dtype else { return None };
     Number::read(kind, attr.values.bytes()?).map(Number::to_f64)
-}
-
-/// The values of an attribute in a type, as far as it has them.
-fn elements_of(schema: &Schema, attr: &Attribute, kind: Atomic) -> Vec<Vec<u8>> {
-    let bytes = schema.exact_elements(attr, kind).unwrap_or_default();
-    bytes.chunks_exact(kind.size()).map(<[u8]>::to_vec).collect()
 }

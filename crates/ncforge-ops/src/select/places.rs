@@ -289,8 +289,9 @@ fn first(len: u64, is_so: impl Fn(u64) -> bool) -> u64 {
     from
 }
 
-/// The indices from one longitude eastward to another, in that order (westward, where the coordinate falls); `run` has those between
-/// two values.
+/// The indices from one longitude eastward to another, in that order (westward, where the coordinate falls), each once; `run` has those
+/// between two values. A meridian that the file has twice is taken where it is stored as it is wanted, be it twice, and only else a turn
+/// farther on or back.
 fn around(
     c: &Coordinate,
     rises: bool,
@@ -306,21 +307,42 @@ fn around(
     let turns = from.max(to.saturating_sub(MOST_TURNS))..=to;
     // What is farther around the globe comes first.
     let turns: Vec<i64> = if rises { turns.rev().collect() } else { turns.collect() };
-    let mut spans: Vec<Range<u64>> = Vec::new();
-    for turn in turns {
+    let of_turn = |turn: i64| {
         let by = turn as f64 * AROUND;
         // Sums are rounded.
         let near = |turns: f64| if turns == 0.0 { 0.0 } else { NEAR };
-        let mut found = run(west + by - near(turn as f64), top + by + near(turn as f64 + over));
-        // A meridian that is at both ends is there once.
-        if let Some(before) = spans.last() {
-            found.end = found.end.min(before.start);
-        }
-        if !found.is_empty() {
-            spans.push(found);
+        (turn, run(west + by - near(turn as f64), top + by + near(turn as f64 + over)))
+    };
+    let runs: Vec<(i64, Range<u64>)> =
+        turns.into_iter().map(of_turn).filter(|(_, r)| !r.is_empty()).collect();
+    let mut spans: Vec<Range<u64>> = Vec::new();
+    for (turn, found) in &runs {
+        let nearer = || runs.iter().filter(|(other, _)| (other.abs(), other) < (turn.abs(), turn));
+        let own = spans.len();
+        for i in found.clone() {
+            // An index that is wanted at both ends is there once, and so is a meridian that the file has at both of its ends.
+            let is_there = spans.iter().any(|span| span.contains(&i))
+                || nearer().any(|(_, other)| has_meridian(c, other, i, &run));
+            match spans[own..].last_mut() {
+                _ if is_there => {}
+                Some(span) if span.end == i => span.end += 1,
+                _ => spans.push(i..i + 1),
+            }
         }
     }
     spans
+}
+
+/// Whether a range of indices, no longer than once around, has another index than `i` for the same meridian.
+fn has_meridian(c: &Coordinate, range: &Range<u64>, i: u64, run: impl Fn(f64, f64) -> Range<u64>) -> bool {
+    let (own, low) = (c.value(i), c.value(range.start).min(c.value(range.end - 1)));
+    let near = c.precision(own.abs().max(low.abs() + AROUND)).max(NEAR);
+    // The first place of the meridian that is not below the range.
+    let x = own + ((low - near - own) / AROUND).ceil() * AROUND;
+    [x, x + AROUND].into_iter().any(|x| {
+        let same = run(x - near, x + near);
+        (same.start.max(range.start)..same.end.min(range.end)).any(|other| other != i)
+    })
 }
 
 #[cfg(test)]

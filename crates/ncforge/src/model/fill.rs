@@ -97,6 +97,44 @@ impl Schema {
         }
     }
 
+    /// The elements of a variable of numbers that stand for no value: the numbers of `_FillValue`, then those of `missing_value`, in its
+    /// type. Without `_FillValue`, also what netCDF has where nothing was written, but for types of one byte, all of whose values are used.
+    ///
+    /// ```
+    /// use ncforge::model::{Atomic, Attribute, Format, Schema, Values, Variable};
+    /// let schema = Schema::new(Format::Netcdf4);
+    /// let mut var = Variable::new("v", Atomic::Float, vec![]);
+    /// let values = [-1.0f64, 1e20].map(f64::to_ne_bytes).concat();
+    /// let (name, dtype) = ("missing_value".into(), Atomic::Double.into());
+    /// var.attrs = vec![Attribute { name, dtype, values: Values::fixed(&values) }];
+    /// let floats = [-1.0f32, 1e20, 9.969_21e36].map(|x| x.to_ne_bytes().to_vec());
+    /// assert_eq!(schema.missing_elements(&var), floats);
+    /// ```
+    pub fn missing_elements(&self, var: &Variable) -> Vec<Vec<u8>> {
+        let Some(kind) = self.number_of(var.dtype) else { return Vec::new() };
+        let named = |name| var.attr(name).map(|attr| self.elements_near(attr, kind)).unwrap_or_default();
+        let mut missing = named("_FillValue");
+        missing.extend(named("missing_value"));
+        if var.attr("_FillValue").is_none() && kind.size() > 1 {
+            missing.push(kind.default_fill());
+        }
+        missing
+    }
+
+    /// The numbers of an attribute as elements of a type, as far as it has them. Floats are the nearest ones: those who write `1e20` as a
+    /// double mean the float that is in their array.
+    fn elements_near(&self, attr: &Attribute, kind: Atomic) -> Vec<Vec<u8>> {
+        let (Some(own), Some(bytes)) = (self.number_of(attr.dtype), attr.values.bytes()) else {
+            return Vec::new();
+        };
+        let near = |number: Number| {
+            let near = Number::nearest(kind, number.to_f64());
+            let is_float = kind == Atomic::Float && Number::read_f64(kind, &near).is_finite();
+            number.exactly(kind).or_else(|| is_float.then_some(near))
+        };
+        bytes.chunks_exact(own.size()).filter_map(|one| near(Number::read(own, one)?)).collect()
+    }
+
     /// The type of numbers, those of an enum among them; `None` for others.
     pub fn number_of(&self, dtype: DType) -> Option<Atomic> {
         match dtype {

@@ -1,6 +1,7 @@
 //! A cut or converted variable: an array of one part.
 
 use std::borrow::Cow;
+use std::ops::Range;
 use std::sync::Arc;
 
 use crate::container::Container;
@@ -41,8 +42,9 @@ pub(super) enum OfWhole {
 }
 
 impl PartIndex for One {
-    fn meeting(&self, _: &[u64], _: &[u64]) -> Result<Vec<Cow<'_, ArrayPart>>> {
-        Ok(vec![Cow::Borrowed(&self.part)])
+    fn meeting(&self, within: &[Range<u64>]) -> Result<Vec<Cow<'_, ArrayPart>>> {
+        let is_empty = within.iter().any(Range::is_empty);
+        Ok(Some(&self.part).filter(|_| !is_empty).map(Cow::Borrowed).into_iter().collect())
     }
 
     fn sources(&self) -> Result<Vec<Arc<dyn PartSource>>> {

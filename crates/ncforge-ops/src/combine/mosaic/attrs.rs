@@ -1,8 +1,9 @@
 //! Attributes in several tiles: some must agree, some span, the rest is the first tile's.
 
+use super::units::counted_by;
 use crate::calendar::Rebase;
 use crate::unlike::Unlike;
-use ncforge::model::agreement::{Origin, Policy, Verdict, differences};
+use ncforge::model::agreement::{Class, Origin, Policy, Verdict, differences};
 use ncforge::model::{Atomic, Attribute, DType, Number, Schema, Values, VarId};
 
 /// What differences of tiles are. Whether the files of a series were published is known to its scheme.
@@ -14,7 +15,7 @@ const POLICY: Policy =
 pub(crate) struct Conflicts {
     /// The first attribute in which the meaning differs.
     pub(crate) meaning: Option<Unlike>,
-    /// `valid_min`, `valid_max`, `valid_range` or `actual_range` of the first tile's variable, to be widened.
+    /// `valid_min`, `valid_max`, `valid_range` or `actual_range`, in the units of the first tile's variable, whose own is to be widened.
     pub(crate) ranges: Vec<(VarId, Attribute)>,
     /// Times that count from another date, and how they become the first tile's.
     pub(crate) times: Vec<(VarId, Rebase, Unlike)>,
@@ -53,39 +54,84 @@ pub(super) fn compare_one(
     (tile, other): (&Schema, VarId),
     found: &mut Conflicts,
 ) {
-    for d in differences((first, v), (tile, other)) {
-        match (POLICY.verdict(d.class), d.other) {
-            (Verdict::Ignore, _) => {}
-            (Verdict::Refuse, _) => {
-                let change = (d.name == "units")
-                    .then(|| change(&first.var(v).attrs, &tile.var(other).attrs))
-                    .flatten();
+    let is_range = |a: &Attribute| Class::of_variable(&a.name) == Class::Span;
+    let ranges: Vec<&Attribute> = tile.var(other).attrs.iter().filter(|a| is_range(a)).collect();
+    let differing = differences((first, v), (tile, other));
+    let counts_as_another = !ranges.is_empty() && counted_by(tile, other) != other;
+    let may_change = counts_as_another || differing.iter().any(|d| d.name == "units");
+    let change = may_change.then(|| change((first, v), (tile, other))).flatten();
+    let mut joined: Vec<(&str, Option<&Attribute>)> = Vec::new();
+    for d in differing {
+        match POLICY.verdict(d.class) {
+            Verdict::Ignore => {}
+            Verdict::Refuse => {
                 let unlike = Unlike::of_var((first, v), d.name, (tile, d.other));
-                match change {
+                match change.filter(|_| d.name == "units") {
                     Some(change) => found.times.push((v, change, unlike)),
                     None => _ = found.meaning.get_or_insert(unlike),
                 }
             }
-            (Verdict::Join, Some(own)) if d.first.is_some_and(|first| widened(first, own).is_some()) => {
-                found.ranges.push((v, own.clone()));
-            }
-            (Verdict::Join | Verdict::Note, own) => {
-                found.others.push(Unlike::of_var((first, v), d.name, (tile, own)));
-            }
+            Verdict::Join => joined.push((d.name, d.other)),
+            Verdict::Note => found.others.push(Unlike::of_var((first, v), d.name, (tile, d.other))),
+        }
+    }
+    // The same numbers in other units are another range.
+    for same in ranges.into_iter().filter(|_| change.is_some()) {
+        if joined.iter().all(|(name, _)| *name != same.name) {
+            joined.push((&same.name, Some(same)));
+        }
+    }
+    for (name, own) in joined {
+        let own = own.map(|own| change.map_or_else(|| own.clone(), |change| converted(own, change)));
+        let is_held = |own: &Attribute| first.var(v).attr(name).is_some_and(|a| widened(a, own).is_some());
+        match own {
+            Some(own) if is_held(&own) => found.ranges.push((v, own)),
+            own => found.others.push(Unlike::of_var((first, v), name, (tile, own.as_ref()))),
         }
     }
 }
 
 /// The change from the units of a file's variable to those of another variable; `None` if these are not times of one calendar.
-fn change(wanted: &[Attribute], own: &[Attribute]) -> Option<Rebase> {
-    let text = |attrs: &[Attribute], name: &str| -> Option<String> {
-        Some(attrs.iter().find(|a| a.name == name)?.as_text()?.to_owned())
+fn change((first, v): (&Schema, VarId), (tile, other): (&Schema, VarId)) -> Option<Rebase> {
+    let text = |schema: &Schema, v: VarId, name: &str| -> Option<String> {
+        Some(schema.var(counted_by(schema, v)).attr(name)?.as_text()?.to_owned())
     };
-    let (from, to) = (text(own, "units")?, text(wanted, "units")?);
-    let (calendar, other) = (text(own, "calendar"), text(wanted, "calendar"));
+    let (from, to) = (text(tile, other, "units")?, text(first, v, "units")?);
     // Packed times are what `scale_factor` makes of them.
-    let is_packed = own.iter().any(|a| ["scale_factor", "add_offset"].contains(&a.name.as_str()));
-    Rebase::between((&from, calendar.as_deref()), (&to, other.as_deref())).filter(|_| !is_packed)
+    let is_packed = ["scale_factor", "add_offset"].iter().any(|name| tile.var(other).attr(name).is_some());
+    if is_packed {
+        return None;
+    }
+    let (calendar, wanted) = (text(tile, other, "calendar"), text(first, v, "calendar"));
+    Rebase::between((&from, calendar.as_deref()), (&to, wanted.as_deref()))
+}
+
+/// A range in other units: in its own type where that holds it, and never less than it.
+fn converted(range: &Attribute, change: Rebase) -> Attribute {
+    let DType::Atomic(kind) = range.dtype else { return range.clone() };
+    let is_other = kind != Atomic::Char && !change.is_none();
+    let Some(bytes) = range.values.bytes().filter(|_| is_other) else { return range.clone() };
+    let double = |one: &[u8]| {
+        let x = Number::read_f64(kind, one);
+        let exact = change.element(Atomic::Double, &x.to_ne_bytes());
+        exact.map_or_else(|| change.about(x), |y| Number::read_f64(Atomic::Double, &y))
+    };
+    let elements = || bytes.chunks_exact(kind.size()).enumerate();
+    let own = elements().map(|(i, one)| match kind {
+        Atomic::Float => outward(kind, double(one), is_low(&range.name, i)),
+        Atomic::Double => Some(double(one).to_ne_bytes().to_vec()),
+        _ => change.element(kind, one),
+    });
+    let (kind, values) = match own.collect::<Option<Vec<_>>>() {
+        Some(own) => (kind, own),
+        None => (Atomic::Double, elements().map(|(_, one)| double(one).to_ne_bytes().to_vec()).collect()),
+    };
+    Attribute { dtype: kind.into(), values: Values::fixed(&values.concat()), ..range.clone() }
+}
+
+/// Whether the `i`-th number of a range is its lower end.
+fn is_low(name: &str, i: usize) -> bool {
+    name == "valid_min" || (name.ends_with("range") && i == 0)
 }
 
 /// Widens the range that an attribute tells by another tile's.
@@ -103,9 +149,8 @@ fn widened(own: &Attribute, other: &Attribute) -> Option<Values> {
     if kind == Atomic::Char || theirs == Atomic::Char || a.len() != b.len() {
         return None;
     }
-    let low_first = own.name.ends_with("range");
     let pick = |i: usize, x: &[u8], y: &[u8]| -> Option<Vec<u8>> {
-        let low = own.name == "valid_min" || (low_first && i == 0);
+        let low = is_low(&own.name, i);
         let (p, q) = (Number::read_f64(kind, x), Number::read_f64(theirs, y));
         let other_wins = (p.is_nan() && !q.is_nan()) || if low { q < p } else { q > p };
         match other_wins {
@@ -147,6 +192,36 @@ mod tests {
         assert_eq!(
             widened("actual_range", &[f32::NAN, 3.0], &[0.0, f32::NAN]),
             attr("actual_range", &[0.0, 3.0])
+        );
+    }
+
+    #[test]
+    fn ranges_in_other_units_hold_as_much() {
+        let change =
+            Rebase::between(("hours since 2000-01-02", None), ("days since 2000-01-01", None)).unwrap();
+        let range = converted(&attr("valid_range", &[1.0, 25.0]), change);
+        let ends: Vec<f64> =
+            range.values.bytes().unwrap().chunks(4).map(|x| Number::read_f64(Atomic::Float, x)).collect();
+        assert!(
+            ends[0] <= 25.0 / 24.0 && ends[1] >= 49.0 / 24.0 && ends[1] - ends[0] < 1.000_001,
+            "{ends:?}"
+        );
+        let hours = |n: i32| Attribute {
+            dtype: Atomic::Int.into(),
+            values: Values::fixed(&n.to_ne_bytes()),
+            ..attr("valid_max", &[])
+        };
+        let days = |n: f64| Attribute {
+            dtype: Atomic::Double.into(),
+            values: Values::fixed(&n.to_ne_bytes()),
+            ..hours(0)
+        };
+        assert_eq!(converted(&hours(48), change), hours(3));
+        assert_eq!(converted(&hours(12), change), days(1.5));
+        // No end of any time: so far out, only about.
+        let far = converted(&Attribute { name: "valid_max".into(), ..days(1e30) }, change);
+        assert!(
+            (Number::read_f64(Atomic::Double, far.values.bytes().unwrap()) * 24.0 / 1e30 - 1.0).abs() < 1e-9
         );
     }
 

@@ -345,6 +345,7 @@ fn check_holes(mosaic: &Mosaic, options: &CombineOptions) -> Result<()> {
         if holes.boxes.len() > MOST_NAMES { " and more" } else { "" }
     );
     if options.holes == Holes::Error {
+        let what = format!("{what} (models often write no tile where all is land)");
         return Err(Error::TilesUnless { what, unless: TileOption::HolesFill });
     }
     // Tiles that are put into a file come one by one.

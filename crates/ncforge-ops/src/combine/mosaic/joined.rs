@@ -1,6 +1,7 @@
 //! The whole as a dataset: arrays whose parts are the tiles'.
 
 use std::borrow::Cow;
+use std::ops::Range;
 use std::sync::{Arc, OnceLock};
 
 use super::super::scheme::Span;
@@ -157,17 +158,21 @@ struct Tiled {
 }
 
 impl PartIndex for Tiled {
-    fn meeting(&self, first: &[u64], last: &[u64]) -> Result<Vec<Cow<'_, ArrayPart>>> {
+    fn meeting(&self, within: &[Range<u64>]) -> Result<Vec<Cow<'_, ArrayPart>>> {
         let OfMosaic { mosaic, var } = &self.of;
-        let count: Vec<u64> = first.iter().zip(last).map(|(first, last)| last - first + 1).collect();
-        let slab = Hyperslab::new(first, &count);
+        let start: Vec<u64> = within.iter().map(|r| r.start).collect();
+        let count: Vec<u64> = within.iter().map(|r| r.end.saturating_sub(r.start)).collect();
+        let slab = Hyperslab::new(&start, &count);
+        if slab.is_empty() {
+            return Ok(Vec::new());
+        }
         let tiles = mosaic.tiles_of(*var, &slab).into_iter().filter(|t| mosaic.facts[*t].var(*var).is_some());
         let (dims, mut covered, mut parts) = (&mosaic.schema.var(*var).dims, 0, Vec::new());
         'tiles: for tile in tiles {
             let (mut axes, mut elements) = (Vec::with_capacity(dims.len()), 1);
             for (d, dim) in dims.iter().enumerate() {
                 let Span { first: begin, count, skip } = mosaic.facts[tile].spans[dim.0];
-                let (from, to) = (begin.max(first[d]), (begin + count).min(last[d] + 1));
+                let (from, to) = (begin.max(within[d].start), (begin + count).min(within[d].end));
                 if from >= to {
                     continue 'tiles;
                 }

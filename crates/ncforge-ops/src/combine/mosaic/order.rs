@@ -52,11 +52,15 @@ pub(super) fn coordinates(set: &Headers, times: &Times, engine: &Engine) -> Resu
 fn read(set: &Headers, vars: &[VarId], times: &Times, engine: &Engine) -> Result<Vec<Coordinate>> {
     let first = &set.head.schema;
     let found: Vec<OnceLock<Vec<Option<Ends>>>> = set.scanned.iter().map(|_| OnceLock::new()).collect();
+    // What is missing is the same in all files.
+    let missing = |v: VarId| first.missing_elements(first.var(v));
     if !vars.is_empty() {
         engine.for_each(set.scanned.len(), |tile| {
             let open = set.tiles.open(tile)?;
             let ends = vars.iter().map(|&v| match own(first, &set.scanned[tile], v) {
-                Some(own) => ends_of(&open, own).map(|ends| ends.map(|e| times.about(v, tile, e))),
+                Some(own) => {
+                    ends_of(&open, own, &missing(v)).map(|ends| ends.map(|e| times.about(v, tile, e)))
+                }
                 None => Ok(None),
             });
             let _ = found[tile].set(ends.collect::<Result<_>>()?);
@@ -107,8 +111,8 @@ pub(super) fn check(set: &Headers, coordinates: &[Coordinate], unsorted: bool) -
     Ok(notes)
 }
 
-/// The ends of a coordinate of a file; `None` without values.
-fn ends_of(dataset: &Dataset, v: VarId) -> Result<Option<Ends>> {
+/// The ends of a coordinate of a file, but for `missing` elements; `None` without values.
+fn ends_of(dataset: &Dataset, v: VarId, missing: &[Vec<u8>]) -> Result<Option<Ends>> {
     let schema = dataset.schema();
     let shape = schema.shape(v);
     let (DType::Atomic(kind), [len, each @ ..]) = (schema.var(v).dtype, &shape[..]) else { return Ok(None) };
@@ -123,7 +127,8 @@ fn ends_of(dataset: &Dataset, v: VarId) -> Result<Option<Ends>> {
         count.extend(each);
         let values = dataset.read(v, &Hyperslab::new(&from, &count))?;
         let size = (width.max(1) as usize).saturating_mul(kind.size());
-        for element in values.bytes().unwrap_or_default().chunks_exact(size) {
+        let elements = values.bytes().unwrap_or_default().chunks_exact(size);
+        for element in elements.filter(|one| missing.iter().all(|none| none != one)) {
             let x = match kind {
                 Atomic::Char => std::str::from_utf8(element).ok().and_then(|text| stamps.stamp(text)),
                 _ => Some(Number::read_f64(kind, element)),

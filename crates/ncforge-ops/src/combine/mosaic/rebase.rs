@@ -11,8 +11,8 @@ use ncforge::{Error, Result};
 pub(super) struct Rebased {
     change: Rebase,
     kind: Atomic,
-    /// Elements that are no times.
-    fills: Vec<Vec<u8>>,
+    /// Elements that are no times, and that no time may become.
+    missing: Vec<Vec<u8>>,
     /// The tile, the variable and its units, for messages.
     tile: String,
     name: String,
@@ -28,7 +28,7 @@ impl Mosaic {
         Some(Rebased {
             change,
             kind,
-            fills: self.fills[v.0].iter().cloned().chain([kind.default_fill().to_vec()]).collect(),
+            missing: self.schema.missing_elements(self.schema.var(v)),
             tile: self.tiles.name(tile),
             name: self.schema.var_path(v).trim_start_matches('/').to_owned(),
             units: units.map(str::to_owned),
@@ -39,21 +39,25 @@ impl Mosaic {
 impl Convert for Rebased {
     fn convert(&self, from: &[u8], to: &mut [u8]) -> Result<()> {
         let size = self.kind.size();
+        let is_missing = |element: &[u8]| self.missing.iter().any(|one| one == element);
         let mut wrong = None;
         for (old, new) in from.chunks_exact(size).zip(to.chunks_exact_mut(size)) {
-            let is_fill = self.fills.iter().any(|fill| fill == old);
-            match if is_fill { Some(old.to_vec()) } else { self.change.element(self.kind, old) } {
-                Some(changed) => new.copy_from_slice(&changed),
-                None => wrong = wrong.take().or(Number::read(self.kind, old)),
+            let changed = if is_missing(old) { None } else { Some(self.change.element(self.kind, old)) };
+            match changed {
+                None => new.copy_from_slice(old),
+                Some(Some(changed)) if !is_missing(&changed) => new.copy_from_slice(&changed),
+                Some(other) => wrong = wrong.take().or(Number::read(self.kind, old).map(|x| (x, other))),
             }
         }
-        let Some(value) = wrong else { return Ok(()) };
+        let Some((value, taken)) = wrong else { return Ok(()) };
+        let taken = taken.and_then(|one| Number::read(self.kind, &one));
         Err(Error::Tiles(format!(
-            "`{}`: `{}` has other units than the first file, and its type {} does not hold the value {value} {}",
+            "`{}`: `{}` has other units than the first file, and its type {} does not hold the value {value} {}{}",
             self.tile,
             self.name,
             self.kind.cdl_name(),
             self.units.as_ref().map_or_else(|| "in those".to_owned(), |units| format!("as `{units}`")),
+            taken.map_or_else(String::new, |one| format!(": {one} stands for no value")),
         )))
     }
 }

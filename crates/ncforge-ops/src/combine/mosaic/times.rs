@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::attrs::Conflicts;
+use super::units::counts_as;
 use crate::calendar::Rebase;
 use crate::series::{Ends, lies_along};
 use ncforge::model::{Attribute, Schema, VarId};
@@ -15,13 +16,8 @@ impl Times {
     /// Adds the change of a variable in a file, and of its bounds, which count as it does where they do not say otherwise.
     pub(super) fn add(&mut self, whole: &Schema, v: VarId, tile: usize, change: Rebase) {
         self.0.insert((v, tile), change);
-        let var = whole.var(v);
-        for name in ["bounds", "climatology"] {
-            let named = var.attr(name).and_then(Attribute::as_text).unwrap_or_default();
-            let bounds = whole.vars_in(var.group).find(|b| whole.var(*b).name == named);
-            if let Some(b) = bounds.filter(|b| whole.var(*b).attr("units").is_none()) {
-                self.0.insert((b, tile), change);
-            }
+        for b in whole.vars_in(whole.var(v).group).filter(|b| counts_as(whole, *b, v)) {
+            self.0.insert((b, tile), change);
         }
     }
 

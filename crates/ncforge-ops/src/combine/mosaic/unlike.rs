@@ -15,7 +15,7 @@ use super::times::Times;
 use crate::copy::Names;
 use crate::series::lies_along;
 use crate::unlike::Unlike;
-use ncforge::model::{Schema, VarId};
+use ncforge::model::Schema;
 use ncforge::{Error, Result};
 
 /// Compares the attributes of all tiles: an error where the meaning of values differs, but for times of a series, which change. The first
@@ -46,11 +46,12 @@ pub(super) fn attributes(
         for (v, change, _) in &conflicts.times {
             times.add(schema, *v, *tile, *change);
         }
-        // A range in other units is none of this variable.
-        let counts_alike = |v: &VarId| conflicts.times.iter().all(|(other, ..)| other != v);
-        for (v, attr) in conflicts.ranges.iter().filter(|(v, _)| counts_alike(v)) {
-            if let Some(own) = schema.vars[v.0].attrs.iter_mut().find(|a| a.name == attr.name) {
-                widen(own, attr);
+        for (v, attr) in &conflicts.ranges {
+            match schema.vars[v.0].attrs.iter_mut().find(|a| a.name == attr.name) {
+                // The bounds of a time that the first file has in other units: all of what they say is of this file.
+                Some(own) if with == tile => *own = attr.clone(),
+                Some(own) => widen(own, attr),
+                None => {}
             }
         }
     }

@@ -41,29 +41,22 @@ struct Rules {
     high: Option<Vec<u8>>,
 }
 
-/// The numbers that mark missing elements of a variable, in its type: the fill value first.
-pub(super) fn missing(schema: &Schema, var: VarId, kind: Atomic) -> Vec<Vec<u8>> {
-    Rules::of(schema, schema.var(var), kind).missing
-}
-
 impl Rules {
     fn of(schema: &Schema, var: &Variable, kind: Atomic) -> Self {
         let numbers = |name: &str| -> Vec<Vec<u8>> {
             let all = var.attr(name).and_then(|a| schema.exact_elements(a, kind)).unwrap_or_default();
             all.chunks_exact(kind.size()).map(<[u8]>::to_vec).collect()
         };
-        let mut missing = numbers("_FillValue");
-        missing.extend(numbers("missing_value"));
-        // Of types of one byte all values are used.
-        if var.attr("_FillValue").is_none() && kind.size() > 1 {
-            missing.push(kind.default_fill());
-        }
         let range = numbers("valid_range");
         let limit = |i: usize, name: &str| {
             let of_range = range.get(i).filter(|_| range.len() == 2).cloned();
             of_range.or_else(|| numbers(name).into_iter().next())
         };
-        Self { missing, low: limit(0, "valid_min"), high: limit(1, "valid_max") }
+        Self {
+            missing: schema.missing_elements(var),
+            low: limit(0, "valid_min"),
+            high: limit(1, "valid_max"),
+        }
     }
 }
 

@@ -167,12 +167,13 @@ impl Grid {
 }
 
 impl PartIndex for Grid {
-    fn meeting(&self, first: &[u64], last: &[u64]) -> Result<Vec<Cow<'_, ArrayPart>>> {
-        let ranges: Vec<_> = (0..self.ends.len())
-            .map(|d| {
-                let from = self.ends[d].partition_point(|end| *end <= first[d]);
-                let to = self.ends[d].partition_point(|end| *end <= last[d]);
-                from as u64..(to as u64 + 1).min(self.ends[d].len() as u64)
+    fn meeting(&self, within: &[Range<u64>]) -> Result<Vec<Cow<'_, ArrayPart>>> {
+        let ranges: Vec<_> = (self.ends.iter().zip(within))
+            .map(|(ends, within)| {
+                let from = ends.partition_point(|end| *end <= within.start);
+                let before = ends.partition_point(|end| *end < within.end);
+                let to = if within.is_empty() { from } else { (before + 1).min(ends.len()) };
+                from as u64..to as u64
             })
             .collect();
         self.parts(&ranges).map(|part| Ok(Cow::Owned(part?))).collect()
@@ -202,7 +203,7 @@ fn sizes(file: &Stored, map: VarId, rank: usize, target: &Target) -> Result<Vec<
     if shape.len() != 2 || shape[0] != rank as u64 {
         return Err(target.damaged(&format!("`{path}` has the shape {shape:?}, not {rank} rows")));
     }
-    let missing = super::canonical::missing(schema, map, kind);
+    let missing = schema.missing_elements(schema.var(map));
     let values = file.all(map)?;
     let mut rows = Vec::with_capacity(rank);
     for row in

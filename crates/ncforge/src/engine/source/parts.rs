@@ -110,8 +110,8 @@ impl<'a> Met<'a> {
 
 /// The parts that a selection meets, in their order.
 fn met<'a>(parts: &'a dyn PartIndex, slab: &Hyperslab) -> Result<Vec<Met<'a>>> {
-    let last: Vec<u64> = (0..slab.rank()).map(|d| slab.end(d).saturating_sub(1)).collect();
-    let parts = parts.meeting(&slab.start, &last)?;
+    let within: Vec<Range<u64>> = (0..slab.rank()).map(|d| slab.start[d]..slab.end(d)).collect();
+    let parts = parts.meeting(&within)?;
     Ok(parts.into_iter().filter_map(|part| Met::new(part, slab)).collect())
 }
 
