@@ -26,8 +26,11 @@ def test_the_plan_of_a_sweep_is_a_matrix(run: Run, tmp_path: Path) -> None:
     once = about(run(*words, "--reps=1").stdout)
     # Rates of this machine go into it: it may be ten times as busy one time as the other.
     assert 90 * once < about(run(*words, "--reps=900").stdout) < 9_000 * once
-    # Encoding comes on top of it.
-    assert 10 * about(run(*words, "--reps=1", "--codec=zstd=15").stdout) > once
+    # Encoding comes on top of it: of three plans each, as the machine may be busier for one of them.
+    plain, coded = (
+        [about(run(*words, "--reps=1", *codec).stdout) for _ in range(3)] for codec in ([], ["--codec=zstd=15"])
+    )
+    assert max(coded) > min(plain)
     ranks = run(*words, "-L", "ranks=1,2,4", "-L", "chunk=none,auto").stdout
     assert ranks.count("matrix   2 chunk shapes: 2 cases, 4 cells") == 3
     assert re.search(r"in all   3 numbers of ranks, 12 cells, about [\d.]+ ", ranks)

@@ -12,10 +12,10 @@ import numpy as np
 import pytest
 
 import ncforge
+from access_point_files import raw_chunk
+from access_point_files import write as write_points
 from access_points import MAGIC
 from conftest import DATA, Run
-from test_access_points import raw_chunk
-from test_access_points import write as write_points
 from virtual import chunks_of_hdf5, equal, every_kind, files_of_all_indexes, opened, raw, same_values, store, variables
 
 xr = pytest.importorskip("xarray")

@@ -14,9 +14,9 @@ import numpy as np
 import pytest
 
 import ncforge
+from access_point_files import write as write_points
 from access_points import crc32c
 from conftest import DATA, Run
-from test_access_points import write as write_points
 
 FILTERS: dict[str, dict[str, Any]] = {
     "zlib": {"compression": "zlib"},

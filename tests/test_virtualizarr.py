@@ -13,10 +13,10 @@ import pytest
 
 import ncforge
 import servers
+from access_point_files import raw_chunk
+from access_point_files import write as write_points
 from access_points import MAGIC
 from conftest import DATA
-from test_access_points import raw_chunk
-from test_access_points import write as write_points
 from virtual import chunks_of_hdf5, equal, every_kind, files_of_all_indexes, raw, some, variables
 
 virtualizarr = pytest.importorskip("virtualizarr")

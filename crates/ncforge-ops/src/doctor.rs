@@ -67,7 +67,6 @@ mod shapes;
 mod text;
 mod virtual_stores;
 
-use ncforge::store::remote::shown_path;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -77,6 +76,7 @@ use crate::choosing::check_dimensions;
 use crate::tune::{Access, Machine};
 use crate::words::{bytes, many};
 use ncforge::raw::{Remark, remarks};
+use ncforge::store::remote::shown_path;
 use ncforge::store::zipped::ZippedStore;
 use ncforge::store::{self, RecordedStore};
 use ncforge::{Dataset, Engine, Result};

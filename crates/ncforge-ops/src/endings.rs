@@ -2,9 +2,9 @@
 //!
 //! A name without such an ending says nothing; models make many.
 
-use ncforge::store::remote::shown_path;
 use std::path::Path;
 
+use ncforge::store::remote::shown_path;
 use ncforge::{Error, Result};
 
 /// The format that the name of a file tells.

@@ -20,7 +20,6 @@ mod families;
 mod options;
 mod request;
 
-use ncforge::store::remote::shown_path;
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
@@ -34,6 +33,7 @@ use crate::intact::check_whole;
 use crate::progress::{Parts, Progress, check_stop};
 use ncforge::model::{Atomic, DType, DimId, Number, Schema, VarId, shape};
 use ncforge::raw::View;
+use ncforge::store::remote::shown_path;
 use ncforge::{Dataset, Engine, Error, Hyperslab, Op, Result};
 
 use self::describe::{Described, One, describe};

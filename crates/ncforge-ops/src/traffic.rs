@@ -14,7 +14,6 @@
 
 mod proposed;
 
-use ncforge::store::remote::shown_path;
 use std::collections::HashMap;
 use std::ops::{Add, Range};
 use std::path::Path;
@@ -24,6 +23,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use bytes::Bytes;
 use ncforge::model::shape;
 use ncforge::raw::{self, PartialRequests, VarLayout, fetch};
+use ncforge::store::remote::shown_path;
 use ncforge::store::requests::Joining;
 use ncforge::store::{self, FIRST_REQUEST, IoProfile, Origin, ReadStore};
 use ncforge::{Dataset, Engine, Hyperslab, Result};

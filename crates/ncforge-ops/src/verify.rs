@@ -12,7 +12,6 @@ mod points;
 mod report;
 mod zipped;
 
-use ncforge::store::remote::shown_path;
 use std::collections::BTreeSet;
 use std::path::Path;
 
@@ -21,6 +20,7 @@ use crate::progress::{Progress, check_stop};
 use crate::written;
 use ncforge::model::{VarId, shape};
 use ncforge::raw::{self, ChunkGrid, ChunkRecord, remarks};
+use ncforge::store::remote::shown_path;
 use ncforge::{Buffer, Dataset, Engine, Error, Hyperslab, Result};
 
 use points::{Chunks, Fault};

@@ -22,7 +22,6 @@
 
 mod request;
 
-use ncforge::store::remote::shown_path;
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Instant;
@@ -32,6 +31,7 @@ use serde::Serialize;
 use crate::endings::{self, Told};
 use crate::progress::Progress;
 use ncforge::raw::classic;
+use ncforge::store::remote::shown_path;
 use ncforge::store::zipped::{Options, ZippedStore};
 use ncforge::store::{self, BlockStore, FileStore, OutputFile, OutputOptions, ReadStore, WriteStore};
 use ncforge::{Buffer, Dataset, Engine, Error, Result};

@@ -1,11 +1,11 @@
 //! The class `ncforge._core.File`: one open file.
 
-use ncforge::store::remote::shown_path;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
 
 use ncforge::model::{DimId, Fill, GroupId, VarId};
+use ncforge::store::remote::shown_path;
 use ncforge::{CreateOptions, Hyperslab};
 use numpy::{PyArray1, PyReadonlyArray1, PyReadwriteArray1};
 use pyo3::prelude::*;

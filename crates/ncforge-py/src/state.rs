@@ -1,12 +1,12 @@
 //! An open file: reading (no lock held while bytes move), or writing with definitions that the library carries out
 //! together before the next data.
 
-use ncforge::store::remote::shown_path;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, TryLockError};
 
 use ncforge::codec::unpack::Unpacking;
 use ncforge::model::{Format, Members, Names, VarId};
+use ncforge::store::remote::shown_path;
 use ncforge::store::{Locking, MemoryStore, Process, ReadStore, RemoteOptions};
 use ncforge::{
     Alignment, CreateOptions, Dataset, DatasetMut, Definer, Engine, EngineOptions, Error, Hyperslab,

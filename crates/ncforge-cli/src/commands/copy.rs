@@ -3,10 +3,10 @@
 pub(crate) mod report;
 mod several;
 
-use ncforge::store::remote::shown_path;
 use std::path::Path;
 
 use ncforge::store::companion_path;
+use ncforge::store::remote::shown_path;
 use ncforge::{Dataset, Engine, Error};
 use ncforge_ops::copy::{CopyOptions, CopyReport, Plan, copy, partial_path, plan};
 use ncforge_ops::progress::Progress;

@@ -1,6 +1,5 @@
 //! `ncforge digest`
 
-use ncforge::store::remote::shown_path;
 use std::io::Read;
 use std::path::Path;
 
@@ -13,6 +12,7 @@ use super::{Context, document};
 use crate::args::DigestArgs;
 use crate::exit::{Exit, Failure, Result};
 use crate::printer::Printer;
+use ncforge::store::remote::shown_path;
 
 /// Prints digests, or compares them with a list. All files are tried; the first failure gives the exit code.
 pub(crate) fn run(args: &DigestArgs, cx: &Context<'_>) -> Result {

@@ -2,7 +2,6 @@
 
 mod style;
 
-use ncforge::store::remote::shown_path;
 use std::path::PathBuf;
 
 use ncforge_bench::driver::netcdf_c;
@@ -16,6 +15,7 @@ use serde_json::{Value, json as object};
 use super::{Context, document, page};
 use crate::args::{DoctorArgs, FailOn};
 use crate::exit::{Exit, Failure, Result};
+use ncforge::store::remote::shown_path;
 
 /// Looks at every file; with several, all are tried.
 pub(crate) fn run(args: &DoctorArgs, cx: &Context<'_>) -> Result {

@@ -1,6 +1,5 @@
 //! The JSON documents of the commands: each says what it is, and in which version. docs/reference/json.md tells what is in them.
 
-use ncforge::store::remote::shown_path;
 use std::path::Path;
 
 use serde::Serialize;
@@ -10,6 +9,7 @@ use super::page;
 use crate::args::WrittenArgs;
 use crate::exit::{Failure, Result};
 use crate::printer::Printer;
+use ncforge::store::remote::shown_path;
 
 /// Version of all documents but those of benchmarks, which have one of their own. It counts up when a member goes away or changes its
 /// meaning; new members may come at any time.

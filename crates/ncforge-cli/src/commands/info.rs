@@ -1,9 +1,9 @@
 //! `ncforge info`: a file's header as CDL and how it is stored.
 
-use ncforge::store::remote::shown_path;
 use std::path::Path;
 
 use ncforge::Dataset;
+use ncforge::store::remote::shown_path;
 use ncforge_ops::describe::{self, CdlOptions};
 use ncforge_ops::doctor::{ReaderCache, anatomy};
 use ncforge_ops::progress::Progress;

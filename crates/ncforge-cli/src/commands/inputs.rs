@@ -1,9 +1,9 @@
 //! Input files as they are given: a pattern that the shell has left alone, and a URL with `*`, stand for the files that match.
 
-use ncforge::store::remote::shown_path;
 use std::path::{Path, PathBuf};
 
 use ncforge::store::remote;
+use ncforge::store::remote::shown_path;
 use ncforge_ops::combine;
 
 use super::Context;

@@ -1,10 +1,10 @@
 //! Pages of `info` and `doctor`, and other outputs: where they go.
 
-use ncforge::store::remote::shown_path;
 use std::io::ErrorKind;
 use std::path::Path;
 
 use ncforge::store::OutputFile;
+use ncforge::store::remote::shown_path;
 
 use crate::exit::{Failure, Result};
 use crate::printer::Printer;

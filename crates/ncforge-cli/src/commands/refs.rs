@@ -1,6 +1,5 @@
 //! `ncforge refs`
 
-use ncforge::store::remote::shown_path;
 use std::path::Path;
 
 use ncforge_ops::refs::{RefsFormat, RefsReport, references, write_references};
@@ -11,6 +10,7 @@ use crate::args::RefsArgs;
 use crate::exit::{Exit, Result};
 use crate::interrupt;
 use crate::printer::Printer;
+use ncforge::store::remote::shown_path;
 
 /// Makes the references, writes them, and reports what they hold.
 pub(crate) fn run(args: &RefsArgs, cx: &Context<'_>) -> Result {

@@ -1,6 +1,5 @@
 //! `ncforge report`
 
-use ncforge::store::remote::shown_path;
 use ncforge_bench::report::{results_markdown, results_page};
 use ncforge_bench::result::{Results, results_csv};
 
@@ -8,6 +7,7 @@ use super::Context;
 use super::page::{check, write_whole};
 use crate::args::ReportArgs;
 use crate::exit::{Exit, Failure, Result};
+use ncforge::store::remote::shown_path;
 
 /// Reads saved results and writes them in the form that the output's name asks for.
 pub(crate) fn run(args: &ReportArgs, cx: &Context<'_>) -> Result {

@@ -1,6 +1,5 @@
 //! `ncforge split`
 
-use ncforge::store::remote::shown_path;
 use ncforge_ops::split::split;
 use ncforge_ops::words::bytes;
 
@@ -8,6 +7,7 @@ use super::{Context, document};
 use crate::args::SplitArgs;
 use crate::exit::{Exit, Result};
 use crate::interrupt;
+use ncforge::store::remote::shown_path;
 
 /// Runs the command.
 pub(crate) fn run(args: &SplitArgs, cx: &Context<'_>) -> Result {

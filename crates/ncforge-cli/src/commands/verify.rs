@@ -1,6 +1,5 @@
 //! `ncforge verify`
 
-use ncforge::store::remote::shown_path;
 use ncforge_ops::progress::Progress;
 use ncforge_ops::verify::{VerifyReport, verify};
 use ncforge_ops::words::{bytes, count, many};
@@ -12,6 +11,7 @@ use super::zip::failure;
 use crate::args::VerifyArgs;
 use crate::exit::{Exit, Result};
 use crate::printer::Printer;
+use ncforge::store::remote::shown_path;
 
 /// Verifies one file after the other. With several, all are tried; the first failure gives the exit code.
 pub(crate) fn run(args: &VerifyArgs, cx: &Context<'_>) -> Result {

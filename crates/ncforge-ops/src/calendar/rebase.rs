@@ -36,7 +36,7 @@ impl Rebase {
     }
 
     /// Whether both units count alike.
-    pub(crate) fn is_none(self) -> bool {
+    pub(crate) fn is_identity(self) -> bool {
         self.from == self.to && self.shift == 0
     }
 

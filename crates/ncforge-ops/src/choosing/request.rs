@@ -1,6 +1,5 @@
 //! The purpose of chunk shapes, in a user's words.
 
-use ncforge::store::remote::shown_path;
 use std::collections::BTreeMap;
 use std::fmt;
 use std::path::Path;
@@ -12,6 +11,7 @@ use super::{Choosing, chunks_for_all, why_none};
 use crate::request::{BadValue, EngineRequest, Size, list_or_none, text_of, words};
 use crate::tune::{Access, Choice, Limits, Machine, StorageKind};
 use ncforge::model::VarId;
+use ncforge::store::remote::shown_path;
 use ncforge::{Dataset, Engine, Result as NcResult};
 
 /// How values will be read, by [`Access::parse`].

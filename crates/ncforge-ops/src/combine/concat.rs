@@ -26,7 +26,6 @@
 mod options;
 mod request;
 
-use ncforge::store::remote::shown_path;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -42,6 +41,7 @@ use crate::copy::{CopyOptions, CopyReport, Lasting, Plan, copy_of, engine_below,
 use crate::progress::Progress;
 use crate::series;
 use ncforge::model::Dimension;
+use ncforge::store::remote::shown_path;
 use ncforge::{Dataset, Engine, Result};
 
 pub use options::ConcatOptions;

@@ -1,6 +1,5 @@
 //! Files of which fewer are open than there are.
 
-use ncforge::store::remote::shown_path;
 use std::collections::VecDeque;
 use std::fs::File;
 use std::os::fd::AsRawFd;
@@ -9,6 +8,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
+use ncforge::store::remote::shown_path;
 use ncforge::store::{Identity, Origin, ReadStore, open_to_read, past_end};
 use ncforge::{Error, Op, Result};
 

@@ -3,13 +3,13 @@
 //! Tiles of a set have names that differ in one run of digits, the last one of the name before its extension, of any
 //! width: `ocean_0000.nc`, `ocean.nc.0000`, `root.00.nc`, `state.0000000000.t001.nc`, `wrfout_d01_…_0003`.
 
-use ncforge::store::remote::shown_path;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use glob::Pattern;
 
 use crate::endings;
+use ncforge::store::remote::shown_path;
 use ncforge::store::remote::{self, RemoteOptions, url_of};
 use ncforge::{Error, Op, Result};
 

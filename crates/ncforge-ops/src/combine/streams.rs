@@ -33,7 +33,6 @@ mod stamp;
 mod stream;
 mod variables;
 
-use ncforge::store::remote::shown_path;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
@@ -44,6 +43,7 @@ use super::files;
 use crate::copy::engine_below;
 use crate::endings;
 use crate::progress::{Parts, Progress, check_stop};
+use ncforge::store::remote::shown_path;
 use ncforge::store::remote::url_of;
 use ncforge::{Engine, Error, Op, Result};
 

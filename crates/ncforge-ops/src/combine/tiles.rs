@@ -6,7 +6,6 @@
 //! any other rule retain the wrong ones). Descriptors are fewer still, and come and go below ([`PooledFile`]). Headers
 //! that differ in values of attributes only, as those of classic tiles do, are parsed once for all of them ([`KnownHeaders`]).
 
-use ncforge::store::remote::shown_path;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
@@ -15,6 +14,7 @@ use super::compact_layout::{CompactLayout, SharedLayouts};
 use super::descriptors::{Descriptors, PooledFile};
 use super::headers::KnownHeaders;
 use ncforge::model::Schema;
+use ncforge::store::remote::shown_path;
 use ncforge::store::remote::url_of;
 use ncforge::store::{self, ReadStore};
 use ncforge::{Dataset, Engine, Result};

@@ -6,7 +6,6 @@ mod resumed;
 mod sparse;
 mod var_group;
 
-use ncforge::store::remote::shown_path;
 use std::cell::Cell;
 use std::ops::Range;
 use std::sync::Arc;
@@ -26,6 +25,7 @@ use crate::progress::Progress;
 use crate::written;
 use ncforge::model::Storage;
 use ncforge::raw::{Writer, coordinates, with_stop};
+use ncforge::store::remote::shown_path;
 use ncforge::store::zipped::{self, ZippedStore};
 use ncforge::store::{Durability, OutputFile, WriteStore, free_space};
 use ncforge::{Buffer, Dataset, Engine, Error, Hyperslab, Result};

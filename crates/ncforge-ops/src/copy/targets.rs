@@ -1,9 +1,9 @@
 //! Several files into a folder: their names there.
 
-use ncforge::store::remote::shown_path;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
+use ncforge::store::remote::shown_path;
 use ncforge::store::remote::url_of;
 use ncforge::{Error, Result};
 

@@ -1,6 +1,5 @@
 //! The description of an examined file, to be compared with others: the file is closed by then.
 
-use ncforge::store::remote::shown_path;
 use std::sync::Arc;
 
 use super::facts::{Facts, VarFacts};
@@ -10,6 +9,7 @@ use crate::words::shape;
 use ncforge::codec::FilterChain;
 use ncforge::model::Filter;
 use ncforge::model::agreement::Class;
+use ncforge::store::remote::shown_path;
 
 /// A file.
 #[derive(Debug)]

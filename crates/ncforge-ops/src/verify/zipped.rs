@@ -1,6 +1,5 @@
 //! Reading everything that a zipped file has stored, and saying what damage costs.
 
-use ncforge::store::remote::shown_path;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -9,6 +8,7 @@ use crate::progress::Progress;
 use crate::zip::{go_on, zipped_store};
 use ncforge::model::VarId;
 use ncforge::raw::{Container, classic};
+use ncforge::store::remote::shown_path;
 use ncforge::store::zipped::Reach;
 use ncforge::{Engine, Result};
 

@@ -1,6 +1,5 @@
 //! `ncforge bench io`
 
-use ncforge::store::remote::shown_path;
 use std::path::PathBuf;
 
 use ncforge_bench::report::io::{io_section, netcdf_bench_table};
@@ -16,6 +15,7 @@ use crate::args::IoArgs;
 use crate::commands::Context;
 use crate::exit::{Exit, Failure, Result};
 use crate::interrupt;
+use ncforge::store::remote::shown_path;
 
 /// Runs this process' part: alone, as a rank of a job, or as the one who starts the ranks.
 pub(super) fn run_io(args: &IoArgs, cx: &Context<'_>) -> Result {

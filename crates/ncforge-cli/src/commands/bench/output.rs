@@ -1,6 +1,5 @@
 //! Results go where they were asked to go.
 
-use ncforge::store::remote::shown_path;
 use std::path::Path;
 
 use ncforge_bench::report::{results_markdown, results_page};
@@ -10,6 +9,7 @@ use crate::args::OutputArgs;
 use crate::commands::Context;
 use crate::commands::page;
 use crate::exit::{Failure, Result};
+use ncforge::store::remote::shown_path;
 
 /// One way to print a result, for those who asked for it.
 pub(super) type Form<'a> = &'a dyn Fn(&Results) -> String;

@@ -1,9 +1,9 @@
 //! `ncforge copy FILE… FOLDER/`: each file under its own name.
 
-use ncforge::store::remote::shown_path;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
+use ncforge::store::remote::shown_path;
 use ncforge::store::remote::url_of;
 use ncforge_ops::copy::{CopyReport, targets_in};
 use ncforge_ops::progress::{Parts, Progress};

@@ -1,9 +1,9 @@
 //! `rebuild_nemo [options] FILEBASE NDOMAIN [DIM1 DIM2]`, or with a namelist `&nam_rebuild`.
 
-use ncforge::store::remote::shown_path;
 use std::path::{Path, PathBuf};
 
 use ncforge::model::Format;
+use ncforge::store::remote::shown_path;
 use ncforge::{Dataset, Error, Schema};
 use ncforge_ops::combine::{CombineRequest, Differing, Holes, SchemeName, TileChunks};
 use ncforge_ops::copy::{ChunkSpec, CodecName, CodingRequest, RunRequest};

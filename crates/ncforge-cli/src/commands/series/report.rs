@@ -1,6 +1,5 @@
 //! What was made of the files, or would be, for people and as JSON.
 
-use ncforge::store::remote::shown_path;
 use std::path::Path;
 
 use ncforge_ops::combine::{OutputReport, SeriesReport, StreamReport};
@@ -11,6 +10,7 @@ use crate::commands::copy::report::{chosen, tell_digest};
 use crate::commands::document;
 use crate::exit::Failure;
 use crate::printer::Printer;
+use ncforge::store::remote::shown_path;
 
 /// Tells what was done, or what would be.
 pub(super) fn tell(

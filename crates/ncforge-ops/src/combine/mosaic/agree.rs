@@ -1,7 +1,6 @@
 //! Whether what several tiles say of the same points is the same: variables that are not distributed, and those that
 //! are along some of the split dimensions only (coordinates).
 
-use ncforge::store::remote::shown_path;
 use std::collections::HashMap;
 use std::sync::Mutex;
 
@@ -12,6 +11,7 @@ use crate::words::many;
 use ncforge::model::equality::Equality;
 use ncforge::model::{Schema, Values, VarId, shape};
 use ncforge::raw::{Region, unravel};
+use ncforge::store::remote::shown_path;
 use ncforge::{Dataset, Error, Hyperslab, Result, TileOption};
 
 /// Elements compared at a time.

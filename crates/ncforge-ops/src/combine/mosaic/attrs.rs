@@ -109,7 +109,7 @@ fn change((first, v): (&Schema, VarId), (tile, other): (&Schema, VarId)) -> Opti
 /// A range in other units: in its own type where that holds it, and never less than it.
 fn converted(range: &Attribute, change: Rebase) -> Attribute {
     let DType::Atomic(kind) = range.dtype else { return range.clone() };
-    let is_other = kind != Atomic::Char && !change.is_none();
+    let is_other = kind != Atomic::Char && !change.is_identity();
     let Some(bytes) = range.values.bytes().filter(|_| is_other) else { return range.clone() };
     let double = |one: &[u8]| {
         let x = Number::read_f64(kind, one);

@@ -3,7 +3,6 @@
 //! Where a whole row or column of tiles was left out, the coordinate along it has a hole. A file with coordinates
 //! fills it; else, where the known points of a one-dimensional coordinate are evenly spaced, the others follow.
 
-use ncforge::store::remote::shown_path;
 use std::collections::BTreeMap;
 
 use super::super::options::CombineOptions;
@@ -12,6 +11,7 @@ use crate::copy::cf;
 use crate::intact::check_whole;
 use crate::words::many;
 use ncforge::model::{Atomic, DType, Number, VarId, shape};
+use ncforge::store::remote::shown_path;
 use ncforge::{Buffer, Dataset, Error, Hyperslab, Result};
 
 /// The difference of spacings, as a part of the spacing, that still counts as even: coordinates are often floats.

@@ -4,7 +4,6 @@
 //! same dimensions, of the same lengths. Only records may be more in one than in the other. The new file replaces it, so
 //! what would not be in that one is an error: what cannot be read, and groups, dimensions and types that the tiles lack.
 
-use ncforge::store::remote::shown_path;
 use std::path::Path;
 
 use super::super::scheme::{Scheme, may_differ};
@@ -15,6 +14,7 @@ use crate::copy::Names;
 use crate::intact::{check_undamaged, check_whole};
 use crate::unlike::{Unlike, compare_global_attributes};
 use ncforge::model::{DType, DimId, Format, GroupId, Schema, TypeId, VarId};
+use ncforge::store::remote::shown_path;
 use ncforge::{Dataset, Engine, Error, Result};
 
 /// The file, and which of its variables each of the whole's is.

@@ -1,7 +1,6 @@
 //! Attributes in which tiles differ from each other, or from the file into which they are put: errors, notes, and which tiles
 //! have something that the output lacks.
 
-use ncforge::store::remote::shown_path;
 use std::collections::BTreeSet;
 use std::path::Path;
 
@@ -16,6 +15,7 @@ use crate::copy::Names;
 use crate::series::lies_along;
 use crate::unlike::Unlike;
 use ncforge::model::Schema;
+use ncforge::store::remote::shown_path;
 use ncforge::{Error, Result};
 
 /// Compares the attributes of all tiles: an error where the meaning of values differs, but for times of a series, which change. The first

@@ -1,11 +1,11 @@
 //! Schemes: each reads the header of a tile and gives the tile's place in the whole.
 
-use ncforge::store::remote::shown_path;
 use std::fmt::Debug;
 use std::path::Path;
 
 use ncforge::model::agreement::{Class, Origin};
 use ncforge::model::{Atomic, Attribute, DType, DimId, Number, Schema};
+use ncforge::store::remote::shown_path;
 use ncforge::{Error, Result, TileFault};
 
 /// The part of a dimension that a tile holds: elements `skip..skip + count` of the tile's are elements

@@ -1,6 +1,5 @@
 //! Outputs of an earlier run grow: the last file of each variable is joined with the files that have later steps.
 
-use ncforge::store::remote::shown_path;
 use std::path::PathBuf;
 
 use super::super::concat::{ConcatOptions, length, whole};
@@ -15,6 +14,7 @@ use super::variables::names;
 use crate::copy::CopyOptions;
 use crate::progress::Progress;
 use ncforge::model::VarId;
+use ncforge::store::remote::shown_path;
 use ncforge::{Dataset, Error, Op, Result};
 
 /// A variable's share of the progress.

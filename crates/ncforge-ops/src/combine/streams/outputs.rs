@@ -1,6 +1,5 @@
 //! The outputs of a stream: their names and parts, one after the other.
 
-use ncforge::store::remote::shown_path;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 
@@ -19,6 +18,7 @@ use crate::progress::{Parts, Progress, check_stop};
 use crate::select::Selection;
 use ncforge::model::{VarId, shape};
 use ncforge::raw::{Ranges, Span, View};
+use ncforge::store::remote::shown_path;
 use ncforge::{Dataset, Error, Result};
 
 /// What outputs are parts of.

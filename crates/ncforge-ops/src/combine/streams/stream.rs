@@ -1,6 +1,5 @@
 //! A stream that is open: its files as one whole, and the variables that get files.
 
-use ncforge::store::remote::shown_path;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -13,6 +12,7 @@ use super::variables::{Variables, names};
 use crate::copy::{CopyOptions, Names};
 use crate::intact::{check_undamaged, check_whole};
 use crate::progress::check_stop;
+use ncforge::store::remote::shown_path;
 use ncforge::{Dataset, Error, Result};
 
 /// A stream.

@@ -1,10 +1,10 @@
 //! The names of fragments, and of the conventions.
 
-use ncforge::store::remote::shown_path;
 use std::path::{Component, Path, PathBuf};
 
 use ncforge::model::Attribute;
 use ncforge::raw::put_attribute;
+use ncforge::store::remote::shown_path;
 use ncforge::store::remote::url_of;
 use ncforge::{Error, Op, Result};
 
