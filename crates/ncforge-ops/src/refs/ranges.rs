@@ -7,7 +7,7 @@ use super::parts::{Misfit, Part, last};
 use ncforge::Result;
 use ncforge::codec::filters::Kind as FilterKind;
 use ncforge::model::{DType, Filter, Schema, shape};
-use ncforge::raw::{ChunkGrid, ChunkRecord, Place, Runs};
+use ncforge::raw::{ChunkGrid, ChunkRecord, Chunks, Runs};
 use ncforge::store::ReadStore;
 
 /// A part whose bytes are known.
@@ -88,11 +88,13 @@ fn stored(part: &Part, shape: &[u64]) -> Result<Result<Stored, String>> {
             false => rows(part, runs),
         });
     }
-    match &layout.place {
-        Place::Nowhere => Ok(Ok(Stored::Nothing)),
-        Place::Chunked { .. } => chunks(part, shape),
-        Place::Parts(_) => Ok(Err("its values lie in other variables (it is virtual)".into())),
-        _ => Ok(Err("its values are within the metadata".into())),
+    if layout.place.parts().is_some() {
+        return Ok(Err("its values lie in other variables (it is virtual)".into()));
+    }
+    match layout.place.chunks() {
+        Some(all) => chunks(part, all, shape),
+        None if layout.place.is_nowhere() => Ok(Ok(Stored::Nothing)),
+        None => Ok(Err("its values are within the metadata".into())),
     }
 }
 
@@ -119,9 +121,9 @@ fn rows(part: &Part, runs: Runs) -> Result<Stored, String> {
 }
 
 /// The chunks that a part takes whole.
-fn chunks(part: &Part, shape: &[u64]) -> Result<Result<Stored, String>> {
+fn chunks(part: &Part, all: Chunks<'_>, shape: &[u64]) -> Result<Result<Stored, String>> {
     let (layout, axes) = (&part.layout, &part.axes);
-    let Place::Chunked { chunk, codecs, index } = &layout.place else { unreachable!("it has chunks") };
+    let Chunks { chunk, codecs, index } = all;
     let filters = codecs.filters().to_vec();
     if filters.first().is_some_and(|f| f.kind() == Some(FilterKind::Widen)) {
         return Ok(Err("its numbers are of a type that is read as another".into()));
@@ -152,5 +154,5 @@ fn chunks(part: &Part, shape: &[u64]) -> Result<Result<Stored, String>> {
             list.push((here, record));
         }
     })?;
-    Ok(Ok(Stored::Chunks { chunk: chunk.clone(), filters, list }))
+    Ok(Ok(Stored::Chunks { chunk: chunk.to_vec(), filters, list }))
 }
