@@ -2,38 +2,63 @@
 
 from __future__ import annotations
 
+import functools
+import os
 import resource
+import shutil
 import signal
 import subprocess
+import sys
+import tempfile
 import time
 from collections.abc import Callable
 from pathlib import Path
 
+import pytest
+
 from conftest import find_binary
 
 
-def start(*words: object, until: float = 0) -> subprocess.Popen[str]:
-    """Starts the command as in the foreground: what a script starts in the background ignores SIGINT, and hands that on.
-
-    The kernel ends it after ``until`` seconds of its own processor time, as suddenly as SIGKILL would.
-    """
+def start(*words: object, **environment: str) -> subprocess.Popen[str]:
+    """Starts the command as in the foreground: what a script starts in the background ignores SIGINT, and hands that on."""
     line = [str(find_binary()), *map(str, words)]
 
     def foreground() -> None:
         signal.signal(signal.SIGINT, signal.SIG_DFL)
-        if until:
-            signal.setitimer(signal.ITIMER_PROF, until)
 
-    return subprocess.Popen(line, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, preexec_fn=foreground)
+    env = os.environ | environment
+    return subprocess.Popen(
+        line, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, preexec_fn=foreground, env=env
+    )
 
 
-def killed(until: float, *words: object) -> bool:
-    """Runs the command; whether it was killed after so many seconds of processor time, which other work of the machine hardly
-    changes. Else it was done before.
-    """
-    running = start(*words, until=until)
+@functools.cache
+def _killing() -> tuple[Path, tempfile.TemporaryDirectory[str]]:
+    """The library that counts changes of files, with the folder that keeps it until the tests end."""
+    if sys.platform != "linux" or shutil.which("cc") is None:
+        pytest.skip("needs Linux and a C compiler")
+    folder = tempfile.TemporaryDirectory()
+    library = Path(folder.name) / "killing.so"
+    source = Path(__file__).with_name("killing.c")
+    subprocess.run(["cc", "-O1", "-shared", "-fPIC", "-o", library, source, "-ldl"], check=True)
+    return library, folder
+
+
+def changes(*words: object) -> int:
+    """Runs the command to its end; how many times it changes a file: a write, a truncation, a renaming or a deletion."""
+    library, folder = _killing()
+    count = Path(folder.name) / "count"
+    running = start(*words, LD_PRELOAD=str(library), COUNT_INTO=str(count))
     _, messages = running.communicate(timeout=600)
-    assert running.returncode in (0, -signal.SIGPROF), messages
+    assert running.returncode == 0, messages
+    return int(count.read_text())
+
+
+def killed(at: int, *words: object) -> bool:
+    """Runs the command, and kills it in the middle of its ``at``-th change of a file. False: it had fewer."""
+    running = start(*words, LD_PRELOAD=str(_killing()[0]), KILL_AT=str(at))
+    _, messages = running.communicate(timeout=600)
+    assert running.returncode in (0, -signal.SIGKILL), messages
     return running.returncode != 0
 
 

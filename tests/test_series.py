@@ -17,7 +17,7 @@ import pytest
 
 import ncforge
 from conftest import Run
-from stopping import killed, processor_seconds, start
+from stopping import changes, killed, start
 
 FORMATS = ["NETCDF3_CLASSIC", "NETCDF3_64BIT_OFFSET", "NETCDF3_64BIT_DATA", "NETCDF4_CLASSIC", "NETCDF4"]
 #: Global attributes that say how a file was made.
@@ -262,12 +262,12 @@ def test_killed_and_resumed_gives_the_same_bytes(tmp_path: Path, run: Run, with_
                 ds.createVariable(f"v{v}", "f8", ("time", "x"))[:] = values
     options = ["--codec", "deflate", "--level", "9", "-j", "1", "--checkpoint", "0", "--no-history"]
     whole = tmp_path / "whole"
-    seconds = processor_seconds(lambda: run("series", *files, "-o", whole, *options))
-    for part in (0.1, 0.5, 0.9):
+    work = changes("series", *files, "-o", whole, *options)
+    for part in (0.1, 0.5, 0.9, 1.0):
         out = tmp_path / f"out{part}"
         command = ["series", *files, "-o", out, *options]
         if with_signal == signal.SIGKILL:
-            killed(part * seconds, *command)
+            assert killed(round(part * work), *command)
         else:
             running = start(*command)
             while running.poll() is None and not (out.exists() and len(list(out.glob("*"))) > part * 6):

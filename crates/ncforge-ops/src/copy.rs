@@ -190,6 +190,8 @@ pub(crate) fn copy_of(
     }
     let mut report = report_of(&plan, output, &identity);
     if options.resume && complete::is_complete(output, &plan, options, source, memory, progress)? {
+        // A program may have ended when the output had its name, and the journal was still there.
+        give_up(output);
         report.was_complete = true;
         report.verified = options.verify;
         report.digest = digest_of(output, options, &small, progress)?;
