@@ -20,11 +20,18 @@ use crate::store::ReadStore;
 /// Chunks and variables that are remembered in a generation.
 const REMEMBERED: u64 = 1 << 13;
 
+/// Something known of a store. The address of a closed one is no other one's as long as this is kept.
+#[derive(Debug)]
+struct Known<V> {
+    store: Weak<dyn ReadStore>,
+    value: V,
+}
+
 /// Recently used entries in two generations: when the younger one is full, the older one goes.
 #[derive(Debug)]
 struct Recent<V> {
-    young: FxHashMap<Key, V>,
-    old: FxHashMap<Key, V>,
+    young: FxHashMap<Key, Known<V>>,
+    old: FxHashMap<Key, Known<V>>,
     /// The weight of the younger generation.
     weight: u64,
 }
@@ -36,24 +43,29 @@ impl<V> Default for Recent<V> {
 }
 
 impl<V> Recent<V> {
-    /// An entry, which becomes young again; `weight` is that of the entry.
+    /// An entry of a store that is open, which becomes young again; `weight` is that of the entry.
     fn get(&mut self, key: Key, most: u64, weight: impl Fn(&V) -> u64) -> Option<&mut V> {
         if let Some(found) = self.old.remove(&key) {
-            let weight = weight(&found);
-            self.put(key, found, most, weight);
+            let weight = weight(&found.value);
+            self.keep(key, found, most, weight);
         }
-        self.young.get_mut(&key)
+        let found = self.young.get_mut(&key)?;
+        (found.store.strong_count() > 0).then_some(&mut found.value)
     }
 
-    /// Notes something of a weight; a generation weighs `most`.
-    fn put(&mut self, key: Key, value: V, most: u64, weight: u64) {
+    /// Notes something of a store, of a weight; a generation weighs `most`.
+    fn put(&mut self, store: &Arc<dyn ReadStore>, key: Key, value: V, most: u64, weight: u64) {
+        self.keep(key, Known { store: Arc::downgrade(store), value }, most, weight);
+    }
+
+    fn keep(&mut self, key: Key, known: Known<V>, most: u64, weight: u64) {
         if self.weight.saturating_add(weight) > most {
             self.old = std::mem::take(&mut self.young);
             self.weight = 0;
         }
         if weight <= most {
             self.weight += weight;
-            self.young.insert(key, value);
+            self.young.insert(key, known);
         }
     }
 
@@ -67,19 +79,6 @@ impl<V> Recent<V> {
     }
 }
 
-/// Something known of a store; the address of a closed one may be another one's now.
-#[derive(Debug)]
-struct Known<V> {
-    store: Weak<dyn ReadStore>,
-    value: V,
-}
-
-impl<V: Clone> Known<V> {
-    fn get(&self) -> Option<V> {
-        (self.store.strong_count() > 0).then(|| self.value.clone())
-    }
-}
-
 /// The access points of a chunk of so many stored bytes, if it has some.
 type Table = (u64, Option<Arc<AccessPoints>>);
 
@@ -87,8 +86,8 @@ type Table = (u64, Option<Arc<AccessPoints>>);
 #[derive(Debug, Default)]
 pub(super) struct Points {
     /// Bytes of a segment of a variable's chunks, if they have access points.
-    variables: Mutex<Recent<Known<Option<u64>>>>,
-    tables: Mutex<Recent<Known<Table>>>,
+    variables: Mutex<Recent<Option<u64>>>,
+    tables: Mutex<Recent<Table>>,
     /// Decoded bytes of chunks of which parts were read.
     parts: Mutex<Recent<u64>>,
 }
@@ -97,21 +96,20 @@ impl Points {
     /// Bytes of a segment of a variable's chunks, or `Some(None)` if they have no access points, as the first chunk that was asked said;
     /// `None` if none was asked.
     pub(super) fn segment(&self, store: &Arc<dyn ReadStore>, var: usize) -> Option<Option<u64>> {
-        lock(&self.variables).get(Key::new(store, var, 0), REMEMBERED, |_| 1)?.get()
+        lock(&self.variables).get(Key::new(store, var, 0), REMEMBERED, |_| 1).copied()
     }
 
     /// Notes what a variable's first chunk said.
     pub(super) fn note_segment(&self, store: &Arc<dyn ReadStore>, var: usize, bytes: Option<u64>) {
-        let known = Known { store: Arc::downgrade(store), value: bytes };
-        lock(&self.variables).put(Key::new(store, var, 0), known, REMEMBERED, 1);
+        lock(&self.variables).put(store, Key::new(store, var, 0), bytes, REMEMBERED, 1);
     }
 
     /// The access points of a chunk of `stored` bytes, or `Some(None)` if it has none; `None` if that is not known. `most` bytes of tables are
     /// kept.
     pub(super) fn table(&self, chunk: Key, stored: u64, most: u64) -> Option<Option<Arc<AccessPoints>>> {
         let mut tables = lock(&self.tables);
-        let (len, points) = tables.get(chunk, most / 2, |known| weight(&known.value.1))?.get()?;
-        (len == stored).then_some(points)
+        let (len, points) = tables.get(chunk, most / 2, |(_, points)| weight(points))?;
+        (*len == stored).then(|| points.clone())
     }
 
     /// Keeps the access points of a chunk, or that it has none.
@@ -124,16 +122,15 @@ impl Points {
         most: u64,
     ) {
         let weight = weight(&points);
-        let known = Known { store: Arc::downgrade(store), value: (stored, points) };
-        lock(&self.tables).put(chunk, known, most / 2, weight);
+        lock(&self.tables).put(store, chunk, (stored, points), most / 2, weight);
     }
 
-    /// Notes that `bytes` more of a chunk are decoded.
-    pub(super) fn add_part(&self, chunk: Key, bytes: u64) {
+    /// Notes that `bytes` more of a store's chunk are decoded.
+    pub(super) fn add_part(&self, store: &Arc<dyn ReadStore>, chunk: Key, bytes: u64) {
         let mut parts = lock(&self.parts);
         match parts.get(chunk, REMEMBERED, |_| 1) {
             Some(known) => *known += bytes,
-            None => parts.put(chunk, bytes, REMEMBERED, 1),
+            None => parts.put(store, chunk, bytes, REMEMBERED, 1),
         }
     }
 
@@ -175,15 +172,19 @@ mod tests {
         let mut recent = Recent::default();
         let key = |n| Key::new(&store, 0, n);
         for n in 0..100 {
-            recent.put(key(n), n, 10, 1);
+            recent.put(&store, key(n), n, 10, 1);
             assert_eq!(recent.get(key(0), 10, |_| 1).copied(), Some(0), "used again and again");
             assert!(recent.young.len() + recent.old.len() <= 20);
         }
         assert!(recent.get(key(50), 10, |_| 1).is_none());
-        recent.put(key(200), 0, 10, 11);
+        recent.put(&store, key(200), 0, 10, 11);
         assert!(recent.get(key(200), 10, |_| 1).is_none(), "too large");
-        recent.put(key(201), 0, 10, 1);
+        recent.put(&store, key(201), 0, 10, 1);
         recent.forget_store(address(&store));
         assert!(recent.get(key(201), 10, |_| 1).is_none());
+        recent.put(&store, key(202), 0, 10, 1);
+        let key = key(202);
+        drop(store);
+        assert!(recent.get(key, 10, |_| 1).is_none(), "the store is closed");
     }
 }

@@ -163,7 +163,7 @@ impl ChunkedRead<'_> {
                     parts.iter().map(|(bytes, at)| PaddedInput::within(bytes, at.clone())).collect();
                 let fetched: u64 = parts.iter().map(|p| p.len() as u64).sum();
                 let key = Key::new(self.store, self.var, piece.stored.record.offset);
-                inner.points.add_part(key, piece.cost() + fetched);
+                inner.points.add_part(self.store, key, piece.cost() + fetched);
                 // SAFETY: every piece is complete once, and pieces are disjoint parts of the selection.
                 if !unsafe { self.decode_needed(piece, &parts, out)? } {
                     failed.lock().unwrap_or_else(PoisonError::into_inner).push(piece.stored);

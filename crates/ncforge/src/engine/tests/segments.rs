@@ -131,6 +131,20 @@ fn series_after_series_decode_each_chunk_little_more_than_once() {
 }
 
 #[test]
+fn what_was_decoded_of_a_closed_file_says_nothing_of_the_next_one() {
+    let engine = engine(1, 1 << 20);
+    let mut out = vec![0; 24];
+    let (mut container, _) = slabs(false);
+    let bytes = container.store.read_vec(0, container.store.len()).unwrap();
+    for n in 1..100 {
+        // Allocators like to give a store the address of one that was closed.
+        container.store = Arc::new(MemoryStore::new("m", bytes.clone()));
+        engine.read_bytes(&container, VAR, &series(n * 7 % 40, 13), &mut out).unwrap();
+        assert_eq!(engine.stats().bytes_decoded, n * 6 * 400);
+    }
+}
+
+#[test]
 fn a_loop_of_series_is_soon_read_ahead() {
     let (container, model) = slabs(false);
     let engine = engine(1, 1 << 20);
