@@ -5,7 +5,7 @@ use super::existing::is_chosen;
 use super::scan::{First, Scanned};
 use super::types::{attributes_in, same_type};
 use crate::copy::Names;
-use ncforge::model::{DType, DimId, Schema, VarId};
+use ncforge::model::{DType, DimId, Group, GroupId, Schema, VarId};
 use ncforge::{Error, Result};
 
 /// The objects of a tile in the whole.
@@ -56,10 +56,22 @@ pub(crate) fn add(
         }
     }
     let mut group_of = Vec::with_capacity(tile.groups.len());
-    for g in 0..tile.groups.len() {
-        let path = tile.group_path(ncforge::model::GroupId(g));
-        group_of
-            .push(whole.find_group(&path).ok_or_else(|| wrong(format!("only one has a group `{path}`")))?);
+    for (g, group) in tile.groups.iter().enumerate() {
+        let path = tile.group_path(GroupId(g));
+        let has_chosen = || {
+            let is_below =
+                |v: &VarId| tile.var_path(*v).strip_prefix(&path).is_some_and(|p| p.starts_with('/'));
+            only.is_none() || tile.var_ids().any(|v| is_below(&v) && is_chosen(only, tile, v))
+        };
+        group_of.push(match whole.find_group(&path) {
+            Some(known) => known,
+            None if has_chosen() => return Err(wrong(format!("only one has a group `{path}`"))),
+            None => {
+                let parent: Option<GroupId> = group.parent.map(|up| group_of[up.0]);
+                whole.groups.push(Group { parent, name: group.name.clone(), attrs: Vec::new() });
+                GroupId(whole.groups.len() - 1)
+            }
+        });
     }
     let mut dims = Vec::with_capacity(tile.dims.len());
     for d in &tile.dims {
@@ -69,9 +81,7 @@ pub(crate) fn add(
             x.group == group && x.name == d.name
         });
         dims.push(match known {
-            Some(w) if whole.dim(w).unlimited != d.unlimited => {
-                return Err(wrong(format!("the dimension `{}` is unlimited in one only", d.name)));
-            }
+            // Whether it is unlimited is a matter of the file that holds it: the output's is as the first one's.
             Some(w) => w,
             None => {
                 whole.dims.push(ncforge::model::Dimension { group, ..d.clone() });

@@ -1,8 +1,8 @@
 //! Which variables of a stream get files of their own, and which come along.
 //!
 //! A variable along the dimension has a file of its own, but for what says where or when others are: the coordinate, bounds, what the
-//! attribute `coordinates` names, text; and where fields have more dimensions, what lies along this one alone (`date`, `nsteph`,
-//! `co2vmr`). A file has its variable, what [belongs](with_companions) to it, those that lie along the dimension alone, and every
+//! attribute `coordinates` names, labels (text of at most two dimensions); and where fields have more dimensions, what lies along this one
+//! alone (`date`, `nsteph`, `co2vmr`). A file has its variable, what [belongs](with_companions) to it, those that lie along the dimension alone, and every
 //! variable without the dimension.
 
 use std::collections::BTreeSet;
@@ -39,18 +39,19 @@ impl Variables {
         let is_place =
             |v: &VarId| is_coordinate(schema, *v, dim) || places.contains(schema.var(*v).name.as_str());
         let is_text = |v: &VarId| matches!(schema.var(*v).dtype, DType::Atomic(Atomic::Char) | DType::String);
-        let values: Vec<VarId> = along.iter().copied().filter(|v| !is_place(v) && !is_text(v)).collect();
+        let (labels, numbers): (Vec<VarId>, Vec<VarId>) =
+            along.iter().copied().partition(|v| is_text(v) && schema.var(*v).dims.len() <= 2);
         let (alone, fields): (Vec<VarId>, Vec<VarId>) =
-            values.into_iter().partition(|v| is_along_alone(schema, *v, dim));
+            numbers.into_iter().filter(|v| !is_place(v)).partition(|v| is_along_alone(schema, *v, dim));
         let has_fields = !fields.is_empty();
-        let is_in_every = |v: &VarId| match () {
-            () if is_text(v) => schema.var(*v).dims.len() <= 2,
-            () => is_coordinate(schema, *v, dim) || (has_fields && alone.contains(v)),
+        let is_in_every = |v: &VarId| {
+            labels.contains(v) || is_coordinate(schema, *v, dim) || (has_fields && alone.contains(v))
         };
         let own = match wanted {
             Some(names) => named(schema, dim, names)?,
             None if has_fields => fields,
-            None => alone.clone(),
+            None if !alone.is_empty() => alone.clone(),
+            None => labels.iter().copied().filter(|v| !is_place(v)).collect(),
         };
         let along = along.into_iter().filter(is_in_every).collect();
         Ok(Variables { own, along, fixed })
@@ -154,6 +155,18 @@ mod tests {
         };
         assert_eq!(of(&["date", "none"]).unwrap(), [s.find_var("date").unwrap()]);
         assert!(of(&["hyam"]).unwrap_err().to_string().contains("does not lie along `time`"));
+    }
+
+    #[test]
+    fn text_of_more_dimensions_is_a_field_and_labels_alone_have_files() {
+        let mut s = schema();
+        s.vars.push(Variable::new("flag", Atomic::Char, [0, 2, 3].map(DimId).to_vec()));
+        let flag = s.find_var("flag").unwrap();
+        assert!(Variables::of(&s, "time", None).unwrap().own.contains(&flag));
+        s.vars.retain(|v| ["time", "flag"].contains(&v.name.as_str()));
+        assert_eq!(Variables::of(&s, "time", None).unwrap().own, [VarId(1)]);
+        s.vars[1].dims.remove(1);
+        assert_eq!(Variables::of(&s, "time", None).unwrap().own, [VarId(1)], "no other variable");
     }
 
     #[test]
