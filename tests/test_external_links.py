@@ -101,9 +101,14 @@ def test_links_to_links(tmp_path: Path, target: Path) -> None:
     linked(tmp_path / "b.h5", link=("target.nc", "/g"))
     with h5py.File(tmp_path / "b.h5", "a") as f:
         f["inside/soft"] = h5py.SoftLink("/own")
+        f["inside/out"] = h5py.SoftLink("/link/w2")
     path = linked(tmp_path / "a.h5", far=("b.h5", "/link/w"), soft=("b.h5", "/inside/soft"), all=("b.h5", "/"))
+    with h5py.File(path, "a") as f:
+        f["to"], f["through"] = h5py.SoftLink("/far"), h5py.SoftLink("all/inside/out")
+        f["group"] = h5py.SoftLink("/all/link")
     with h5py.File(path) as want, ncforge.Dataset(path) as got:
-        for name in ("far", "soft", "all/own", "all/link/w", "all/inside/soft", "all/link/below/deep"):
+        behind = ("all/own", "all/link/w", "all/inside/soft", "all/inside/out", "all/link/below/deep")
+        for name in ("far", "soft", *behind, "to", "through", "group/below/deep"):
             np.testing.assert_array_equal(got[name][...], want[name][...], err_msg=name)
 
 

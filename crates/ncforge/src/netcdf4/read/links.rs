@@ -13,7 +13,7 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use super::Opened;
 use super::container::Netcdf4File;
 use super::parts::first_of;
-use super::paths::Paths;
+use super::paths::{End, Paths};
 use super::scan::FoundExternal;
 use crate::container::Container;
 use crate::error::{Error, Result};
@@ -158,8 +158,13 @@ impl Target {
         }
         // By another name.
         let file: &File = self.container.file();
-        let Some(address) = Paths::default().resolve(file, file.superblock.root, path)? else {
-            return Ok(None);
+        let address = match Paths::default().resolve(file, file.superblock.root, path)? {
+            End::Here(address) => address,
+            End::Away { file, path } => {
+                let (group, name) = (Schema::ROOT, String::new());
+                return Ok(Some(Object::Away(FoundExternal { group, name, file, path })));
+            }
+            End::Nowhere => return Ok(None),
         };
         let objects = self.container.objects();
         let group = objects.groups.iter().position(|g| g.0 == address).map(|i| Object::Group(GroupId(i)));

@@ -1,4 +1,4 @@
-//! Paths of objects: from a group from link to link, as far as they lie in one file.
+//! Paths of objects: from a group from link to link, to where they end in this file or leave it.
 
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
@@ -10,6 +10,19 @@ use crate::hdf5::link::Target;
 /// Soft links that lead to soft links.
 const MAX_HOPS: usize = 32;
 
+/// Where a path ends.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum End {
+    /// At the object whose header is at this address.
+    Here(u64),
+    /// In another file, at a path there.
+    Away {
+        file: Vec<u8>,
+        path: Vec<u8>,
+    },
+    Nowhere,
+}
+
 /// The links of groups that paths have led through, by the groups' addresses.
 #[derive(Debug, Default)]
 pub(crate) struct Paths {
@@ -17,17 +30,18 @@ pub(crate) struct Paths {
 }
 
 impl Paths {
-    /// The address of the object at a path, from a group or (with a leading slash) from the root; `None` if there is none in this file.
-    pub(crate) fn resolve(&mut self, file: &File, from: u64, path: &[u8]) -> Result<Option<u64>> {
+    /// Where a path ends, from a group or (with a leading slash) from the root.
+    pub(crate) fn resolve(&mut self, file: &File, from: u64, path: &[u8]) -> Result<End> {
         self.follow(file, from, path, MAX_HOPS)
     }
 
-    fn follow(&mut self, file: &File, from: u64, path: &[u8], hops: usize) -> Result<Option<u64>> {
+    fn follow(&mut self, file: &File, from: u64, path: &[u8], hops: usize) -> Result<End> {
         if hops == 0 {
-            return Ok(None);
+            return Ok(End::Nowhere);
         }
         let mut at = if path.starts_with(b"/") { file.superblock.root } else { from };
-        for part in path.split(|&b| b == b'/').filter(|p| !p.is_empty() && *p != b".") {
+        let mut parts = path.split(|&b| b == b'/').filter(|p| !p.is_empty() && *p != b".");
+        while let Some(part) = parts.next() {
             if let Entry::Vacant(entry) = self.known.entry(at) {
                 let header = file.object(at)?;
                 let links = match File::kind(&header) {
@@ -36,16 +50,24 @@ impl Paths {
                 };
                 entry.insert(links.into_iter().map(|l| (l.name, l.target)).collect());
             }
-            let target = self.known.get(&at).and_then(|links| links.get(part)).cloned();
-            at = match target {
-                Some(Target::Hard(address)) => address,
-                Some(Target::Soft(path)) => match self.follow(file, at, &path, hops - 1)? {
-                    Some(address) => address,
-                    None => return Ok(None),
-                },
-                _ => return Ok(None),
+            let end = match self.known.get(&at).and_then(|links| links.get(part)).cloned() {
+                Some(Target::Hard(address)) => End::Here(address),
+                Some(Target::Soft(path)) => self.follow(file, at, &path, hops - 1)?,
+                Some(Target::External { file, path }) => End::Away { file, path },
+                _ => End::Nowhere,
             };
+            match end {
+                End::Here(address) => at = address,
+                End::Away { file, mut path } => {
+                    for part in parts {
+                        path.push(b'/');
+                        path.extend_from_slice(part);
+                    }
+                    return Ok(End::Away { file, path });
+                }
+                End::Nowhere => return Ok(End::Nowhere),
+            }
         }
-        Ok(Some(at))
+        Ok(End::Here(at))
     }
 }

@@ -18,7 +18,7 @@ use crate::model::{Cause, Group, GroupId, Skipped, decode_name};
 
 use super::attrs::{FoundAttrs, text, understood};
 use super::hints::Hints;
-use super::paths::Paths;
+use super::paths::{End, Paths};
 use super::prefetch::prefetch;
 use super::types::FoundType;
 
@@ -140,10 +140,6 @@ impl Scan<'_> {
             }
             self.left -= 1;
             let name = decode_name(&link.name);
-            if let Target::External { file, path } = &link.target {
-                let (file, path) = (file.to_vec(), path.to_vec());
-                self.out.externals.push(FoundExternal { group: id, name: name.clone(), file, path });
-            }
             let full = |name: &str| format!("{path}/{name}");
             match self.target(header, &link) {
                 Ok(Lead::At(address)) => match self.object(id, name, address) {
@@ -151,6 +147,12 @@ impl Scan<'_> {
                     Ok(Some((name, header))) => below.push((name, header)),
                     Err((name, e)) => self.leave_out(&full(&name), e)?,
                 },
+                Ok(Lead::Away { file, path }) => {
+                    let words = |bytes: &[u8]| printable(&decode_name(bytes)).to_string();
+                    let why = format!("an external link to `{}` in `{}`", words(&path), words(&file));
+                    self.skip(full(&name), why);
+                    self.out.externals.push(FoundExternal { group: id, name, file, path });
+                }
                 Ok(Lead::Skip(why)) => self.skip(full(&name), why),
                 Err(e) => self.leave_out(&full(&name), e)?,
             }
@@ -234,16 +236,14 @@ impl Scan<'_> {
         Ok(match &link.target {
             Target::Hard(address) => Lead::At(*address),
             Target::Soft(path) => match self.paths.resolve(self.file, group.address, path)? {
-                Some(address) => Lead::At(address),
-                None => {
+                End::Here(address) => Lead::At(address),
+                End::Away { file, path } => Lead::Away { file, path },
+                End::Nowhere => {
                     let path = decode_name(path);
                     Lead::Skip(format!("a soft link to `{}`, which is not there", printable(&path)))
                 }
             },
-            Target::External { file, path } => {
-                let (path, file) = (decode_name(path), decode_name(file));
-                Lead::Skip(format!("an external link to `{}` in `{}`", printable(&path), printable(&file)))
-            }
+            Target::External { file, path } => Lead::Away { file: file.clone(), path: path.clone() },
             Target::Other(kind) => Lead::Skip(format!("a user-defined link of kind {kind}")),
         })
     }
@@ -269,5 +269,6 @@ pub(crate) fn skipped(path: &str, e: Error) -> Result<Skipped> {
 /// The target of a link.
 enum Lead {
     At(u64),
+    Away { file: Vec<u8>, path: Vec<u8> },
     Skip(String),
 }

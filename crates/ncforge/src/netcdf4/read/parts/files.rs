@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
 use super::super::container::Netcdf4File;
-use super::super::paths::Paths;
+use super::super::paths::{End, Paths};
 use super::super::watch::Open as Again;
 use crate::container::Container;
 use crate::error::{Error, Result};
@@ -191,8 +191,14 @@ impl Sources {
     /// Opens a dataset of the file.
     fn dataset(self: &Arc<Self>, path: &[u8], depth: usize) -> Result<Option<Opened>> {
         let file = &self.file;
-        let address = lock(&self.paths).resolve(file, file.superblock.root, path)?;
-        let Some(address) = address else { return Ok(None) };
+        let address = match lock(&self.paths).resolve(file, file.superblock.root, path)? {
+            End::Here(address) => address,
+            End::Nowhere => return Ok(None),
+            End::Away { .. } => {
+                let what = "a virtual dataset whose source is behind an external link";
+                return Err(file.source.unsupported(what));
+            }
+        };
         let header = file.object(address)?;
         let name = String::from_utf8_lossy(path).trim_start_matches('/').to_owned();
         if File::kind(&header) != ObjectKind::Dataset {
