@@ -161,8 +161,30 @@ fn slice(len: u64, first: Option<i64>, end: Option<i64>, step: u64) -> Ranges {
     Ranges::new([Span { first, count, step: if count > 1 { step } else { 1 } }])
 }
 
-/// A limit, and whether values that are equal to it are inside.
-type Bound = Option<(Limit, bool)>;
+/// What an end of a range means: a number, which is inside, or the span of a date, whose end is not. A coordinate of few digits may hold
+/// both ends of a span as one number: that of its beginning, which is inside.
+#[derive(Clone, Copy)]
+struct Bound {
+    begin: Limit,
+    end: Option<Limit>,
+}
+
+impl Bound {
+    fn number(x: f64) -> Self {
+        Bound { begin: Limit::Number(x), end: None }
+    }
+
+    /// Whether a value is not before it.
+    fn is_reached(self, c: &Coordinate, i: u64) -> bool {
+        c.compare(i, self.begin) != Ordering::Less
+    }
+
+    /// Whether a value is not behind it.
+    fn is_not_passed(self, c: &Coordinate, i: u64) -> bool {
+        c.compare(i, self.begin) != Ordering::Greater
+            || self.end.is_some_and(|end| c.compare(i, end) == Ordering::Less)
+    }
+}
 
 /// A coordinate that has an order, and whether it rises.
 fn ordered<'a>(along: &'a Along<'_>) -> Result<(&'a Coordinate, bool)> {
@@ -186,9 +208,9 @@ fn stored(along: &Along<'_>, from: &Option<End>, to: &Option<End>) -> Result<Ran
         return Ok(Ranges::new([]));
     }
     let (c, rises) = ordered(along)?;
-    let (low, high) = (bounds(along, c, from)?.0, bounds(along, c, to)?.1);
+    let (low, high) = (bound(along, c, from)?, bound(along, c, to)?);
     let found = run_of(c, rises, low, high);
-    let number = |bound: Bound| bound.map(|(limit, _)| limit.number());
+    let number = |bound: Option<Bound>| bound.map(|b| b.begin.number());
     let wraps = rises && number(low).zip(number(high)).is_some_and(|(from, to)| from > to);
     Ok(match wraps {
         true => Ranges::new(
@@ -208,14 +230,14 @@ fn between(
         return Ok(Ranges::new([]));
     }
     let (c, rises) = ordered(along)?;
-    let low = bounds(along, c, from)?;
-    let high = bounds(along, c, to)?;
-    let run = |low: Bound, high: Bound| run_of(c, rises, low, high);
+    let (low, high) = (bound(along, c, from)?, bound(along, c, to)?);
+    let run = |low: Option<Bound>, high: Option<Bound>| run_of(c, rises, low, high);
     if c.is_longitude()
-        && let (Some((Limit::Number(west), _)), Some((Limit::Number(east), _))) = (low.0, high.1)
+        && let (Some(Limit::Number(west)), Some(Limit::Number(east))) =
+            (low.map(|b| b.begin), high.map(|b| b.begin))
     {
-        let number = |x| Some((Limit::Number(x), true));
-        let spans = around(c, rises, (west, east), |a, b| run(number(a), number(b)));
+        let spans =
+            around(c, rises, (west, east), |a, b| run(Some(Bound::number(a)), Some(Bound::number(b))));
         if let [one, two] = &spans[..] {
             notes.push(format!(
                 "`{}` goes from {} to {}, and on from {} to {}: its values stay as they are stored",
@@ -228,48 +250,35 @@ fn between(
         }
         return Ok(Ranges::new(spans.into_iter().map(Span::run)));
     }
-    let found = run(low.0, high.1);
+    let found = run(low, high);
     // The ends may be given in the order of a coordinate that falls.
-    let found = if found.is_empty() && from.is_some() && to.is_some() { run(high.0, low.1) } else { found };
+    let found = if found.is_empty() && from.is_some() && to.is_some() { run(high, low) } else { found };
     Ok(Ranges::new([Span::run(found)]))
 }
 
-/// An end of a range as the lower limit, and as the upper one.
-fn bounds(along: &Along<'_>, c: &Coordinate, end: &Option<End>) -> Result<(Bound, Bound)> {
-    let number = |x: f64| (Some((Limit::Number(x), true)), Some((Limit::Number(x), true)));
+/// An end of a range, if it has one.
+fn bound(along: &Along<'_>, c: &Coordinate, end: &Option<End>) -> Result<Option<Bound>> {
     let text = match end {
-        None => return Ok((None, None)),
-        Some(End::Number(x)) => return Ok(number(*x)),
+        None => return Ok(None),
+        Some(End::Number(x)) => return Ok(Some(Bound::number(*x))),
         Some(End::Date(text)) => text,
     };
     match c.time() {
-        None if is_year(text) => Ok(number(text.parse().unwrap_or(f64::NAN))),
+        None if is_year(text) => Ok(Some(Bound::number(text.parse().unwrap_or(f64::NAN)))),
         None => Err(along.error(format_args!("{text} is a date, and its coordinate has no units of time"))),
         Some(Err(why)) => Err(along.only_indices(why)),
         Some(Ok(units)) => {
             let (begin, end) = units.span(text).map_err(|why| along.error(why))?;
             let exact = |at| Limit::Exact(units.number(at));
-            Ok((Some((exact(begin), true)), Some((exact(end), false))))
+            Ok(Some(Bound { begin: exact(begin), end: Some(exact(end)) }))
         }
     }
 }
 
-/// The indices between two limits.
-fn run_of(c: &Coordinate, rises: bool, low: Bound, high: Bound) -> Range<u64> {
-    let is_above = |i: u64| {
-        low.is_none_or(|(limit, own)| match c.compare(i, limit) {
-            Ordering::Greater => true,
-            Ordering::Equal => own,
-            Ordering::Less => false,
-        })
-    };
-    let is_below = |i: u64| {
-        high.is_none_or(|(limit, own)| match c.compare(i, limit) {
-            Ordering::Less => true,
-            Ordering::Equal => own,
-            Ordering::Greater => false,
-        })
-    };
+/// The indices between two ends.
+fn run_of(c: &Coordinate, rises: bool, low: Option<Bound>, high: Option<Bound>) -> Range<u64> {
+    let is_above = |i: u64| low.is_none_or(|bound| bound.is_reached(c, i));
+    let is_below = |i: u64| high.is_none_or(|bound| bound.is_not_passed(c, i));
     match rises {
         true => first(c.len(), is_above)..first(c.len(), |i| !is_below(i)),
         false => first(c.len(), is_below)..first(c.len(), |i| !is_above(i)),
