@@ -2,7 +2,7 @@
 //! together before the next data.
 
 use std::path::PathBuf;
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, TryLockError};
+use std::sync::{Arc, OnceLock, PoisonError, RwLock, RwLockWriteGuard, TryLockError};
 
 use ncforge::codec::unpack::Unpacking;
 use ncforge::model::{Format, Members, Names, VarId};
@@ -26,9 +26,16 @@ enum Mode {
     Closed,
 }
 
-/// An open file behind one lock; the lock is never held while the interpreter is waited for.
+/// What an open file is worked on by.
+enum Open<'a> {
+    Read(&'a Dataset),
+    Write(&'a mut Definer),
+}
+
+/// An open file behind one lock; the lock is never held while the interpreter is waited for. Readers share the lock, so that a forked
+/// child reads on, whatever threads of its parent were reading.
 pub(crate) struct State {
-    mode: Mutex<Mode>,
+    mode: RwLock<Mode>,
     path: PathBuf,
     /// Where a new file is made that has no path.
     memory: Option<Arc<MemoryStore>>,
@@ -77,7 +84,7 @@ impl State {
     }
 
     fn of(mode: Mode, path: PathBuf, memory: Option<Arc<MemoryStore>>) -> Self {
-        State { mode: Mutex::new(mode), path, memory, process: Process::this(), members: OnceLock::new() }
+        State { mode: RwLock::new(mode), path, memory, process: Process::this(), members: OnceLock::new() }
     }
 
     pub(crate) fn update(path: PathBuf, locking: Locking, durable: bool) -> Result<Self> {
@@ -107,12 +114,12 @@ impl State {
     }
 
     /// An error in a forked child if a thread of the parent held the lock: nobody will ever unlock it there.
-    fn lock(&self) -> Result<MutexGuard<'_, Mode>> {
+    fn lock(&self) -> Result<RwLockWriteGuard<'_, Mode>> {
         if self.process.is_here() {
             // A panic while writing leaves the file as it was; what follows is an error of its own.
-            return Ok(self.mode.lock().unwrap_or_else(PoisonError::into_inner));
+            return Ok(self.mode.write().unwrap_or_else(PoisonError::into_inner));
         }
-        match self.mode.try_lock() {
+        match self.mode.try_write() {
             Ok(mode) => Ok(mode),
             Err(TryLockError::Poisoned(mode)) => Ok(mode.into_inner()),
             Err(TryLockError::WouldBlock) => Err(Error::Inherited { path: shown_path(&self.path) }),
@@ -124,59 +131,75 @@ impl State {
     }
 
     pub(crate) fn is_open(&self) -> bool {
-        !self.lock().is_ok_and(|mode| matches!(*mode, Mode::Closed))
+        self.reading().is_some() || !self.lock().is_ok_and(|mode| matches!(*mode, Mode::Closed))
     }
 
     /// The dataset if the file is open for reading, and asking does not mean to wait: a writer may hold the lock
     /// for as long as it writes, a reader never does.
     pub(crate) fn reading(&self) -> Option<Dataset> {
-        match &*self.mode.try_lock().ok()? {
+        let mode = match self.mode.try_read() {
+            Ok(mode) => mode,
+            Err(TryLockError::Poisoned(mode)) => mode.into_inner(),
+            Err(TryLockError::WouldBlock) => return None,
+        };
+        match &*mode {
             Mode::Read(dataset) => Some(dataset.clone()),
             Mode::Write(_) | Mode::Closed => None,
         }
     }
 
+    /// Works on a file: without the lock where the file is open for reading.
+    fn with<T>(&self, work: impl FnOnce(Open<'_>) -> Result<T>) -> Result<T> {
+        let dataset = match self.reading() {
+            Some(dataset) => dataset,
+            None => match &mut *self.lock()? {
+                Mode::Read(dataset) => dataset.clone(),
+                Mode::Write(definer) => return work(Open::Write(definer)),
+                Mode::Closed => return Err(Error::Closed),
+            },
+        };
+        work(Open::Read(&dataset))
+    }
+
     /// The description as it is now, definitions included that the file does not have yet.
     pub(crate) fn schema<T>(&self, part: impl FnOnce(&Schema) -> Result<T>) -> Result<T> {
-        match &*self.lock()? {
-            Mode::Read(dataset) => part(dataset.schema()),
-            Mode::Write(definer) => part(definer.schema()),
-            Mode::Closed => Err(Error::Closed),
-        }
+        self.with(|open| match open {
+            Open::Read(dataset) => part(dataset.schema()),
+            Open::Write(definer) => part(definer.schema()),
+        })
     }
 
     /// The description and the objects of its groups.
     pub(crate) fn members<T>(&self, part: impl FnOnce(&Schema, &Members) -> Result<T>) -> Result<T> {
-        let dataset = match &mut *self.lock()? {
-            Mode::Read(dataset) => dataset.clone(),
-            Mode::Write(definer) => {
-                let (schema, names) = definer.named();
-                return part(schema, names.members());
+        self.with(|open| match open {
+            Open::Read(dataset) => {
+                let schema = dataset.schema();
+                part(schema, self.members.get_or_init(|| Members::of(schema)))
             }
-            Mode::Closed => return Err(Error::Closed),
-        };
-        part(dataset.schema(), self.members.get_or_init(|| Members::of(dataset.schema())))
+            Open::Write(definer) => {
+                let (schema, names) = definer.named();
+                part(schema, names.members())
+            }
+        })
     }
 
     /// The description and its names.
     pub(crate) fn named<T>(&self, part: impl FnOnce(&Schema, &Names) -> Result<T>) -> Result<T> {
-        match &mut *self.lock()? {
-            Mode::Read(dataset) => part(dataset.schema(), &Names::of(dataset.schema())),
-            Mode::Write(definer) => {
+        self.with(|open| match open {
+            Open::Read(dataset) => part(dataset.schema(), &Names::of(dataset.schema())),
+            Open::Write(definer) => {
                 let (schema, names) = definer.named();
                 part(schema, names)
             }
-            Mode::Closed => Err(Error::Closed),
-        }
+        })
     }
 
     /// Changes the definition; only a file that is open for writing can.
     pub(crate) fn define<T>(&self, change: impl FnOnce(&mut Definer) -> Result<T>) -> Result<T> {
-        match &mut *self.lock()? {
-            Mode::Write(definer) => change(definer),
-            Mode::Read(_) => Err(Error::ReadOnly { path: shown_path(&self.path) }),
-            Mode::Closed => Err(Error::Closed),
-        }
+        self.with(|open| match open {
+            Open::Write(definer) => change(definer),
+            Open::Read(_) => Err(Error::ReadOnly { path: shown_path(&self.path) }),
+        })
     }
 
     /// Writes, once all definitions are carried out.
@@ -184,18 +207,16 @@ impl State {
         self.define(|definer| work(definer.dataset()?))
     }
 
-    /// Reads: without the lock where the file is open for reading, else once all definitions are carried out.
+    /// Reads, once all definitions are carried out.
     fn read_with<T>(
         &self,
         reading: impl FnOnce(&Dataset) -> Result<T>,
         writing: impl FnOnce(&mut DatasetMut) -> Result<T>,
     ) -> Result<T> {
-        let dataset = match &mut *self.lock()? {
-            Mode::Read(dataset) => dataset.clone(),
-            Mode::Write(definer) => return writing(definer.dataset()?),
-            Mode::Closed => return Err(Error::Closed),
-        };
-        reading(&dataset)
+        self.with(|open| match open {
+            Open::Read(dataset) => reading(dataset),
+            Open::Write(definer) => writing(definer.dataset()?),
+        })
     }
 
     /// Reads values of fixed size into `out`.
@@ -236,16 +257,14 @@ impl State {
         &self,
         part: impl FnOnce(&dyn ncforge::raw::Container) -> Result<T>,
     ) -> Result<T> {
-        let dataset = match &mut *self.lock()? {
-            Mode::Read(dataset) => dataset.clone(),
-            Mode::Write(definer) => {
+        self.with(|open| match open {
+            Open::Read(dataset) => part(dataset.container()),
+            Open::Write(definer) => {
                 let open = definer.dataset()?;
                 open.writer().flush()?;
-                return part(open.container());
+                part(open.container())
             }
-            Mode::Closed => return Err(Error::Closed),
-        };
-        part(dataset.container())
+        })
     }
 
     /// Sets the length of an unlimited dimension; it never shrinks.
@@ -265,11 +284,10 @@ impl State {
 
     /// Brings everything so far into the file.
     pub(crate) fn sync(&self) -> Result<()> {
-        match &mut *self.lock()? {
-            Mode::Write(definer) => definer.sync(),
-            Mode::Read(_) => Ok(()),
-            Mode::Closed => Err(Error::Closed),
-        }
+        self.with(|open| match open {
+            Open::Write(definer) => definer.sync(),
+            Open::Read(_) => Ok(()),
+        })
     }
 
     /// Completes the file and closes it; a new one in memory gives its bytes. Closing a closed file does nothing. After an error

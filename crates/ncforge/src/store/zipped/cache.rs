@@ -3,12 +3,16 @@
 //! The key of a block is where it is stored. Live bytes are never overwritten, so cached blocks are never out of date.
 //! Blocks to evict are chosen at random: a repeated scan over more blocks than fit finds some of them again, whereas
 //! least-recently-used would find none.
+//!
+//! A forked child does without a part of the cache that a thread of its parent was looking into: nobody unlocks that part there.
 
 use std::collections::HashSet;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError};
 
 use rustc_hash::FxHashMap;
+
+use crate::store::Process;
 
 /// A store, a slot, a checksum.
 pub(super) type Key = (u64, u64, u32);
@@ -26,6 +30,8 @@ pub struct BlockCache {
     misses: AtomicU64,
     /// Blocks that are being decoded in the background.
     coming: Mutex<HashSet<Key>>,
+    /// The process that made it.
+    owner: Process,
 }
 
 #[derive(Debug, Default)]
@@ -62,10 +68,6 @@ impl Shard {
     }
 }
 
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
 impl BlockCache {
     /// A cache of at most `limit` bytes of decoded blocks.
     pub fn new(limit: u64) -> Self {
@@ -76,6 +78,19 @@ impl BlockCache {
             hits: AtomicU64::new(0),
             misses: AtomicU64::new(0),
             coming: Mutex::default(),
+            owner: Process::this(),
+        }
+    }
+
+    /// `None` in a forked child if a thread of the parent held the lock.
+    fn lock<'a, T>(&self, mutex: &'a Mutex<T>) -> Option<MutexGuard<'a, T>> {
+        match self.owner.is_here() {
+            true => Some(mutex.lock().unwrap_or_else(PoisonError::into_inner)),
+            false => match mutex.try_lock() {
+                Ok(guard) => Some(guard),
+                Err(TryLockError::Poisoned(e)) => Some(e.into_inner()),
+                Err(TryLockError::WouldBlock) => None,
+            },
         }
     }
 
@@ -96,8 +111,7 @@ impl BlockCache {
 
     /// Evicts everything.
     pub fn clear(&self) {
-        for shard in &self.shards {
-            let mut shard = lock(shard);
+        for mut shard in self.shards.iter().filter_map(|shard| self.lock(shard)) {
             let freed: u64 = shard.blocks.values().map(|(_, b)| b.len() as u64).sum();
             shard.blocks.clear();
             shard.order.clear();
@@ -110,7 +124,8 @@ impl BlockCache {
     }
 
     pub(super) fn get(&self, key: &Key) -> Option<Arc<[u8]>> {
-        let found = lock(self.shard(key)).blocks.get(key).map(|(_, b)| b.clone());
+        let shard = self.lock(self.shard(key));
+        let found = shard.and_then(|shard| shard.blocks.get(key).map(|(_, b)| b.clone()));
         let counter = if found.is_some() { &self.hits } else { &self.misses };
         counter.fetch_add(1, Ordering::Relaxed);
         found
@@ -118,7 +133,8 @@ impl BlockCache {
 
     /// Whether a block is cached, or being decoded in the background.
     pub(super) fn has(&self, key: &Key) -> bool {
-        lock(self.shard(key)).blocks.contains_key(key) || lock(&self.coming).contains(key)
+        self.lock(self.shard(key)).is_some_and(|shard| shard.blocks.contains_key(key))
+            || self.lock(&self.coming).is_some_and(|coming| coming.contains(key))
     }
 
     pub(super) fn put(&self, key: Key, block: Arc<[u8]>) {
@@ -126,7 +142,7 @@ impl BlockCache {
         if len > self.limit {
             return;
         }
-        let mut shard = lock(self.shard(&key));
+        let Some(mut shard) = self.lock(self.shard(&key)) else { return };
         let i = shard.order.len();
         if shard.blocks.contains_key(&key) {
             return;
@@ -149,17 +165,16 @@ impl BlockCache {
     }
 
     fn remove_from_fullest(&self) {
-        let fullest = self.shards.iter().max_by_key(|s| lock(s).order.len());
-        if let Some(shard) = fullest {
-            let freed = lock(shard).remove_any();
+        let blocks = |shard: &&Mutex<Shard>| self.lock(shard).map(|shard| shard.order.len());
+        if let Some(mut shard) = self.shards.iter().max_by_key(blocks).and_then(|shard| self.lock(shard)) {
+            let freed = shard.remove_any();
             self.bytes.fetch_sub(freed, Ordering::Relaxed);
         }
     }
 
     /// Evicts the blocks of one store.
     pub(super) fn forget(&self, store: u64) {
-        for shard in &self.shards {
-            let mut shard = lock(shard);
+        for mut shard in self.shards.iter().filter_map(|shard| self.lock(shard)) {
             let mut i = 0;
             while i < shard.order.len() {
                 if shard.order[i].0 == store {
@@ -173,11 +188,11 @@ impl BlockCache {
     }
 
     pub(super) fn begin(&self, key: Key) -> bool {
-        lock(&self.coming).insert(key)
+        self.lock(&self.coming).is_some_and(|mut coming| coming.insert(key))
     }
 
     pub(super) fn end(&self, key: &Key) {
-        lock(&self.coming).remove(key);
+        self.lock(&self.coming).map(|mut coming| coming.remove(key));
     }
 }
 

@@ -1,0 +1,63 @@
+"""A forked child reads a file that threads of its parent read at that moment."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from programs import python
+
+PROGRAM = """
+    import os, signal, threading
+    import numpy as np
+    import ncforge
+
+    path, kind, options = {given}
+    field = np.arange(12 * 200 * 300, dtype="i4").reshape(12, 200, 300)
+    with ncforge.Dataset(path, "w", format=kind) as ds:
+        for name, n in zip("tyx", field.shape):
+            ds.createDimension(name, n)
+        ds.createVariable("v", "i4", ("t", "y", "x"), **options)[:] = field
+    ds = ncforge.Dataset(path)
+    # What is imported with the first read is imported: Python's own locks of modules do not survive a fork.
+    assert np.array_equal(ds["v"][:], field)
+    done = threading.Event()
+
+    def read(i):
+        while not done.is_set():
+            i = (i * 7 + 1) % 200
+            ds["v"][:, i, 7]
+
+    threads = [threading.Thread(target=read, args=(n,)) for n in range(4)]
+    for thread in threads:
+        thread.start()
+    ends = []
+    for _ in range(150):
+        child = os.fork()
+        if child == 0:
+            # What waits for a thread of the parent waits for ever.
+            signal.alarm(120)
+            os._exit(0 if np.array_equal(ds["v"][3], field[3]) else 1)
+        ends.append(os.waitpid(child, 0)[1])
+    done.set()
+    for thread in threads:
+        thread.join()
+    print(sorted(set(ends)))
+"""
+
+
+@pytest.mark.parametrize(
+    ("name", "kind", "options"),
+    [
+        ("a.nc", "NETCDF4", {"zlib": True, "chunksizes": (1, 100, 150)}),
+        ("a.nc", "NETCDF3_64BIT_OFFSET", {}),
+        ("a.ncz", "NETCDF3_64BIT_OFFSET", {}),
+    ],
+    ids=["deflated", "classic", "zipped"],
+)
+def test_children_read_what_threads_are_reading(
+    tmp_path: Path, name: str, kind: str, options: dict[str, object]
+) -> None:
+    given = (str(tmp_path / name), kind, options)
+    assert python(PROGRAM.replace("{given}", repr(given))).strip() == "[0]"
