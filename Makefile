@@ -80,9 +80,9 @@ $(STAMP_EXTENSION): $(STAMP_PIP) $(RUST_SOURCES) $(PY_SOURCES) pyproject.toml
 	@touch $@
 
 # URLs need a TLS library and an HTTP client: most of the crates, and the demo has none.
-demo: $(STAMP_DEMO) $(STAMP_PIP_DEMO) ## Copy real files, and see what changed
-	@echo "Building the command (profile $(DEMO_PROFILE), without URLs)"
-	@cargo build --quiet --locked --profile $(DEMO_PROFILE) -p ncforge-cli --no-default-features
+demo: $(STAMP_DEMO) $(STAMP_PIP_DEMO) ## Serve a program that nobody changes, copy real files, and see what changed
+	@echo "Building the command and the library for programs (profile $(DEMO_PROFILE), without URLs)"
+	@cargo build --quiet --locked --profile $(DEMO_PROFILE) -p ncforge-cli -p ncforge-netcdf --no-default-features
 	@$(PY) examples/demo.py --binary "$$(bash scripts/target-dir.sh $(DEMO_PROFILE))/ncforge" --profile $(DEMO_PROFILE)
 
 # Random tests take the same cases every time, so that a red test is the change's own; `make test SEED=` looks for new ones.

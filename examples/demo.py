@@ -1,4 +1,4 @@
-"""What ncforge does, on real files: copies them, shows what changed, and checks the result.
+"""What ncforge does, on real files: serves a program that nobody changes, adds access points, copies, and checks the results.
 
     python examples/demo.py [--binary PATH] [--profile NAME]
 
@@ -69,6 +69,8 @@ def size(n: float) -> str:
 
 
 def duration(s: float) -> str:
+    if s >= 1:
+        return f"{s:.2f} s"
     return f"{s * 1e3:.3g} ms" if s >= 1e-3 else f"{s * 1e6:.0f} µs"
 
 
@@ -92,6 +94,80 @@ def compared(report: dict[str, Any], names: list[str]) -> None:
     table(rows)
 
 
+#: A program of netCDF4-python that knows nothing of ncforge. Prints the seconds of each kind of read.
+PROGRAM = """
+import sys, time
+import netCDF4
+
+def timed(read):
+    began = time.perf_counter()
+    with netCDF4.Dataset(sys.argv[1]) as nc:
+        read(nc["taux"])
+    return time.perf_counter() - began
+
+print(timed(lambda v: v[365]))
+print(timed(lambda v: v[:, 70, 130]))
+print(timed(lambda v: [v[:, 20 * n, 40 * n] for n in range(5)]))
+print(timed(lambda v: v[:]))
+"""
+READS = ["one map", "one time series", "five time series", "everything"]
+
+
+def daily(source: str, path: str) -> None:
+    """The stress of the wind on each day, between the months of the source and on a finer grid: one compressed map a chunk, as models
+    write them.
+    """
+    with netCDF4.Dataset(ROOT / source) as old:
+        winds = np.asarray(old["UWND"][:25], "f8")
+    rows, columns = 2 * winds.shape[1] - 1, 2 * winds.shape[2]
+    with netCDF4.Dataset(ROOT / path, "w") as new:
+        for name, n in (("time", None), ("lat", rows), ("lon", columns)):
+            new.createDimension(name, n)
+        dims, chunks = ("time", "lat", "lon"), (1, rows, columns)
+        stress = new.createVariable("taux", "f4", dims, zlib=True, complevel=1, chunksizes=chunks)
+        stress.units = "Pa"
+        for day in range(730):
+            month, part = divmod(day / 30.5, 1)
+            wind = finer((1 - part) * winds[int(month)] + part * winds[int(month) + 1])
+            stress[day] = 1.22 * 0.0013 * wind * np.abs(wind)
+
+
+def finer(field: Any) -> Any:
+    """Twice as many rows and columns; longitudes go round."""
+    rows = np.empty((2 * len(field) - 1, field.shape[1]))
+    rows[::2], rows[1::2] = field, (field[:-1] + field[1:]) / 2
+    return np.stack([rows, (rows + np.roll(rows, -1, 1)) / 2], 2).reshape(len(rows), -1)
+
+
+def unchanged(demo: Demo) -> None:
+    """A program of netCDF4-python without ncforge, with it, and with access points in the file."""
+    field, points = str(OUT / "daily.nc"), str(OUT / "daily-points.nc")
+    header("1. Two years of winds, one compressed map a chunk, read by a program of netCDF4-python that nobody changes")
+    daily("data/navy_winds.nc", field)
+    program = ROOT / OUT / "reads.py"
+    program.write_text(PROGRAM)
+    script = str(OUT / "reads.py")
+    demo.run("copy", field, points, "-O", "--no-history", "--add-access-points", "--verify")
+    print(f"{DIM}$ python {script} {field}")
+    print(f"$ ncforge run python {script} {field}")
+    print(f"$ ncforge run python {script} {points}{OFF}")
+    ways = [([], field), ([demo.binary, "run"], field), ([demo.binary, "run"], points)]
+    seconds: list[list[list[float]]] = [[] for _ in ways]
+    for _ in range(3):
+        for way, (prefix, path) in zip(seconds, ways, strict=True):
+            line = [*prefix, sys.executable, str(program), path]
+            done = subprocess.run(line, capture_output=True, text=True, cwd=ROOT, check=True)
+            way.append([float(word) for word in done.stdout.split()])
+    medians = [[statistics.median(runs) for runs in zip(*way, strict=True)] for way in seconds]
+    rows = [["", "without ncforge", "ncforge run", "with access points"]]
+    rows.append(["size of the file", *(size((ROOT / path).stat().st_size) for _, path in ways)])
+    rows += [[words, *(duration(m[i]) for m in medians)] for i, words in enumerate(READS)]
+    table(rows)
+    print("  The chunks have the same shape; any netCDF library reads the new file as before.")
+    found = json.loads(demo.run("compare", field, points, "--json"))
+    print(f"  same: {found['values']:,} values, all attributes")
+
+
 def by_netcdf4(path: str, var: str) -> float:
     """Median time of a series by netCDF4-python, at nine places, the file opened anew each time."""
     random = np.random.default_rng(1)
@@ -111,7 +187,7 @@ def winds(demo: Demo) -> None:
     """The same values in three chunk shapes."""
     source = "data/navy_winds.nc"
     balanced, series = str(OUT / "winds-auto.nc"), str(OUT / "winds-series.nc")
-    header("1. Eleven years of monthly winds, stored one month a chunk: a map is quick, a time series is not")
+    header("2. Eleven years of monthly winds, stored one month a chunk: a map is quick, a time series is not")
     demo.run("copy", source, balanced, "-O", "--no-history", "--chunks", "auto", "--codec", "deflate", "--verify")
     spec = "TIME/132,FNOCY/10,FNOCX/10"
     demo.run("copy", source, series, "-O", "--no-history", "--chunks", spec, "--codec", "deflate", "--verify")
@@ -129,7 +205,7 @@ def winds(demo: Demo) -> None:
 def climatology(demo: Demo) -> None:
     """A classic file becomes a compressed netCDF-4 one, and comes back."""
     source, fast, back = "data/sst30e_netcdf.nc", str(OUT / "sst.nc"), str(OUT / "sst-back.nc")
-    header("2. A sea surface temperature climatology in the classic format, as compressed netCDF-4 and back")
+    header("3. A sea surface temperature climatology in the classic format, as compressed netCDF-4 and back")
     how = ["--format", "netcdf4", "--chunks", "auto", "--codec", "deflate", "--verify"]
     demo.run("copy", source, fast, "-O", "--no-history", *how)
     compared(demo.access([source, fast]), ["before", "after"])
@@ -140,7 +216,7 @@ def climatology(demo: Demo) -> None:
 
 def show(demo: Demo) -> None:
     """What a file holds, and how it is stored."""
-    header("3. What is in a file, and how it is stored: as ncdump -hs prints it")
+    header("4. What is in a file, and how it is stored: as ncdump -hs prints it")
     text = demo.run("info", "-s", str(OUT / "winds-series.nc"))
     lines = [line for line in text.splitlines() if "UWND" in line]
     print("\n".join(f"  {line.strip()}" for line in lines))
@@ -153,10 +229,11 @@ def main() -> None:
     args = parser.parse_args()
     demo = Demo(args.binary)
     (ROOT / OUT).mkdir(parents=True, exist_ok=True)
+    unchanged(demo)
     winds(demo)
     climatology(demo)
     show(demo)
-    print(f"\nThe files are in {OUT}/. Times are medians of 9 reads at random places, the page cache warm.")
+    print(f"\nThe files are in {OUT}/. Times are medians (of 3 runs in 1, of 9 reads below), the page cache warm.")
     print(f"The command was built with cargo's profile `{args.profile}`.")
 
 
