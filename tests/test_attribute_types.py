@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import warnings
 from pathlib import Path
 from typing import Any
@@ -138,3 +139,51 @@ def test_attributes_without_a_value_hide_no_variable(tmp_path: Path) -> None:
         opened = xr.open_dataset(path, engine="ncforge", drop_variables=["coded"])
     with opened:
         assert opened.load()["f4__FillValue"].values[:2].tolist() == [3, 4]
+
+
+@pytest.mark.parametrize("format", ["NETCDF4", "NETCDF3_CLASSIC"])
+@pytest.mark.parametrize("kind", ["i1", "i4", "f4", "f8", "S1"])
+@pytest.mark.parametrize("name", ["missing_value", "valid_min", "valid_max", "valid_range", "note"])
+@pytest.mark.filterwarnings("ignore:invalid value encountered in cast")
+def test_limits_are_assigned_in_the_type_of_their_variable(tmp_path: Path, format: Any, kind: Any, name: str) -> None:
+    """They had the type of Python's numbers, which other programs do not compare with values."""
+    values: list[Any] = [
+        -99, -999, 7.0, 0.5, 0.1, np.nan, np.int16(5), np.int64(300), [1, 2], np.array([1.0, 2.0]), [], "abc", "5", "",
+        b"x", 2**30, True,
+    ]  # fmt: skip
+
+    def outcome(module: Any, value: Any, assigned: bool) -> tuple[Any, ...]:
+        with (
+            module.Dataset(tmp_path / f"{module.__name__}.nc", "w", format=format) as ds,
+            warnings.catch_warnings(record=True) as told,
+        ):
+            warnings.simplefilter("always")
+            v = ds.createVariable("v", kind, ())
+            try:
+                if assigned:
+                    setattr(v, name, value)
+                else:
+                    v.setncattr(name, value)
+            except (ValueError, TypeError, OverflowError):
+                return ("refused",)
+            found = v.getncattr(name)
+            return type(found), np.asarray(found).dtype, str(found), any(name in str(w.message) for w in told)
+
+    for value, assigned in itertools.product(values, (True, False)):
+        mine, other = outcome(ncforge, value, assigned), outcome(netCDF4, value, assigned)
+        if (value is True and other == ("refused",)) or (kind == "S1" and assigned):
+            # ncforge stores truth as numbers, and attributes of characters as they are given, without a warning.
+            continue
+        assert mine == other, (value, assigned)
+
+
+def test_limits_that_are_no_numbers_are_refused(tmp_path: Path) -> None:
+    with ncforge.Dataset(tmp_path / "a.nc", "w") as ds:
+        v = ds.createVariable("v", "i2", ())
+        with pytest.raises(ValueError, match=r"attribute `valid_min` of `v`: 'low' cannot be converted to int16"):
+            v.valid_min = "low"
+        with pytest.warns(
+            UserWarning, match=r"valid_max = 0\.5 keeps its own type: int16, that of the variable, would"
+        ):
+            v.valid_max = 0.5
+        assert v.ncattrs() == ["valid_max"]

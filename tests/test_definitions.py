@@ -472,6 +472,6 @@ def test_a_missing_value_that_the_type_does_not_have_is_not_used(tmp_path: Path)
         ds.createDimension("x", 2)
         v = ds.createVariable("v", "u2", ("x",))
         v[:] = [1, 65535]
-        v.missing_value = "-1"
+        v.setncattr("missing_value", "-1")
     with ncforge.Dataset(tmp_path / "m.nc") as ds, pytest.warns(UserWarning, match="missing_value not used"):
         assert ds["v"][:].tolist() == [1, None]

@@ -153,3 +153,56 @@ def test_identical_files_are_asked_for(tmp_path: Path) -> None:
     for how in ways:
         with pytest.raises(ValueError, match="attributes not equal"):
             ncforge.open_mfdataset(paths, compat="identical", **how)
+
+
+def stored(path: Path) -> tuple[list[str], str]:
+    """The strings of `v` as they are stored, and its fill value."""
+    with netCDF4.Dataset(path) as nc:
+        nc["v"].set_auto_mask(False)
+        return nc["v"][:].tolist(), nc["v"].getncattr("_FillValue")
+
+
+@pytest.mark.parametrize("chunks", [None, {"x": 2}])
+@pytest.mark.parametrize("missing", [np.nan, None])
+def test_missing_strings_are_written_as_the_fill_value(tmp_path: Path, chunks: Any, missing: Any) -> None:
+    """They became empty text: a value that is not missing."""
+    given = xr.Dataset({"v": ("x", np.array(["bé", missing, "q"], object))})
+    encoding = {"v": {"_FillValue": "-"}}
+    given.to_netcdf(tmp_path / "in.nc", engine="netcdf4", encoding=encoding, unlimited_dims=["x"])
+    with xr.open_dataset(tmp_path / "in.nc", engine="netcdf4") as ds:
+        read = ds.load()
+    assert np.dtype(read.v.encoding["dtype"]).kind == "U"
+    if chunks:
+        read = read.chunk(chunks)
+    read.to_netcdf(tmp_path / "xarray.nc", engine="netcdf4")
+    ncforge.to_netcdf(read, tmp_path / "new.nc")
+    ncforge.to_netcdf(read, tmp_path / "in.nc", append_dim="x")
+    assert stored(tmp_path / "new.nc") == stored(tmp_path / "xarray.nc") == (["bé", "-", "q"], "-")
+    assert stored(tmp_path / "in.nc") == (["bé", "-", "q"] * 2, "-")
+
+
+@pytest.mark.parametrize("lazy", [False, True])
+@pytest.mark.parametrize(
+    ("values", "encoding", "expected"),
+    [
+        (np.array(["bé", np.nan, "long"], object), {}, ["bé", "", "long"]),
+        (np.array(["bé", None, "long"], object), {"missing_value": "-"}, ["bé", "-", "long"]),
+        (np.array([b"ab", np.nan, b"long"], object), {"_FillValue": "absent"}, ["ab", "absent", "long"]),
+        (np.array([1.5, np.nan, 1 / 3]), {"_FillValue": "-"}, ["1.5", "-", "0.3333333333333333"]),
+        (np.array([1.5, np.nan, 2]), {}, ["1.5", "nan", "2.0"]),
+        (np.array([], object), {"_FillValue": "-"}, []),
+    ],
+)
+def test_text_of_a_fixed_length_is_not_cut(
+    tmp_path: Path, values: Any, encoding: dict[str, Any], expected: list[str], lazy: bool
+) -> None:
+    new = xr.Dataset({"v": ("x", values)})
+    if lazy:
+        new = new.chunk(x=2)
+    new.v.encoding.update({"dtype": np.dtype("U2"), **encoding})
+    ncforge.to_netcdf(new, tmp_path / "new.nc")
+    with netCDF4.Dataset(tmp_path / "new.nc") as nc:
+        nc["v"].set_auto_mask(False)
+        assert nc["v"].dtype is str
+        assert nc["v"][:].tolist() == expected
+        assert {key: nc["v"].getncattr(key) for key in nc["v"].ncattrs()} == encoding

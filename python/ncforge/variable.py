@@ -11,10 +11,10 @@ from ncforge._dataset import write as _write
 from ncforge._dataset.attributes import CHANGEABLE, Attributes
 from ncforge._dataset.filters import QUANTIZED, described
 from ncforge._dataset.index import Picked, Selection, select
-from ncforge._dataset.masking import Rules, Switches, default_fill
+from ncforge._dataset.masking import IN_TYPE, Rules, Switches, default_fill, in_type
 from ncforge._dataset.text import strings
 from ncforge._dataset.unpack import Plan, Unpacked
-from ncforge._dataset.values import NUMBERS, TypeName, text_view
+from ncforge._dataset.values import NUMBERS, TypeName, naming, text_view
 from ncforge._library import changed_cache, get_chunk_cache, is_native_little
 from ncforge._ops.printed import variable_text
 from ncforge.dimension import Dimension
@@ -186,6 +186,12 @@ class Variable(Attributes):
             return
         plain = _write.plain_fill(self._types, self._kind, self.name, value)
         self._changing().set_attr(self._group_id, self._var_id, name, self._kind, plain)
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        if name in IN_TYPE and self._kind in NUMBERS:
+            with naming(f"attribute `{name}` of `{self.name}`"):
+                value = in_type(name, value, self._types.dtype(self._kind))
+        super().__setattr__(name, value)
 
     def endian(self) -> str:
         """Byte order in the file: "native", "little" or "big"; "native" for classic formats, which have only one."""

@@ -17,7 +17,7 @@ import numpy.typing as npt
 
 from ncforge._dataset.text import NO_ENCODING
 from ncforge._dataset.unpack import Plan, plan_of
-from ncforge._dataset.values import exact, is_masked_array
+from ncforge._dataset.values import UnfitError, exact, is_masked_array
 from ncforge.errors import InvalidError
 
 DEFAULT_FILL: dict[str, Any] = {
@@ -57,6 +57,26 @@ def text_encoding(value: Any) -> str | None:
             codecs.lookup(value)
         except LookupError:
             return None
+    return value
+
+
+IN_TYPE = frozenset({"missing_value", "valid_min", "valid_max", "valid_range"})
+"""Attributes that are compared with stored values, and get their type where they are assigned (``variable.valid_min = 0``)."""
+
+
+def in_type(name: str, value: Any, dtype: np.dtype[Any]) -> Any:
+    """The value of such an attribute in the type of the variable, as in netCDF4-python. Where that would change it, it keeps
+    its own type, with a warning."""
+    try:
+        with np.errstate(all="ignore"):
+            given, typed = np.array(value), np.array(value, dtype)
+    except (TypeError, ValueError, OverflowError) as e:
+        raise UnfitError(f"{value!r} cannot be converted to {dtype}: {e}") from e
+    if np.all((given == typed) | ((given != given) & (typed != typed))):
+        return typed
+    warnings.warn(
+        f"{name} = {value!r} keeps its own type: {dtype}, that of the variable, would change it", stacklevel=3
+    )
     return value
 
 

@@ -42,8 +42,9 @@ def text_view(dtype: np.dtype[Any]) -> np.dtype[Any]:
     """
     base, shape = dtype.subdtype or (dtype, ())
     if base.names is None or base.fields is None:
-        if base == np.dtype("S1") and shape:
-            return np.dtype((f"S{shape[-1]}", shape[:-1])) if shape[:-1] else np.dtype(f"S{shape[-1]}")
+        if base in (np.dtype("S1"), np.dtype("U1")) and shape:
+            text = np.dtype(f"{base.kind}{shape[-1]}")
+            return np.dtype((text, shape[:-1])) if shape[:-1] else text
         return dtype
     parts = [base.fields[name] for name in base.names]
     inner = np.dtype(
@@ -328,12 +329,24 @@ def _structures(values: Any, dtype: np.dtype[Any]) -> np.ndarray:
     """Structures of this type, with text in the form of :func:`text_view`. A tuple is one structure, as in NumPy."""
     if isinstance(values, np.ndarray | np.generic) and values.dtype == dtype:
         return np.asarray(values)
-    # Text is written into arrays of characters as text: NumPy would put the whole text into each character.
+    # Text is written into arrays of characters as text: NumPy would put the whole text into each character, and take the
+    # first of several characters for text.
     view = text_view(dtype)
     try:
-        return values.astype(view) if isinstance(values, np.ndarray | np.generic) else np.array(values, view)
+        joined = _joined(values)
+        return joined.astype(view) if isinstance(joined, np.ndarray) else np.array(joined, view)
     except (ValueError, TypeError, OverflowError) as e:
         raise UnfitError(f"{values!r:.200} cannot be converted to {view}: {e}") from e
+
+
+def _joined(values: Any) -> Any:
+    """Values with text in the form of :func:`text_view`, also in the structures of lists and tuples."""
+    if isinstance(values, np.ndarray | np.generic) and values.dtype != np.dtype("O"):
+        return np.asarray(values).view(text_view(values.dtype))
+    plain = values.tolist() if isinstance(values, np.ndarray) else values
+    if not isinstance(plain, list | tuple):
+        return plain
+    return tuple(map(_joined, plain)) if isinstance(plain, tuple) else list(map(_joined, plain))
 
 
 def _converted(array: np.ndarray, dtype: np.dtype[Any]) -> np.ndarray:

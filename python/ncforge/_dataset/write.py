@@ -100,13 +100,15 @@ def _characters(variable: Variable, key: Any, value: Any, how: Switches) -> Any:
             raise UnfitError("text does not fit an unlimited dimension of characters: write an array of single ones")
         return value
     shape = variable.shape
-    if _chosen(expand(key, shape, variable.name)[-1], shape[-1]) != shape[-1]:
+    at = expand(key, shape, variable.name)
+    if _chosen(at[-1], shape[-1]) != shape[-1]:
         if text.dtype.itemsize > np.dtype(f"{text.dtype.kind}1").itemsize:
             raise UnfitError(f"text does not fit a part of a row of `{variable.name}`: write whole rows, or characters")
         return value
-    if text.dtype != "S1" or text.ndim < variable.ndim:
-        return chars(text, rules.encoding, shape[-1])
-    return value
+    # An array of single bytes has characters, as in netCDF4-python. A list does not tell: it has text if it lacks the dimension
+    # of the characters.
+    lacks = not isinstance(value, np.ndarray | np.generic) and text.ndim < sum(not isinstance(k, int) for k in at)
+    return chars(text, rules.encoding, shape[-1]) if text.dtype != "S1" or lacks else value
 
 
 def _chosen(key: Any, length: int) -> int | None:

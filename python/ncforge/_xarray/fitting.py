@@ -9,9 +9,11 @@ import warnings
 from typing import Any
 
 import numpy as np
+from xarray.coding.strings import create_vlen_dtype
 from xarray.coding.times import CFDatetimeCoder, CFTimedeltaCoder
-from xarray.coding.variables import CFScaleOffsetCoder
+from xarray.coding.variables import CFMaskCoder, CFScaleOffsetCoder
 from xarray.core.common import contains_cftime_datetimes
+from xarray.core.duck_array_ops import isnull
 from xarray.core.variable import Variable
 
 from ncforge._dataset.masking import default_fill
@@ -21,6 +23,7 @@ from ncforge.errors import InvalidError
 _PACKING = ("scale_factor", "add_offset")
 _MISSING = ("_FillValue", "missing_value")
 _TIME = ("units", "calendar")
+_STRING = create_vlen_dtype(str)
 
 
 def packable(variable: Variable) -> Variable:
@@ -45,21 +48,29 @@ def _packing(variable: Variable) -> dict[str, Any]:
     return {key: variable.encoding[key] for key in _PACKING if variable.encoding.get(key) is not None}
 
 
-def uncut(variable: Variable) -> Variable:
+def uncut(variable: Variable, name: Any) -> Variable:
     """The variable, without the length of text in its encoding. xarray takes it from the longest text that a file had, and would
-    cut longer text to it; netCDF has no such type."""
+    cut longer text to it; netCDF has no such type. Values become text here, after missing ones have become the fill value."""
     wanted = variable.encoding.get("dtype")
     if wanted is None or wanted is str or np.dtype(wanted).kind != "U":
         return variable
-    encoding = {key: value for key, value in variable.encoding.items() if key != "dtype"}
     data: Any = variable._data
-    lazy = hasattr(data, "dask")
-    if variable.dtype.kind == "O" and not lazy:
-        # Missing text is empty, as xarray writes it.
-        data = np.where(np.asarray(variable.isnull()), "", variable.values).astype(str)
-    elif variable.dtype.kind in "iufbcS" or not variable.size:
-        data = variable.data.astype(str)
+    if variable.dtype.kind in "OiufbcS":
+        variable = CFMaskCoder().encode(variable, name)
+        if hasattr(data, "dask"):
+            meta = np.empty((0,) * variable.ndim, _STRING)
+            data = variable.data.map_blocks(_text, dtype=_STRING, meta=meta)
+        else:
+            data = _text(variable.values)
+    encoding = {key: value for key, value in variable.encoding.items() if key != "dtype"}
     return Variable(variable.dims, data, variable.attrs, encoding, fastpath=True)
+
+
+def _text(values: Any) -> np.ndarray[Any, Any]:
+    """Values as text of any length. Missing objects that no fill value stands for are empty, as xarray writes them."""
+    plain = np.asarray(values)
+    text = plain.astype(str)
+    return (np.where(isnull(plain), "", text) if plain.dtype.kind == "O" else text).astype(_STRING)
 
 
 def fitting(variable: Variable, name: Any, rounds: bool) -> Variable:

@@ -171,7 +171,7 @@ class WritingStore(WritableCFDataStore):
     def encode(self, variables: Any, attributes: Any) -> tuple[Any, Any]:
         """Variables and attributes as they are stored. Values that do not fit the integers of an encoding are an error."""
         known = self._group.variables
-        ready = {n: fitting(packable(uncut(v)), n, rounds=n not in known) for n, v in variables.items()}
+        ready = {n: fitting(packable(uncut(v, n)), n, rounds=n not in known) for n, v in variables.items()}
         encoded: tuple[Any, Any] = super().encode(ready, attributes)
         for name, variable in variables.items():
             for key, value in whole_packing(variable).items():
