@@ -247,6 +247,37 @@ def test_outputs_grow(tmp_path: Path, run: Run, kind: Any, options: list[str]) -
     assert "cannot be used with" in run("series", *files, "-o", grown, "--append", "-O", code=2).stderr
 
 
+@pytest.mark.parametrize("fixed", [False, True])
+def test_outputs_grow_where_the_files_have_more_groups(tmp_path: Path, run: Run, fixed: bool) -> None:
+    """Outputs have the group of their variable alone, and with `--fix-unlimited` no unlimited dimension."""
+    paths = [tmp_path / f"run.st.2000-{m}.nc" for m in ("01", "02", "03")]
+    for m, path in enumerate(paths):
+        with netCDF4.Dataset(path, "w") as ds:
+            ds.createDimension("time", None)
+            ds.createDimension("x", 3)
+            t = ds.createVariable("time", "f8", ("time",))
+            t.units, t[:] = "days since 2000-01-01", [31 * m]
+            ds.createVariable("tas", "f4", ("time", "x"))[:] = m
+            ds.createGroup("ocean").createVariable("tos", "f4", ("time", "x"))[:] = -m
+            ds.createVariable("flag", "S1", ("time", "x", "x"))[:] = np.array(
+                [[list(f"q{m}{s}") for s in range(3)]], "S1"
+            )
+    options = ["--fix-unlimited"] if fixed else []
+    grown, fresh = tmp_path / "grown", tmp_path / "fresh"
+    run("series", *paths[:2], "-o", grown, *options)
+    run("series", paths[2], "-o", grown, "--append", *options)
+    run("series", *paths, "-o", fresh, *options)
+    assert names(grown) == names(fresh) and len(names(fresh)) == 3
+    for name in names(fresh):
+        run("compare", grown / name, fresh / name)
+        with netCDF4.Dataset(grown / name) as ds:
+            assert ds.dimensions["time"].isunlimited() != fixed
+    with netCDF4.Dataset(next(grown.glob("*flag*"))) as ds:
+        assert ds["flag"][2, 1].tobytes() == b"q21"
+    with netCDF4.Dataset(next(grown.glob("*tos*"))) as ds:
+        assert ds["ocean/tos"][:, 0].tolist() == [0, -1, -2]
+
+
 @pytest.mark.parametrize("with_signal", [signal.SIGINT, signal.SIGKILL])
 def test_killed_and_resumed_gives_the_same_bytes(tmp_path: Path, run: Run, with_signal: signal.Signals) -> None:
     files = []

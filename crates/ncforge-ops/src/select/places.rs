@@ -210,8 +210,8 @@ fn stored(along: &Along<'_>, from: &Option<End>, to: &Option<End>) -> Result<Ran
     let (c, rises) = ordered(along)?;
     let (low, high) = (bound(along, c, from)?, bound(along, c, to)?);
     let found = run_of(c, rises, low, high);
-    let number = |bound: Option<Bound>| bound.map(|b| b.begin.number());
-    let wraps = rises && number(low).zip(number(high)).is_some_and(|(from, to)| from > to);
+    let ends = low.zip(high).map(|(low, high)| (low.begin.number(), high.end.unwrap_or(high.begin).number()));
+    let wraps = rises && ends.is_some_and(|(from, to)| from > to);
     Ok(match wraps {
         true => Ranges::new(
             [found.start..c.len(), 0..found.end].into_iter().filter(|r| !r.is_empty()).map(Span::run),

@@ -67,7 +67,7 @@ pub(crate) fn add(
             Some(known) => known,
             None if has_chosen() => return Err(wrong(format!("only one has a group `{path}`"))),
             None => {
-                let parent: Option<GroupId> = group.parent.map(|up| group_of[up.0]);
+                let parent = group.parent.map(|up| group_of[up.0]);
                 whole.groups.push(Group { parent, name: group.name.clone(), attrs: Vec::new() });
                 GroupId(whole.groups.len() - 1)
             }

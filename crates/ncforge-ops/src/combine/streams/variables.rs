@@ -2,8 +2,8 @@
 //!
 //! A variable along the dimension has a file of its own, but for what says where or when others are: the coordinate, bounds, what the
 //! attribute `coordinates` names, labels (text of at most two dimensions); and where fields have more dimensions, what lies along this one
-//! alone (`date`, `nsteph`, `co2vmr`). A file has its variable, what [belongs](with_companions) to it, those that lie along the dimension alone, and every
-//! variable without the dimension.
+//! alone (`date`, `nsteph`, `co2vmr`). A file has its variable, what [belongs](with_companions) to it, those that lie along the
+//! dimension alone, and every variable without the dimension.
 
 use std::collections::BTreeSet;
 
@@ -39,10 +39,10 @@ impl Variables {
         let is_place =
             |v: &VarId| is_coordinate(schema, *v, dim) || places.contains(schema.var(*v).name.as_str());
         let is_text = |v: &VarId| matches!(schema.var(*v).dtype, DType::Atomic(Atomic::Char) | DType::String);
-        let (labels, numbers): (Vec<VarId>, Vec<VarId>) =
+        let (labels, others): (Vec<VarId>, Vec<VarId>) =
             along.iter().copied().partition(|v| is_text(v) && schema.var(*v).dims.len() <= 2);
         let (alone, fields): (Vec<VarId>, Vec<VarId>) =
-            numbers.into_iter().filter(|v| !is_place(v)).partition(|v| is_along_alone(schema, *v, dim));
+            others.into_iter().filter(|v| !is_place(v)).partition(|v| is_along_alone(schema, *v, dim));
         let has_fields = !fields.is_empty();
         let is_in_every = |v: &VarId| {
             labels.contains(v) || is_coordinate(schema, *v, dim) || (has_fields && alone.contains(v))
