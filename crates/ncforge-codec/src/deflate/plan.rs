@@ -212,12 +212,14 @@ impl Plan {
         let mut segment = (2 * n.isqrt()).next_power_of_two().max(SHORTEST_SEGMENT);
         while n.div_ceil(segment) >= FEWEST {
             let mut lost = 0.0;
+            // Even the fewest segments would lose too much.
+            let too_much = most * n as f64 / (segment * FEWEST) as f64;
             for (p, treatment) in self.treatments.iter().enumerate() {
                 match treatment {
-                    // Even the fewest segments would lose too much.
-                    _ if lost * (segment * FEWEST) as f64 > most * n as f64 => return None,
+                    _ if lost > too_much => return None,
                     Treatment::Code(effort) if *effort != Effort::Runs => {
-                        lost += sampler.lost(&bytes[p * n..(p + 1) * n], *effort, segment) * n as f64;
+                        let plane = &bytes[p * n..(p + 1) * n];
+                        lost += sampler.lost(plane, *effort, segment, most / n as f64) * n as f64;
                     }
                     _ => {}
                 }

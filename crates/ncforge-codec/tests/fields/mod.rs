@@ -101,6 +101,12 @@ fn groom(value: f64, keep: u32) -> f64 {
     f64::from(f32::from_bits((value as f32).to_bits() & (u32::MAX << (23 - keep))))
 }
 
+/// A field taken from a coarser grid, the nearest point to each: of five rows, two are the same.
+fn nearest(i: usize) -> f64 {
+    let (row, column) = (i / 288 * 4 / 5, i % 288);
+    8.0 * Random((row * 288 + column) as u64).normal()
+}
+
 fn walk(seed: u64, step: f64) -> impl FnMut(usize) -> f64 {
     let (mut random, mut at) = (Random(seed), 0.0);
     move |_| {
@@ -213,6 +219,7 @@ pub(crate) const FIELDS: &[Field] = &[
             })
         },
     },
+    Field { name: "nearest.f32", size: 4, make: |n| f32s(n, nearest) },
     Field { name: "constant.f32", size: 4, make: |n| f32s(n, |_| 9.96921e36) },
     Field { name: "ramp.f32", size: 4, make: |n| f32s(n, |i| -180.0 + i as f64 * 0.0625) },
     Field { name: "grid.f32", size: 4, make: |n| f32s(n, |i| place(i).1 as f64 * 0.5 - 90.0) },

@@ -272,19 +272,39 @@ impl Sampler<'_> {
         WINDOW.min(plane / 4)
     }
 
-    /// Bits a byte that a plane takes more if no match reaches out of its segment: some segments alone, and with what is before them.
-    pub(super) fn lost(&mut self, plane: &[u8], effort: Effort, segment: usize) -> f64 {
+    /// Bits a byte that a plane takes more if no match reaches out of its segment: some segments alone, and with what is before them;
+    /// and the long repeats, which few segments may lose, that are lost more often in the whole plane than in these, unless these alone lose
+    /// more than `most`.
+    pub(super) fn lost(&mut self, plane: &[u8], effort: Effort, segment: usize, most: f64) -> f64 {
         let known = Self::lost_known(plane.len());
         let samples = (plane.len() / 8 / Self::lost_costs(plane.len(), segment)).clamp(1, SAMPLES);
+        let begins: Vec<usize> =
+            (1..=samples).map(|i| i * (plane.len() - segment) / (samples + 1) / segment * segment).collect();
         let (mut alone, mut after) = (Counts::none(), Counts::none());
-        for i in 1..=samples {
-            let from = i * (plane.len() - segment) / (samples + 1) / segment * segment;
+        for &from in &begins {
             let (first, to) = (from - known.min(from), from + segment);
             after.add(&self.counts(&plane[first..to], effort, from - first));
             alone.add(&self.counts(&plane[from..to], effort, 0));
         }
         // Small samples differ by chance, in both directions.
-        f64::from(alone.bits() - after.bits()) / (samples * segment) as f64
+        let bytes = (samples * segment) as f64;
+        let lost = f64::from(alone.bits() - after.bits()) / bytes;
+        if lost > most {
+            return lost;
+        }
+        // One of 64 pairs, and none in a run.
+        let anchors = |one: u8, two: u8| one != two && (one ^ two << 2) & 63 == 0;
+        let (mut all, mut sampled) = (0.0, 0.0);
+        let repeats = Repeats::of(plane, anchors, |at, before| {
+            let begin = at / segment * segment;
+            if before < begin {
+                all += 1.0;
+                sampled += f64::from(u8::from(begins.contains(&begin)));
+            }
+        });
+        let missed = all - sampled * plane.len() as f64 / bytes;
+        let missed = if missed > 0.0 { missed / repeats.seen as f64 } else { return lost };
+        lost + missed * self.bits(plane, Effort::Runs, 0)
     }
 
     fn sample(&mut self, plane: &[u8], effort: Effort, known: usize) -> (f64, Cost) {
@@ -313,32 +333,50 @@ fn sample_len(plane: &[u8]) -> usize {
     (plane.len() / PART).clamp(SHORTEST, LONGEST)
 }
 
-/// Whether strings of eight bytes repeat within the window, anywhere in a plane: checked at every position of one
-/// byte value, which finds both positions of every repeat that contains it.
+/// Whether strings of eight bytes repeat within the window, anywhere in a plane.
 fn far_repeats(plane: &[u8]) -> bool {
     let Some(&anchor) = plane.get(plane.len() / 2) else { return false };
-    let mut places = [0u32; 1 << 10];
-    let (mut seen, mut again) = (0, 0);
-    for (b, block) in plane.chunks(32).enumerate() {
-        if block.iter().map(|&x| u8::from(x == anchor)).sum::<u8>() == 0 {
-            continue;
+    let repeats = Repeats::of(plane, |byte, _| byte == anchor, |_, _| ());
+    repeats.again * 64 > repeats.seen
+}
+
+/// Strings of eight bytes, some from all of a plane.
+#[derive(Default)]
+struct Repeats {
+    seen: usize,
+    /// Those that were seen before, in the window.
+    again: usize,
+}
+
+impl Repeats {
+    /// Looks at the strings whose first two bytes are `anchors`, so that both positions of a repeat are seen, and tells `repeated` these:
+    /// the later one first.
+    fn of(plane: &[u8], anchors: impl Fn(u8, u8) -> bool, mut repeated: impl FnMut(usize, usize)) -> Repeats {
+        let mut repeats = Repeats::default();
+        let mut places = [0u32; 1 << 10];
+        for (b, (block, next)) in plane.chunks(32).zip(plane[1..].chunks(32)).enumerate() {
+            let pairs = || block.iter().zip(next).map(|(&one, &two)| anchors(one, two));
+            if pairs().map(u8::from).sum::<u8>() == 0 {
+                continue;
+            }
+            for (i, _) in pairs().enumerate().filter(|(_, is_anchor)| *is_anchor) {
+                let at = b * 32 + i;
+                let Some(&eight) = plane[at..].first_chunk::<8>() else { break };
+                let eight = u64::from_le_bytes(eight);
+                let place = &mut places[(eight.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 54) as usize];
+                repeats.seen += 1;
+                if let Some(before) = (*place as usize).checked_sub(1)
+                    && at - before <= WINDOW
+                    && plane[before..before + 8] == eight.to_le_bytes()
+                {
+                    repeats.again += 1;
+                    repeated(at, before);
+                }
+                *place = at as u32 + 1;
+            }
         }
-        for (i, _) in block.iter().enumerate().filter(|(_, x)| **x == anchor) {
-            let at = b * 32 + i;
-            let Some(&eight) = plane[at..].first_chunk::<8>() else { break };
-            let eight = u64::from_le_bytes(eight);
-            let place = &mut places[(eight.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 54) as usize];
-            let before = *place as usize;
-            seen += 1;
-            again += usize::from(
-                before > 0
-                    && at + 1 - before <= WINDOW
-                    && plane[before - 1..before + 7] == eight.to_le_bytes(),
-            );
-            *place = at as u32 + 1;
-        }
+        repeats
     }
-    again * 64 > seen
 }
 
 /// The part of the strings of three bytes that repeat within a sample, except for runs.
