@@ -431,7 +431,8 @@ def test_chunks_that_are_not_worth_access_points_are_moved(tmp_path: Path) -> No
     with source.open("r+b") as file:
         file.seek(damaged.byte_offset + damaged.size // 2)
         file.write(b"\xff" * 400)
-    ncforge.copy(source, path, add_access_points=True)
+    report = ncforge.copy(source, path, add_access_points=True)
+    assert [n.split(":")[:2] for n in report.notes] == [["`v`", " 2 of 3 chunks have no access points"]]
     for t, changes in [(0, False), (1, True), (2, False)]:
         assert (raw_chunk(path, (t, 0)) != raw_chunk(source, (t, 0))) == changes, t
 

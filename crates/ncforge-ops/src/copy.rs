@@ -67,6 +67,7 @@ use std::time::Instant;
 use serde::Serialize;
 
 use crate::digest;
+use crate::points;
 use crate::progress::Progress;
 use ncforge::model::Dimension;
 use ncforge::store::{OutputFile, OutputOptions, ReadStore, remote};
@@ -194,6 +195,7 @@ pub(crate) fn copy_of(
         give_up(output);
         report.was_complete = true;
         report.verified = options.verify;
+        report.notes.extend(about_points(output, options, &small)?);
         report.digest = digest_of(output, options, &small, progress)?;
         report.output_bytes = Identity::of(output)?.len();
         report.seconds = begun.elapsed().as_secs_f64();
@@ -250,9 +252,13 @@ pub(crate) fn copy_of(
         true => verify::verify(source, &plan, &claim, &small, memory, progress),
         false => Ok(()),
     })
-    .and_then(|()| digest_of(claim.partial(), options, &small, progress));
+    .and_then(|()| about_points(claim.partial(), options, &small))
+    .and_then(|notes| Ok((notes, digest_of(claim.partial(), options, &small, progress)?)));
     match verified {
-        Ok(digest) => report.digest = digest,
+        Ok((notes, digest)) => {
+            report.notes.extend(notes);
+            report.digest = digest;
+        }
         // A full disk or a signal is no reason to begin anew: what is done stays, if anything is.
         Err(e @ (Error::Interrupted(_) | Error::Io { .. })) => {
             let is_begun = matches!(e, Error::Interrupted(_)) || claim.was_there() || is_noted(&mut claim);
@@ -281,6 +287,14 @@ fn digest_of(
     match options.switches.digest {
         true => digest::digest(output, engine, progress).map(|report| Some(report.digest)),
         false => Ok(None),
+    }
+}
+
+/// Notes on chunks that got no access points, if all were to get some.
+fn about_points(output: &Path, options: &CopyOptions, engine: &Engine) -> Result<Vec<String>> {
+    match options.switches.add_access_points {
+        true => points::lacking(&Dataset::open_with(output, engine)?),
+        false => Ok(Vec::new()),
     }
 }
 

@@ -1,10 +1,11 @@
 //! Access points of stored chunks: how many chunks have them, as the last bytes of each say.
 
 use crate::words::{bytes, count};
-use ncforge::Result;
-use ncforge::codec::{CodecChain, Segmented};
-use ncforge::raw::{ChunkRecord, RawChunk, read_chunks};
+use ncforge::codec::{CodecChain, Segmented, Segments};
+use ncforge::model::shape;
+use ncforge::raw::{ChunkRecord, Chunks, RawChunk, read_chunks};
 use ncforge::store::ReadStore;
+use ncforge::{Dataset, Result};
 
 /// Chunks of a variable that are looked at, at most, …
 const MOST: usize = 1000;
@@ -82,6 +83,33 @@ impl Points {
             }
         })
     }
+}
+
+/// Notes on variables of which some chunks have no access points, though all were asked to get some.
+pub(crate) fn lacking(output: &Dataset) -> Result<Vec<String>> {
+    let schema = output.schema();
+    let mut notes = Vec::new();
+    for id in schema.var_ids() {
+        let layout = output.layout(id)?;
+        let Some(Chunks { chunk, codecs, index }) = layout.place.chunks() else { continue };
+        let var = schema.var(id);
+        let Some(len) = schema.fixed_size(var.dtype).map(|size| shape::bytes(chunk, size as u64)) else {
+            continue;
+        };
+        if !Segments::Auto.may_cut(usize::try_from(len).unwrap_or(usize::MAX)) {
+            continue;
+        }
+        let Some(found) = Points::of(&**output.container().store(), codecs, &index.list()?) else { continue };
+        if found.chunks < found.looked_at {
+            let (without, all) = (count(found.looked_at - found.chunks), count(found.looked_at));
+            let looked_at = if found.complete { "" } else { " that were looked at" };
+            notes.push(format!(
+                "`{}`: {without} of {all} chunks{looked_at} have no access points: with some, each would be larger by more than 1 %, or hardly be read faster",
+                schema.var_path(id)
+            ));
+        }
+    }
+    Ok(notes)
 }
 
 /// Reads the ends of those chunks that may have access points, and hands each on with its number, in any order. Chunks
