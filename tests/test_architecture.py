@@ -53,11 +53,11 @@ OPS = {
     "verify": {"boxes", "points", "progress", "written", "zip"},
     "digest": {"boxes", "intact", "progress", "written"},
     "copy": {
-        "boxes", "choosing", "compare", "digest", "profile", "progress", "sampling", "select", "tune", "written",
+        "boxes", "choosing", "compare", "digest", "points", "profile", "progress", "sampling", "select", "tune", "written",
     },
     "traffic": {"choosing", "copy"},
     "combine": {
-        "boxes", "calendar", "copy", "describe", "intact", "progress", "select", "series", "tune", "unlike",
+        "boxes", "calendar", "compare", "copy", "describe", "intact", "progress", "select", "series", "tune", "unlike",
     },
     "refs": {"alike", "boxes", "combine", "copy", "profile", "progress", "select", "series"},
     "split": {"combine", "copy", "intact", "progress"},

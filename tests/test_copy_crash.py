@@ -88,6 +88,27 @@ def test_killed_at_any_moment(source: Path, tmp_path: Path, options: list[str], 
     assert ncforge("compare", source, wanted).returncode == 0
 
 
+@pytest.mark.parametrize("left", ["empty", "link", "journal"])
+def test_what_a_killed_program_left_of_a_complete_output_goes(source: Path, tmp_path: Path, left: str) -> None:
+    """An empty file, a second name of the output, or a journal: nothing to go on with, and the output is not touched."""
+    out = tmp_path / "out.nc"
+    assert ncforge("copy", source, out, *OPTIONS).returncode == 0
+    whole = out.read_bytes()
+    partial = tmp_path / ".out.nc.ncforge-partial"
+    if left == "link":
+        os.link(out, partial)
+    else:
+        (partial if left == "empty" else tmp_path / ".out.nc.ncforge-journal").touch()
+    done = ncforge("copy", source, out, *OPTIONS, "--resume", "--json")
+    assert done.returncode == 0 and json.loads(done.stdout)["was_complete"], done.stderr
+    assert [p.name for p in tmp_path.iterdir()] == ["out.nc"] and out.read_bytes() == whole
+    if left == "link":
+        # Another copy of this name begins a file of its own.
+        os.link(out, partial)
+        assert killed(10, "copy", source, out, "--chunks", "t/1,y/128,x/128", "--resume", "-O")
+        assert out.read_bytes() == whole
+
+
 def test_ctrl_c_keeps_what_is_done(source: Path, tmp_path: Path) -> None:
     """SIGINT: exit code 5, a hint, and --resume goes on."""
     out = tmp_path / "out.nc"

@@ -331,6 +331,10 @@ def test_longitudes_wrap(tmp_path: Path, run: Run) -> None:
     assert lons(both, "-180..180") == both
     assert lons(both[::-1], "170..-170") == [-170, -180, 170]
     assert lons(east[::-1], "-10..10") == [10, 0, 350]
+    # An end that is a stored value is inside, whatever 360 degrees more are rounded to.
+    tenths = [float(x) for x in np.round(np.arange(3600) * 0.1, 1)]
+    for end in tenths[3:400:57]:
+        assert lons(tenths, f"350..{end}", "f8")[-1] == end
     assert lons([0.0, 0.1, 349.9, 350.1], "-10.1..-9.9", "f8") == [349.9, 350.1]
     assert lons(east, "350..10")
     assert (
@@ -416,6 +420,9 @@ def test_what_cannot_be_selected(tmp_path: Path, run: Run) -> None:
         ("tiem=3", "did you mean `time`"),
         ("time=50:60", "0 to 22"),
         ("time=2010", "2000-01-20", "2000-02-11"),
+        # One date within another is no reversed range.
+        ("time=2000..2000-01-05", "2000-01-20", "2000-02-11"),
+        ("time=2000-01..2000-01-05", "2000-01-20", "2000-02-11"),
         ("lat=85..90", "80 to -80"),
         ("lat=2000-01-01", "is a date"),
         ("mixed=1..2", "neither rises nor falls", "indices can"),

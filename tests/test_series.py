@@ -247,6 +247,27 @@ def test_outputs_grow(tmp_path: Path, run: Run, kind: Any, options: list[str]) -
     assert "cannot be used with" in run("series", *files, "-o", grown, "--append", "-O", code=2).stderr
 
 
+def test_growth_that_was_killed_is_completed(tmp_path: Path, run: Run) -> None:
+    """Wherever it is killed, the next run has the outputs of one that was not, and nothing else; with and without ``--resume``."""
+    files = months(tmp_path / "hist", 26, "NETCDF4", zlib=True)
+    options = ["--vars", "TS", "--years", "1", "--no-history", "--checkpoint", "0"]
+    fresh, old = tmp_path / "fresh", tmp_path / "old"
+    run("series", *files, "-o", fresh, *options)
+    run("series", *files[:8], "-o", old, *options)
+    grown = tmp_path / "grown"
+    command = ["series", *files, "-o", grown, "--append", *options]
+    shutil.copytree(old, grown)
+    work = changes(*command)
+    for at in range(1, work + 1, max(1, work // 40)):
+        shutil.rmtree(grown)
+        shutil.copytree(old, grown)
+        killed(at, *command)
+        run(*command, *(["--resume"] if at % 2 else []))
+        assert sorted(p.name for p in grown.iterdir()) == names(fresh), at
+        for name in names(fresh):
+            run("compare", fresh / name, grown / name)
+
+
 @pytest.mark.parametrize("fixed", [False, True])
 def test_outputs_grow_where_the_files_have_more_groups(tmp_path: Path, run: Run, fixed: bool) -> None:
     """Outputs have the group of their variable alone, and with `--fix-unlimited` no unlimited dimension."""

@@ -192,7 +192,7 @@ pub(crate) fn copy_of(
     let mut report = report_of(&plan, output, &identity);
     if options.resume && complete::is_complete(output, &plan, options, source, memory, progress)? {
         // A program may have ended when the output had its name, and the journal was still there.
-        give_up(output);
+        OutputFile::clear(output);
         report.was_complete = true;
         report.verified = options.verify;
         report.notes.extend(about_points(output, options, &small)?);
@@ -302,15 +302,6 @@ fn about_points(output: &Path, options: &CopyOptions, engine: &Engine) -> Result
 fn is_noted(claim: &mut OutputFile) -> bool {
     let journal = claim.journal().ok().and_then(Journal::read);
     journal.is_some_and(|(_, steps)| !steps.is_empty())
-}
-
-/// Takes away what an unfinished copy to `output` has left, unless somebody else is at it: for work of which nobody can go
-/// on with a part.
-pub(crate) fn give_up(output: &Path) {
-    let left = OutputOptions { overwrite: true, resume: true, ..OutputOptions::default() };
-    if let Ok(claim) = OutputFile::begin(output, left) {
-        claim.abandon();
-    }
 }
 
 fn report_of(plan: &Plan, output: &Path, identity: &Identity) -> CopyReport {

@@ -27,12 +27,13 @@ use std::time::Instant;
 use serde::Serialize;
 
 use crate::combine::{is_of_tile, lists_of_nemo};
-use crate::copy::{Lasting, copy_of, engine_below, give_up};
+use crate::copy::{Lasting, copy_of, engine_below};
 use crate::endings;
 use crate::intact::check_whole;
 use crate::progress::{Parts, Progress, check_stop};
 use ncforge::model::{Atomic, DType, DimId, Number, Schema, VarId, shape};
 use ncforge::raw::View;
+use ncforge::store::OutputFile;
 use ncforge::store::remote::shown_path;
 use ncforge::{Dataset, Engine, Error, Hyperslab, Op, Result};
 
@@ -120,7 +121,7 @@ pub fn split(
         let done = done.map_err(|e| {
             // A partial copy is of no use: splitting begins anew.
             if matches!(e, Error::Interrupted(_) | Error::Io { .. }) {
-                give_up(&path);
+                OutputFile::clear(&path);
             }
             if let Error::Interrupted(_) = e { Error::Interrupted(STOPPED.to_owned()) } else { e }
         })?;

@@ -10,7 +10,7 @@ use crate::compare::compare_schemas;
 use crate::progress::Progress;
 use ncforge::model::{Storage, VarId, shape};
 use ncforge::raw::Chunks;
-use ncforge::store::partial_path;
+use ncforge::store::OutputFile;
 use ncforge::{Buffer, Dataset, Error, Hyperslab, Result};
 
 /// Elements of each part of a variable that is compared.
@@ -34,7 +34,7 @@ pub(super) fn is_complete(
         let made = modified(output)?;
         files.iter().map(|f| modified(f)).try_fold(true, |all, m| Some(all && made >= m?))
     };
-    if partial_path(output).exists() || younger() != Some(true) {
+    if OutputFile::is_begun(output) || younger() != Some(true) {
         return Ok(false);
     }
     let own = Identity::of(output).ok();

@@ -174,6 +174,14 @@ impl Bound {
         Bound { begin: Limit::Number(x), end: None }
     }
 
+    /// Whether all of it lies before another one.
+    fn is_before(self, other: Bound) -> bool {
+        match self.end {
+            Some(end) => end.number() <= other.begin.number(),
+            None => self.begin.number() < other.begin.number(),
+        }
+    }
+
     /// Whether a value is not before it.
     fn is_reached(self, c: &Coordinate, i: u64) -> bool {
         c.compare(i, self.begin) != Ordering::Less
@@ -210,14 +218,17 @@ fn stored(along: &Along<'_>, from: &Option<End>, to: &Option<End>) -> Result<Ran
     let (c, rises) = ordered(along)?;
     let (low, high) = (bound(along, c, from)?, bound(along, c, to)?);
     let found = run_of(c, rises, low, high);
-    let ends = low.zip(high).map(|(low, high)| (low.begin.number(), high.end.unwrap_or(high.begin).number()));
-    let wraps = rises && ends.is_some_and(|(from, to)| from > to);
+    let wraps = rises && are_reversed(low, high);
     Ok(match wraps {
         true => Ranges::new(
             [found.start..c.len(), 0..found.end].into_iter().filter(|r| !r.is_empty()).map(Span::run),
         ),
         false => Ranges::new([Span::run(found)]),
     })
+}
+
+fn are_reversed(low: Option<Bound>, high: Option<Bound>) -> bool {
+    low.zip(high).is_some_and(|(low, high)| high.is_before(low))
 }
 
 fn between(
@@ -250,9 +261,8 @@ fn between(
         }
         return Ok(Ranges::new(spans.into_iter().map(Span::run)));
     }
-    let found = run(low, high);
     // The ends may be given in the order of a coordinate that falls.
-    let found = if found.is_empty() && from.is_some() && to.is_some() { run(high, low) } else { found };
+    let found = if are_reversed(low, high) { run(high, low) } else { run(low, high) };
     Ok(Ranges::new([Span::run(found)]))
 }
 
@@ -307,8 +317,12 @@ fn around(
     (west, east): (f64, f64),
     run: impl Fn(f64, f64) -> Range<u64>,
 ) -> Vec<Range<u64>> {
+    // Sums are rounded; ends that are not turned are exactly what was given.
+    let near = |turns: f64| if turns == 0.0 { 0.0 } else { NEAR };
     let over = if east < west { ((west - east) / AROUND).ceil() } else { 0.0 };
-    let top = (east + over * AROUND).min(west + AROUND);
+    // No farther than once around.
+    let (end, over) = if east + over * AROUND > west + AROUND { (west, 1.0) } else { (east, over) };
+    let top = end + over * AROUND;
     let ends = (c.value(0), c.value(c.len() - 1));
     let (least, most) = if rises { ends } else { (ends.1, ends.0) };
     let (from, to) = (((least - top) / AROUND).floor() as i64, ((most - west) / AROUND).ceil() as i64);
@@ -317,10 +331,8 @@ fn around(
     // What is farther around the globe comes first.
     let turns: Vec<i64> = if rises { turns.rev().collect() } else { turns.collect() };
     let of_turn = |turn: i64| {
-        let by = turn as f64 * AROUND;
-        // Sums are rounded.
-        let near = |turns: f64| if turns == 0.0 { 0.0 } else { NEAR };
-        (turn, run(west + by - near(turn as f64), top + by + near(turn as f64 + over)))
+        let (low, high) = (turn as f64, turn as f64 + over);
+        (turn, run(west + low * AROUND - near(low), end + high * AROUND + near(high)))
     };
     let runs: Vec<(i64, Range<u64>)> =
         turns.into_iter().map(of_turn).filter(|(_, r)| !r.is_empty()).collect();

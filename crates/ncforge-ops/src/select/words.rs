@@ -64,6 +64,12 @@ impl Selection {
         self.0.iter().map(|(name, pick)| (name.as_str(), pick))
     }
 
+    /// The first indices along a dimension.
+    pub(crate) fn first(dim: &str, count: u64) -> Self {
+        let end = i64::try_from(count).unwrap_or(i64::MAX);
+        Selection(vec![(dim.to_owned(), Pick::Slice { first: Some(0), end: Some(end), step: 1 })])
+    }
+
     /// Several selections as one.
     pub fn all(parts: &[Selection]) -> Self {
         Selection(parts.iter().flat_map(|s| s.0.iter().cloned()).collect())

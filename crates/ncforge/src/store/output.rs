@@ -151,6 +151,29 @@ impl OutputFile {
         Err(busy(&path.display().to_string()))
     }
 
+    /// Whether a program that ended has left a part of a file under its temporary name: bytes that are not the file itself, whose second name
+    /// this is for a moment where the system cannot rename in one step.
+    pub fn is_begun(path: &Path) -> bool {
+        let Ok(destination) = names::target(path) else { return false };
+        let left = File::open(partial_path(&destination)).ok();
+        left.is_some_and(|left| {
+            left.metadata().is_ok_and(|m| m.len() > 0) && !is_file_at(&left, &destination)
+        })
+    }
+
+    /// Takes away what a program that ended has left of a file, unless somebody else is at it: for work of which nobody can go on with a
+    /// part, or that is complete.
+    pub fn clear(path: &Path) {
+        let Ok(destination) = names::target(path) else { return };
+        let left = [partial_path(&destination), companion_path(&destination, "journal")];
+        let options = OutputOptions { overwrite: true, resume: true, ..OutputOptions::default() };
+        if left.iter().any(|left| left.symlink_metadata().is_ok())
+            && let Ok(claim) = Self::begin(&destination, options)
+        {
+            claim.abandon();
+        }
+    }
+
     /// The file under its temporary name.
     pub fn store(&self) -> &Arc<FileStore> {
         &self.store
@@ -325,9 +348,12 @@ fn take(partial: &Path, destination: &Path, options: OutputOptions) -> Result<Op
     let fail = |e| Error::io(Op::Create, &name, e);
     match File::options().read(true).write(true).open(partial) {
         Ok(file) => {
-            let Some(store) = lock(file)? else { return Ok(None) };
-            if options.resume {
-                return Ok(Some((store, true)));
+            // A second name of the complete file, which is locked by that, is nothing to go on with.
+            if !is_file_at(&file, destination) {
+                let Some(store) = lock(file)? else { return Ok(None) };
+                if options.resume {
+                    return Ok(Some((store, true)));
+                }
             }
             // Nobody has it any more. It is not emptied: where there are no locks, somebody may.
             std::fs::remove_file(partial).map_err(fail)?;

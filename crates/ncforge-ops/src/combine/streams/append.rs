@@ -1,6 +1,6 @@
 //! Outputs of an earlier run grow: the last file of each variable is joined with the files that have later steps.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use super::super::concat::{ConcatOptions, length, whole};
 use super::super::mosaic::{Facts, Mosaic, Note};
@@ -11,9 +11,12 @@ use super::outputs::{Whole, facts};
 use super::report::{OutputReport, StreamReport};
 use super::stream::Stream;
 use super::variables::names;
+use crate::compare::{CompareOptions, compare};
 use crate::copy::CopyOptions;
-use crate::progress::Progress;
+use crate::progress::{Progress, Silent};
+use crate::select::Selection;
 use ncforge::model::VarId;
+use ncforge::store::OutputFile;
 use ncforge::store::remote::shown_path;
 use ncforge::{Dataset, Error, Op, Result};
 
@@ -54,7 +57,7 @@ impl Making<'_> {
         for (i, &v) in open.vars.own.iter().enumerate() {
             parts.part(i, &open.whole.schema.var_path(v));
             let all = Whole { named, source: &open.data, dim: &open.dim, axis: Some(axis) };
-            match self.earlier(named, open, v, &there, report) {
+            match self.earlier(named, open, v, &there, report)? {
                 Some(earlier) => self.grow_one(&all, open, v, &earlier, &parts, report)?,
                 None => {
                     let only = names(&open.whole.schema, &open.vars.of_file(&open.whole.schema, v));
@@ -92,7 +95,7 @@ impl Making<'_> {
         v: VarId,
         there: &[String],
         report: &mut StreamReport,
-    ) -> Option<Earlier> {
+    ) -> Result<Option<Earlier>> {
         let variable = open.whole.schema.var_path(v).trim_start_matches('/').replace('/', ".");
         let facts = facts(named, &variable);
         let of = |name: &String| {
@@ -102,15 +105,28 @@ impl Making<'_> {
         let mut found: Vec<Earlier> = there.iter().filter_map(of).collect();
         // Dates of other digits are compared as text: a year lies before its months.
         found.sort_by(|a, b| a.end.cmp(&b.end).then(b.start.cmp(&a.start)));
-        let last = found.pop()?;
-        let left = found.iter().filter(|other| self.options.name.tells_end() && other.start == last.start);
-        report.note(left.map(|other| {
-            let (other, last) = (shown_path(&other.path), shown_path(&last.path));
-            Note::Other(format!(
-                "`{other}` has nothing that `{last}` lacks: an earlier run was stopped before it removed it"
-            ))
-        }));
-        Some(last)
+        for (i, old) in found.iter().enumerate() {
+            let is_longer = |other: &&Earlier| self.options.name.tells_end() && other.start == old.start;
+            let Some(grown) = found[i + 1..].iter().rfind(is_longer) else { continue };
+            let (shown, name) = (shown_path(&old.path), shown_path(&grown.path));
+            if self.is_made && self.is_beginning_of(&old.path, &grown.path, &open.dim)? {
+                remove(&old.path)?;
+                report.note([Note::Other(format!(
+                    "`{shown}` is removed: `{name}` holds all of it; an earlier run was stopped before"
+                ))]);
+            } else {
+                report.note([Note::Other(format!("`{shown}` and `{name}` begin at the same date"))]);
+            }
+        }
+        Ok(found.pop())
+    }
+
+    /// Whether an output is the beginning of another one.
+    fn is_beginning_of(&self, old: &Path, grown: &Path, dim: &str) -> Result<bool> {
+        let (old, grown) = (Dataset::open_with(old, self.small)?, Dataset::open_with(grown, self.small)?);
+        let select = Selection::first(dim, length(&old.schema().dims, dim));
+        let found = compare(&old, &grown, &CompareOptions { select, ..CompareOptions::default() }, &Silent)?;
+        Ok(found.is_same())
     }
 
     /// The outputs of a variable from the last one on.
@@ -131,6 +147,9 @@ impl Making<'_> {
         let last =
             of_old.len().checked_sub(1).and_then(|i| of_old.at(i)).ok_or_else(|| lacks("has no steps"))?;
         let Some(first) = (0..axis.len()).find(|i| axis.at(*i).is_some_and(|at| at > last)) else {
+            if self.is_made {
+                OutputFile::clear(&earlier.path);
+            }
             report.outputs.push(OutputReport {
                 path: earlier.path.clone(),
                 variable: open.whole.schema.var_path(v).trim_start_matches('/').to_owned(),
@@ -177,11 +196,14 @@ impl Making<'_> {
             report.outputs.push(made);
         }
         if is_replaced && self.is_made {
-            let fail = |e| Error::io(Op::Other("remove"), shown_path(&earlier.path), e);
-            std::fs::remove_file(&earlier.path).map_err(fail)?;
+            remove(&earlier.path)?;
         }
         Ok(())
     }
+}
+
+fn remove(path: &Path) -> Result<()> {
+    std::fs::remove_file(path).map_err(|e| Error::io(Op::Other("remove"), shown_path(path), e))
 }
 
 /// The files that have steps from one on.

@@ -19,7 +19,7 @@ use crate::select::Selection;
 use ncforge::model::{VarId, shape};
 use ncforge::raw::{Ranges, Span, View};
 use ncforge::store::remote::shown_path;
-use ncforge::{Dataset, Error, Result};
+use ncforge::{Dataset, Error, Result, Stale};
 
 /// What outputs are parts of.
 pub(super) struct Whole<'a> {
@@ -225,7 +225,17 @@ impl Making<'_> {
         }
         // What is replaced goes away: what takes its place must be on disk by then.
         let lasting = if replaces.is_some() { Lasting::Durable } else { Lasting::Relaxed };
-        match copy_of(source, &target.path, &options, self.engine, progress, lasting, None) {
+        let copied = |options: &CopyOptions| {
+            copy_of(source, &target.path, options, self.engine, progress, lasting, None)
+        };
+        let made = match copied(&options) {
+            // The output from which this one takes its first variables has grown before the run was stopped.
+            Err(Error::CannotResume { why: Stale::Source, .. }) if self.options.append => {
+                copied(&CopyOptions { resume: false, ..options })
+            }
+            other => other,
+        };
+        match made {
             Ok(copy) => {
                 report.note(copy.notes.into_iter().map(Note::Other));
                 out.state = match (copy.was_complete, &replaces) {

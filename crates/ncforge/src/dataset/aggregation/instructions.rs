@@ -54,11 +54,12 @@ impl Instructions {
 
 /// The aggregation variables of a file, or why one of them cannot be understood.
 pub(super) fn find(schema: &Schema) -> HashMap<VarId, Result<Instructions, String>> {
-    let is_one = |v: &VarId| {
-        let var = schema.var(*v);
-        var.dims.is_empty() && ATTRIBUTES.iter().all(|a| var.attr(a).is_some())
-    };
-    schema.var_ids().filter(is_one).map(|v| (v, of(schema, v))).collect()
+    schema.var_ids().filter(|v| is_aggregation(schema, *v)).map(|v| (v, of(schema, v))).collect()
+}
+
+fn is_aggregation(schema: &Schema, v: VarId) -> bool {
+    let var = schema.var(v);
+    var.dims.is_empty() && ATTRIBUTES.iter().all(|a| var.attr(a).is_some())
 }
 
 fn of(schema: &Schema, id: VarId) -> Result<Instructions, String> {
@@ -81,10 +82,14 @@ fn of(schema: &Schema, id: VarId) -> Result<Instructions, String> {
     while let Some(word) = words.next() {
         let (feature, rest) = word.split_once(':').ok_or_else(|| unclear(text))?;
         let name = if rest.is_empty() { words.next().ok_or_else(|| unclear(text))? } else { rest };
-        let found = find_var(schema, var.group, name).filter(|found| *found != id);
-        let found = found.ok_or_else(|| {
-            format!("an aggregation variable whose `{feature}` is `{name}`, which is not there,")
-        })?;
+        let wrong = |why| Err(format!("an aggregation variable whose `{feature}` is `{name}`, {why},"));
+        let found = match find_var(schema, var.group, name) {
+            Some(found) if is_aggregation(schema, found) => {
+                return wrong("which is an aggregation variable itself");
+            }
+            Some(found) => found,
+            None => return wrong("which is not there"),
+        };
         if features.insert(feature, found).is_some() {
             return Err(unclear(text));
         }
@@ -155,6 +160,12 @@ mod tests {
             (&one.dims[..], one.others()),
             (&[DimId(0), DimId(1)][..], vec![VarId(1), VarId(2), VarId(3)])
         );
+        let mut two = file("x", "map: m uris: v identifiers: i");
+        two.vars.push(Variable { name: "w".into(), ..two.vars[0].clone() });
+        let found = find(&two);
+        for (v, of) in [(0, "itself"), (4, "itself")] {
+            assert!(found[&VarId(v)].as_ref().is_err_and(|why| why.contains(of)), "{found:?}");
+        }
         let constant = find(&file("", "map: m unique_values: u"));
         assert!(!constant[&VarId(0)].as_ref().unwrap().leads_away());
         for (dims, data) in [

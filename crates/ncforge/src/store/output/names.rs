@@ -83,7 +83,11 @@ pub(super) fn rename_new(from: &Path, to: &Path) -> std::io::Result<()> {
         done => return done,
     }
     match std::fs::hard_link(from, to) {
-        Ok(()) => std::fs::remove_file(from),
+        Ok(()) => match std::fs::remove_file(from) {
+            // Whoever makes a file of this name next may have removed it.
+            Err(e) if e.kind() == std::io::ErrorKind::NotFound => Ok(()),
+            done => done,
+        },
         Err(e) if e.kind() == std::io::ErrorKind::AlreadyExists => Err(e),
         // Not every file system has hard links.
         Err(_) if to.symlink_metadata().is_ok() => Err(std::io::ErrorKind::AlreadyExists.into()),
