@@ -295,7 +295,7 @@ def _hidden(values: np.ma.MaskedArray[Any, Any]) -> np.ndarray:
         return mask
     if not mask.size:
         return np.zeros(mask.shape, bool)
-    return np.ascontiguousarray(mask).view(bool).reshape(*mask.shape, -1).any(axis=-1)
+    return np.asarray(np.ascontiguousarray(mask).view(bool).reshape(*mask.shape, -1).any(axis=-1))
 
 
 def exact(values: Any, dtype: np.dtype[Any], truncate: bool = False) -> np.ndarray:
