@@ -62,8 +62,14 @@ impl Drop for State {
 impl State {
     /// The variable that one of the opening is.
     fn var(&self, opened: &Schema, var: VarId) -> Result<VarId> {
-        let find = || same_variable(opened, var, self.container.schema());
-        let found = self.vars.get(var.0).and_then(|slot| *slot.get_or_init(find));
+        let find = |slot: &OnceLock<_>| match slot.get() {
+            Some(found) => *found,
+            None => {
+                let found = same_variable(opened, var, self.container.schema());
+                *slot.get_or_init(|| found)
+            }
+        };
+        let found = self.vars.get(var.0).and_then(find);
         found.ok_or_else(|| Error::Changed { path: self.container.store().name().to_owned() })
     }
 }
