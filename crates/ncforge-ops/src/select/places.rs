@@ -127,10 +127,10 @@ impl<'a> Along<'a> {
 /// [`Error::BadOption`] where there are none, or the coordinate has no order.
 pub(crate) fn places(along: &Along<'_>, pick: &Pick, notes: &mut Vec<String>) -> Result<Ranges> {
     let (found, coordinate) = match pick {
-        Pick::Slice { first, end, step } => {
-            let found = slice(along.len, *first, *end, *step);
-            notes.extend(pick.single().and_then(|index| along.mistakable(index)));
-            (found, None)
+        Pick::Slice { first, end, step } => (slice(along.len, *first, *end, *step), None),
+        Pick::Index(at) => {
+            notes.extend(u64::try_from(*at).ok().and_then(|index| along.mistakable(index)));
+            (slice(along.len, Some(*at), at.checked_add(1).filter(|&end| end != 0), 1), None)
         }
         Pick::At(text) if !along.is_time && is_year(text) => {
             let at: i64 = text.parse().unwrap_or(i64::MAX);

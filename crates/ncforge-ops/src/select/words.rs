@@ -26,6 +26,8 @@ pub struct Selection(Vec<(String, Pick)>);
 /// The indices that are wanted along one dimension.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Pick {
+    /// One index; from the end if below 0. It may be meant as a value.
+    Index(i64),
     /// Indices, as in Python.
     Slice {
         /// The first; from the end if below 0.
@@ -67,19 +69,6 @@ impl Selection {
     /// Several selections as one.
     pub fn all(parts: &[Selection]) -> Self {
         Selection(parts.iter().flat_map(|s| s.0.iter().cloned()).collect())
-    }
-}
-
-impl Pick {
-    /// One index.
-    fn index(at: i64) -> Self {
-        Pick::Slice { first: Some(at), end: at.checked_add(1).filter(|&end| end != 0), step: 1 }
-    }
-
-    /// The index from the front, if this is one.
-    pub(super) fn single(&self) -> Option<u64> {
-        let Pick::Slice { first: Some(at), .. } = self else { return None };
-        u64::try_from(*at).ok().filter(|_| *self == Pick::index(*at))
     }
 }
 
@@ -150,7 +139,7 @@ impl FromStr for Pick {
             return slice(text);
         }
         match text.parse() {
-            Ok(at) => Ok(Pick::index(at)),
+            Ok(at) => Ok(Pick::Index(at)),
             Err(_) if text.is_empty() => Err(bad(text, "nothing is wanted")),
             Err(_) if text.parse::<f64>().is_ok() => {
                 Err(bad(text, format_args!("a single value of a coordinate is a range, too: {text}..{text}")))
@@ -237,6 +226,7 @@ impl fmt::Display for Pick {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let shown = |n: &Option<i64>| n.map_or(String::new(), |n| n.to_string());
         match self {
+            Pick::Index(at) => write!(f, "{at}"),
             Pick::Slice { first, end, step: 1 } => write!(f, "{}:{}", shown(first), shown(end)),
             Pick::Slice { first, end, step } => write!(f, "{}:{}:{step}", shown(first), shown(end)),
             Pick::Between(from, to) | Pick::Stored(from, to) => {
@@ -304,7 +294,7 @@ fn pick_of(name: &str, value: &Value) -> Result<Pick, BadValue> {
     match value {
         Value::String(text) => text.parse(),
         Value::Number(n) => match n.as_i64() {
-            Some(at) => Ok(Pick::index(at)),
+            Some(at) => Ok(Pick::Index(at)),
             None => Err(bad(&given, "it is no index; two numbers are a range of values")),
         },
         Value::Array(list) => match &list[..] {
