@@ -174,14 +174,11 @@ impl State {
         self.with(|open| match open {
             Open::Read(dataset) => {
                 let schema = dataset.schema();
-                let members = self.members.get().map_or_else(
-                    || {
-                        // Made outside of the cell: a child that is forked meanwhile would wait for this thread for ever.
-                        let made = Members::of(schema);
-                        self.members.get_or_init(|| made)
-                    },
-                    |made| made,
-                );
+                let members = self.members.get().unwrap_or_else(|| {
+                    // Made outside of the cell: a child that is forked meanwhile would wait for this thread for ever.
+                    let made = Members::of(schema);
+                    self.members.get_or_init(|| made)
+                });
                 part(schema, members)
             }
             Open::Write(definer) => {
