@@ -333,8 +333,9 @@ mod tests {
         let number = |n| Some(End::Number(n));
         let date = |text: &str| Some(End::Date(text.to_owned()));
         for (text, expected) in [
-            ("5", slice(Some(5), Some(6), 1)),
-            ("-1", slice(Some(-1), None, 1)),
+            ("5", Pick::Index(5)),
+            ("5:6", slice(Some(5), Some(6), 1)),
+            ("-1", Pick::Index(-1)),
             (" 3 : 21 ", slice(Some(3), Some(21), 1)),
             (":", slice(None, None, 1)),
             ("::4", slice(None, None, 4)),
@@ -389,10 +390,7 @@ mod tests {
     fn plain_data() {
         let of = |value| serde_json::from_value::<Selection>(value).map_err(|e| e.to_string());
         let all = json!({"a": 3, "b": [-10, 10.5], "c": [1, null, 2], "d": ["2000", "2001-02"], "e": "2000-02", "f": [0.5, 2, null]});
-        assert_eq!(
-            of(all).unwrap(),
-            parsed("a=3:4,b=-10.0..10.5,c=1::2,d=2000..2001-02,e=2000-02,f=0.5..2.0")
-        );
+        assert_eq!(of(all).unwrap(), parsed("a=3,b=-10.0..10.5,c=1::2,d=2000..2001-02,e=2000-02,f=0.5..2.0"));
         assert_eq!(of(json!(["a=1:2", "b=3:4,c=5:"])).unwrap(), parsed("a=1:2,b=3:4,c=5:"));
         assert_eq!(of(json!({"t": [2000, 2001]})).unwrap(), parsed("t=2000.0..2001.0"));
         for wrong in [

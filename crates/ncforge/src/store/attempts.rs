@@ -28,6 +28,7 @@ impl Attempts {
     }
 
     /// At an answer of a server that ends before its end.
+    #[cfg(any(test, feature = "remote"))]
     pub(crate) const fn at_an_answer() -> Self {
         let wait = Duration::from_millis(200);
         Self { made: 0, most: 3, wait, longest: Duration::from_millis(400) }
