@@ -61,3 +61,31 @@ def test_children_read_what_threads_are_reading(
 ) -> None:
     given = (str(tmp_path / name), kind, options)
     assert python(PROGRAM.replace("{given}", repr(given))).strip() == "[0]"
+
+
+FIRST = """
+    import os, signal, threading, time
+    import ncforge
+
+    with ncforge.Dataset({path}, "w", format="NETCDF3_64BIT_DATA") as ds:
+        for i in range(20_000):
+            ds.createVariable(f"a_variable_{i}", "i4", ())
+    ends = []
+    for n in range(40):
+        ds = ncforge.Dataset({path})
+        # Looks for the dimensions for the first time, in a few milliseconds.
+        thread = threading.Thread(target=lambda: list(ds.dimensions))
+        thread.start()
+        time.sleep(n / 10_000)
+        child = os.fork()
+        if child == 0:
+            signal.alarm(20)
+            os._exit(0 if list(ds.dimensions) == [] else 1)
+        ends.append(os.waitpid(child, 0)[1])
+        thread.join()
+    print(sorted(set(ends)))
+"""
+
+
+def test_children_find_what_a_thread_looks_for_first(tmp_path: Path) -> None:
+    assert python(FIRST.replace("{path}", repr(str(tmp_path / "a.nc")))).strip() == "[0]"

@@ -119,3 +119,28 @@ def test_ncrcat_takes_along_what_ncrcat_does(
             assert ("bnds" in ours.dimensions) == (
                 options == ["-C", "-x", "-v", "area"] or "time_bnds" in ours.variables
             )
+
+
+def test_messages_speak_of_the_options_that_were_typed(tmp_path: Path, run: Run) -> None:
+    path, out = tmp_path / "a.nc", tmp_path / "out.nc"
+    with netCDF4.Dataset(path, "w") as new:
+        new.createDimension("time", None)
+        new.createDimension("lat", 4)
+        new.createVariable("lat", "f8", ("lat",))[:] = [-1, 0, 1, 2]
+        new.createVariable("v", "f8", ("time", "lat"))[:] = 1
+    # An index that is a value, too, of another element: ncrcat's numbers without a point are always indices.
+    done = run("ncrcat", "-O", "-d", "lat,0,0", path, out)
+    assert (done.stdout, done.stderr) == ("", "")
+    # So is a slice of one index.
+    assert "lat=" not in run("copy", path, tmp_path / "slice.nc", "--select", "lat=0:1").stderr
+    assert "`lat=0..0` is the value" in run("copy", path, tmp_path / "index.nc", "--select", "lat=0").stderr
+    for slab, why in (
+        ("lat,3,1", "MIN lies behind MAX"),
+        ("lat,0,2,0", "STRIDE is below 1"),
+        (",0,0", "DIM is missing"),
+        ("lat,7.0,9.0", "no value"),
+        ("lat,-9,-8", "no index"),
+    ):
+        said = run("ncrcat", "-O", "-d", slab, path, out, code=2).stderr
+        assert f"ncrcat: -d {slab}: " in said and why in said, said
+        assert "--select" not in said.replace("`ncforge concat --select`", "") and "DIM=" not in said, said

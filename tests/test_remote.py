@@ -337,11 +337,15 @@ def test_a_server_that_ends(web: servers.Web) -> None:
         _ = remote["v"][:]
 
 
-def test_a_server_that_stalls(web: servers.Web) -> None:
-    remote = ncforge.Dataset(f"{web.url}/a.nc", storage_options={"timeout": "2s"})
+@pytest.mark.parametrize("etag", [True, False])
+def test_a_server_that_stalls_costs_the_time_out_once(web: servers.Web, etag: bool) -> None:
+    web.behaviour.etag = etag
+    remote = ncforge.Dataset(f"{web.url}/a.nc", storage_options={"timeout": "1.2s"})
     web.behaviour.stalls = True
-    with pytest.raises(OSError, match=r"a\.nc"):
+    began = time.monotonic()
+    with pytest.raises(ncforge.errors.TimeOutError, match=r"a\.nc.*did not answer in time"):
         _ = remote["v"][1000:]
+    assert 1.2 <= time.monotonic() - began < 2.4
 
 
 def test_a_replaced_object(web: servers.Web) -> None:

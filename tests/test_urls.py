@@ -8,6 +8,7 @@ import time
 from pathlib import Path
 from typing import Any
 
+import h5py
 import netCDF4
 import numpy as np
 import pytest
@@ -106,6 +107,63 @@ def test_secrets_of_the_command_are_not_written(web: servers.Web, tmp_path: Path
     refs = (tmp_path / "refs.json").read_text(encoding="utf-8")
     # The query is a part of the name: a server may want it.
     assert "PASSWORD" not in refs and f"{web.url}/a.nc?X-Amz-Signature=SIGNATURE" in refs
+
+
+SECRETS = ("PASSWORD", "SIGNATURE")
+
+
+def test_messages_have_no_secrets_of_urls(web: servers.Web, tmp_path: Path, run: Run) -> None:
+    url = web.url.replace("//", "//me:PASSWORD@") + "/a.nc?X-Amz-Signature=SIGNATURE"
+    shown = f"{web.url}/a.nc?…"
+    # Names that files give: of sources, and of what links lead to.
+    away = tmp_path / "away.nc"
+    with h5py.File(away, "w") as file:
+        layout = h5py.VirtualLayout((4,), "f8")
+        layout[:] = h5py.VirtualSource(url, "v", (4,))
+        file.create_virtual_dataset("v", layout)
+        file["link"] = h5py.ExternalLink(url, "/v")
+    said = [
+        run("info", away).stdout,
+        run("verify", away).stderr,
+        run("verify", "--json", away).stdout,
+        run("copy", away, tmp_path / "copy.nc").stderr,
+        run("--no-follow", "copy", away, tmp_path / "not.nc", code=1).stderr,
+        run("copy", away, url, code=2).stderr,
+    ]
+    for act in (lambda: ncforge.Dataset(url, "a"), lambda: ncforge.copy(away, url)):
+        with pytest.raises(ncforge.NcforgeError) as error:
+            act()
+        said.append(str(error.value))
+    with ncforge.Dataset(url) as ds:
+        v = ds["v"]
+        assert ds.filepath() == url
+    said += [repr(ds), repr(v)]
+    for text in said:
+        assert shown in text and not any(secret in text for secret in SECRETS), text
+    # Readers of references and digests need the query: that is said.
+    for words in (["refs", url, "-o", tmp_path / "refs.json"], ["digest", url]):
+        noted = run(*words).stderr
+        assert f"in which a signature may stand: `{shown}`" in noted and "SIGNATURE" not in noted, noted
+    assert "query" not in run("refs", url, "--base", "https://h", "-o", tmp_path / "based.json", "--overwrite").stderr
+    based = (tmp_path / "based.json").read_text(encoding="utf-8")
+    assert "https://h/a.nc" in based and not any(secret in based for secret in SECRETS)
+
+
+def test_the_doctor_of_a_url_with_secrets(web: servers.Web, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    with netCDF4.Dataset(web.folder / "slow.nc", "w") as new:
+        new.createDimension("t", 200)
+        new.createDimension("x", 5000)
+        new.createVariable("v", "f8", ("t", "x"), zlib=True, chunksizes=(1, 5))[:] = 1
+    url = web.url.replace("//", "//me:PASSWORD@") + "/slow.nc?X-Amz-Signature=SIGNATURE"
+    found = ncforge.doctor(url)
+    (command,) = found.commands
+    assert f"'{web.url}/slow.nc?…' slow-fixed.nc " in command
+    assert not any(secret in str(found) + repr(found) for secret in SECRETS)
+    found.apply("fixed.nc")
+    found.findings[0].apply("one.nc")
+    with netCDF4.Dataset("fixed.nc") as fixed:
+        assert fixed["v"].chunking() != [1, 5]
 
 
 def test_a_query_makes_no_pattern(web: servers.Web, tmp_path: Path, run: Run) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import io
 import subprocess
 import sys
@@ -340,6 +341,61 @@ def test_errors_in_the_writer_of_xarray_leave_the_old_file(tmp_path: Path) -> No
         dataset().isel(time=slice(0, 2)).to_netcdf(path, engine="ncforge")
     assert back(path).sizes["time"] == 2
     assert [p.name for p in tmp_path.iterdir()] == ["f.nc"]
+
+
+@pytest.mark.parametrize("whose", ["ncforge", "xarray"])
+@pytest.mark.parametrize("how", ["method", "function", "together", "definition"])
+def test_a_failure_later_gives_the_file_up(tmp_path: Path, whose: str, how: str) -> None:
+    import dask.array
+
+    import ncforge.xarray
+
+    ncforge.xarray.register_writer()
+    path, other = tmp_path / "later.nc", tmp_path / "other.nc"
+    dataset().to_netcdf(path, engine="netcdf4")
+    before = path.read_bytes()
+    works: list[bool] = []
+
+    def fails(block: Any) -> Any:
+        if not works:
+            raise RuntimeError("no values today")
+        return block
+
+    lazy = dask.array.map_blocks(fails, dask.array.zeros((4, 4), chunks=2), dtype="f8", meta=np.zeros((0, 0)))
+    ds = xr.Dataset({"v": (("a", "b"), lazy)})
+
+    def write(to: Path, **more: Any) -> Any:
+        if whose == "ncforge":
+            return ncforge.to_netcdf(ds, to, compute=False, **more)
+        return ds.to_netcdf(to, engine="ncforge", compute=False, **more)  # type: ignore[call-overload]
+
+    kept: list[Any] = []
+    if how == "definition":
+        with pytest.raises(ValueError, match="chunk") as wrong:
+            write(path, encoding={"v": {"chunksizes": (1, 2, 3)}})
+        kept.append(wrong)
+    else:
+        # In the computation of another file, that one goes on.
+        later, waiting = write(path), write(other)
+        if how == "method":
+            compute = later.compute
+        else:
+            compute = functools.partial(dask.compute, later, *[waiting] * (how == "together"))
+        with pytest.raises(RuntimeError, match="no values today") as failed:
+            compute()
+        kept.append(failed)
+    # While the exception is kept, and all that it holds.
+    assert path.read_bytes() == before
+    dataset().to_netcdf(path, engine="ncforge")
+    with ncforge.Dataset(path, "a"):
+        pass
+    works.append(True)
+    if how != "definition":
+        with pytest.raises(ncforge.NcforgeError, match="closed"):
+            later.compute()
+    if how in ("method", "function"):
+        waiting.compute()
+        assert back(other)["v"].shape == (4, 4)
 
 
 def test_writing_later(tmp_path: Path) -> None:

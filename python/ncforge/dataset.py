@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from types import TracebackType
 from typing import Any
 
-from ncforge._core import File, write_whole
+from ncforge._core import File, shown, write_whole
 from ncforge._dataset.alignment import alignment
 from ncforge._dataset.contents import Contents
 from ncforge._dataset.group import Group
@@ -123,16 +123,18 @@ class Dataset(Group):
         plain = mode[:-1] if len(mode) > 1 and mode.endswith("s") else mode
         remote = store is not None or is_url(path)
         if remote and plain != "r":
-            raise UnsupportedError(f"`{path}` can be read, not changed: write a local file and copy it to the URL")
+            raise UnsupportedError(
+                f"`{shown(path)}` can be read, not changed: write a local file and copy it to the URL"
+            )
         if memory is not None and plain in ("r+", "a"):
             raise InvalidError(
-                f"`{path}`: `memory` goes with mode 'r' or 'w'; to update bytes, write them to a file and open it"
+                f"`{shown(path)}`: `memory` goes with mode 'r' or 'w'; to update bytes, write them to a file and open it"
             )
         if plain == "a" and not os.path.exists(path):
             plain = "w"
         if diskless and plain in ("r+", "a"):
             raise UnsupportedError(
-                f"`{path}` cannot be updated in memory (`diskless`): copy the file, and open the copy with mode {mode!r}"
+                f"`{shown(path)}` cannot be updated in memory (`diskless`): copy the file, and open the copy with mode {mode!r}"
             )
         self._handle: Any = None
         self._follow = follow
@@ -373,7 +375,7 @@ def _from_handle(opened: Any, auto_complex: bool) -> Dataset:
 def _open_again(path: str, identity: Identity, auto_complex: bool, follow: bool = True) -> Dataset:
     core = File.open(path, follow=None if follow else False)
     if core.identity() != identity:
-        raise ChangedError(f"`{path}` is another file, or has other contents, than the one that was sent here")
+        raise ChangedError(f"`{shown(path)}` is another file, or has other contents, than the one that was sent here")
     new = Dataset._of(core)
     new._follow = follow
     new._contents.auto_complex = auto_complex

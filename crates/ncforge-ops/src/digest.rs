@@ -12,7 +12,7 @@ mod line;
 mod record;
 mod tiles;
 
-use ncforge::store::remote::public_name;
+use ncforge::store::remote::{public_name, queries_are_kept};
 use std::collections::HashMap;
 use std::path::Path;
 
@@ -89,7 +89,7 @@ pub fn digest(path: &Path, engine: &Engine, progress: &dyn Progress) -> Result<D
         digest,
         variables,
         bytes: total(&digests.data),
-        notes: left_out.chain(absent).collect(),
+        notes: left_out.chain(absent).chain(queries_are_kept([path])).collect(),
     })
 }
 

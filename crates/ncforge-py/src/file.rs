@@ -1,6 +1,7 @@
 //! The class `ncforge._core.File`: one open file.
 
 use std::collections::BTreeMap;
+use std::ffi::OsString;
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -165,10 +166,10 @@ impl File {
         self.state.reading()?.id().map(|id| (id.size, id.modified_ns, id.inode))
     }
 
-    /// The path as it was given.
+    /// The path as it was given, as text: a path of Python would make one slash of the two of a URL.
     #[getter]
-    fn path(&self) -> PathBuf {
-        self.state.path().clone()
+    fn path(&self) -> OsString {
+        self.state.path().clone().into_os_string()
     }
 
     /// Whether it is open.

@@ -51,6 +51,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(alike::look_at, module)?)?;
     module.add_function(wrap_pyfunction!(alike::glob_urls, module)?)?;
     module.add_function(wrap_pyfunction!(remote::set_remote_options, module)?)?;
+    module.add_function(wrap_pyfunction!(remote::shown, module)?)?;
     module.add_function(wrap_pyfunction!(alike::equal_in_all, module)?)?;
     module.add_function(wrap_pyfunction!(alike::same_calendar, module)?)?;
     module.add_function(wrap_pyfunction!(ops::copy, module)?)?;

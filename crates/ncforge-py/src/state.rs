@@ -174,7 +174,12 @@ impl State {
         self.with(|open| match open {
             Open::Read(dataset) => {
                 let schema = dataset.schema();
-                part(schema, self.members.get_or_init(|| Members::of(schema)))
+                let members = self.members.get().unwrap_or_else(|| {
+                    // Made outside of the cell: a child that is forked meanwhile would wait for this thread for ever.
+                    let made = Members::of(schema);
+                    self.members.get_or_init(|| made)
+                });
+                part(schema, members)
             }
             Open::Write(definer) => {
                 let (schema, names) = definer.named();

@@ -15,6 +15,8 @@ mod text;
 use std::borrow::Cow;
 use std::path::PathBuf;
 
+use crate::store::remote::shown_path;
+
 pub use class::ErrorClass;
 pub use kinds::{ErrorKind, Late, Limit, NameFault, Stale, TileFault, TileOption};
 pub use nearest::nearest;
@@ -356,7 +358,7 @@ pub enum Error {
     #[error("{0}")]
     BadTicket(String),
     /// The output is one of the inputs.
-    #[error("the output `{}` is one of the {input}s", .output.display())]
+    #[error("the output `{}` is one of the {input}s", shown_path(output))]
     OutputIsInput {
         /// The output.
         output: PathBuf,
@@ -372,12 +374,13 @@ pub enum Error {
         why: Stale,
     },
     /// The output exists and overwriting was not asked for.
-    #[error("`{}` exists already", .0.display())]
+    #[error("`{}` exists already", shown_path(.0))]
     Exists(PathBuf),
     /// Another program made a file of the output's name while the output was written, and nothing may be replaced.
     #[error(
         "`{}` is there now: another program made it meanwhile, and it is not replaced; the new file is complete and stays as `{}`",
-        .path.display(), .partial.display()
+        shown_path(path),
+        shown_path(partial)
     )]
     Appeared {
         /// The path of the output.

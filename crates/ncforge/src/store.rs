@@ -3,6 +3,7 @@
 //! Three traits, by what a user needs: [`ReadStore`] for readers, [`WriteStore`] for writers, and [`BlockStore`] for
 //! what only zipped files offer, reached by [`ReadStore::blocks`].
 
+pub(crate) mod attempts;
 mod blocks;
 mod durability;
 mod file;

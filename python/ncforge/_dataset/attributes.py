@@ -9,7 +9,7 @@ import numpy as np
 
 from ncforge._core import File
 from ncforge._dataset.text import normalized
-from ncforge._dataset.values import ATOMIC, TypeName, Types, UnfitError, exact, naming, plain_attributes
+from ncforge._dataset.values import ATOMIC, TypeName, Types, UnfitError, exact, naming, plain_attributes, unmasked
 from ncforge.errors import NotFoundError, NotRepresentableError, ReadOnlyError
 
 if TYPE_CHECKING:
@@ -128,7 +128,7 @@ class Attributes:
             if format == "NETCDF4" and (wide or self._contents.strings(self._key)):
                 return "str", self._types.plain("str", [text])
             return "S1", text
-        array = np.asarray(value)
+        array = np.asarray(unmasked(value))
         if array.ndim > 1:
             raise UnfitError("an attribute has one dimension")
         if array.dtype.names is not None:

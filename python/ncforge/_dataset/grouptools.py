@@ -42,7 +42,7 @@ class GroupTools:
 
     def filepath(self, encoding: str | None = None) -> str:
         """The path that the dataset was opened with, decoded with this encoding (by default the system's)."""
-        path = os.fspath(self._core.path)
+        path = self._core.path
         return path if encoding is None else os.fsencode(path).decode(encoding)
 
     @property

@@ -61,8 +61,8 @@ class GroupTypes(Attributes):
     def createCompoundType(self, datatype: Any, datatype_name: str) -> UserType:
         """Defines a compound type from a structured NumPy type.
 
-        Its fields are aligned as a C compiler aligns them. A field of NumPy type ``O`` is a string; text of fixed length is
-        an array of characters in the file.
+        Its fields are aligned as a C compiler aligns them. A field of type ``str``, or ``O``, is a string; bytes of fixed
+        length are an array of characters in the file.
         """
         dtype = np.dtype(datatype)
         if dtype.names is None:

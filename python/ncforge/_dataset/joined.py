@@ -8,7 +8,7 @@ from functools import partial
 from typing import Any
 
 from ncforge import _core
-from ncforge._core import File
+from ncforge._core import File, shown
 from ncforge._dataset.identity import Identity, identity_at
 from ncforge.errors import ChangedError
 
@@ -28,7 +28,7 @@ class JoinedHandle:
         self._identities = [identity_at(path) for path in self._paths]
         for path, was, now in zip(self._paths, identities or self._identities, self._identities, strict=True):
             if was != now:
-                raise ChangedError(f"`{path}` has changed since it was opened; open the files again")
+                raise ChangedError(f"`{shown(path)}` has changed since it was opened; open the files again")
 
     def file(self) -> File:
         """All of them."""

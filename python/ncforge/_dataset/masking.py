@@ -17,7 +17,7 @@ import numpy.typing as npt
 
 from ncforge._dataset.text import NO_ENCODING
 from ncforge._dataset.unpack import Plan, plan_of
-from ncforge._dataset.values import UnfitError, exact, is_masked_array
+from ncforge._dataset.values import UnfitError, exact, is_masked_array, unmasked
 from ncforge.errors import InvalidError
 
 DEFAULT_FILL: dict[str, Any] = {
@@ -67,6 +67,7 @@ IN_TYPE = frozenset({"missing_value", "valid_min", "valid_max", "valid_range"})
 def in_type(name: str, value: Any, dtype: np.dtype[Any]) -> Any:
     """The value of such an attribute in the type of the variable, as in netCDF4-python. Where that would change it, it keeps
     its own type, with a warning."""
+    value = unmasked(value)
     try:
         with np.errstate(all="ignore"):
             given, typed = np.array(value), np.array(value, dtype)

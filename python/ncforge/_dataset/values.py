@@ -20,7 +20,7 @@ NUMBERS = frozenset(ATOMIC) - {"S1"}
 
 
 def aligned(dtype: np.dtype[Any]) -> np.dtype[Any]:
-    """The fields at the offsets of a C compiler, and text of fixed length as arrays of characters.
+    """The fields at the offsets of a C compiler, text of fixed length as arrays of characters, and other text as pointers.
 
     >>> aligned(np.dtype([("a", "i2"), ("t", "S3"), ("b", "i4")]))
     dtype([('a', '<i2'), ('t', 'S1', (3,)), ('b', '<i4')], align=True)
@@ -31,6 +31,9 @@ def aligned(dtype: np.dtype[Any]) -> np.dtype[Any]:
             base = aligned(base)
         elif base.kind == "S" and base.itemsize > 1:
             base, shape = np.dtype("S1"), (*shape, base.itemsize)
+        elif base.kind in "SU" and base != np.dtype("S1"):
+            # Strings: pointers, of whatever width NumPy thinks them (``str`` is ``U0``).
+            base = np.dtype("O")
         return np.dtype((base, shape)) if shape else base
     formats = [aligned(dtype.fields[name][0]) for name in dtype.names]
     return np.dtype({"names": list(dtype.names), "formats": formats}, align=True)
@@ -106,7 +109,7 @@ class Types:
         names = [n for n, _, _, _ in fields]
         if any(self.is_heap(t) for _, _, t, _ in fields):
             # Objects are pointers at NumPy's own offsets; the file's offsets do not apply here.
-            return np.dtype(list(zip(names, (f[0] for f in formats), (f[1] for f in formats), strict=True)))
+            return aligned(np.dtype(list(zip(names, (f[0] for f in formats), (f[1] for f in formats), strict=True))))
         layout: Any = {
             "names": names,
             "formats": formats,
@@ -278,10 +281,21 @@ def unmasked(values: Any) -> Any:
     """The values without their mask; an error if it hides some."""
     if not is_masked_array(values):
         return values
-    if np.ma.is_masked(values):
-        where = at_place("a masked value", first_place(np.ma.getmaskarray(values)))
+    hidden = _hidden(values)
+    if hidden.any():
+        where = at_place("a masked value", first_place(hidden))
         raise UnfitError(f"{where}: fill masked values before writing (`.filled(value)`)")
     return values.data
+
+
+def _hidden(values: np.ma.MaskedArray[Any, Any]) -> np.ndarray:
+    """Which elements are masked; a structure is where one of its fields is."""
+    mask = np.asarray(np.ma.getmask(values))
+    if mask.dtype.names is None:
+        return mask
+    if not mask.size:
+        return np.zeros(mask.shape, bool)
+    return np.asarray(np.ascontiguousarray(mask).view(bool).reshape(*mask.shape, -1).any(axis=-1))
 
 
 def exact(values: Any, dtype: np.dtype[Any], truncate: bool = False) -> np.ndarray:

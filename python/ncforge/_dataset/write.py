@@ -154,11 +154,12 @@ def _rows(variable: Variable, value: Any, base: np.dtype[Any], how: Switches) ->
 def _objects(types: Types, kind: TypeName, value: Any) -> np.ndarray:
     """The values of a heap type as an array, without splitting a string or a single ragged row."""
     dtype = types.dtype(kind)
-    if is_masked_array(value) and (value.dtype == dtype or kind == "str"):
+    is_rows = dtype == np.dtype("O") and kind != "str"
+    if not is_rows or (isinstance(value, np.ndarray) and value.dtype == dtype):
+        # Only the elements of rows are filled, one row at a time.
         value = unmasked(value)
     if isinstance(value, np.ndarray) and (value.dtype == dtype or kind == "str"):
         return value.astype(dtype, copy=False)
-    is_rows = dtype == np.dtype("O") and kind != "str"
     if is_rows and isinstance(value, np.ndarray) and value.ndim > 1:
         # Each row along the last dimension is one element.
         out = np.empty(value.shape[:-1], dtype)

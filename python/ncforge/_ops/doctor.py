@@ -137,6 +137,8 @@ class Diagnosis:
     """The report for Rust, which puts those of several files together."""
     _request: dict[str, Any] = field(default_factory=dict, repr=False, compare=False)
     """The options of the check."""
+    _given: str = field(default="", repr=False, compare=False)
+    """The file by the name that was given; ``file`` does not have the secrets of a URL."""
     _seen: Identity | None = field(default=None, repr=False, compare=False)
     """The identity of the file, see :func:`~ncforge._dataset.identity.identity_at`."""
 
@@ -147,7 +149,7 @@ class Diagnosis:
 
     def apply(self, target: Path, **options: Unpack[CopyOptions]) -> CopyReport:
         """Fixes all findings at once in a copy; ``options`` are further ones of :func:`ncforge.copy`, and win over ``fix``."""
-        report = _applied(self.fix, self.file, target, options)
+        report = _applied(self.fix, self._given, target, options)
         assert not isinstance(report, list)
         return report
 
@@ -166,10 +168,10 @@ class Diagnosis:
     def _repr_html_(self) -> str | None:
         # Drawn on demand: checks of an archive's files need no drawings. A notebook shows the text if the file was removed or
         # replaced after the check.
-        if self._seen is None or self._seen != identity_at(self.file):
+        if self._seen is None or self._seen != identity_at(self._given):
             return None
         try:
-            return _core.draw_doctor(self.file, self._request)
+            return _core.draw_doctor(self._given, self._request)
         except NcforgeError:
             return None
 
@@ -269,13 +271,13 @@ def _finding(raw: dict[str, Any], file: str = "") -> Finding:
     return only(Finding, {**raw, **own})
 
 
-def _diagnosis(text: str, request: dict[str, Any]) -> Diagnosis:
+def _diagnosis(given: str, text: str, request: dict[str, Any]) -> Diagnosis:
     raw = json.loads(text)
     # Not parts of the command's document.
     printed, saved = raw.pop("text").rstrip(), raw.pop("saved")
-    own = {"text": printed, "raw": raw, "_saved": saved}
-    own["findings"] = [_finding(f, raw["file"]) for f in raw["findings"]]
-    return only(Diagnosis, {**raw, **own, "_request": request, "_seen": identity_at(raw["file"])})
+    own = {"text": printed, "raw": raw, "_saved": saved, "_given": given}
+    own["findings"] = [_finding(f, given) for f in raw["findings"]]
+    return only(Diagnosis, {**raw, **own, "_request": request, "_seen": identity_at(given)})
 
 
 def _one(path: str, request: dict[str, Any]) -> str:
@@ -363,7 +365,7 @@ def doctor(
     with reporter(progress, "files") as report:
         for at, (name, result) in enumerate(zip(names, _each(names, request, client), strict=True)):
             if isinstance(result, str):
-                found.append(_diagnosis(result, request))
+                found.append(_diagnosis(name, result, request))
             elif single:
                 raise result
             else:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from ncforge._core import shown
 from ncforge._dataset.masking import default_fillvals
 from ncforge.types import EnumType, UserType, VLType
 
@@ -31,7 +32,7 @@ def group_text(group: Group) -> str:
     """A dataset or a group: attributes, dimensions with lengths, variables with dimensions, groups."""
     core = group._core
     if not core.is_open():
-        return f"{_class(group)}\n`{core.path}` (closed)"
+        return f"{_class(group)}\n`{shown(core.path)}` (closed)"
     head = f"group {group.path}:"
     if group.path == "/":
         head = f"root group ({_each(group.data_model)} data model, file format {_each(group.disk_format)}):"
@@ -52,7 +53,7 @@ def group_text(group: Group) -> str:
 def variable_text(variable: Variable) -> str:
     """A variable: type and dimensions, attributes, unlimited dimensions, shape, fill value."""
     if not variable._core.is_open():
-        return f"{_class(variable)}\n{variable.name} (of `{variable._core.path}`, which is closed)"
+        return f"{_class(variable)}\n{variable.name} (of `{shown(variable._core.path)}`, which is closed)"
     kind = _kind(variable)
     lines = [_class(variable), f"{kind or _dtype(variable)} {variable.name}({', '.join(variable.dimensions)})"]
     lines += _attributes(variable)

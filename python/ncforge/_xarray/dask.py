@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import math
 import os
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from xarray.backends.common import ArrayWriter
@@ -156,6 +156,54 @@ class Writes(ArrayWriter):
             _as_they_come(blocks, places)
         else:
             _batch_by_batch(blocks, places)
+
+
+class Abandonable:
+    """A file that is being written, as a part of tasks."""
+
+    __slots__ = ()
+
+    def abandon(self) -> None:
+        """Closes the file without completing it."""
+        raise NotImplementedError
+
+
+class _Held(Abandonable):
+    """Hides a store from Dask, which would inspect it."""
+
+    def __init__(self, store: Any) -> None:
+        self.store = store
+
+    def abandon(self) -> None:
+        self.store.abandon()
+
+
+def _close(_: Any, held: _Held) -> None:
+    held.store.close()
+
+
+def closed_after(later: Any, store: Any) -> Any:
+    """A computation, and then the end of the file into which it writes."""
+    import dask
+
+    abandon_after_errors()
+    return dask.delayed(_close)(later, dask.delayed(_Held(store), traverse=False))
+
+
+def abandon_after_errors() -> None:
+    """From now on, a computation of this process that fails abandons the files that its last tasks would have closed. Else they
+    would be locked for as long as anyone keeps the exception, whose frames hold the tasks."""
+    from dask.callbacks import Callback
+
+    # Dask keeps a set of them.
+    Callback.active.add((None, None, None, None, _ended))
+
+
+def _ended(tasks: Mapping[Any, Any], _state: Any, failed: bool) -> None:
+    for task in tasks.values() if failed else ():
+        for part in (getattr(task, "value", None), *getattr(task, "args", ())):
+            if isinstance(part, Abandonable):
+                part.abandon()
 
 
 def _as_they_come(blocks: list[Any], places: list[Any]) -> None:

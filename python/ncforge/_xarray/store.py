@@ -12,7 +12,7 @@ from xarray.core import indexing
 from xarray.core.utils import FrozenDict
 from xarray.core.variable import Variable
 
-from ncforge._core import ATTRIBUTES, File
+from ncforge._core import ATTRIBUTES, File, shown
 from ncforge._dataset.complex import lies_along, pair_of
 from ncforge._dataset.contents import by_group
 from ncforge._dataset.filters import described
@@ -77,7 +77,7 @@ class OpenFile:
         for part in (p for p in path.split("/") if p):
             below = self.children.get(at, {}).get(part)
             if below is None:
-                raise OSError(f"group not found: {path} in {self.handle.path}")
+                raise OSError(f"group not found: {path} in {shown(self.handle.path)}")
             at = below
         return at
 

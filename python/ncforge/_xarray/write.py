@@ -17,7 +17,7 @@ from ncforge._missing import hint
 from ncforge._xarray.appending import add
 from ncforge._xarray.choosing import Choosing
 from ncforge._xarray.chunks import size_of
-from ncforge._xarray.dask import Writes, reads_from
+from ncforge._xarray.dask import Writes, closed_after, reads_from
 from ncforge._xarray.writing import WritingStore
 from ncforge.errors import InvalidError, UnsupportedCallError
 
@@ -116,9 +116,7 @@ def to_netcdf(
         store.abandon()
         raise
     if not compute and later is not None:
-        import dask
-
-        return dask.delayed(_finish)(later, dask.delayed(_Held(store), traverse=False))
+        return closed_after(later, store)
     store.close()
     if isinstance(target, BytesIOProxy):
         return target.getbuffer()
@@ -137,17 +135,6 @@ def _check_sources(nodes: Iterable[Any], target: str, grows: set[Any] | None) ->
                     f"`{name}` would be computed from `{target}` while this file is written: call `.load()` on it first, or write "
                     "another file"
                 )
-
-
-class _Held:
-    """Hides a store from Dask, which would inspect it."""
-
-    def __init__(self, store: WritingStore) -> None:
-        self.store = store
-
-
-def _finish(_: Any, held: _Held) -> None:
-    held.store.close()
 
 
 def _as_dataset(array: Any) -> Any:

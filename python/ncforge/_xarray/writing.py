@@ -6,6 +6,7 @@ import os
 import sys
 from collections.abc import Callable, Hashable, Mapping
 from traceback import walk_tb
+from types import FrameType
 from typing import Any
 
 import numpy as np
@@ -20,6 +21,7 @@ from ncforge._dataset.complex import storage_of
 from ncforge._dataset.handle import WritingHandle
 from ncforge._dataset.text import normalized
 from ncforge._xarray.choosing import Choosing
+from ncforge._xarray.dask import Abandonable, abandon_after_errors
 from ncforge._xarray.encoding import arguments, datatype, root
 from ncforge._xarray.fitting import fitting, packable, uncut, whole_packing
 from ncforge._xarray.store import NcforgeDataStore, OpenFile
@@ -63,7 +65,7 @@ class Target:
         return ("ncforge-target", id(self._variable), self._variable.name)
 
 
-class WritingStore(WritableCFDataStore):
+class WritingStore(Abandonable, WritableCFDataStore):
     """One group of a file that is being written."""
 
     __slots__ = ("_choosing", "_closing", "_defaults", "_group", "_wrote")
@@ -252,14 +254,18 @@ class WritingStore(WritableCFDataStore):
         return given if {"compression", "contiguous"} & given.keys() else {**codec, **given}
 
     def sync(self) -> None:
-        """Nothing: xarray calls this before it computes values later, and only a complete file gets its name."""
+        """xarray calls this in place of `close` if values are computed later: nothing is written, as only a complete file gets its
+        name."""
+        if _fails(sys._getframe(1)):
+            self.abandon()
+        elif "dask" in sys.modules:
+            abandon_after_errors()
 
     def close(self) -> None:
         """Completes the file. It is abandoned instead if an exception is passing through the calling function: xarray closes
         its stores after errors too."""
         ds = root(self._group)
-        error, caller = sys.exc_info()[1], sys._getframe(1)
-        if error is not None and any(frame is caller for frame, _ in walk_tb(error.__traceback__)):
+        if _fails(sys._getframe(1)):
             self.abandon()
         elif ds.isopen():
             data = ds.close()
@@ -269,6 +275,12 @@ class WritingStore(WritableCFDataStore):
     def abandon(self) -> None:
         """Closes the file without completing it: a new file is discarded."""
         root(self._group)._abandon()
+
+
+def _fails(caller: FrameType) -> bool:
+    """Whether an exception is passing through a function."""
+    error = sys.exc_info()[1]
+    return error is not None and any(frame is caller for frame, _ in walk_tb(error.__traceback__))
 
 
 def is_rounded(variable: Any) -> bool:

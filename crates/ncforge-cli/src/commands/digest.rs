@@ -30,7 +30,7 @@ pub(crate) fn run(args: &DigestArgs, cx: &Context<'_>) -> Result {
                     report
                         .notes
                         .iter()
-                        .for_each(|note| cx.printer.warn(format_args!("{}: {note}", report.file)));
+                        .for_each(|note| cx.printer.warn(format_args!("{}: {note}", shown_path(path))));
                     if !args.written.takes_stdout() {
                         tell(&report, args.variables, cx.printer);
                     }

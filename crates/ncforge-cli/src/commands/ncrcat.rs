@@ -28,13 +28,20 @@ pub(crate) fn run(args: &NcrcatArgs, cx: &Context<'_>) -> Result {
     let progress = cx.printer.progress_on_terminal("ncrcat");
     let done = concat(&files, &output, &options, &engine, &progress);
     progress.finish();
-    done.map_err(|e| failure(e, &output))?.notes.iter().for_each(|note| cx.printer.warn(note));
+    done.map_err(|e| failure(e, args, &output))?.notes.iter().for_each(|note| cx.printer.warn(note));
     Ok(Exit::Ok)
 }
 
 /// The failure that the user sees: its hint names options of ncrcat, or the command that has another one.
-fn failure(error: Error, output: &Path) -> Failure {
+fn failure(error: Error, args: &NcrcatArgs, output: &Path) -> Failure {
     let hint = match &error {
+        Error::BadOption { option: "select", what } => {
+            let typed: Vec<String> = args.slabs.iter().map(|slab| format!("-d {slab}")).collect();
+            return Failure::usage(
+                format!("ncrcat: {}: {what}", typed.join(" ")),
+                "-d DIM,MIN,MAX takes indices from 0, both included; with a point they are values of the coordinate",
+            );
+        }
         Error::TilesUnless { unless: TileOption::HolesFill, .. } => {
             "-v takes other variables; `ncforge concat --holes fill` fills the places of one that a file lacks"
         }

@@ -149,6 +149,7 @@ impl Fix {
     /// let outputs = |files: &[&str]| fix.repairs(files).into_iter().map(|r| r.output).collect::<Vec<_>>();
     /// assert_eq!(outputs(&["d/1.nc", "d/2.nc"]), ["d/fixed/"]);
     /// assert_eq!(outputs(&["1.nc"]), ["1-fixed.nc"]);
+    /// assert_eq!(outputs(&["https://host/1.nc?version=2"]), ["1-fixed.nc"]);
     /// ```
     pub fn repairs<'a, S: AsRef<str>>(&'a self, files: &'a [S]) -> Vec<Repair<'a>> {
         let mut folders: Vec<(PathBuf, Vec<&str>)> = Vec::new();
@@ -217,19 +218,16 @@ fn add_filters(own: &mut Vec<FilterSpec>, spec: &FilterSpec) {
 
 /// The name of the fixed file: `in-fixed.nc` for `in.nc`, and for `s3://bucket/in.nc`; for `in.ncz`, if it becomes netCDF-4.
 fn fixed(input: &str, netcdf4: bool) -> String {
-    let path = Path::new(input);
+    // Of a URL a file here, as above.
+    let url = ncforge::store::remote::url_of(input.as_ref());
+    let path = Path::new(url.map_or(input, ncforge::store::remote::file_name));
     let stem = path.file_stem().map(|s| s.to_string_lossy().into_owned()).unwrap_or_default();
     let name = match path.extension() {
         Some(_) if netcdf4 && is_named_zipped(path) => format!("{stem}-fixed.nc"),
         Some(e) => format!("{stem}-fixed.{}", e.to_string_lossy()),
         None => format!("{stem}-fixed"),
     };
-    // Of a URL a file here, as above.
-    let out: PathBuf = match ncforge::store::remote::url_of(path) {
-        Some(_) => name.into(),
-        None => path.with_file_name(name),
-    };
-    out.display().to_string()
+    path.with_file_name(name).display().to_string()
 }
 
 #[cfg(test)]

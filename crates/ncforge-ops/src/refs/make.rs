@@ -8,7 +8,7 @@ use super::model::References;
 use super::options::RefsOptions;
 use super::source::Source;
 use crate::progress::{Progress, Silent};
-use ncforge::store::remote::{public_name, shown_path};
+use ncforge::store::remote::{file_name, public_name, shown_path, url_of};
 use ncforge::{Dataset, Engine, Error, Op, Result};
 
 /// Makes the references of files, joined along a dimension if there are several.
@@ -57,8 +57,11 @@ pub(super) fn location(path: &Path, base: Option<&str>) -> Result<String> {
         })
     };
     if let Some(base) = base {
-        let name = path.file_name().map_or(path, Path::new);
-        return Ok(format!("{}/{}", base.trim_end_matches('/'), text(name)?));
+        let name = match url_of(path) {
+            Some(url) => file_name(url).to_owned(),
+            None => text(path.file_name().map_or(path, Path::new))?,
+        };
+        return Ok(format!("{}/{name}", base.trim_end_matches('/')));
     }
     let given = text(path)?;
     if given.contains("://") {

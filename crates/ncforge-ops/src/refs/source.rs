@@ -8,7 +8,7 @@ use crate::combine::{ConcatOptions, Joined, join_noted};
 use crate::copy::{CopyOptions, Names, part_of};
 use crate::series;
 use ncforge::store::ReadStore;
-use ncforge::store::remote::shown_path;
+use ncforge::store::remote::{queries_are_kept, shown_path};
 use ncforge::{Dataset, Engine, Error, Result};
 
 /// Variables of more bytes that do not lie along the joined dimension are taken from the first file without comparing their values.
@@ -35,6 +35,7 @@ impl Source {
             [file] => return Self::of(&Dataset::open_with(file, engine)?, options),
             _ => {}
         }
+        let is_found = options.base.is_none();
         let files = paths.iter().map(|path| path.as_ref().to_owned()).collect();
         let options = ConcatOptions {
             along: options.along.clone(),
@@ -48,7 +49,7 @@ impl Source {
             Error::TilesUnless { what, .. } => Error::Tiles(what),
             other => other,
         })?;
-        Ok(Self::new(dataset, Some(along), notes))
+        Ok(Self::new(dataset, Some(along), notes, is_found))
     }
 
     /// One file.
@@ -57,11 +58,14 @@ impl Source {
         let along = options.along.as_deref();
         let along = along
             .map(|dim| series::dimension(file.schema(), &file.name(), Some(dim), 1, |_| Ok(file.clone())));
-        Ok(Self::new(part_of(file, &wanted(options))?, along.transpose()?, Vec::new()))
+        let part = part_of(file, &wanted(options))?;
+        Ok(Self::new(part, along.transpose()?, Vec::new(), options.base.is_none()))
     }
 
-    fn new(dataset: Dataset, along: Option<String>, mut notes: Vec<String>) -> Self {
+    /// `by_own_names`: readers find the files by the names that they have here.
+    fn new(dataset: Dataset, along: Option<String>, mut notes: Vec<String>, by_own_names: bool) -> Self {
         let files = dataset.files();
+        notes.extend(queries_are_kept(&files).filter(|_| by_own_names));
         notes
             .extend(dataset.schema().skipped.iter().map(|s| format!("`{}` was left out: {}", s.path, s.why)));
         notes.extend(dataset.remarks().iter().map(ToString::to_string));

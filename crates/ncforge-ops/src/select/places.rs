@@ -127,15 +127,15 @@ impl<'a> Along<'a> {
 /// [`Error::BadOption`] where there are none, or the coordinate has no order.
 pub(crate) fn places(along: &Along<'_>, pick: &Pick, notes: &mut Vec<String>) -> Result<Ranges> {
     let (found, coordinate) = match pick {
-        Pick::Slice { first, end, step } => {
-            let found = slice(along.len, *first, *end, *step);
-            notes.extend(pick.single().and_then(|index| along.mistakable(index)));
-            (found, None)
+        Pick::Slice { first, end, step } => (slice(along.len, *first, *end, *step), None),
+        Pick::Index(at) => {
+            notes.extend(u64::try_from(*at).ok().and_then(|index| along.mistakable(index)));
+            (single(along.len, *at), None)
         }
         Pick::At(text) if !along.is_time && is_year(text) => {
             let at: i64 = text.parse().unwrap_or(i64::MAX);
             notes.extend(u64::try_from(at).ok().and_then(|index| along.mistakable(index)));
-            (slice(along.len, Some(at), at.checked_add(1), 1), None)
+            (single(along.len, at), None)
         }
         Pick::At(text) => {
             let date = Some(End::Date(text.clone()));
@@ -148,6 +148,12 @@ pub(crate) fn places(along: &Along<'_>, pick: &Pick, notes: &mut Vec<String>) ->
         0 => Err(along.nothing(pick, coordinate)),
         _ => Ok(found),
     }
+}
+
+/// One index.
+fn single(len: u64, at: i64) -> Ranges {
+    // The last of all has none behind it.
+    slice(len, Some(at), at.checked_add(1).filter(|&end| end != 0), 1)
 }
 
 /// Indices as Python's slices have them.
@@ -371,8 +377,11 @@ mod tests {
     use super::*;
 
     fn found(len: u64, text: &str) -> Vec<u64> {
-        let Ok(Pick::Slice { first, end, step }) = text.parse() else { panic!("{text}") };
-        let ranges = slice(len, first, end, step);
+        let ranges = match text.parse() {
+            Ok(Pick::Slice { first, end, step }) => slice(len, first, end, step),
+            Ok(Pick::Index(at)) => single(len, at),
+            _ => panic!("{text}"),
+        };
         ranges.spans().iter().flat_map(|s| (0..s.count).map(|i| s.first + i * s.step)).collect()
     }
 

@@ -26,6 +26,8 @@ pub struct Selection(Vec<(String, Pick)>);
 /// The indices that are wanted along one dimension.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Pick {
+    /// One index; from the end if below 0. It may be meant as a value.
+    Index(i64),
     /// Indices, as in Python.
     Slice {
         /// The first; from the end if below 0.
@@ -73,19 +75,6 @@ impl Selection {
     /// Several selections as one.
     pub fn all(parts: &[Selection]) -> Self {
         Selection(parts.iter().flat_map(|s| s.0.iter().cloned()).collect())
-    }
-}
-
-impl Pick {
-    /// One index.
-    fn index(at: i64) -> Self {
-        Pick::Slice { first: Some(at), end: at.checked_add(1).filter(|&end| end != 0), step: 1 }
-    }
-
-    /// The index from the front, if this is one.
-    pub(super) fn single(&self) -> Option<u64> {
-        let Pick::Slice { first: Some(at), .. } = self else { return None };
-        u64::try_from(*at).ok().filter(|_| *self == Pick::index(*at))
     }
 }
 
@@ -156,7 +145,7 @@ impl FromStr for Pick {
             return slice(text);
         }
         match text.parse() {
-            Ok(at) => Ok(Pick::index(at)),
+            Ok(at) => Ok(Pick::Index(at)),
             Err(_) if text.is_empty() => Err(bad(text, "nothing is wanted")),
             Err(_) if text.parse::<f64>().is_ok() => {
                 Err(bad(text, format_args!("a single value of a coordinate is a range, too: {text}..{text}")))
@@ -243,6 +232,7 @@ impl fmt::Display for Pick {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let shown = |n: &Option<i64>| n.map_or(String::new(), |n| n.to_string());
         match self {
+            Pick::Index(at) => write!(f, "{at}"),
             Pick::Slice { first, end, step: 1 } => write!(f, "{}:{}", shown(first), shown(end)),
             Pick::Slice { first, end, step } => write!(f, "{}:{}:{step}", shown(first), shown(end)),
             Pick::Between(from, to) | Pick::Stored(from, to) => {
@@ -310,7 +300,7 @@ fn pick_of(name: &str, value: &Value) -> Result<Pick, BadValue> {
     match value {
         Value::String(text) => text.parse(),
         Value::Number(n) => match n.as_i64() {
-            Some(at) => Ok(Pick::index(at)),
+            Some(at) => Ok(Pick::Index(at)),
             None => Err(bad(&given, "it is no index; two numbers are a range of values")),
         },
         Value::Array(list) => match &list[..] {
@@ -349,8 +339,9 @@ mod tests {
         let number = |n| Some(End::Number(n));
         let date = |text: &str| Some(End::Date(text.to_owned()));
         for (text, expected) in [
-            ("5", slice(Some(5), Some(6), 1)),
-            ("-1", slice(Some(-1), None, 1)),
+            ("5", Pick::Index(5)),
+            ("5:6", slice(Some(5), Some(6), 1)),
+            ("-1", Pick::Index(-1)),
             (" 3 : 21 ", slice(Some(3), Some(21), 1)),
             (":", slice(None, None, 1)),
             ("::4", slice(None, None, 4)),
@@ -405,10 +396,7 @@ mod tests {
     fn plain_data() {
         let of = |value| serde_json::from_value::<Selection>(value).map_err(|e| e.to_string());
         let all = json!({"a": 3, "b": [-10, 10.5], "c": [1, null, 2], "d": ["2000", "2001-02"], "e": "2000-02", "f": [0.5, 2, null]});
-        assert_eq!(
-            of(all).unwrap(),
-            parsed("a=3:4,b=-10.0..10.5,c=1::2,d=2000..2001-02,e=2000-02,f=0.5..2.0")
-        );
+        assert_eq!(of(all).unwrap(), parsed("a=3,b=-10.0..10.5,c=1::2,d=2000..2001-02,e=2000-02,f=0.5..2.0"));
         assert_eq!(of(json!(["a=1:2", "b=3:4,c=5:"])).unwrap(), parsed("a=1:2,b=3:4,c=5:"));
         assert_eq!(of(json!({"t": [2000, 2001]})).unwrap(), parsed("t=2000.0..2001.0"));
         for wrong in [

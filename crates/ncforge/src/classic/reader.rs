@@ -197,7 +197,8 @@ impl Container for ClassicFile {
             return Ok(place.clone());
         }
         self.check_proportion(var)?;
-        Ok(cell.get_or_init(|| Arc::new(self.place(var))).clone())
+        let place = Arc::new(self.place(var));
+        Ok(cell.get_or_init(|| place).clone())
     }
 
     fn notes(&self) -> Vec<String> {

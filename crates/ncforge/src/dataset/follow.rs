@@ -8,7 +8,6 @@
 //!
 //! After a read the file is asked whether it is still in the state that was read
 //! ([`FileStore::is_as_opened`](crate::store::FileStore): one request to the system, which says no when in doubt). If it
-//! is not, the newest state is opened, and read instead. A writer that never stops is not waited for: what was
 //! is not, the newest state is opened, and read instead. A writer that never stops is not waited for: values are accepted when all of them
 //! were read after the read began, and the newest state has them in the same place; they may then be older and newer ones, as those of any
 //! read that meets a write. A plain run of bytes is read from the file itself each time, and the file is asked once a tick of the clock.
@@ -16,7 +15,6 @@
 
 use crate::store::remote::shown_path;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError, RwLock};
-use std::time::Duration;
 
 use super::formats;
 use super::options::Leads;
@@ -27,9 +25,8 @@ use crate::layout::{Place, VarLayout};
 use crate::model::{Schema, VarId, shape};
 use crate::select::Hyperslab;
 use crate::store::FileStore;
+use crate::store::attempts::Attempts;
 
-/// Another program may sync again while what it wrote before is read: the next state is read this many times.
-const ATTEMPTS: u32 = 8;
 /// Before a read of this many bytes the file is asked, too.
 const LONG: u64 = 1 << 20;
 
@@ -65,8 +62,14 @@ impl Drop for State {
 impl State {
     /// The variable that one of the opening is.
     fn var(&self, opened: &Schema, var: VarId) -> Result<VarId> {
-        let find = || same_variable(opened, var, self.container.schema());
-        let found = self.vars.get(var.0).and_then(|slot| *slot.get_or_init(find));
+        let find = |slot: &OnceLock<_>| match slot.get() {
+            Some(found) => *found,
+            None => {
+                let found = same_variable(opened, var, self.container.schema());
+                *slot.get_or_init(|| found)
+            }
+        };
+        let found = self.vars.get(var.0).and_then(find);
         found.ok_or_else(|| Error::Changed { path: self.container.store().name().to_owned() })
     }
 }
@@ -121,7 +124,9 @@ impl Follower {
             return read(opened, var);
         }
         let (mut state, mut is_new) = (self.newest(), false);
-        for attempt in 0..ATTEMPTS {
+        // Another program may sync again while what it wrote before is read.
+        let mut attempts = Attempts::at_a_state();
+        loop {
             let (file, container) = match &state {
                 Some(state) => (&state.file, &state.container),
                 None => (&self.opened, opened),
@@ -159,12 +164,12 @@ impl Follower {
             if state.is_none() {
                 self.engine.forget_store(opened.store());
             }
-            if attempt > 1 {
-                std::thread::sleep(Duration::from_millis(1 << attempt.min(4)));
+            if !attempts.again() {
+                return Err(Error::Changed { path: shown_path(self.opened.path()) });
             }
-            (state, is_new) = (Some(next), true);
+            // The newest after the wait.
+            (state, is_new) = (Some(self.renew(schema.vars.len())?), true);
         }
-        Err(Error::Changed { path: shown_path(self.opened.path()) })
     }
 
     fn newest(&self) -> Option<Arc<State>> {
@@ -207,5 +212,60 @@ impl State {
         }
         let layout = self.var(opened, var).and_then(|now| self.container.layout(now));
         layout.is_ok_and(|layout| same_place(before, &layout))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::Write;
+
+    use super::*;
+    use crate::{CreateOptions, DatasetMut, Format, Schema, Variable};
+
+    /// A classic file with a variable; longer by a byte each time that the function is called.
+    fn growing() -> (tempfile::TempDir, std::path::PathBuf, impl Fn()) {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("a.nc");
+        let mut schema = Schema::new(Format::Cdf2);
+        schema.vars.push(Variable::new("v", crate::model::Atomic::Int, vec![]));
+        DatasetMut::create(&path, schema, CreateOptions::default()).unwrap().close().unwrap();
+        let file = std::fs::File::options().append(true).open(&path).unwrap();
+        let grow = move || (&file).write_all(b"x").unwrap();
+        (dir, path, grow)
+    }
+
+    #[test]
+    fn readers_wait_for_writers_that_sync_again_and_again() {
+        let (_dir, path, grow) = growing();
+        let damaged = || Error::Corrupt { path: String::new(), offset: None, what: "half of a state".into() };
+        for changes in [1, 12, 30] {
+            let mut seen = 0;
+            let found = FileStore::whole_state(
+                || FileStore::open(&path).map(Arc::new),
+                |_| {
+                    seen += 1;
+                    grow();
+                    if seen > changes { Ok(seen) } else { Err(damaged()) }
+                },
+                |_| false,
+            );
+            // What could be read is accepted, in the end, though the file has changed once more.
+            assert_eq!(found.unwrap(), (changes + 1).max(11));
+
+            let (engine, leads) = (Engine::global(), Leads::new(None, None, formats::open_path));
+            let file = Arc::new(FileStore::open(&path).unwrap());
+            let opened: Arc<dyn Container> = formats::open(file.clone(), &engine, &leads).unwrap().into();
+            let follower = Follower::new(file, engine, leads);
+            seen = 0;
+            let found = follower.read(&opened, VarId(0), None, |_, _| {
+                seen += 1;
+                if seen > changes {
+                    return Ok(seen);
+                }
+                grow();
+                Err(damaged())
+            });
+            assert_eq!(found.unwrap(), changes + 1);
+        }
     }
 }

@@ -3,7 +3,9 @@
 use std::borrow::Cow;
 use std::fmt;
 
-use serde::Serialize;
+use serde::{Serialize, Serializer};
+
+use crate::store::remote::shown_path;
 
 /// Names in a list for people.
 const FEW: usize = 3;
@@ -11,7 +13,8 @@ const FEW: usize = 3;
 /// The name of a source.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize)]
 pub struct SourceName {
-    /// The file, as it is named in the one that leads to it.
+    /// The file, as it is named in the one that leads to it; reports do not have the secrets of a URL.
+    #[serde(serialize_with = "without_secrets")]
     pub file: String,
     /// The variable, or dataset, in that file.
     pub variable: String,
@@ -23,8 +26,14 @@ impl fmt::Display for SourceName {
     }
 }
 
-/// A name that a file gives to something, for people: a control character in it must not reach their terminal.
+fn without_secrets<S: Serializer>(file: &str, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.serialize_str(&shown_path(file))
+}
+
+/// A name that a file gives to something, for people: neither a control character in it nor the secrets of a URL must reach their
+/// terminal.
 pub(crate) fn printable(name: &str) -> Cow<'_, str> {
+    let name = shown_path(name);
     match name.contains(char::is_control) {
         true => name.escape_debug().to_string().into(),
         false => name.into(),

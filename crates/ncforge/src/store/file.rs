@@ -11,10 +11,10 @@ use std::os::unix::fs::{FileExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
-use std::time::Duration;
 
 use memmap2::Mmap;
 
+use super::attempts::Attempts;
 use super::durability::Durability;
 use super::identity::{Identity, continues, is_file_at};
 use super::lock::{Held, Kind, Locking};
@@ -23,10 +23,6 @@ use super::{Origin, ReadStore, copy_from, past_end};
 use crate::error::{Error, Op, Result};
 
 use promise::Promise;
-
-/// A state of a file that is read while another program writes may be half of one and half of the next: this many times it is
-/// read again, after 2, 4, 8 and then always 16 milliseconds.
-const ATTEMPTS: u32 = 10;
 
 /// A file.
 ///
@@ -150,7 +146,7 @@ impl FileStore {
     }
 
     /// Reads a state of a file that others may write to: opens it and reads, until nobody has written to it meanwhile, or what
-    /// was found is whole anyhow. A writer that never stops is not waited for: in the end, what was read is accepted.
+    /// was found is whole anyhow. A writer that never stops is not waited for: after a while, what could be read is accepted.
     ///
     /// # Errors
     /// Those of `open` at once, those of `read` in the end: [`Error::Changed`] for what may be whole at another time.
@@ -159,23 +155,22 @@ impl FileStore {
         mut read: impl FnMut(&Arc<Self>) -> Result<T>,
         is_whole: impl Fn(&T) -> bool,
     ) -> Result<T> {
-        let mut n = 0;
+        let mut attempts = Attempts::at_a_state();
         loop {
             let file = open()?;
             let found = read(&file);
-            n += 1;
-            let enough = found.as_ref().is_ok_and(&is_whole);
+            let enough = found.as_ref().is_ok_and(|found| is_whole(found) || attempts.settles());
             if enough || file.now() == file.opened() {
                 return found;
             }
-            if n == ATTEMPTS {
+            let Some(wait) = attempts.next_wait() else {
                 return found.map_err(|e| match e {
                     Error::Corrupt { path, .. } => Error::Changed { path },
                     other => other,
                 });
-            }
+            };
             drop(found);
-            std::thread::sleep(Duration::from_millis(1 << n.min(4)));
+            std::thread::sleep(wait);
         }
     }
 

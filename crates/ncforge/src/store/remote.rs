@@ -33,7 +33,9 @@ use crate::error::{Error, Result};
 
 use super::ReadStore;
 
-pub use names::{file_name, is_pattern, pattern_part, public_name, shown, shown_path, shown_word, url_of};
+pub use names::{
+    file_name, is_pattern, pattern_part, public_name, queries_are_kept, shown, shown_path, shown_word, url_of,
+};
 #[cfg(feature = "remote")]
 pub use object::RemoteStore;
 pub use options::RemoteOptions;

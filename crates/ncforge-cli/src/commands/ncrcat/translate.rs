@@ -172,6 +172,9 @@ fn slab_as_selection(slab: &str) -> Result<Selection, String> {
         [dim, min, max, stride] => (dim, min, Some(max), stride),
         _ => return Err("DIM,MIN,MAX,STRIDE is expected".into()),
     };
+    if dim.trim_matches('/').is_empty() {
+        return Err("DIM is missing".into());
+    }
     let given = || [Some(min), max].into_iter().flatten().filter(|text| !text.is_empty());
     let text = if given().any(|text| text.contains(['.', 'e', 'E']) && text.parse::<f64>().is_ok()) {
         let Some(max) = max else { return Err("the nearest of a value is not supported".into()) };
@@ -192,6 +195,15 @@ fn slab_as_selection(slab: &str) -> Result<Selection, String> {
         };
         let (first, last) = (number(min)?, number(max.unwrap_or(min))?);
         let shown = |n: Option<i64>| n.map(|n| n.to_string()).unwrap_or_default();
+        if let (Some(min), Some(max)) = (first, last)
+            && min > max
+            && (min < 0) == (max < 0)
+        {
+            return Err("MIN lies behind MAX".into());
+        }
+        if number(stride)?.is_some_and(|stride| stride < 1) {
+            return Err("STRIDE is below 1".into());
+        }
         // The last index of all has none behind it.
         let end = last.filter(|last| *last != -1).map(|last| last.saturating_add(1));
         format!(

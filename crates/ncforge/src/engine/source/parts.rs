@@ -17,6 +17,7 @@ use super::Source;
 use crate::error::{Error, Result};
 use crate::layout::{ArrayPart, OpenPart, PartIndex, VarLayout};
 use crate::select::{Hyperslab, coordinates};
+use crate::store::attempts::Attempts;
 
 use meet::{Common, meet};
 
@@ -24,8 +25,6 @@ use meet::{Common, meet};
 const MAX_DEPTH: u32 = 16;
 /// Parts that lie under all others, at most.
 const LOWEST: usize = 3;
-/// Sources that were changed while they were read are opened once more, this many times.
-const ATTEMPTS: u32 = 3;
 
 /// What a selection takes of a part.
 struct Met<'a> {
@@ -318,11 +317,11 @@ fn without(of_dims: &mut Vec<u64>, lacks: &[usize]) {
 
 /// Reads from the present state of a source.
 fn opened<T>(part: &ArrayPart, mut read: impl FnMut(Option<&dyn OpenPart>) -> Result<T>) -> Result<T> {
-    let mut attempt = 1;
+    let mut attempts = Attempts::at_a_source();
     loop {
         let open = part.source.open()?;
         match read(open.as_deref()) {
-            Err(Error::Changed { .. }) if attempt < ATTEMPTS => attempt += 1,
+            Err(Error::Changed { .. }) if attempts.again() => {}
             done => return done,
         }
     }

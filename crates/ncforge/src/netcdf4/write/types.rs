@@ -69,30 +69,43 @@ pub(super) fn stored_type(schema: &Schema, dtype: DType, order: ByteOrder) -> Re
             Ok(Datatype { size: base.size, class: Class::Enum { base, members } })
         }
         UserKind::Compound { size, fields } => {
-            // Strings take more space in the file (16 bytes) than in memory (8): later fields are shifted.
-            let mut moved = 0;
             let mut members = Vec::with_capacity(fields.len());
-            for f in fields {
+            // Strings take more space in the file (16 bytes) than in memory (8): fields behind them are shifted.
+            let (mut end, mut moved) = (0, 0);
+            let mut rising: Vec<usize> = (0..fields.len()).collect();
+            rising.sort_by_key(|&i| fields[i].offset);
+            for i in rising {
+                let f = &fields[i];
+                let bad = |what: &str| Error::BadType(format!("field `{}` of `{}` {what}", f.name, t.name));
                 let element = stored_type(schema, f.dtype, order)?;
-                let memory = schema.memory_size(f.dtype);
-                let count = f.shape.iter().try_fold(1usize, |a, &n| a.checked_mul(n as usize));
-                let total = count.and_then(|n| n.checked_mul(element.size as usize));
-                let (Some(count), Some(total)) = (count, total) else {
-                    return Err(Error::BadType(format!("field `{}` of `{}` is too large", f.name, t.name)));
+                let bytes = |of: usize| {
+                    let count = f.shape.iter().try_fold(1usize, |a, &n| a.checked_mul(n as usize));
+                    count.and_then(|n| n.checked_mul(of)).ok_or_else(|| bad("is too large"))
                 };
+                let (memory, stored) = (bytes(schema.memory_size(f.dtype))?, bytes(element.size as usize)?);
+                if f.offset < end {
+                    return Err(bad("overlaps another"));
+                }
+                end = f
+                    .offset
+                    .checked_add(memory)
+                    .filter(|e| e <= size)
+                    .ok_or_else(|| bad(&format!("does not end within the {size} bytes of a value")))?;
                 let datatype = if f.shape.is_empty() {
-                    element.clone()
+                    element
                 } else {
-                    let base = Box::new(element.clone());
-                    Datatype { size: size32(total)?, class: Class::Array { dims: f.shape.clone(), base } }
+                    let class = Class::Array { dims: f.shape.clone(), base: Box::new(element) };
+                    Datatype { size: size32(stored)?, class }
                 };
-                let offset = u32::try_from(f.offset + moved).map_err(|_| {
-                    Error::BadType(format!("field `{}` of `{}` is too far out", f.name, t.name))
-                })?;
-                members.push(Member { name: encode_name(&f.name), offset, datatype });
-                moved += count * (element.size as usize).saturating_sub(memory);
+                let offset =
+                    u32::try_from(f.offset.saturating_add(moved)).map_err(|_| bad("is too far out"))?;
+                members.push((i, Member { name: encode_name(&f.name), offset, datatype }));
+                moved = moved.saturating_add(stored.saturating_sub(memory));
             }
-            Ok(Datatype { size: size32(size + moved)?, class: Class::Compound { members } })
+            // Values have their parts in the order of the fields.
+            members.sort_by_key(|(i, _)| *i);
+            let members = members.into_iter().map(|(_, m)| m).collect();
+            Ok(Datatype { size: size32(size.saturating_add(moved))?, class: Class::Compound { members } })
         }
     }
 }
@@ -133,6 +146,46 @@ pub(super) fn reorder(element: &Element, bytes: &mut [u8]) {
                     run.chunks_exact_mut(f.unit).for_each(<[u8]>::reverse);
                 }
             }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::{Field, Format, GroupId, TypeId, UserType};
+
+    fn stored(size: usize, fields: &[(usize, DType)]) -> Result<Datatype> {
+        let mut schema = Schema::new(Format::Netcdf4);
+        let field =
+            |(i, &(offset, dtype)): (usize, _)| Field { name: format!("f{i}"), offset, dtype, shape: vec![] };
+        let kind = UserKind::Compound { size, fields: fields.iter().enumerate().map(field).collect() };
+        schema.types.push(UserType { name: "t".into(), group: GroupId(0), kind });
+        stored_type(&schema, DType::User(TypeId(0)), ByteOrder::Little)
+    }
+
+    #[test]
+    fn fields_lie_beside_each_other_within_the_value() {
+        let (text, int) = (DType::String, DType::Atomic(Atomic::Int));
+        for (size, fields) in [
+            (4, [(0, text), (0, int)]),
+            (12, [(0, text), (4, int)]),
+            (10, [(0, text), (8, int)]),
+            (8, [(0, int), (2, int)]),
+            (8, [(0, int), (usize::MAX, int)]),
+        ] {
+            assert!(matches!(stored(size, &fields), Err(Error::BadType(_))), "{size} {fields:?}");
+        }
+    }
+
+    #[test]
+    fn what_strings_take_more_in_the_file_shifts_what_lies_behind_them() {
+        let (text, int) = (DType::String, DType::Atomic(Atomic::Int));
+        for (fields, offsets) in [([(0, text), (8, int)], [0, 16]), ([(8, int), (0, text)], [16, 0])] {
+            let Datatype { size, class: Class::Compound { members } } = stored(16, &fields).unwrap() else {
+                panic!("a compound")
+            };
+            assert_eq!((size, members[0].offset, members[1].offset), (24, offsets[0], offsets[1]));
         }
     }
 }

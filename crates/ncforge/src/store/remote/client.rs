@@ -153,7 +153,7 @@ pub(super) fn timeout_of(options: &RemoteOptions) -> Result<Duration> {
 fn client_options(timeout: Duration) -> ClientOptions {
     ClientOptions::new()
         .with_timeout_disabled()
-        .with_config(ClientConfigKey::ReadTimeout, format!("{} seconds", timeout.as_secs_f64().ceil()))
+        .with_read_timeout(timeout)
         .with_connect_timeout(timeout.min(Duration::from_secs(10)))
         .with_user_agent(object_store::HeaderValue::from_static(concat!(
             "ncforge/",

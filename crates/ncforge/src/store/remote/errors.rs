@@ -58,7 +58,7 @@ pub(super) fn explain(op: Op, url: &str, error: &Remote) -> Error {
         _ if has("dns error") || has("failed to lookup address") => {
             (ErrorKind::HostUnreachable, "no server of this name is known".to_owned())
         }
-        _ if has("timed out") => (ErrorKind::TimedOut, "the server did not answer in time".to_owned()),
+        _ if is_silence(&chain) => (ErrorKind::TimedOut, "the server did not answer in time".to_owned()),
         _ if has(COMPRESSES) => (ErrorKind::InvalidData, COMPRESSES.to_owned()),
         _ if has("header not present in partial response") || has("Requested ") && has(", got ") => {
             (ErrorKind::InvalidData, "the server sends another part than it was asked for".to_owned())
@@ -130,10 +130,12 @@ pub(super) fn of_list(url: &str, error: &reqwest::Error) -> Error {
     Error::io(Op::List, shown(url), io::Error::other(what))
 }
 
-/// Whether the answer ended before its end: worth another request.
+/// Whether the answer ended before its end: worth another request. After a silence it is not: that took the time in which
+/// requests are repeated.
 pub(super) fn is_cut(error: &Remote) -> bool {
     let chain = chain(error);
     status(&chain).is_none()
+        && !is_silence(&chain)
         && [
             "error reading a body",
             "error decoding response body",
@@ -142,6 +144,11 @@ pub(super) fn is_cut(error: &Remote) -> bool {
         ]
         .iter()
         .any(|part| chain.iter().any(|text| text.contains(part)))
+}
+
+/// Whether the server sent nothing for the longest time that is waited.
+fn is_silence(chain: &[String]) -> bool {
+    chain.iter().any(|text| text.contains("timed out"))
 }
 
 /// An error, and what caused it, and so on.

@@ -78,6 +78,21 @@ pub fn public_name(name: &str) -> String {
     if url_of(name.as_ref()).is_some() { without_password(name) } else { name.to_owned() }
 }
 
+/// What is said where files are written down by their [`public_name`]s, with queries that may be secrets; nothing if none has one.
+pub fn queries_are_kept(names: impl IntoIterator<Item = impl AsRef<Path>>) -> Option<String> {
+    let has_query = |name: &String| pattern_part(name).len() < name.len();
+    let urls = names.into_iter().filter_map(|name| url_of(name.as_ref()).map(str::to_owned));
+    let mut kept = urls.filter(has_query);
+    let first = shown(&kept.next()?);
+    let others = match kept.count() {
+        0 => String::new(),
+        n => format!(" and {n} more"),
+    };
+    Some(format!(
+        "written with the query, which readers need, and in which a signature may stand: `{first}`{others}"
+    ))
+}
+
 fn without_password(url: &str) -> String {
     let Some((scheme, rest)) = url.split_once("://") else { return url.to_owned() };
     let host_end = if is_web(url) { rest.find(['/', '?', '#']) } else { rest.find('/') };

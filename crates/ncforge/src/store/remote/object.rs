@@ -5,7 +5,6 @@ use std::collections::VecDeque;
 use std::ops::Range;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, Weak};
-use std::time::Duration;
 
 use bytes::Bytes;
 use futures_util::{StreamExt, stream};
@@ -14,10 +13,8 @@ use object_store::{GetOptions, GetRange, GetResult, ObjectMeta};
 use super::client::Target;
 use super::{RemoteOptions, errors, runtime, shown};
 use crate::error::{Error, Op, Result};
+use crate::store::attempts::Attempts;
 use crate::store::{FIRST_REQUEST, IoProfile, Origin, ReadStore, copy_from, past_end};
-
-/// A range whose answer was cut is asked for this many times.
-const ATTEMPTS: usize = 3;
 
 /// The version of an object: all answers must be of the same one.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -291,7 +288,7 @@ fn short(op: Op, url: &str, got: u64, asked: u64) -> Error {
 /// Gets one range. Answers that were cut are asked for again; `object_store` itself repeats requests that were refused for
 /// a while.
 async fn fetch(target: &Target, options: GetOptions) -> Result<(ObjectMeta, Bytes), Fetch> {
-    let mut attempt = 1;
+    let mut attempts = Attempts::at_an_answer();
     loop {
         let failed = match once(target, options.clone()).await {
             Ok(done) => return Ok(done),
@@ -301,11 +298,8 @@ async fn fetch(target: &Target, options: GetOptions) -> Result<(ObjectMeta, Byte
             Fetch::Short(..) => true,
             Fetch::Store(e) => errors::is_cut(e),
         };
-        if !cut || attempt == ATTEMPTS {
-            return Err(failed);
-        }
-        tokio::time::sleep(Duration::from_millis(100 << attempt)).await;
-        attempt += 1;
+        let Some(wait) = attempts.next_wait().filter(|_| cut) else { return Err(failed) };
+        tokio::time::sleep(wait).await;
     }
 }
 

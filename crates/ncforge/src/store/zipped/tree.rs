@@ -1,4 +1,6 @@
 //! The index of one tree of blocks: a radix tree of pages, loaded on demand.
+//!
+//! Who loads a page only moves it into its cell: a child that was forked while a thread filled the cell would wait for ever.
 
 use std::sync::OnceLock;
 use std::sync::atomic::AtomicU64;
@@ -66,7 +68,8 @@ impl Node {
         }
         let (level, first) = (self.level - 1, self.first + i as u64 * span(self.level));
         let entries = pages.load(&self.entries[i], level, first)?;
-        Ok(Some(cell.get_or_init(|| Box::new(Node::new(level, first, entries)))))
+        let node = Box::new(Node::new(level, first, entries));
+        Ok(Some(cell.get_or_init(|| node)))
     }
 
     fn child_mut(&mut self, i: usize, pages: &dyn Pages) -> Result<&mut Node> {
@@ -108,7 +111,8 @@ impl Tree {
         }
         let level = self.head.height - 1;
         let entries = pages.load(&self.head.top, level, 0)?;
-        Ok(Some(self.root.get_or_init(|| Box::new(Node::new(level, 0, entries)))))
+        let node = Box::new(Node::new(level, 0, entries));
+        Ok(Some(self.root.get_or_init(|| node)))
     }
 
     /// The entry of a block; the default one for an absent block.
