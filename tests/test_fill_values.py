@@ -139,3 +139,41 @@ def test_enums_that_nobody_wrote(tmp_path: Path, base: str) -> None:
                 seen.append([ds[name][:].tolist() for name in ("v", "w", "never")])
     assert seen[0] == seen[1] == seen[2] == seen[3]
     assert seen[0][0][1] == netCDF4.default_fillvals[base]
+
+
+@pytest.mark.parametrize("by", [netCDF4, ncforge])
+def test_unwritten_elements_stay_when_the_attribute_goes(tmp_path: Path, by: Any) -> None:
+    """netCDF-4 files hold the fill value beside the attribute ``_FillValue``."""
+    path = tmp_path / "a.nc"
+    with by.Dataset(path, "w") as ds:
+        ds.createDimension("x", 10)
+        for name, how in {"none": {}, "part": {"chunksizes": (2,)}, "zlib": {"zlib": True}}.items():
+            v = ds.createVariable(name, "i4", ("x",), fill_value=100, **how)
+            if name == "part":
+                v[:2] = [1, 2]
+    with ncforge.Dataset(path, "a") as ds:
+        for v in ds.variables.values():
+            v.delncattr("_FillValue")
+        ds["zlib"][5] = 7
+    for reader in (netCDF4, ncforge):
+        with reader.Dataset(path) as ds:
+            ds.set_auto_mask(False)
+            found = {name: v[:].tolist() for name, v in ds.variables.items()}
+        wanted = [100] * 10
+        assert found["none"] == wanted
+        assert found["part"] == [1, 2, *wanted[2:]]
+        assert found["zlib"] == [*wanted[:5], 7, *wanted[6:]]
+
+
+@pytest.mark.parametrize("off", ["variable", "dataset"])
+def test_classic_variables_that_are_not_filled_take_no_space(tmp_path: Path, off: str) -> None:
+    path = tmp_path / "a.nc"
+    with ncforge.Dataset(path, "w", format="NETCDF3_64BIT_DATA") as ds:
+        if off == "dataset":
+            ds.set_fill_off()
+        ds.createDimension("a", 1 << 30)
+        v = ds.createVariable("v", "f4", ("a",), fill_value=False if off == "variable" else None)
+        v[5], v[-1] = 3, 4
+    assert path.stat().st_blocks * 512 < 1 << 20 < 4 << 30 <= path.stat().st_size
+    with netCDF4.Dataset(path) as ds:
+        assert (ds["v"][5], ds["v"][-1]) == (3, 4)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -528,3 +529,21 @@ def test_nothing_is_warned_of_without_a_reason(tmp_path: Path) -> None:
         with ncforge.Dataset(path, "r+") as ds:
             ds["v"][:] = ds["v"][:]
             assert ds["v"][:].tolist() == [10.5, None, 8.5, 210.0]
+
+
+@pytest.mark.parametrize("module", [netCDF4, ncforge])
+def test_errors_that_scripts_catch_as_netcdf4s(tmp_path: Path, module: Any) -> None:
+    with module.Dataset(tmp_path / "a.nc", "w") as ds:
+        ds.createDimension("x", 2)
+        v = ds.createVariable("v", "i4", ("x",))
+        wrong: list[Callable[[], Any]] = [
+            lambda: ds.createDimension("x", 3),
+            lambda: ds.renameVariable("v", "v/w"),
+            lambda: v.delncattr("absent"),
+            lambda: v.renameAttribute("absent", "other"),
+        ]
+        for call in wrong:
+            with pytest.raises(RuntimeError):
+                call()
+    with pytest.raises(RuntimeError):
+        v[:]

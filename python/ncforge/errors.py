@@ -1,7 +1,8 @@
 """The exceptions of ncforge.
 
 Each is a :class:`NcforgeError` and also the built-in exception that a Python programmer expects, so that
-``except OSError`` or ``except KeyError`` work as usual.
+``except OSError`` or ``except KeyError`` work as usual. What a file does not allow, or does not have, is also a
+``RuntimeError``, which netCDF4-python raises.
 """
 
 from __future__ import annotations
@@ -71,19 +72,19 @@ class _PlainKeyError(KeyError):
         return str(self.args[0]) if self.args else ""
 
 
-class NotFoundError(NcforgeError, _PlainKeyError):
+class NotFoundError(NcforgeError, _PlainKeyError, RuntimeError):
     """A name that is not in the file."""
 
 
-class NotRepresentableError(NcforgeError, ValueError):
+class NotRepresentableError(NcforgeError, ValueError, RuntimeError):
     """The target format cannot hold this."""
 
 
-class InvalidError(NcforgeError, ValueError):
+class InvalidError(NcforgeError, ValueError, RuntimeError):
     """A request that this file does not allow."""
 
 
-class ReadOnlyError(InvalidError, RuntimeError):
+class ReadOnlyError(InvalidError):
     """An attempt to change a dataset that is open for reading."""
 
 

@@ -138,8 +138,9 @@ impl ClassicWriter {
 
     /// Reserves space on disk for data that will certainly be written.
     fn reserve(&self) -> Result<()> {
+        let is_filled = (0..self.written.len()).all(|var| self.is_filled(var));
         let len = self.file.layout.file_len(self.file.records()).unwrap_or(0);
-        if self.options.fill && len >= RESERVE_FROM {
+        if is_filled && len >= RESERVE_FROM {
             self.store.reserve(0, len)?;
         }
         Ok(())

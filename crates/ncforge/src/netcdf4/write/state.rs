@@ -159,6 +159,19 @@ impl VarState {
     /// It keeps what it has in the file: the stored type, and the lengths that it may get.
     pub(super) fn again(&self, schema: &Schema, id: VarId, before: &Variable) -> Result<Self> {
         let var = schema.var(id);
+        let mut state = self.redefined(schema, id, before)?;
+        // The attribute goes, what elements read that nobody wrote stays, as in netCDF-C.
+        let lost = before.attr("_FillValue").is_some() && var.attr("_FillValue").is_none();
+        if lost && before.dtype == var.dtype && before.endian == var.endian && var.fill == before.fill {
+            state.fill.value = self.fill.value.clone();
+            state.absent.clone_from(&self.absent);
+            state.place = state.place.untouched(self.pattern());
+        }
+        Ok(state)
+    }
+
+    fn redefined(&self, schema: &Schema, id: VarId, before: &Variable) -> Result<Self> {
+        let var = schema.var(id);
         if self.found.is_none() || (before.endian != var.endian && matches!(var.dtype, DType::Atomic(_))) {
             return Self::new(schema, id);
         }
