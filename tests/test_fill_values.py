@@ -147,7 +147,8 @@ def test_unwritten_elements_stay_when_the_attribute_goes(tmp_path: Path, by: Any
     path = tmp_path / "a.nc"
     with by.Dataset(path, "w") as ds:
         ds.createDimension("x", 10)
-        for name, how in {"none": {}, "part": {"chunksizes": (2,)}, "zlib": {"zlib": True}}.items():
+        ways: dict[str, dict[str, Any]] = {"none": {}, "part": {"chunksizes": (2,)}, "zlib": {"zlib": True}}
+        for name, how in ways.items():
             v = ds.createVariable(name, "i4", ("x",), fill_value=100, **how)
             if name == "part":
                 v[:2] = [1, 2]
