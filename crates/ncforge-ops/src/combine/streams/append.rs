@@ -109,7 +109,8 @@ impl Making<'_> {
             let is_longer = |other: &&Earlier| self.options.name.tells_end() && other.start == old.start;
             let Some(grown) = found[i + 1..].iter().rfind(is_longer) else { continue };
             let (shown, name) = (shown_path(&old.path), shown_path(&grown.path));
-            if self.is_made && self.is_beginning_of(&old.path, &grown.path, &open.dim)? {
+            // One that cannot be read stays.
+            if self.is_made && matches!(self.is_beginning_of(&old.path, &grown.path, &open.dim), Ok(true)) {
                 remove(&old.path)?;
                 report.note([Note::Other(format!(
                     "`{shown}` is removed: `{name}` holds all of it; an earlier run was stopped before"
