@@ -233,6 +233,7 @@ fn stored(along: &Along<'_>, from: &Option<End>, to: &Option<End>) -> Result<Ran
     })
 }
 
+/// Whether the second end of a range lies before the first; ends that overlap, such as a day and its year, do not.
 fn are_reversed(low: Option<Bound>, high: Option<Bound>) -> bool {
     low.zip(high).is_some_and(|(low, high)| high.is_before(low))
 }
