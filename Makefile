@@ -37,8 +37,8 @@ STAMP_EXTENSION := $(VENV)/.stamp-extension-$(PROFILE)
 RUST_SOURCES := $(shell find crates -name '*.rs' -o -name Cargo.toml) Cargo.toml Cargo.lock
 PY_SOURCES := $(shell find python -name '*.py' -o -name '*.pyi')
 
-.PHONY: help setup demo test check lint test-rust test-python conformance test-files fuzz fuzz-build soak bench bench-remote \
-	wheel wheel-check tarball sdist-check release-check licences docs docs-site clean-ish
+.PHONY: help setup demo test check lint clippy lint-python test-rust test-python conformance test-files fuzz fuzz-build soak \
+	bench bench-remote wheel wheel-check tarball sdist-check release-check licences docs docs-site clean-ish
 
 help: ## This list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -119,12 +119,18 @@ check: lint $(STAMP_TEST) $(STAMP_EXTENSION) ## What one runs between edits: lin
 	$(PYTEST) -q $(if $(SEED),--hypothesis-seed=$(SEED)) \
 		$(CHECKED:%=tests/test_%.py)
 
-lint: $(STAMP_PIP) ## Formatting, clippy, ruff, mypy
+# Clippy needs no Python packages: on a fresh machine it runs while they are installed.
+lint: ## Formatting, clippy, ruff, mypy
+	@$(MAKE) --no-print-directory --jobs=2 --output-sync=target clippy lint-python
+
+clippy: $(STAMP_DEMO)
 	cargo fmt --all --check
+	cargo clippy --quiet --locked --workspace --all-targets -- -D warnings
+
+lint-python: $(STAMP_PIP)
 	$(PY) -m ruff format --check .
 	$(PY) -m ruff check .
-	@echo "$(PY) -m mypy"; $(PY) -m mypy & types=$$!; set -x; \
-	cargo clippy --quiet --locked --workspace --all-targets -- -D warnings; wait $$types
+	$(PY) -m mypy
 
 test-rust: $(STAMP_TEST) $(STAMP_PIP) ## Rust unit, integration and doc tests
 	cargo test --quiet --locked --workspace --exclude ncforge-py
