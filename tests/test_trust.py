@@ -175,7 +175,7 @@ def test_what_cannot_be_read_is_no_obstacle_where_nobody_wants_it(tmp_path: Path
         with h5py.File(path, "w") as file:
             file["time"] = np.array([2.0 * n, 2.0 * n + 1])
             file["time"].make_scale("time")
-            other = file.create_dataset("other", (2,), "f8", external=[(f"{path.name}.raw", 0, 16)])
+            other = file.create_dataset("other", (2,), "f8", external=[(f"{path}.raw", 0, 16)])
             other[:] = 1
             other.dims[0].attach_scale(file["time"])
     for words in (["refs", "-o", tmp_path / "refs.json"], ["concat", "-o", tmp_path / "all.nc"]):
