@@ -4,10 +4,10 @@
 //! window size are read; bytes after the stream are ignored, as HDF5 does. Of several chunks two at a time are
 //! inflated in turn, where the processor can (`interleaved`).
 //!
-//! Writing has two encoders. Shuffled chunks at levels 1 to 7 are encoded by [`PlaneEncoder`], which chooses a treatment
-//! for each byte plane; everything else by libdeflate, whose own levels 1 to 12 are mapped; level 0 stores.
-//! Level numbers have zlib's meaning: at no level is a stream more than 2 % larger than zlib's, beyond a few
-//! dozen bytes, and most are smaller. docs/notes/0013-deflate-by-planes.md describes the method and the measurements.
+//! Writing has two encoders. Shuffled chunks are encoded by [`PlaneEncoder`], which chooses a treatment for each byte plane;
+//! everything else by libdeflate, whose own levels are mapped; level 0 stores. Level numbers have zlib's meaning: at no level is a stream
+//! more than 2 % larger than zlib's, beyond a few dozen bytes, and most are smaller; no level takes much more time than zlib's.
+//! docs/notes/0013-deflate-by-planes.md describes the method and the measurements.
 
 pub mod access;
 mod bits;
@@ -50,23 +50,23 @@ const NAME: &str = "deflate";
 pub(super) const MAX_EXPANSION: usize = 1032;
 
 /// libdeflate's level for each of zlib's. Its level 1 finds no matches of three bytes and made numbers that are not
-/// shuffled 70 % larger than zlib's level 1; its level 2 takes the same time. From 5 on it is htslib's mapping.
-const LEVELS: [i32; 10] = [0, 2, 2, 3, 4, 6, 7, 8, 10, 12];
+/// shuffled 70 % larger than zlib's level 1; its level 2 takes the same time. Its levels 11 and 12 take several times as long as zlib's 9.
+const LEVELS: [i32; 10] = [0, 2, 2, 3, 4, 6, 7, 8, 9, 10];
 
-/// Further levels of libdeflate that are tried if the first at least halved the chunk and time does not matter: regular
-/// data are sometimes 10 to 25 % smaller at a level with a less deep search.
+/// Further levels of libdeflate that are tried if the first leaves less than an eighth of the chunk: regular data are sometimes 10 to 25 %
+/// smaller at a level with a less deep search, and take little time.
 const fn more(level: u32) -> &'static [i32] {
     match level {
         5 => &[4],
-        6 | 7 => &[4, 6],
-        8 | 9 => &[9],
+        6..=8 => &[4, 6],
+        9 => &[9],
         _ => &[],
     }
 }
 
-/// Chunks up to this length are also encoded with ncforge's own search, if they get smaller by a quarter; larger ones if
-/// they become an eighth. There, libdeflate's stream may be some per cent larger, and the search takes little time.
-const SMALL: usize = 64 << 10;
+/// Streams up to this length are also made by ncforge's own search, if they are a quarter smaller than the chunk; longer ones if they are an
+/// eighth of it. There, libdeflate's stream may be some per cent larger, and the search takes little time.
+const SHORT: usize = 8 << 10;
 
 thread_local! {
     /// The last compressors and their levels: a thread mostly uses one level, and creating a compressor takes time.
@@ -76,9 +76,6 @@ thread_local! {
     /// See [`take_work`].
     static WORK: Cell<Option<Work>> = const { Cell::new(None) };
 }
-
-/// Levels at which the plane encoder's search is as deep as zlib's.
-const PLANE_LEVELS: std::ops::RangeInclusive<u32> = 1..=7;
 
 /// Levels at which zlib takes matches of three bytes from anywhere in its window, which libdeflate does not.
 const GREEDY_LEVELS: std::ops::RangeInclusive<u32> = 1..=3;
@@ -109,8 +106,8 @@ impl Libdeflate {
         let bound = first.zlib_compress_bound(src.len()).max(PlaneEncoder::bound(src.len(), 1));
         grow(out, bound)?;
         let mut n = first.zlib_compress(src, &mut out[..bound]).map_err(failed)?;
-        let more = if n < src.len() / 2 { more } else { &mut [] };
-        let small = src.len() <= SMALL && n < src.len() / 4 * 3 || n < src.len() / 8;
+        let more = if n < src.len() / 8 { more } else { &mut [] };
+        let small = n < SHORT.min(src.len() / 4 * 3).max(src.len() / 8);
         let own = small && level > 0 && src.len() <= PlaneEncoder::MOST;
         if own || !more.is_empty() {
             grow(&mut self.buffer, bound)?;
@@ -151,11 +148,14 @@ pub fn decode_padded(src: PaddedInput<'_>, dst: &mut [u8]) -> Result<usize> {
 /// Deflates into the front of `out`; returns the number of bytes. `planes` is the number of byte planes of equal
 /// length in `src`: the element size after a shuffle, else 1. Planes get access points as `segments` says.
 pub fn encode(src: &[u8], level: u32, planes: usize, segments: Segments, out: &mut Vec<u8>) -> Result<usize> {
-    if planes > 1 && PLANE_LEVELS.contains(&level) && src.len() <= PlaneEncoder::MOST {
+    if level == 0 || src.len() > PlaneEncoder::MOST {
+        return with_own(&DEFLATE, |own| own.encode(src, level, out));
+    }
+    if planes > 1 {
         return encode_planes(src, level, planes, segments, out);
     }
-    let n = encode_whole(src, level, planes, out)?;
-    if !segments.may_cut(src.len()) || level == 0 || src.len() > PlaneEncoder::MOST {
+    let n = encode_whole(src, level, out)?;
+    if !segments.may_cut(src.len()) {
         return Ok(n);
     }
     // A stream with access points may be a little larger than that of the other search.
@@ -170,9 +170,9 @@ pub fn encode(src: &[u8], level: u32, planes: usize, segments: Segments, out: &m
     }
 }
 
-/// Deflates without access points, by the searches that know nothing of planes.
-fn encode_whole(src: &[u8], level: u32, planes: usize, out: &mut Vec<u8>) -> Result<usize> {
-    let short = planes == 1 && GREEDY_LEVELS.contains(&level);
+/// Deflates bytes that were not shuffled, without access points.
+fn encode_whole(src: &[u8], level: u32, out: &mut Vec<u8>) -> Result<usize> {
+    let short = GREEDY_LEVELS.contains(&level);
     let found = short.then(|| with_planes(level, |encoder| encoder.encode_short(src, out))).transpose()?;
     match found.flatten() {
         Some(n) => Ok(n),

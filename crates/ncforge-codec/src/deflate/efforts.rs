@@ -27,7 +27,7 @@ const LEVELS: [Level; 9] = [
     Level { own: (40, 128), zlib: (128, 128), patient: (128, 128), tolerance: 0.005 },
     Level { own: (128, 128), zlib: (256, 128), patient: (1024, 258), tolerance: 0.002 },
     Level { own: (512, 258), zlib: (1024, 258), patient: (1024, 258), tolerance: 0.002 },
-    Level { own: (4096, 258), zlib: (4096, 258), patient: (1024, 258), tolerance: 0.002 },
+    Level { own: (4096, 258), zlib: (4096, 258), patient: (4096, 258), tolerance: 0.002 },
 ];
 
 /// Levels from here on try the next position before a match is taken, as zlib's do.

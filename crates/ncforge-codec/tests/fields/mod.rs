@@ -72,6 +72,12 @@ fn i32s(n: usize, value: impl FnMut(usize) -> i32) -> Vec<u8> {
     (0..n).map(value).flat_map(i32::to_le_bytes).collect()
 }
 
+/// Tenths of a kelvin, with the noise of instruments: hardly any four bytes of the low plane repeat, and many three.
+fn tenths() -> impl FnMut(usize) -> f64 {
+    let mut random = Random(21);
+    move |i| 2800.0 + 200.0 * waves(i) + random.normal()
+}
+
 /// A smooth field with weather (red noise along rows) and the noise of instruments, in kelvin.
 fn temperature() -> impl FnMut(usize) -> f64 {
     let (mut random, mut red) = (Random(1), 0.0);
@@ -241,6 +247,15 @@ pub(crate) const FIELDS: &[Field] = &[
         },
     },
     Field { name: "smooth.i16", size: 2, make: |n| i16s(n, |i| waves(i) * 20000.0) },
+    Field { name: "tenths.i16", size: 2, make: |n| i16s(n, tenths()) },
+    Field {
+        name: "tenths.i32",
+        size: 4,
+        make: |n| {
+            let mut v = tenths();
+            i32s(n, move |i| v(i).round() as i32)
+        },
+    },
     Field { name: "walk.i16", size: 2, make: |n| i16s(n, walk(7, 8.0)) },
     Field {
         name: "rain.i16",

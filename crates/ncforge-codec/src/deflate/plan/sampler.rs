@@ -147,7 +147,7 @@ impl Sampler<'_> {
         let mut found = self.choice(plane, pairs, known, level);
         let mut options = vec![store, runs];
         let least = runs.bits.min(found.bits);
-        let mut threes = (level <= 3 || found.bits < FEW) && often(least);
+        let mut threes = often(least);
         if least > FEW {
             // Here few repeats matter, and they may be anywhere in the window.
             known = WINDOW;
@@ -336,7 +336,9 @@ fn sample_len(plane: &[u8]) -> usize {
 /// Whether strings of eight bytes repeat within the window, anywhere in a plane.
 fn far_repeats(plane: &[u8]) -> bool {
     let Some(&anchor) = plane.get(plane.len() / 2) else { return false };
-    let repeats = Repeats::of(plane, |byte, _| byte == anchor, |_, _| ());
+    // One string of 256 in random bytes; four in a short plane, where these would be too few to tell.
+    let compared = if plane.len() <= SMALL { 63 } else { 255 };
+    let repeats = Repeats::of(plane, |byte, _| (byte ^ anchor) & compared == 0, |_, _| ());
     repeats.again * 64 > repeats.seen
 }
 
