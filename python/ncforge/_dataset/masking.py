@@ -281,14 +281,19 @@ class Rules:
         fill: Any = self.missing.reshape(-1)[0] if self.missing is not None else self.fill
         if fill is None:
             fill = self.default if self.default is not None else data.fill_value
-        # Masked values are arbitrary, and it may be impossible to pack them.
-        plain = plain.copy()
-        plain[mask] = plain.dtype.type(self._any()) if plain.dtype.kind in "iuf" else plain.dtype.type()
-        packed = np.array(self._packed(plain) if how.scale else plain)
-        if packed.dtype != self.dtype and self.dtype.kind in "iuf" and packed.dtype.kind in "iufb":
-            # For example masked floats for an integer variable: the fill value must not be converted to a float.
-            packed = exact(packed, self.dtype, truncate=True).copy()
-        packed[mask] = np.asarray(fill).astype(packed.dtype)
+        numeric = plain.dtype.kind in "iuf"
+        fill = np.asarray(fill)
+        if numeric and self.dtype.kind == "f" and not (how.scale and (self.scales or self.unsigned)):
+            # The wider type of both holds the fill value and the values.
+            packed = np.where(mask, fill.astype(np.promote_types(plain.dtype, self.dtype)), plain)
+        else:
+            # Masked values are arbitrary, and it may be impossible to pack them.
+            plain = np.where(mask, plain.dtype.type(self._any()) if numeric else plain.dtype.type(), plain)
+            packed = np.asarray(self._packed(plain) if how.scale else plain)
+            if packed.dtype != self.dtype and self.dtype.kind in "iuf" and packed.dtype.kind in "iufb":
+                # For example masked floats for an integer variable: the fill value must not be converted to a float.
+                packed = exact(packed, self.dtype, truncate=True)
+            packed = np.where(mask, fill.astype(packed.dtype), packed)
         # Below the mask of an array that was read are the values that were stored: each stays the missing value that it was.
         several = self.missing is not None and self.missing.size > 1 and data.dtype.kind in "iuf"
         for one in self.missing.reshape(-1) if several else ():
@@ -304,6 +309,9 @@ class Rules:
         """Packed values; a missing value that cannot be packed is not changed."""
         kind = np.dtype(f"u{self.dtype.itemsize}") if self.unsigned else self.dtype
         limits = np.iinfo(kind)
+        # Whole numbers in this range are converted unchanged; the limits of eight bytes are no floats.
+        if kind.itemsize < 8 and packed.size and limits.min <= packed.min() and packed.max() <= limits.max:
+            return np.asarray(packed).astype(kind).view(self.dtype)
         with np.errstate(invalid="ignore"):
             outside = ~((packed >= limits.min) & (packed <= limits.max))
         if not outside.any():
