@@ -45,3 +45,19 @@ def test_what_was_synced_and_written_again_survives(ends, run_under, tmp_path, w
     done = run_under(ends, path, way, wish="log", code=ENDS[way])
     assert b"netCDF-C" in done.stderr
     assert writings(path, "A") == {1}
+
+
+@pytest.mark.parametrize("who", ["plain", "ours"])
+def test_what_is_written_at_the_exit_is_stored(ends, run_under, tmp_path, who):
+    first, second = tmp_path / "a.nc", tmp_path / "b.nc"
+    run = call if who == "plain" else run_under
+    done = run(ends, first, "late", second, wish="log")
+    assert (writings(first, "A"), writings(first, "B"), writings(second, "A")) == ({3}, {1}, {4})
+    if who == "ours":
+        assert b"3 writes served, 1 left to netCDF-C (the program ends: 1)" in done.stderr
+
+
+@pytest.mark.parametrize(("way", "code"), [("close", 3), ("jump", 5)])
+def test_a_signal_within_a_call_ends_no_program_in_silence(ends, run_under, tmp_path, way, code):
+    # NetCDF-C seldom survives it. Nothing waits for ever, and no close says that all is written: 5 is its error.
+    run_under(ends, tmp_path / "a.nc", way, code=code)

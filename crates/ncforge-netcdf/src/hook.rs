@@ -253,15 +253,15 @@ unsafe extern "C" fn open<const L: usize, const T: usize>(
 }
 
 fn closed<const L: usize>(ncid: c_int, code: c_int) -> c_int {
-    if code == NOERR {
-        guarded(|| {
-            files::remove(L, ncid);
-            writers::remove((L, ncid));
-            writing::end(L, ncid);
-            Some(())
-        });
+    if code != NOERR {
+        return code;
     }
-    code
+    let has_all = guarded(|| {
+        files::remove(L, ncid);
+        writers::remove((L, ncid));
+        Some(writing::end(L, ncid))
+    });
+    if has_all == Some(false) { abi::EHDFERR } else { code }
 }
 
 unsafe extern "C" fn close<const L: usize, const T: usize>(ncid: c_int, parameters: *mut c_void) -> c_int {

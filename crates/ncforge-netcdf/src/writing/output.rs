@@ -359,11 +359,23 @@ impl Output {
         self.flush(Cache::Written, |_, target| file.is_none_or(|file| file == target.file))
     }
 
-    /// Gives HDF5 everything of the files that this process has opened, at its end.
+    /// The files that this process has opened.
+    fn own(&self) -> Vec<i32> {
+        self.files.iter().filter(|(_, f)| f.fork == engine::forks()).map(|(nc, _)| *nc).collect()
+    }
+
+    /// Gives HDF5 everything of the files that this process has opened.
     pub(super) fn flush_own(&mut self) -> Result {
-        let own: Vec<i32> =
-            self.files.iter().filter(|(_, f)| f.fork == engine::forks()).map(|(nc, _)| *nc).collect();
+        let own = self.own();
         self.flush(Cache::Kept, |_, target| own.contains(&target.nc))
+    }
+
+    /// The process ends: leaves the files that it has opened to HDF5.
+    pub(super) fn stop_own(&mut self) {
+        for nc in self.own() {
+            // One that has no space left does not keep others from being written.
+            let _ = self.stop(nc, "the program ends");
+        }
     }
 
     /// Ends the threads; the next chunk starts others.
