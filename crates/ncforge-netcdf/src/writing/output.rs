@@ -4,6 +4,7 @@
 //! to it by itself, it has all of the dataset's chunks. Memory is bounded: chunks that were not written to for longest are
 //! handed on first.
 
+mod files;
 mod queue;
 
 use std::collections::{HashMap, VecDeque};
@@ -359,25 +360,6 @@ impl Output {
         self.flush(Cache::Written, |_, target| file.is_none_or(|file| file == target.file))
     }
 
-    /// The files that this process has opened.
-    fn own(&self) -> Vec<i32> {
-        self.files.iter().filter(|(_, f)| f.fork == engine::forks()).map(|(nc, _)| *nc).collect()
-    }
-
-    /// Gives HDF5 everything of the files that this process has opened.
-    pub(super) fn flush_own(&mut self) -> Result {
-        let own = self.own();
-        self.flush(Cache::Kept, |_, target| own.contains(&target.nc))
-    }
-
-    /// The process ends: leaves the files that it has opened to HDF5.
-    pub(super) fn stop_own(&mut self) {
-        for nc in self.own() {
-            // One that has no space left does not keep others from being written.
-            let _ = self.stop(nc, "the program ends");
-        }
-    }
-
     /// Ends the threads; the next chunk starts others.
     pub(super) fn rest(&mut self) -> Result {
         self.drain()?;
@@ -461,26 +443,6 @@ impl Output {
             }
             q.dataset != dataset
         });
-    }
-
-    /// Leaves a file to HDF5 from now on.
-    pub(super) fn stop(&mut self, nc: i32, why: &'static str) -> Result {
-        if let Some(file) = self.files.get_mut(&nc) {
-            file.stopped = Some(why);
-        }
-        self.flush(Cache::Kept, |_, target| target.nc == nc)?;
-        let served = |e: &Entry| matches!(e, Entry::Served(target) if target.nc == nc);
-        let all: Vec<Id> = self.datasets.iter().filter(|(_, e)| served(e)).map(|(id, _)| *id).collect();
-        all.into_iter().for_each(|dataset| self.leave(dataset, why));
-        Ok(())
-    }
-
-    /// A file gets another opening, for reading.
-    pub(super) fn share(&mut self, nc: i32) -> Result {
-        if let Some(file) = self.files.get_mut(&nc) {
-            file.shared = true;
-        }
-        self.flush(Cache::Kept, |_, target| target.nc == nc)
     }
 }
 
