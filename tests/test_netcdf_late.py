@@ -6,6 +6,7 @@ import re
 import shutil
 import subprocess
 import sys
+import textwrap
 from pathlib import Path
 
 import netCDF4
@@ -212,3 +213,41 @@ def test_sources_are_all_compiled_by_a_test():
     tests = "".join(path.read_text(encoding="utf-8") for path in Path(__file__).parent.glob("test_netcdf_*.py"))
     for source in SOURCES.iterdir():
         assert f'"{source.stem}"' in tests or source.name in tests, source.name
+
+
+def test_what_was_open_before_is_written_by_somebody_else(packaged, tmp_path):
+    code = f"""
+        import sys, netCDF4, numpy as np
+        path = {str(tmp_path / "a.nc")!r}
+        w = netCDF4.Dataset(path, "w")
+        w.createDimension("y", 400)
+        w.createDimension("x", 1000)
+        v = w.createVariable("v", "i4", ("y", "x"), zlib=True, chunksizes=(20, 1000))
+        v[:] = 1
+        w.sync()
+        v[:] = 2
+        if sys.argv[1] == "ours":
+            import ncforge
+            ncforge.accelerate()
+        def show(*variables):
+            print(*(np.unique(v[first : first + 5]) for v in variables for first in (0, 5, 15, 20)))
+        with netCDF4.Dataset(path) as r:
+            show(r["v"])
+        with netCDF4.Dataset(path, "a") as other:
+            for first, value in ((0, 3), (15, 4)):
+                other["v"][first : first + 15] = value
+                show(v, other["v"])
+            v[0:5] = 5
+            show(v, other["v"])
+        w.close()
+        # Now nobody has it open.
+        for mode in "aw":
+            with netCDF4.Dataset(path, mode) as again:
+                if mode == "w":
+                    again.createDimension("x", 4000)
+                    again.createVariable("v", "i4", ("x",), zlib=True)
+                again["v"][:] = 6
+    """
+    plain, ours = (call(sys.executable, "-c", textwrap.dedent(code), who, wish="log") for who in ("plain", "ours"))
+    assert ours.stdout == plain.stdout
+    assert SERVED.findall(ours.stderr) == [(b"1", b"writes")] * 2

@@ -138,6 +138,15 @@ def test_what_was_synced_survives_a_kill(mpi, ncforge_bin, tmp_path, way):
         assert np.array_equal(got[:synced], want[:synced])
 
 
+def test_what_was_synced_and_written_again_survives_the_end_of_mpi(mpi, ncforge_bin, tmp_path):
+    ranks_c = mpi.compiled("ranks.c")
+    call(*mpi.launch(1, ranks_c, tmp_path / "whole.nc", 12, "close"), **ENVIRONMENT)
+    command = mpi.launch(1, ncforge_bin, "run", ranks_c, tmp_path / "ours.nc", 12, "again")
+    done = call(*command, wish="log", **ENVIRONMENT)
+    assert b"is served" in done.stderr
+    assert np.array_equal(values(tmp_path / "ours.nc"), values(tmp_path / "whole.nc"))
+
+
 def test_what_ranks_open_together_is_left_alone(ncforge_bin, tmp_path):
     header = next(Path("/usr/lib").glob("*/netcdf/*/include/netcdf_par.h"), None)
     if header is None or shutil.which("mpicc.openmpi") is None:

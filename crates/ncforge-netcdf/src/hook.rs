@@ -163,8 +163,11 @@ fn say_if_parallel(path: &Path, mode: c_int, parameters: *mut c_void) {
 }
 
 /// Before a file is opened or created by this thread.
-fn no_messages<const L: usize, const T: usize>() {
-    guarded(|| (T == HDF5).then(|| writing::print_no_errors(L)));
+fn before_opening<const L: usize, const T: usize>() {
+    guarded(|| {
+        writers::before_opening();
+        (T == HDF5).then(|| writing::print_no_errors(L))
+    });
 }
 
 unsafe extern "C" fn create<const L: usize, const T: usize>(
@@ -177,7 +180,7 @@ unsafe extern "C" fn create<const L: usize, const T: usize>(
     table: *const Dispatch,
     ncid: c_int,
 ) -> c_int {
-    no_messages::<L, T>();
+    before_opening::<L, T>();
     // SAFETY: netCDF-C's function with netCDF-C's arguments.
     let code = unsafe { (original(L, T).create)(path, mode, initial, basepe, hint, parameters, table, ncid) };
     if code == NOERR && !path.is_null() {
@@ -215,7 +218,7 @@ unsafe extern "C" fn open<const L: usize, const T: usize>(
         let writers = writers::writers_of(L, identity.file());
         writers.into_iter().for_each(|writer| writing::open_again(L, writer, mode & abi::WRITE != 0));
     }
-    no_messages::<L, T>();
+    before_opening::<L, T>();
     // SAFETY: netCDF-C's function with netCDF-C's arguments.
     let code = unsafe { (original(L, T).open)(path, mode, basepe, hint, parameters, table, ncid) };
     if code != NOERR {
@@ -250,15 +253,15 @@ unsafe extern "C" fn open<const L: usize, const T: usize>(
 }
 
 fn closed<const L: usize>(ncid: c_int, code: c_int) -> c_int {
-    if code == NOERR {
-        guarded(|| {
-            files::remove(L, ncid);
-            writers::remove((L, ncid));
-            writing::end(L, ncid);
-            Some(())
-        });
+    if code != NOERR {
+        return code;
     }
-    code
+    let has_all = guarded(|| {
+        files::remove(L, ncid);
+        writers::remove((L, ncid));
+        Some(writing::end(L, ncid))
+    });
+    if has_all == Some(false) { abi::EHDFERR } else { code }
 }
 
 unsafe extern "C" fn close<const L: usize, const T: usize>(ncid: c_int, parameters: *mut c_void) -> c_int {

@@ -38,8 +38,13 @@ pub(crate) unsafe fn get(file: &OpenFile, netcdf_c: &Dispatch, call: &Call) -> O
     }
     let served = file.dataset(variable.needs_us).and_then(|dataset| {
         let id = variable.in_ncforge(&dataset).map_err(|why| file.note(why)).ok()?;
-        // SAFETY: the caller's promise; the selection was checked.
-        match unsafe { deliver(&dataset, id, &selection, memory, call) } {
+        let delivered = match variable.has_no_value(&dataset, id, &selection.hyperslab()) {
+            // SAFETY: the caller's promise; the selection was checked.
+            Ok(false) => unsafe { deliver(&dataset, id, &selection, memory, call) },
+            Ok(true) => return None,
+            Err(e) => Err(e),
+        };
+        match delivered {
             Ok(Some(0)) => Some(NOERR),
             // NetCDF-C delivers what C makes of such values, and the error number.
             Ok(Some(_)) => None,

@@ -11,7 +11,8 @@ use std::sync::{Mutex, OnceLock, PoisonError};
 
 use ncforge::model::{Atomic, DType, Schema, VarId, shape};
 
-use ncforge::{Dataset, Imap};
+use ncforge::raw::coordinates;
+use ncforge::{Dataset, Hyperslab, Imap};
 
 use crate::abi::{Dispatch, MAX_RANK, NAME_BYTES, NOERR};
 use crate::heap;
@@ -36,6 +37,8 @@ pub(crate) struct Variable {
     pub(crate) filtered: bool,
     /// True if a filter may be missing in netCDF-C: then ncforge reads the variable, however small the read.
     pub(crate) needs_us: bool,
+    /// Whether elements that nobody wrote have a value. Where they have none, HDF5 leaves the memory of whoever reads them as it is.
+    fills: bool,
     /// Set when a read of it failed.
     pub(crate) failed: AtomicBool,
     found: OnceLock<Result<VarId, String>>,
@@ -146,7 +149,7 @@ fn text(buffer: &[c_char]) -> Option<String> {
 impl Variable {
     fn inquire(netcdf_c: &Dispatch, ncid: c_int, varid: c_int) -> Option<Self> {
         let mut name: [c_char; NAME_BYTES + 1] = [0; NAME_BYTES + 1];
-        let (mut xtype, mut rank, mut contiguous) = (0, 0, 1);
+        let (mut xtype, mut rank, mut contiguous, mut no_fill) = (0, 0, 1, 0);
         let mut dims = [0; MAX_RANK];
         let mut chunk = [0; MAX_RANK];
         // SAFETY: a function of netCDF-C's table with one of its ids; the buffers are as long as its limits.
@@ -165,7 +168,7 @@ impl Variable {
                 null_mut(),
                 &raw mut contiguous,
                 chunk.as_mut_ptr(),
-                null_mut(),
+                &raw mut no_fill,
                 null_mut(),
                 null_mut(),
                 null_mut(),
@@ -189,6 +192,7 @@ impl Variable {
             chunk: chunked.then_some(chunk),
             filtered: !filters.is_empty(),
             needs_us: filters.iter().any(|id| !BUILT_IN.contains(id)),
+            fills: no_fill == 0,
             failed: AtomicBool::new(false),
             found: OnceLock::new(),
         })
@@ -198,6 +202,36 @@ impl Variable {
     pub(crate) fn in_ncforge(&self, dataset: &Dataset) -> Result<VarId, &str> {
         let found = self.found.get_or_init(|| self.find(dataset));
         found.as_ref().map(|id| *id).map_err(String::as_str)
+    }
+
+    /// Whether a selection meets elements that have no value. NetCDF-C knows what memory gets there, if it can read the variable.
+    pub(crate) fn has_no_value(
+        &self,
+        dataset: &Dataset,
+        id: VarId,
+        slab: &Hyperslab,
+    ) -> ncforge::Result<bool> {
+        if self.fills || self.needs_us {
+            return Ok(false);
+        }
+        let layout = dataset.container().layout(id)?;
+        let Some(chunks) = layout.place.chunks() else { return Ok(layout.place.is_nowhere()) };
+        // The chunks that it meets along each dimension; strides may leave out most of them.
+        let met = |d: usize| {
+            let mut met: Vec<u64> =
+                (0..slab.count[d]).map(|i| (slab.start[d] + i * slab.stride[d]) / chunks.chunk[d]).collect();
+            met.dedup();
+            met
+        };
+        let met: Vec<Vec<u64>> = (0..slab.count.len()).map(met).collect();
+        let ranges: Vec<_> = met.iter().map(|met| 0..met.len() as u64).collect();
+        for at in coordinates(&ranges) {
+            let at: Vec<u64> = at.iter().zip(&met).map(|(&i, met)| met[i as usize]).collect();
+            if !layout.has_chunk(&at)? {
+                return Ok(true);
+            }
+        }
+        Ok(false)
     }
 
     fn find(&self, dataset: &Dataset) -> Result<VarId, String> {

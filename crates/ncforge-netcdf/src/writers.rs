@@ -3,7 +3,12 @@
 //! Data that a program wrote and did not sync are visible to its own second open of an HDF5 file, since HDF5 shares the file
 //! inside a process, but not in the file's bytes. So a file that is open for writing anywhere in the process, or was while a reader
 //! had it open, is not served. Files are compared by device and inode.
+//!
+//! A netCDF-C that was in use before ncforge came has files open of which nobody told: whatever the process could write to at that
+//! moment is being written by somebody, until its descriptor is closed.
 
+use std::mem::MaybeUninit;
+use std::os::fd::RawFd;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -19,9 +24,17 @@ pub(crate) struct Others {
     pub(crate) read: bool,
 }
 
+/// Who has a file open for writing.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Writer {
+    NetCdf(Id),
+    /// Somebody, by a descriptor that is older than ncforge.
+    Before(RawFd),
+}
+
 #[derive(Default)]
 struct Registry {
-    writers: Vec<(Id, FileNumber)>,
+    writers: Vec<(Writer, FileNumber)>,
     readers: Vec<(Id, FileNumber, Arc<AtomicBool>)>,
 }
 
@@ -41,22 +54,59 @@ pub(crate) fn writers_of(library: usize, file: FileNumber) -> Vec<i32> {
     if REGISTERED.load(Ordering::Relaxed) == 0 {
         return Vec::new();
     }
-    let own = |(id, f): &(Id, FileNumber)| (id.0 == library && *f == file).then_some(id.1);
+    let own = |&(writer, f): &(Writer, FileNumber)| match writer {
+        Writer::NetCdf((l, ncid)) if l == library && f == file => Some(ncid),
+        _ => None,
+    };
     with(|r| r.writers.iter().filter_map(own).collect())
+}
+
+/// The regular file that a descriptor is for.
+fn file_of(descriptor: RawFd) -> Option<FileNumber> {
+    let mut found = MaybeUninit::<libc::stat>::uninit();
+    // SAFETY: the call writes the result, and is asked whether it did.
+    let found = unsafe { (libc::fstat(descriptor, found.as_mut_ptr()) == 0).then(|| found.assume_init()) }?;
+    (found.st_mode & libc::S_IFMT == libc::S_IFREG).then_some((found.st_dev, found.st_ino))
+}
+
+/// NetCDF-C was in use before ncforge came: notes what the process has open for writing.
+pub(crate) fn add_earlier() {
+    let Ok(descriptors) = std::fs::read_dir("/proc/self/fd") else { return };
+    let number = |entry: std::fs::DirEntry| entry.file_name().to_str()?.parse::<RawFd>().ok();
+    for descriptor in descriptors.flatten().filter_map(number) {
+        // SAFETY: asks for flags.
+        let flags = unsafe { libc::fcntl(descriptor, libc::F_GETFL) };
+        let for_writing = flags >= 0 && flags & libc::O_ACCMODE != libc::O_RDONLY;
+        if let Some(file) = file_of(descriptor).filter(|_| for_writing) {
+            with(|r| r.writers.push((Writer::Before(descriptor), file)));
+        }
+    }
+}
+
+/// A file is about to be opened: what was open before ncforge came may be closed by now.
+pub(crate) fn before_opening() {
+    if REGISTERED.load(Ordering::Relaxed) > 0 {
+        with(|r| {
+            r.writers.retain(|&(writer, file)| match writer {
+                Writer::NetCdf(_) => true,
+                Writer::Before(descriptor) => file_of(descriptor) == Some(file),
+            });
+        });
+    }
 }
 
 /// A file was opened for writing: nobody who has it open for reading is served any more. Returns the others who have it open.
 pub(crate) fn add_writer(id: Id, file: FileNumber) -> Others {
     with(|r| {
         let others = Others {
-            write: r.writers.iter().any(|(i, f)| *f == file && *i != id),
+            write: r.writers.iter().any(|(w, f)| *f == file && *w != Writer::NetCdf(id)),
             read: r.readers.iter().any(|(i, f, _)| *f == file && *i != id),
         };
         r.readers
             .iter()
             .filter(|(_, f, _)| *f == file)
             .for_each(|(_, _, off)| off.store(true, Ordering::Relaxed));
-        r.writers.push((id, file));
+        r.writers.push((Writer::NetCdf(id), file));
         others
     })
 }
@@ -76,7 +126,7 @@ pub(crate) fn add_reader(id: Id, file: FileNumber) -> Option<Arc<AtomicBool>> {
 pub(crate) fn remove(id: Id) {
     if REGISTERED.load(Ordering::Relaxed) > 0 {
         with(|r| {
-            r.writers.retain(|(i, _)| *i != id);
+            r.writers.retain(|(w, _)| *w != Writer::NetCdf(id));
             r.readers.retain(|(i, _, _)| *i != id);
         });
     }
@@ -84,6 +134,8 @@ pub(crate) fn remove(id: Id) {
 
 #[cfg(test)]
 mod tests {
+    use std::os::fd::AsRawFd;
+
     use super::*;
 
     #[test]
@@ -100,5 +152,23 @@ mod tests {
         for id in [1, 2, 4] {
             remove((90, id));
         }
+    }
+
+    #[test]
+    fn what_was_open_before_is_written_until_it_is_closed() {
+        let path = std::env::temp_dir().join(format!("ncforge-writers-{}", std::process::id()));
+        let open = std::fs::File::create(&path).expect("a file");
+        let file = file_of(open.as_raw_fd()).expect("a regular file");
+        add_earlier();
+        before_opening();
+        assert!(add_reader((91, 1), file).is_none());
+        assert_eq!(add_writer((91, 2), file), Others { write: true, read: true });
+        assert_eq!(writers_of(91, file), vec![2]);
+        remove((91, 2));
+        drop(open);
+        before_opening();
+        assert!(add_reader((91, 3), file).is_some());
+        [1, 3].into_iter().for_each(|id| remove((91, id)));
+        std::fs::remove_file(path).expect("it is there");
     }
 }

@@ -21,7 +21,7 @@ use std::cell::Cell;
 use std::ffi::{CString, c_int, c_void};
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicUsize, Ordering};
-use std::sync::{Mutex, MutexGuard, Once, OnceLock, PoisonError, TryLockError};
+use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError, TryLockError};
 
 use crate::report::{log, wish};
 use crate::tables::{LIBRARIES, guarded};
@@ -46,6 +46,8 @@ static SERVED: [[AtomicBool; FILES]; LIBRARIES] =
 thread_local! {
     /// The number of the file that a `put` of this thread is for, while netCDF-C does it.
     static PUT: Cell<Option<i32>> = const { Cell::new(None) };
+    /// The libraries whose output this thread has, one bit each.
+    static HAS: Cell<u8> = const { Cell::new(0) };
 }
 
 fn number_of(ncid: c_int) -> i32 {
@@ -56,9 +58,36 @@ fn is_served(library: usize, number: i32) -> &'static AtomicBool {
     &SERVED[library][number as usize & (FILES - 1)]
 }
 
-/// The output of a library. `None` in a fork of a process that had it locked: nobody will unlock it.
-fn lock(library: usize) -> Option<MutexGuard<'static, Option<Output>>> {
-    let guard = match OUTPUTS[library].try_lock() {
+/// Says that this thread has the output of a library, or is about to.
+struct Mark(u8);
+
+impl Mark {
+    /// `None` where the thread has it already.
+    fn set(library: usize) -> Option<Self> {
+        let bit = 1u8.checked_shl(library as u32)?;
+        let before = HAS.try_with(|has| has.replace(has.get() | bit)).ok()?;
+        // Not one that is dropped at once: it would take the mark away.
+        (before & bit == 0).then(|| Self(bit))
+    }
+}
+
+impl Drop for Mark {
+    fn drop(&mut self) {
+        let _ = HAS.try_with(|has| has.set(has.get() & !self.0));
+    }
+}
+
+/// The output of a library, locked. It is unlocked before the mark goes: no signal finds it locked and not marked.
+struct Locked {
+    output: MutexGuard<'static, Option<Output>>,
+    _mark: Mark,
+}
+
+/// The output of a library; `None` where nobody would unlock it: in a fork of a process that had it locked, and in the thread that has
+/// it, in whose call a signal came. What the handler calls is netCDF-C's, and so is everything after a jump out of it.
+fn lock(library: usize) -> Option<Locked> {
+    let mark = Mark::set(library)?;
+    let output = match OUTPUTS[library].try_lock() {
         Ok(guard) => guard,
         Err(TryLockError::Poisoned(p)) => p.into_inner(),
         Err(TryLockError::WouldBlock) => {
@@ -69,14 +98,14 @@ fn lock(library: usize) -> Option<MutexGuard<'static, Option<Output>>> {
         }
     };
     LOCKED_IN[library].store(engine::forks(), Ordering::Relaxed);
-    Some(guard)
+    Some(Locked { output, _mark: mark })
 }
 
 /// Runs what may call HDF5; `None` if nothing is held, or if it panics.
 fn with<T>(library: usize, what: impl FnOnce(&mut Output) -> T) -> Option<T> {
     guarded(|| {
-        let mut guard = lock(library)?;
-        let output = guard.as_mut()?;
+        let mut locked = lock(library)?;
+        let output = locked.output.as_mut()?;
         let result = what(output);
         DATASETS[library].store(output.datasets(), Ordering::Relaxed);
         Some(result)
@@ -151,8 +180,8 @@ pub(crate) fn print_no_errors(library: usize) {
 /// A file was opened for writing, by nobody else in this process; `shared`: it has it open for reading.
 pub(crate) fn begin(library: usize, ncid: c_int, path: PathBuf, shared: bool) {
     let Some(hdf5) = HDF5[library].get() else { return };
-    let Some(mut guard) = lock(library) else { return };
-    let output = guard.get_or_insert_with(|| Output::new(hdf5));
+    let Some(mut locked) = lock(library) else { return };
+    let output = locked.output.get_or_insert_with(|| Output::new(hdf5));
     let fork = engine::forks();
     let file = File { path, served: 0, left: Vec::new(), stopped: None, shared, fork };
     output.files.insert(number_of(ncid), file);
@@ -171,13 +200,16 @@ pub(crate) fn open_again(library: usize, ncid: c_int, for_writing: bool) {
     }
 }
 
-/// A file was closed.
-pub(crate) fn end(library: usize, ncid: c_int) {
-    is_served(library, number_of(ncid)).store(false, Ordering::Relaxed);
-    let file = with(library, |output| output.files.remove(&number_of(ncid))).flatten();
-    if let Some(file) = file {
-        say(&file);
+/// A file was closed. `false`: what is held of it, nobody can give to HDF5 (see [`lock`]).
+pub(crate) fn end(library: usize, ncid: c_int) -> bool {
+    if !is_served(library, number_of(ncid)).swap(false, Ordering::Relaxed) {
+        return true;
     }
+    let file = with(library, |output| output.files.remove(&number_of(ncid)));
+    if let Some(Some(file)) = &file {
+        say(file);
+    }
+    file.is_some()
 }
 
 /// Logs the work on a file.
@@ -209,16 +241,18 @@ pub(crate) fn putting(library: usize, ncid: c_int, put: impl FnOnce() -> c_int) 
     code
 }
 
-/// HDF5 writes what it has when the program ends, and so do we, in front of it: this is called after HDF5 registered its own.
+/// HDF5 writes what it has when the program ends. We give it what we have in front of that: this is called after HDF5 registered its
+/// own. Writes that come later are HDF5's, but those to files that are opened later: for these, this is called again.
 fn at_exit() {
-    extern "C" fn flush_all() {
-        give_all(Output::flush_own);
+    static WILL_BE_CALLED: AtomicBool = AtomicBool::new(false);
+    extern "C" fn end() {
+        WILL_BE_CALLED.store(false, Ordering::Relaxed);
+        give_all(Output::stop_own);
     }
-    static ONCE: Once = Once::new();
-    ONCE.call_once(|| {
+    if !WILL_BE_CALLED.swap(true, Ordering::Relaxed) {
         // SAFETY: registers a function that is never unloaded.
-        unsafe { libc::atexit(flush_all) };
-    });
+        unsafe { libc::atexit(end) };
+    }
 }
 
 /// MPI is about to end. An HDF5 that was built with it ends as well, and whoever started the program may end it then.
@@ -227,12 +261,10 @@ pub(crate) fn before_mpi_ends() {
     give_all(|output| output.flush_own().and_then(|()| output.rest()));
 }
 
-/// Has what is held written, where anything is.
+/// Has what is held written.
 fn give_all<T>(how: impl Fn(&mut Output) -> T) {
-    for (library, datasets) in DATASETS.iter().enumerate() {
-        if datasets.load(Ordering::Relaxed) > 0 {
-            with(library, &how);
-        }
+    for library in 0..LIBRARIES {
+        with(library, &how);
     }
 }
 

@@ -16,13 +16,13 @@ use ncforge::without_signals;
 
 use crate::engine;
 
-/// Encoded bytes and the mask of filters that were left out; `None` where the chunk cannot be encoded.
+/// Encoded bytes and the mask of filters that were left out; `None` where HDF5 encodes the chunk.
 pub(super) type Encoded = Option<(Vec<u8>, u32)>;
 
 /// One chunk to encode.
 pub(super) struct Job {
     raw: Arc<Vec<u8>>,
-    chain: CodecChain,
+    chain: Option<CodecChain>,
     result: AtomicPtr<Encoded>,
     /// The process whose threads may work on it.
     fork: u32,
@@ -40,7 +40,14 @@ impl Drop for Job {
 
 impl Job {
     pub(super) fn new(raw: Arc<Vec<u8>>, chain: CodecChain) -> Self {
-        Self { raw, chain, result: AtomicPtr::new(null_mut()), fork: engine::forks() }
+        Self { raw, chain: Some(chain), result: AtomicPtr::new(null_mut()), fork: engine::forks() }
+    }
+
+    /// A chunk that HDF5 encodes, when it writes what its cache has: there is nothing to do.
+    pub(super) fn of_hdf5(raw: Arc<Vec<u8>>) -> Self {
+        let done = Self { raw, chain: None, result: AtomicPtr::new(null_mut()), fork: engine::forks() };
+        done.run();
+        done
     }
 
     /// The elements.
@@ -54,7 +61,7 @@ impl Job {
     }
 
     fn encode(&self) -> Encoded {
-        catch_unwind(AssertUnwindSafe(|| self.chain.encode(&self.raw).ok())).ok().flatten()
+        catch_unwind(AssertUnwindSafe(|| self.chain.as_ref()?.encode(&self.raw).ok())).ok().flatten()
     }
 
     fn run(&self) {

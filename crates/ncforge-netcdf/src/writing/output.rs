@@ -4,6 +4,7 @@
 //! to it by itself, it has all of the dataset's chunks. Memory is bounded: chunks that were not written to for longest are
 //! handed on first.
 
+mod files;
 mod queue;
 
 use std::collections::{HashMap, VecDeque};
@@ -12,18 +13,13 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use super::hdf5::{Block, Hdf5, Id};
-use super::jobs::{Job, Threads};
+use super::jobs::Threads;
 use super::seen::Seen;
 use super::slab::{Part, Slab};
 use super::target::{Chunk, Target};
 use crate::{engine, policy};
 
-/// A chunk that is being encoded.
-struct Queued {
-    dataset: Id,
-    number: Box<[u64]>,
-    job: Arc<Job>,
-}
+use queue::{Cache, Queued};
 
 /// A dataset that was written to.
 pub(super) enum Entry {
@@ -206,7 +202,7 @@ impl Output {
             // SAFETY: the caller's promise.
             match unsafe { self.gather_part(dataset, slab, number, part, values)? } {
                 Some(data) => {
-                    self.queue(dataset, number.into(), data);
+                    self.queue(dataset, number.into(), data, Cache::Kept);
                     self.limit_queue()
                 }
                 None if self.held > self.budget => self.make_space(),
@@ -247,7 +243,7 @@ impl Output {
             if target.is_absent(number) {
                 return Ok(Some(data));
             }
-            // A program that is killed must find what it synced: what the file has is replaced when HDF5 would do it.
+            // It is held until HDF5 would write it.
             let seen = Seen::all(bytes / size, needed.iter().product());
             let chunk = Chunk { data, seen, known: true, dirty: true, used: self.clock };
             target.hold(number, chunk, &mut self.held);
@@ -279,7 +275,7 @@ impl Output {
     }
 
     /// Queues a chunk that lacks something; it is kept for more.
-    fn hand_on(&mut self, dataset: Id, number: &[u64], keep: bool) -> Result {
+    fn hand_on(&mut self, dataset: Id, number: &[u64], keep: bool, cache: Cache) -> Result {
         self.complete(dataset, number)?;
         let Some(Entry::Served(target)) = self.datasets.get_mut(&dataset) else { return Ok(()) };
         let Some(chunk) = target.chunks.get_mut(number) else { return Ok(()) };
@@ -293,7 +289,7 @@ impl Output {
             }
         }
         if dirty {
-            self.queue(dataset, number.into(), data);
+            self.queue(dataset, number.into(), data, cache);
         }
         Ok(())
     }
@@ -337,7 +333,7 @@ impl Output {
     }
 
     /// Gives HDF5 everything of the datasets that are chosen.
-    fn flush(&mut self, chosen: impl Fn(Id, &Target) -> bool) -> Result {
+    fn flush(&mut self, cache: Cache, chosen: impl Fn(Id, &Target) -> bool) -> Result {
         let mut all: Vec<Id> = Vec::new();
         for (&dataset, entry) in &self.datasets {
             if matches!(entry, Entry::Served(target) if chosen(dataset, target)) {
@@ -348,27 +344,20 @@ impl Output {
         for dataset in all {
             let Some(Entry::Served(target)) = self.datasets.get(&dataset) else { continue };
             for number in target.dirty() {
-                self.hand_on(dataset, &number, true)?;
+                self.hand_on(dataset, &number, true, cache)?;
                 self.limit_queue()?;
             }
         }
         self.drain()
     }
 
-    /// Gives HDF5 everything of the file that an object is in; of all files if that is not known.
+    /// HDF5 is about to sync a file: it gets everything of the one that an object is in; of all files if that is not known.
     pub(super) fn flush_file(&mut self, object: Id) -> Result {
         if self.datasets.is_empty() {
             return Ok(());
         }
         let file = self.hdf5.file_of(object);
-        self.flush(|_, target| file.is_none_or(|file| file == target.file))
-    }
-
-    /// Gives HDF5 everything of the files that this process has opened, at its end.
-    pub(super) fn flush_own(&mut self) -> Result {
-        let own: Vec<i32> =
-            self.files.iter().filter(|(_, f)| f.fork == engine::forks()).map(|(nc, _)| *nc).collect();
-        self.flush(|_, target| own.contains(&target.nc))
+        self.flush(Cache::Written, |_, target| file.is_none_or(|file| file == target.file))
     }
 
     /// Ends the threads; the next chunk starts others.
@@ -402,7 +391,7 @@ impl Output {
         }
         target.reads += 1;
         let often = target.reads > policy::READS_BETWEEN;
-        self.flush(|id, _| id == dataset)?;
+        self.flush(Cache::Kept, |id, _| id == dataset)?;
         self.forget_chunks(dataset);
         if often {
             self.leave(dataset, "read between writes");
@@ -415,7 +404,7 @@ impl Output {
         if !matches!(self.datasets.get(&dataset), Some(Entry::Served(_))) {
             return Ok(());
         }
-        self.flush(|id, _| id == dataset)?;
+        self.flush(Cache::Kept, |id, _| id == dataset)?;
         self.forget_chunks(dataset);
         if let Some(Entry::Served(target)) = self.datasets.get_mut(&dataset) {
             target.forget();
@@ -435,7 +424,7 @@ impl Output {
         let result = match self.datasets.get(&dataset) {
             None => return Ok(()),
             Some(Entry::Left(_)) => Ok(()),
-            Some(Entry::Served(_)) => self.flush(|id, _| id == dataset),
+            Some(Entry::Served(_)) => self.flush(Cache::Written, |id, _| id == dataset),
         };
         self.leave(dataset, "closed");
         self.datasets.remove(&dataset);
@@ -454,26 +443,6 @@ impl Output {
             }
             q.dataset != dataset
         });
-    }
-
-    /// Leaves a file to HDF5 from now on.
-    pub(super) fn stop(&mut self, nc: i32, why: &'static str) -> Result {
-        if let Some(file) = self.files.get_mut(&nc) {
-            file.stopped = Some(why);
-        }
-        self.flush(|_, target| target.nc == nc)?;
-        let served = |e: &Entry| matches!(e, Entry::Served(target) if target.nc == nc);
-        let all: Vec<Id> = self.datasets.iter().filter(|(_, e)| served(e)).map(|(id, _)| *id).collect();
-        all.into_iter().for_each(|dataset| self.leave(dataset, why));
-        Ok(())
-    }
-
-    /// A file gets another opening, for reading.
-    pub(super) fn share(&mut self, nc: i32) -> Result {
-        if let Some(file) = self.files.get_mut(&nc) {
-            file.shared = true;
-        }
-        self.flush(|_, target| target.nc == nc)
     }
 }
 

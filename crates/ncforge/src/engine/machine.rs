@@ -1,8 +1,8 @@
-//! The resources of this process: CPUs and memory of the machine, within the limits of its control group. The standard
+//! The resources of this process: CPUs and memory of the machine, within the limits of its control group and its own. The standard
 //! library knows those of CPUs.
 //!
 //! Facts: the kernel's documentation of control groups, versions 1 and 2 (`memory.max`;
-//! `memory.limit_in_bytes`).
+//! `memory.limit_in_bytes`), and of `/proc/self/statm`.
 
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
@@ -14,9 +14,30 @@ const UNKNOWN_MEMORY: u64 = 2 << 30;
 pub(super) fn memory() -> u64 {
     static MEMORY: OnceLock<u64> = OnceLock::new();
     *MEMORY.get_or_init(|| {
-        let physical = physical_memory().unwrap_or(UNKNOWN_MEMORY);
-        group_memory().map_or(physical, |limit| limit.min(physical))
+        let limits = [physical_memory().unwrap_or(UNKNOWN_MEMORY)].into_iter();
+        limits.chain(group_memory()).chain(addresses_left()).min().unwrap_or(UNKNOWN_MEMORY)
     })
+}
+
+/// What is left of the address space where that is limited (`ulimit -v`): the program has taken some of it, and needs more.
+#[cfg(unix)]
+fn addresses_left() -> Option<u64> {
+    let mut limit = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
+    // SAFETY: `limit` is written only.
+    let known = unsafe { libc::getrlimit(libc::RLIMIT_AS, &raw mut limit) } == 0;
+    if !known || limit.rlim_cur == libc::RLIM_INFINITY {
+        return None;
+    }
+    // SAFETY: sysconf only returns numbers.
+    let page = u64::try_from(unsafe { libc::sysconf(libc::_SC_PAGESIZE) }).ok()?;
+    let pages = std::fs::read_to_string("/proc/self/statm").ok()?;
+    let pages: u64 = pages.split(' ').next()?.parse().ok()?;
+    Some(limit.rlim_cur.saturating_sub(pages * page))
+}
+
+#[cfg(not(unix))]
+fn addresses_left() -> Option<u64> {
+    None
 }
 
 /// CPUs that this process may use at most, at least 1.

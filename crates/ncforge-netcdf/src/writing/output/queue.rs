@@ -4,20 +4,45 @@ use std::sync::Arc;
 
 use super::super::hdf5::{Block, Id};
 use super::super::jobs::{Job, Threads};
-use super::{Entry, Failed, Output, Queued, Result};
+use super::{Entry, Failed, Output, Result};
 use crate::policy;
 
+/// A chunk on its way.
+pub(super) struct Queued {
+    pub(super) dataset: Id,
+    number: Box<[u64]>,
+    pub(super) job: Arc<Job>,
+}
+
+/// What HDF5 does at this moment with the chunks that its cache has.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Cache {
+    /// At a sync, when a dataset is closed, where there are too many.
+    Written,
+    Kept,
+}
+
 impl Output {
-    /// Has a chunk encoded.
-    pub(super) fn queue(&mut self, dataset: Id, number: Box<[u64]>, data: Arc<Vec<u8>>) {
+    /// Sends a chunk on its way.
+    ///
+    /// A program that is killed must find what it synced. Where HDF5 replaces a chunk, it gives the old one's place to the next, while
+    /// the index in the file still names it. So a chunk that the file has is replaced when HDF5 would do it: as long as HDF5 keeps its
+    /// cache, it goes there.
+    pub(super) fn queue(&mut self, dataset: Id, number: Box<[u64]>, data: Arc<Vec<u8>>, cache: Cache) {
         let Some(Entry::Served(target)) = self.datasets.get_mut(&dataset) else { return };
+        let is_encoded = cache == Cache::Written || target.is_absent(&number);
         target.note_stored(&number);
         target.queued += 1;
         self.queued += data.len() as u64;
-        let job = Arc::new(Job::new(data, target.chain.clone()));
-        let wanted = self.wanted;
-        self.threads.take_if(|t| !t.are_here());
-        self.threads.get_or_insert_with(|| Threads::start(wanted)).add(&job);
+        let job = Arc::new(match is_encoded {
+            true => Job::new(data, target.chain.clone()),
+            false => Job::of_hdf5(data),
+        });
+        if is_encoded {
+            let wanted = self.wanted;
+            self.threads.take_if(|t| !t.are_here());
+            self.threads.get_or_insert_with(|| Threads::start(wanted)).add(&job);
+        }
         self.queue.push_back(Queued { dataset, number, job });
     }
 
@@ -95,7 +120,7 @@ impl Output {
                 break;
             }
             if matches!(self.datasets.get(&dataset), Some(Entry::Served(t)) if t.beyond() > 0) {
-                self.hand_on(dataset, &number, false)?;
+                self.hand_on(dataset, &number, false, Cache::Written)?;
             }
         }
         self.drain()

@@ -1,0 +1,63 @@
+"""ncforge under netCDF-C in programs that are killed, or do not close their files: what they synced is there, and what netCDF-C saves."""
+
+from __future__ import annotations
+
+import signal
+import sys
+from pathlib import Path
+
+import netCDF4
+import numpy as np
+import pytest
+
+from programs import call, compiled
+
+pytestmark = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="the library is for Linux")
+
+
+@pytest.fixture(scope="session")
+def ends(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A program that does not come to its end."""
+    return compiled("ends", tmp_path_factory.mktemp("bin"))
+
+
+def writings(path: Path, name: str) -> set[int]:
+    """Which writing of a variable the values are of; they all can be read."""
+    with netCDF4.Dataset(path) as d:
+        return set(np.unique(np.ma.filled(d[name][:], 0) // 1000000).tolist())
+
+
+ENDS = {
+    "read": -signal.SIGKILL,
+    "strided": -signal.SIGKILL,
+    "again": -signal.SIGKILL,
+    "append": -signal.SIGKILL,
+    "leave": 3,
+}
+
+
+@pytest.mark.parametrize("way", ENDS)
+def test_what_was_synced_and_written_again_survives(ends, run_under, tmp_path, way):
+    path = tmp_path / "a.nc"
+    call(ends, path, way, code=ENDS[way])
+    assert writings(path, "A") == {1}
+    # The command becomes the program.
+    done = run_under(ends, path, way, wish="log", code=ENDS[way])
+    assert b"netCDF-C" in done.stderr
+    assert writings(path, "A") == {1}
+
+
+@pytest.mark.parametrize("who", ["plain", "ours"])
+def test_what_is_written_at_the_exit_is_stored(ends, run_under, tmp_path, who):
+    first, second = tmp_path / "a.nc", tmp_path / "b.nc"
+    run = call if who == "plain" else run_under
+    done = run(ends, first, "late", second, wish="log")
+    assert (writings(first, "A"), writings(first, "B"), writings(second, "A")) == ({3}, {1}, {4})
+    if who == "ours":
+        assert b"3 writes served, 1 left to netCDF-C (the program ends: 1)" in done.stderr
+
+
+@pytest.mark.parametrize(("way", "code"), [("close", 3), ("jump", 5)])
+def test_a_signal_within_a_call_ends_no_program_in_silence(ends, run_under, tmp_path, way, code):
+    # NetCDF-C seldom survives it. Nothing waits for ever, and no close says that all is written: 5 is its error.
+    run_under(ends, tmp_path / "a.nc", way, code=code)
