@@ -5,7 +5,7 @@ use ncforge::Error;
 use ncforge_ops::request::{Front, RequestError, from_options};
 use pyo3::exceptions::{PyTypeError, PyUnicodeEncodeError};
 use pyo3::prelude::*;
-use pyo3::types::{PyBool, PyDict, PyFloat, PyInt, PySlice, PyString};
+use pyo3::types::{PyBool, PyDict, PyFloat, PyInt, PySlice, PyString, PyTuple};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
@@ -80,7 +80,8 @@ fn plain(name: &str, value: &Bound<'_, PyAny>) -> PyResult<Value> {
     }
     if let Ok(map) = value.cast::<PyDict>() {
         let one = |(key, value): (Bound<'_, PyAny>, Bound<'_, PyAny>)| {
-            Ok((key.str()?.extract::<String>()?, plain(name, &value)?))
+            let value = if name == "select" { pick(name, &value)? } else { plain(name, &value)? };
+            Ok((key.str()?.extract::<String>()?, value))
         };
         return map.iter().map(one).collect::<PyResult<Map<String, Value>>>().map(Value::Object);
     }
@@ -114,6 +115,18 @@ fn plain(name: &str, value: &Bound<'_, PyAny>) -> PyResult<Value> {
             Err(PyTypeError::new_err(format!("`{name}` cannot be of type {kind}")))
         }
     }
+}
+
+/// What is wanted along a dimension: of Python's sequences, a slice has indices from one to another, a tuple the ends of a range of values,
+/// and any other (a list, an array, a range) indices one by one.
+fn pick(name: &str, value: &Bound<'_, PyAny>) -> PyResult<Value> {
+    let kind = if value.is_instance_of::<PySlice>() { "slice" } else { "indices" };
+    Ok(match plain(name, value)? {
+        list @ Value::Array(_) if !value.is_instance_of::<PyTuple>() => {
+            Value::Object(Map::from_iter([(kind.to_owned(), list)]))
+        }
+        other => other,
+    })
 }
 
 /// A date of the standard library, cftime, pandas or NumPy as text; a moment to the microsecond, so that it is no longer span.
