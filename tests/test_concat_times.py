@@ -223,6 +223,12 @@ def test_a_single_time_is_compared_as_a_moment(tmp_path: Path, run: Run) -> None
     assert "`reftime`, which does not lie along `time`, differs" in done.stderr and "--differing first" in done.stderr
     done = run("concat", a, tmp_path / "other.nc", "-o", tmp_path / "first.nc", "--differing", "first", "--verify")
     assert "`reftime` differs" in done.stderr
+    for name in ("a.nc", "other.nc"):
+        with netCDF4.Dataset(tmp_path / name, "a") as ds:
+            made = ds.createVariable("day", "i4", ())
+            made.units, made[...] = ("days since 2000-01-01", 2) if name == "a.nc" else ("hours since 2000-01-02", 5)
+    words = ("concat", tmp_path / "a.nc", tmp_path / "other.nc", "-o", tmp_path / "day.nc", "--differing")
+    run(*words, "first")
     for path in (out, tmp_path / "first.nc"):
         with netCDF4.Dataset(path) as ds:
             assert (ds["reftime"][...], ds["reftime"].units) == (48, "hours since 2000-01-01")

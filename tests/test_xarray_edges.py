@@ -47,7 +47,7 @@ def test_a_file_is_not_computed_from_itself(
     if "mode" in options:
         ncforge.xarray.register_writer()
         with pytest.raises(ValueError, match="would be computed from"):
-            new.assign_attrs(title="x").to_netcdf(path, engine="ncforge", mode="a", format=format)
+            new.assign_attrs(title="x").to_netcdf(path, engine="ncforge", mode="a", format=format)  # type: ignore[call-overload]
     with netCDF4.Dataset(path) as nc:
         np.testing.assert_array_equal(nc["v"][:], values)
         assert not nc.ncattrs()

@@ -69,6 +69,6 @@ def _lasting(value: Any) -> Any:
     if isinstance(value, Mapping):
         return {name: _lasting(one) for name, one in value.items()}
     if isinstance(value, Iterable) and not isinstance(value, str | bytes | os.PathLike):
-        # A tuple may mean something else than a list.
-        return tuple(value) if isinstance(value, tuple) else list(value)
+        # A tuple or a range may mean something else than a list.
+        return value if isinstance(value, tuple | range) else list(value)
     return value

@@ -21,6 +21,9 @@ const BLOCK: u64 = 1 << 20;
 /// Elements that are retained of what all tiles are compared with, at most.
 const RETAINED_ELEMENTS: u64 = 1 << 20;
 
+/// The difference of times that have no numbers in the same units.
+const NOT_HELD: &str = "in other units, in which its type does not hold it";
+
 /// One comparison: this variable of this tile with that tile's.
 struct Pair {
     var: VarId,
@@ -123,8 +126,9 @@ fn retained(mosaic: &Mosaic) -> Result<HashMap<VarId, Retained>> {
         let Some(rest) = left.checked_sub(slab.len()) else { continue };
         left = rest;
         let file = mosaic.tiles.open(tile)?;
-        let values = Side::of(mosaic, v, tile, &file, own).read(&slab)?;
-        retained.insert(v, Retained { count, values });
+        if let Some(values) = Side::of(mosaic, v, tile, &file, own).read(&slab)? {
+            retained.insert(v, Retained { count, values });
+        }
     }
     Ok(retained)
 }
@@ -173,12 +177,12 @@ impl<'a> Side<'a> {
         Side { file, var: own, change: mosaic.rebased(v, tile) }
     }
 
-    fn read(&self, slab: &Hyperslab) -> Result<Values> {
+    /// The values; `None` where its type does not hold them in those units.
+    fn read(&self, slab: &Hyperslab) -> Result<Option<Values>> {
         let values = self.file.read(self.var, slab)?;
-        let (Some(change), Some(bytes)) = (&self.change, values.bytes()) else { return Ok(values) };
+        let (Some(change), Some(bytes)) = (&self.change, values.bytes()) else { return Ok(Some(values)) };
         let mut changed = vec![0; bytes.len()];
-        change.convert(bytes, &mut changed)?;
-        Ok(Values::fixed(&changed))
+        Ok(change.convert(bytes, &mut changed).is_ok().then(|| Values::fixed(&changed)))
     }
 }
 
@@ -200,7 +204,9 @@ fn compare(mosaic: &Mosaic, pair: &Pair, retained: Option<&Retained>) -> Result<
         count.push(x.count.min(y.count));
     }
     if let Some(retained) = retained.filter(|k| k.count == count) {
-        let values = ours.read(&Hyperslab::new(&start_a, &count))?;
+        let Some(values) = ours.read(&Hyperslab::new(&start_a, &count))? else {
+            return Ok(Some(NOT_HELD.into()));
+        };
         let all = Region { start: vec![0; count.len()], count };
         let equality = equality((ours.file.schema(), a), (&mosaic.schema, v));
         return Ok(unlike(&values, &retained.values, &equality, &all));
@@ -221,7 +227,9 @@ fn difference(
             let start: Vec<u64> = start.iter().zip(&block.start).map(|(a, b)| a + b).collect();
             Hyperslab::new(&start, &block.count)
         };
-        let (x, y) = (ours.read(&shifted(start_a))?, theirs.read(&shifted(start_b))?);
+        let (Some(x), Some(y)) = (ours.read(&shifted(start_a))?, theirs.read(&shifted(start_b))?) else {
+            return Ok(Some(NOT_HELD.into()));
+        };
         if let Some(what) = unlike(&x, &y, &equality, &block) {
             return Ok(Some(what));
         }
