@@ -60,7 +60,7 @@ OPS = {
         "boxes", "calendar", "compare", "copy", "describe", "intact", "progress", "select", "series", "tune", "unlike",
     },
     "refs": {"alike", "boxes", "combine", "copy", "profile", "progress", "select", "series"},
-    "split": {"combine", "copy", "intact", "progress"},
+    "split": {"combine", "copy", "intact", "progress", "tune"},
     "doctor": {"choosing", "copy", "describe", "points", "profile", "sampling", "tune"},
 }  # fmt: skip
 MODULES = {"ncforge": NCFORGE, "ncforge-ops": OPS}

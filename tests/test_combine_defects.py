@@ -12,8 +12,10 @@ from __future__ import annotations
 import subprocess
 from pathlib import Path
 
+import h5py
 import netCDF4
 import numpy as np
+import pytest
 
 import tiles as tl
 from combining import CLASSIC, DEFLATED, combine, ncforge, values
@@ -118,3 +120,33 @@ def test_small_variables_of_many_records_are_read_together(tmp_path: Path) -> No
 def _made(folder: Path) -> Path:
     folder.mkdir()
     return folder
+
+
+@pytest.mark.parametrize("holes", ["fill", "missing"])
+@pytest.mark.parametrize("kind", ["enum", "compound", "opaque", "inner"])
+def test_fill_values_of_user_types(tmp_path: Path, kind: str, holes: str) -> None:
+    """Of enums, compounds and opaques as of numbers: where a file lacks the variable, and where a tile lacks records."""
+    pair = np.dtype([("a", "i4"), ("b", "f8")])
+    dtype, fill, value = {
+        "enum": (h5py.enum_dtype({"A": 3, "B": 4}, basetype="u1"), 4, 3),
+        "compound": (pair, (-9, -8.0), (1, 1.0)),
+        "opaque": (np.dtype("V3"), b"abc", b"xyz"),
+        "inner": (np.dtype([("p", pair), ("n", "i2", (2,))]), ((-9, -8.0), [-1, -2]), ((1, 1.0), [1, 1])),
+    }[kind]
+    one, other = np.array([fill], dtype), np.array([value] * 2, dtype)
+    for name, first in (("a.nc", 0.0), ("b.nc", 2.0)):
+        with h5py.File(tmp_path / name, "w", track_order=True) as theirs:
+            time = theirs.create_dataset("time", data=first + np.arange(2.0), maxshape=(None,), chunks=(2,))
+            time.make_scale("time")
+            if name == "a.nc":
+                if "V" not in dtype.str or dtype.names:
+                    theirs["pair"] = pair
+                theirs["kind"] = dtype
+                made = theirs.create_dataset("v", data=other, dtype=theirs["kind"], maxshape=(None,), chunks=(2,))
+                made.dims[0].attach_scale(time)
+                made.attrs.create("_FillValue", one, dtype=theirs["kind"])
+    out = tmp_path / "all.nc"
+    ncforge("concat", tmp_path / "a.nc", tmp_path / "b.nc", "-o", out, "--holes", holes, "--no-history")
+    with h5py.File(out) as theirs:
+        found = theirs["v"][:]
+        assert found[:2].tobytes() == other.tobytes() and found[2:].tobytes() == np.repeat(one, 2).tobytes()

@@ -202,3 +202,19 @@ def test_a_missing_last_tile_is_noted_where_no_tile_says_the_length(tmp_path: Pa
     assert ("the last tile is missing, and no tile says how long" in done.stderr) == (gone == 2)
     with netCDF4.Dataset(tmp_path / "back.nc") as back:
         assert back["v"].shape == ((4, 6) if gone == 2 else (4, 10))
+
+
+@pytest.mark.parametrize("kind", ["bounds", "text"])
+def test_corners_and_characters_are_not_split(tmp_path: Path, kind: str) -> None:
+    """The largest variable ends with them."""
+    path = tmp_path / "in.nc"
+    with netCDF4.Dataset(path, "w") as ds:
+        for name, length in (("y", 6), ("x", 8), ("last", 4)):
+            ds.createDimension(name, length)
+        ds.createVariable("v", "f4", ("y", "x"))[:] = np.ones((6, 8))
+        if kind == "bounds":
+            ds["v"].bounds = "v_bounds"
+        ds.createVariable("v_bounds", "f4" if kind == "bounds" else "S1", ("y", "x", "last"))
+    report = json.loads(ncforge("split", path, "-o", tmp_path / "t", "--tiles", "2x3", "--json").stdout)
+    with netCDF4.Dataset(report["first"]) as ds:
+        assert {name: len(d) for name, d in ds.dimensions.items()} == {"y": 2, "x": 4, "last": 4}

@@ -146,3 +146,89 @@ def test_no_time_becomes_a_missing_one(tmp_path: Path, run: Run, attrs: dict[str
     assert not (tmp_path / "all.nc").exists()
     with ncforge.open_many([a, b]) as ds, pytest.raises(ncforge.InvalidError, match="does not hold"):
         ds["time"][:]
+
+
+def cells(path: Path, first: str, kind: str = "bare") -> Path:
+    """Two days of no leap year with bounds, which say of how they count only what CF lets them."""
+    with netCDF4.Dataset(path, "w") as ds:
+        ds.createDimension("time", None)
+        ds.createDimension("two", 2)
+        time = ds.createVariable("time", "f8", ("time",))
+        time.units, time.calendar = f"days since {first}", "noleap"
+        time[:] = [0.5, 1.5]
+        names = {"blank": " time_bnds ", "path": "/g/time_bnds", "relative": "g/time_bnds"}
+        if kind != "later" or path.name == "b.nc":
+            time.setncattr("climatology" if kind == "climatology" else "bounds", names.get(kind, "time_bnds"))
+        group = ds.createGroup("g") if kind in ("path", "relative") else ds
+        bounds = group.createVariable("time_bnds", "f8", ("time", "two"))
+        bounds[:] = [[0, 1], [1, 2]]
+        if kind in ("units", "calendar"):
+            bounds.units = time.units
+        if kind == "empty":
+            bounds.units = ""
+        if kind == "calendar" and path.name == "b.nc":
+            bounds.calendar = "365_day"
+    return path
+
+
+@pytest.mark.parametrize("how", ["concat", "open_many"])
+@pytest.mark.parametrize(
+    "kind", ["bare", "climatology", "blank", "path", "relative", "empty", "later", "units", "calendar"]
+)
+def test_bounds_take_what_they_lack_from_their_coordinate(tmp_path: Path, kind: str, how: str) -> None:
+    files = [cells(tmp_path / "a.nc", "2000-01-01", kind), cells(tmp_path / "b.nc", "2001-01-01", kind)]
+    with opened(files, tmp_path / "all.nc", how) as ds:
+        found = ds["g/time_bnds" if kind in ("path", "relative") else "time_bnds"][:]
+        assert found.tolist() == [[0, 1], [1, 2], [365, 366], [366, 367]]
+        assert ds["time"][:].tolist() == [0.5, 1.5, 365.5, 366.5]
+
+
+@pytest.mark.parametrize(("second", "same"), [("2000-01-03", True), ("2001-01-01", False)])
+def test_a_time_whose_calendar_is_not_sure(tmp_path: Path, run: Run, second: str, same: bool) -> None:
+    """FMS names the calendar at the coordinate alone. CF says that `average_T1` then has the standard one: converted where that is no
+    difference, and else refused."""
+    for name, first in (("a.nc", "2000-01-01"), ("b.nc", second)):
+        with netCDF4.Dataset(cells(tmp_path / name, first), "a") as ds:
+            begin = ds.createVariable("average_T1", "f8", ("time",))
+            begin.units = ds["time"].units
+            begin[:] = [0, 1]
+    words = ("concat", tmp_path / "a.nc", tmp_path / "b.nc", "-o", tmp_path / "all.nc")
+    done = run(*words, code=0 if same else 4)
+    if same:
+        with netCDF4.Dataset(tmp_path / "all.nc") as ds:
+            assert ds["average_T1"][:].tolist() == [0, 1, 2, 3]
+        return
+    assert "`average_T1:units` differs" in done.stderr and "names no calendar" in done.stderr
+    for name in ("a.nc", "b.nc"):
+        with netCDF4.Dataset(tmp_path / name, "a") as ds:
+            ds["average_T1"].calendar = "noleap"
+    run(*words)
+    with netCDF4.Dataset(tmp_path / "all.nc") as ds:
+        assert ds["average_T1"][:].tolist() == [0, 1, 365, 366]
+
+
+def test_a_single_time_is_compared_as_a_moment(tmp_path: Path, run: Run) -> None:
+    """`forecast_reference_time` often counts from the date of its file."""
+    for name, first, since, hours in (
+        ("a.nc", 0, "2000-01-01", 48),
+        ("same.nc", 2, "2000-01-03", 0),
+        ("other.nc", 2, "2000-01-03", 6),
+    ):
+        with netCDF4.Dataset(file(tmp_path / name, "days since 2000-01-01", [first, first + 1]), "a") as ds:
+            made = ds.createVariable("reftime", "f8", ())
+            made.units, made[...] = f"hours since {since}", hours
+    a, out = tmp_path / "a.nc", tmp_path / "all.nc"
+    run("concat", a, tmp_path / "same.nc", "-o", out, "--verify")
+    done = run("concat", a, tmp_path / "other.nc", "-o", tmp_path / "no.nc", code=4)
+    assert "`reftime`, which does not lie along `time`, differs" in done.stderr and "--differing first" in done.stderr
+    done = run("concat", a, tmp_path / "other.nc", "-o", tmp_path / "first.nc", "--differing", "first", "--verify")
+    assert "`reftime` differs" in done.stderr
+    for name in ("a.nc", "other.nc"):
+        with netCDF4.Dataset(tmp_path / name, "a") as ds:
+            made = ds.createVariable("day", "i4", ())
+            made.units, made[...] = ("days since 2000-01-01", 2) if name == "a.nc" else ("hours since 2000-01-02", 5)
+    words = ("concat", tmp_path / "a.nc", tmp_path / "other.nc", "-o", tmp_path / "day.nc", "--differing")
+    run(*words, "first")
+    for path in (out, tmp_path / "first.nc"):
+        with netCDF4.Dataset(path) as ds:
+            assert (ds["reftime"][...], ds["reftime"].units) == (48, "hours since 2000-01-01")

@@ -239,3 +239,35 @@ def test_an_invented_dimension_that_gets_a_variable_leaves_no_other_without_name
         assert theirs["g/v2"][:].tolist() == theirs["v3"][:].tolist() == list(range(8))
         assert (theirs["v0"].shape, theirs["v1"].shape) == ((3, 8, 2), (4, 4, 4))
     assert subprocess.run(["ncdump", "-h", path], check=False, stdout=subprocess.DEVNULL).returncode == 0
+
+
+@pytest.mark.parametrize("libver", ["earliest", "latest"])
+@pytest.mark.parametrize("track_order", [True, False])
+def test_what_shares_an_invented_dimension_stays_as_it_is(tmp_path: Path, libver: str, track_order: bool) -> None:
+    """Such dimensions are those of one length: other datasets that happen to have it do not grow. netCDF-C does the same."""
+    path = tmp_path / "a.nc"
+    with h5py.File(path, "w", libver=libver, track_order=track_order) as theirs:
+        for name, shape, chunks in (
+            ("lone", (3,), (2,)),
+            ("grows", (3,), (2,)),
+            ("wide", (5, 7), (1, 2)),
+            ("both", (5, 9), (1, 3)),
+        ):
+            most, values = (None,) * len(shape), np.ones(shape, "i4")
+            theirs.create_dataset(name, data=values, maxshape=most, chunks=chunks, fillvalue=-7)
+    with ncforge.Dataset(path, "a") as ours:
+        ours["grows"][3:5] = 8
+        ours.sync()
+        ours["both"][5:7, 9:10] = 8
+        ours["both"].note = "x"
+        assert ours["lone"].shape == (5,), "until the file is closed they share the dimension"
+    with h5py.File(path) as theirs:
+        assert {name: d.shape for name, d in theirs.items()} == {
+            "lone": (3,), "grows": (5,), "wide": (5, 7), "both": (7, 10)
+        }  # fmt: skip
+        assert theirs["lone"][:].tolist() == [1, 1, 1] and theirs["grows"][:].tolist() == [1, 1, 1, 8, 8]
+        assert theirs["both"][4:, 8:].tolist() == [[1, -7], [-7, 8], [-7, 8]]
+    with ncforge.Dataset(path, "a") as ours:
+        ours["lone"][3] = 2
+    with h5py.File(path) as theirs:
+        assert theirs["lone"][:].tolist() == [1, 1, 1, 2] and theirs["grows"].shape == (5,)

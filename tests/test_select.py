@@ -197,6 +197,7 @@ def test_a_coordinate_in_other_packing(tmp_path: Path) -> None:
             ("narrow", "i2", {"scale_factor": np.float32(0.1)}, np.arange(100)),
             ("bytes", "i1", {"_Unsigned": "true"}, np.arange(100, 200).astype("u1").view("i1")),
             ("whole", "i8", {}, 2**60 + np.arange(100)),
+            ("unsigned", "u8", {}, np.uint64(2**64 - 200) + np.arange(100, dtype="u8")),
             ("level", "f8", {"units": "Pa"}, np.arange(100) * 100.0),
         ):
             d.createDimension(name, 100)
@@ -210,6 +211,10 @@ def test_a_coordinate_in_other_packing(tmp_path: Path) -> None:
         ("narrow", (0.3, 0.7), 3, 8),
         ("bytes", (120, 160), 20, 61),
         ("whole", (2.0**60, 2.0**60), 0, 1),
+        ("whole", (2**60 + 7, 2**60 + 9), 7, 10),
+        ("whole", f"{2**60 + 7}..{2**60 + 9}", 7, 10),
+        ("whole", f"={2**60 + 7}..{2**60 + 7}", 7, 8),
+        ("unsigned", (2**64 - 103, 2**64 - 102), 97, 99),
         ("level", "1000..2000", 10, 21),
         ("level", "1000", None, None),
     ):
@@ -219,6 +224,24 @@ def test_a_coordinate_in_other_packing(tmp_path: Path) -> None:
             continue
         ncforge.copy(path, out, select={name: pick}, overwrite=True)
         np.testing.assert_array_equal(raw(out)[name], raw(path)[name][first:end], err_msg=name)
+
+
+@pytest.mark.parametrize("kind", [list, np.array, iter, lambda at: at])
+def test_indices_one_by_one(tmp_path: Path, kind: Any) -> None:
+    """They were taken as the three numbers of a slice, or as two values of the coordinate."""
+    path, out = tmp_path / "in.nc", tmp_path / "out.nc"
+    with netCDF4.Dataset(path, "w") as d:
+        d.createDimension("lat", 12)
+        d.createVariable("lat", "f4", ("lat",))[:] = np.arange(12)
+    at: Any
+    for at in ([2, 5, 8], [2, 5], [4], range(2, 9, 3), range(0, 6, 3), [1, 2, 3, 4], range(-3, 0)):
+        ncforge.copy(path, out, select={"lat": kind(at)}, overwrite=True)
+        assert raw(out)["lat"].tolist() == np.arange(12)[np.array(at)].tolist(), at
+    for at in ([2, 5, 9], [8, 5, 2], [-1, 0], [], [True, False], range(8, 2, -3)):
+        with pytest.raises(ncforge.InvalidError, match="in even steps"):
+            ncforge.copy(path, out, select={"lat": kind(at)}, overwrite=True)
+    ncforge.copy(path, out, select={"lat": (2, 5)}, overwrite=True)
+    assert raw(out)["lat"].tolist() == [2, 3, 4, 5], "a tuple has two values"
 
 
 def test_an_index_that_is_a_value_elsewhere_is_noted(tmp_path: Path, run: Run) -> None:

@@ -115,9 +115,10 @@ def test_combine_is_the_commands(mosaic: tuple[tl.Whole, tl.Mosaic], tmp_path: P
 
     with pytest.raises(FileExistsError):
         ncforge.combine(parts.paths, out)
-    ncforge.combine(parts.paths, out, overwrite=True, times=slice(1, 3), vars=["sst"])
-    with ncforge.Dataset(out) as ds:
-        assert ds["sst"].shape[0] == 2 and list(ds.variables) == ["sst"]
+    for times in (slice(1, 3), range(1, 3), (1, 3)):
+        ncforge.combine(parts.paths, out, overwrite=True, times=times, vars=["sst"])
+        with ncforge.Dataset(out) as ds:
+            assert ds["sst"].shape[0] == 2 and list(ds.variables) == ["sst"]
     with pytest.raises(ValueError, match="run of records"):
         ncforge.combine(parts.paths, out, times=slice(0, 3, 2))
     with pytest.raises(TypeError, match="colour"):

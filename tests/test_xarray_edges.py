@@ -14,6 +14,7 @@ import pytest
 import xarray as xr
 
 import ncforge
+import ncforge.xarray
 
 #: Letters followed by accents (Unicode's form D), as file systems of macOS and many texts have them.
 DECOMPOSED = {"tempe\u0301rature": "température", "cre\u0301e\u0301": "créé", "longitude\u0304": "longitudē"}
@@ -43,8 +44,13 @@ def test_a_file_is_not_computed_from_itself(
         ncforge.to_netcdf(new, path, **options, **how)
     with pytest.raises(ValueError, match="would be computed from"):
         ncforge.to_netcdf(dask.optimize(new)[0], path, **options, **how)
+    if "mode" in options:
+        ncforge.xarray.register_writer()
+        with pytest.raises(ValueError, match="would be computed from"):
+            new.assign_attrs(title="x").to_netcdf(path, engine="ncforge", mode="a", format=format)  # type: ignore[call-overload]
     with netCDF4.Dataset(path) as nc:
         np.testing.assert_array_equal(nc["v"][:], values)
+        assert not nc.ncattrs()
     loaded = new.compute()
     ncforge.to_netcdf(loaded, path, **options, **how)
     with netCDF4.Dataset(path) as nc:

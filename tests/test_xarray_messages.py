@@ -92,3 +92,24 @@ def test_appending_says_which_dimension_there_is(tmp_path: Path) -> None:
         ncforge.to_netcdf(day, path, append_dim="time")
     with pytest.raises(ValueError, match=r"no dimension 'tme'.*`time`"):
         ncforge.to_netcdf(day.rename(time="tme"), path, append_dim="tme")
+
+
+def test_appending_to_a_group_whose_dimension_lies_above(tmp_path: Path) -> None:
+    """What else is along that dimension would get missing values, which nobody asked for."""
+    path = tmp_path / "g.nc"
+    with ncforge.Dataset(path, "w") as ds:
+        ds.createDimension("t", None)
+        ds.createGroup("a").createVariable("v", "f4", ("t",))[:] = [1, 2]
+    new = xr.Dataset({"v": ("t", [3.0, 4.0])})
+    ncforge.to_netcdf(new, path, group="a", append_dim="t")
+    with ncforge.Dataset(path, "a") as ds:
+        assert ds["a/v"][:].tolist() == [1, 2, 3, 4]
+        ds.createVariable("r", "f4", ("t",))[:] = [5, 6, 7, 8]
+    with pytest.raises(ValueError, match=r"'/r' of other groups would grow along 't', too"):
+        ncforge.to_netcdf(new, path, group="a", append_dim="t")
+    with pytest.raises(ValueError, match=r"'/a/v' of other groups would grow"):
+        ncforge.to_netcdf(new.rename(v="r"), path, append_dim="t")
+    with pytest.raises(ValueError, match="'t' has the step 2"):
+        ncforge.to_netcdf(new, path, group="a", region={"t": slice(0, 4, 2)})
+    with ncforge.Dataset(path) as ds:
+        assert (ds["r"][:].tolist(), ds["a/v"][:].tolist()) == ([5, 6, 7, 8], [1, 2, 3, 4])

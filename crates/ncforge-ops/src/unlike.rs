@@ -21,6 +21,8 @@ pub(crate) struct Unlike {
     pub(crate) first: Option<String>,
     /// The value in the other file.
     pub(crate) other: Option<String>,
+    /// Why that matters, where it is not plain.
+    why: Option<String>,
 }
 
 impl Unlike {
@@ -32,7 +34,7 @@ impl Unlike {
     ) -> Unlike {
         let shown =
             |schema: &Schema, attr: Option<&Attribute>| attr.map(|a| shortened(&attribute_words(schema, a)));
-        Unlike { name: name.to_owned(), what, first: shown(first, a), other: shown(other, b) }
+        Unlike { name: name.to_owned(), what, first: shown(first, a), other: shown(other, b), why: None }
     }
 
     /// An attribute of a variable, and what the other file has.
@@ -46,13 +48,19 @@ impl Unlike {
         Unlike::new(name, what, (first, first.var(v).attr(name)), other)
     }
 
+    /// The same, with the reason why it matters.
+    pub(crate) fn because(self, why: String) -> Unlike {
+        Unlike { why: Some(why), ..self }
+    }
+
     /// The values of both files.
     pub(crate) fn values(&self, first: &str, other: &str) -> String {
         let said = |value: &Option<String>, file: &str| match value {
             Some(value) => format!("{value} in {file}"),
             None => format!("none in {file}"),
         };
-        format!("the {} differs: {}, {}", self.what, said(&self.first, first), said(&self.other, other))
+        let why = self.why.as_ref().map_or_else(String::new, |why| format!("; {why}"));
+        format!("the {} differs: {}, {}{why}", self.what, said(&self.first, first), said(&self.other, other))
     }
 }
 

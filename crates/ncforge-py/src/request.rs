@@ -5,7 +5,7 @@ use ncforge::Error;
 use ncforge_ops::request::{Front, RequestError, from_options};
 use pyo3::exceptions::{PyTypeError, PyUnicodeEncodeError};
 use pyo3::prelude::*;
-use pyo3::types::{PyBool, PyDict, PyFloat, PyInt, PySlice, PyString};
+use pyo3::types::{PyBool, PyDict, PyFloat, PyInt, PyList, PyRange, PySlice, PyString, PyTuple};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
@@ -80,7 +80,8 @@ fn plain(name: &str, value: &Bound<'_, PyAny>) -> PyResult<Value> {
     }
     if let Ok(map) = value.cast::<PyDict>() {
         let one = |(key, value): (Bound<'_, PyAny>, Bound<'_, PyAny>)| {
-            Ok((key.str()?.extract::<String>()?, plain(name, &value)?))
+            let value = if name == "select" { pick(name, &value)? } else { plain(name, &value)? };
+            Ok((key.str()?.extract::<String>()?, value))
         };
         return map.iter().map(one).collect::<PyResult<Map<String, Value>>>().map(Value::Object);
     }
@@ -94,7 +95,8 @@ fn plain(name: &str, value: &Bound<'_, PyAny>) -> PyResult<Value> {
     if value.is_instance_of::<PyFloat>() {
         return Ok(Value::from(value.extract::<f64>()?));
     }
-    if value.is_instance_of::<PySlice>() {
+    // A range is a slice whose ends are given.
+    if value.is_instance_of::<PySlice>() || value.is_instance_of::<PyRange>() {
         let part = |of| plain(name, &value.getattr(of)?);
         return Ok(Value::Array(vec![part("start")?, part("stop")?, part("step")?]));
     }
@@ -114,6 +116,22 @@ fn plain(name: &str, value: &Bound<'_, PyAny>) -> PyResult<Value> {
             Err(PyTypeError::new_err(format!("`{name}` cannot be of type {kind}")))
         }
     }
+}
+
+/// What is wanted along a dimension: of Python's sequences, a slice has indices from one to another, a tuple the ends of a range of values,
+/// and any other (a list, an array, a range) indices one by one.
+fn pick(name: &str, value: &Bound<'_, PyAny>) -> PyResult<Value> {
+    let kind = if value.is_instance_of::<PySlice>() { "slice" } else { "indices" };
+    let given = match value.is_instance_of::<PyRange>() {
+        true => value.py().get_type::<PyList>().call1((value,))?,
+        false => value.clone(),
+    };
+    Ok(match plain(name, &given)? {
+        list @ Value::Array(_) if !value.is_instance_of::<PyTuple>() => {
+            Value::Object(Map::from_iter([(kind.to_owned(), list)]))
+        }
+        other => other,
+    })
 }
 
 /// A date of the standard library, cftime, pandas or NumPy as text; a moment to the microsecond, so that it is no longer span.

@@ -21,6 +21,7 @@ mod name;
 mod names;
 mod number;
 mod quantized;
+mod reference;
 mod schema;
 pub mod shape;
 mod value;
@@ -37,6 +38,7 @@ pub use name::{check_name, decode_name, encode_name, normalized_name};
 pub use names::{Names, Scope};
 pub use number::Number;
 pub use quantized::{QuantizationClaims, quantization_attribute, quantization_of};
+pub use reference::BOUNDS;
 pub use schema::{
     Attribute, Cause, Dimension, Endian, Fill, Filter, Format, Group, Schema, Segments, Skipped, Storage,
     Variable,

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
         differing: str | None
         append: bool
         coords: Path | None
-        times: slice | tuple[int | None, int | None] | str | None
+        times: slice | range | tuple[int | None, int | None] | str | None
         chunks: Chunks | None
         delete_tiles: bool
         begin_with: int

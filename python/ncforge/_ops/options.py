@@ -12,8 +12,9 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from typing_extensions import TypedDict
 
-    #: What is selected along a dimension: an index, a slice, two values of its coordinate, two dates, or text as of the command.
-    Pick = int | slice | str | tuple[Any, Any]
+    #: What is selected along a dimension: an index, a slice, indices in even steps, two values of its coordinate or two dates in a tuple,
+    #: or text as of the command.
+    Pick = int | slice | str | tuple[Any, Any] | Iterable[int]
     #: The same by dimension, or as the command has it.
     Selection = str | Iterable[str] | Mapping[str, Pick]
 
@@ -68,5 +69,6 @@ def _lasting(value: Any) -> Any:
     if isinstance(value, Mapping):
         return {name: _lasting(one) for name, one in value.items()}
     if isinstance(value, Iterable) and not isinstance(value, str | bytes | os.PathLike):
-        return list(value)
+        # A tuple or a range may mean something else than a list.
+        return value if isinstance(value, tuple | range) else list(value)
     return value

@@ -92,7 +92,7 @@ def split(
     mask
         A variable: no tile is written where all of it is zero or missing.
     dims
-        The two dimensions to split, the fastest first; by name, or the last two of the largest variable, by default.
+        The two dimensions to split, the fastest first; by name, or the last two of the largest map, by default.
     format, codec, goal, allow_zstd, level, shuffle, access_points, overwrite, threads, memory
         As of :func:`ncforge.copy`.
     progress

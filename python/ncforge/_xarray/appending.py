@@ -7,7 +7,7 @@ file stores them, and every variable that grows gets values.
 from __future__ import annotations
 
 import warnings
-from collections.abc import Hashable, Iterable, Mapping
+from collections.abc import Hashable, Iterable, Iterator, Mapping
 from typing import Any
 
 import numpy as np
@@ -88,11 +88,12 @@ def _spans(dataset: Any, old: Any, store: WritingStore, append_dim: Any, region:
         region = {d: "auto" for d in dataset.dims if d in dataset.coords}
     spans: Spans = {}
     if append_dim is not None:
-        known = store.ds.dimensions.get(append_dim)
-        if known is None:
+        owner = _owner(store.ds, append_dim)
+        if owner is None:
             raise ValueError(
                 f"append_dim: the file has no dimension {append_dim!r}{hint(append_dim, store.ds.dimensions)}"
             )
+        known = owner.dimensions[append_dim]
         if not known.isunlimited():
             raise ValueError(
                 f"dimension {append_dim!r} is not unlimited in the file: nothing can be appended to it; write the file with "
@@ -108,7 +109,9 @@ def _spans(dataset: Any, old: Any, store: WritingStore, append_dim: Any, region:
                 raise ValueError(f"region: {d!r} is not a contiguous range of the file")
             span = slice(int(at[0]), int(at[0]) + len(at)) if len(at) else slice(0, 0)
         start, stop, step = span.indices(old.sizes.get(d, 0))
-        if step != 1 or stop - start != dataset.sizes[d]:
+        if step != 1:
+            raise ValueError(f"region: {d!r} has the step {step}, and a region is a run of indices: write run by run")
+        if stop - start != dataset.sizes[d]:
             raise ValueError(f"region: {d!r} has {dataset.sizes[d]} values, its region {span} {stop - start}")
         spans[d] = slice(start, stop)
     return spans
@@ -136,14 +139,35 @@ def _places(dataset: Any, old: Any, spans: Spans, region: Any) -> dict[Any, tupl
 
 def _check_complete(dataset: Any, store: WritingStore, append_dim: Any) -> None:
     """Whether every variable that would grow gets values; the others would have missing ones."""
-    lacking = [
-        name for name, v in store.ds.variables.items() if append_dim in v.dimensions and name not in dataset.variables
-    ]
+    owner = _owner(store.ds, append_dim)
+    along = [] if owner is None else list(_along(owner, append_dim))
+    lacking = [name for group, name in along if group.path == store.ds.path and name not in dataset.variables]
     if lacking:
         raise ValueError(
             f"the dataset lacks {', '.join(map(repr, lacking))}, which the file has along {append_dim!r}: its new values would be "
             "missing; add it to the dataset, with missing values if there are no others"
         )
+    elsewhere = [f"{group.path.rstrip('/')}/{name}" for group, name in along if group.path != store.ds.path]
+    if elsewhere:
+        raise ValueError(
+            f"append_dim: {', '.join(map(repr, elsewhere))} of other groups would grow along {append_dim!r}, too, and have no values "
+            "there; make the dimension longer with `ncforge.Dataset`, then write each group with `region`"
+        )
+
+
+def _owner(group: Any, dim: Any) -> Any:
+    """The group that defines the dimension of this name that a group sees."""
+    while group is not None and dim not in group.dimensions:
+        group = group.parent
+    return group
+
+
+def _along(group: Any, dim: Any) -> Iterator[tuple[Any, Any]]:
+    """The variables along a dimension of a group, there and below."""
+    yield from ((group, name) for name, v in group.variables.items() if dim in v.dimensions)
+    for below in group.groups.values():
+        if dim not in below.dimensions:
+            yield from _along(below, dim)
 
 
 def _check_meanings(dataset: Any, old: Any, names: Iterable[Any]) -> None:

@@ -14,14 +14,26 @@ from xarray.backends.locks import get_dask_scheduler
 from ncforge._dataset.handle import FileHandle
 from ncforge._xarray.array import NcforgeArray
 from ncforge._xarray.many import ManyArray
-from ncforge.errors import UnsupportedCallError
+from ncforge.errors import InvalidError, UnsupportedCallError
 
 Region = tuple[slice, ...] | None
 _BATCH = 256 << 20
 """Bytes of blocks that are computed at a time if workers are processes on this machine."""
 
 
-def reads_from(source: Any, path: str) -> bool:
+def check_sources(variables: Mapping[Any, Any], path: str, grows: set[Any] | None = None) -> None:
+    """Of values that are computed from the file while it is written, some would be those that are in it then. With ``grows``, only what has
+    one of these dimensions is written."""
+    for name, variable in variables.items():
+        is_written = grows is None or grows & set(variable.dims)
+        if is_written and variable.chunks and _reads_from(variable.data, path):
+            raise InvalidError(
+                f"`{name}` would be computed from `{path}` while this file is written: call `.load()` on it first, or write "
+                "another file"
+            )
+
+
+def _reads_from(source: Any, path: str) -> bool:
     """Whether the blocks of a Dask array are read from this file when they are computed."""
     graph = getattr(source, "dask", {})
     layers = getattr(graph, "layers", None)

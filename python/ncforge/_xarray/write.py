@@ -17,7 +17,7 @@ from ncforge._missing import hint
 from ncforge._xarray.appending import add
 from ncforge._xarray.choosing import Choosing
 from ncforge._xarray.chunks import size_of
-from ncforge._xarray.dask import Writes, closed_after, reads_from
+from ncforge._xarray.dask import Writes, check_sources, closed_after
 from ncforge._xarray.writing import WritingStore
 from ncforge.errors import InvalidError, UnsupportedCallError
 
@@ -77,7 +77,8 @@ def to_netcdf(
     if not in_memory and mode != "w" and os.path.exists(target):
         # Variables that are appended, or written to a region, have its dimensions; others are only compared.
         grows = {append_dim} if append_dim is not None else set(region) if isinstance(region, Mapping) else None
-        _check_sources(nodes, target, grows)
+        for node in nodes:
+            check_sources(node.variables, target, grows)
     writes = Writes(progress)
     store = WritingStore.open(
         target,
@@ -123,18 +124,6 @@ def to_netcdf(
     if isinstance(target, io.IOBase):
         target.flush()
     return None
-
-
-def _check_sources(nodes: Iterable[Any], target: str, grows: set[Any] | None) -> None:
-    """Of values that are computed from the file while it is written, some would be those that are in it then."""
-    for dataset in nodes:
-        for name, variable in dataset.variables.items():
-            is_written = grows is None or grows & set(variable.dims)
-            if is_written and variable.chunks and reads_from(variable.data, target):
-                raise InvalidError(
-                    f"`{name}` would be computed from `{target}` while this file is written: call `.load()` on it first, or write "
-                    "another file"
-                )
 
 
 def _as_dataset(array: Any) -> Any:

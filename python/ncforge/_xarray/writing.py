@@ -21,7 +21,7 @@ from ncforge._dataset.complex import storage_of
 from ncforge._dataset.handle import WritingHandle
 from ncforge._dataset.text import normalized
 from ncforge._xarray.choosing import Choosing
-from ncforge._xarray.dask import Abandonable, abandon_after_errors
+from ncforge._xarray.dask import Abandonable, abandon_after_errors, check_sources
 from ncforge._xarray.encoding import arguments, datatype, root
 from ncforge._xarray.fitting import fitting, packable, uncut, whole_packing
 from ncforge._xarray.store import NcforgeDataStore, OpenFile
@@ -68,7 +68,7 @@ class Target:
 class WritingStore(Abandonable, WritableCFDataStore):
     """One group of a file that is being written."""
 
-    __slots__ = ("_choosing", "_closing", "_defaults", "_group", "_wrote")
+    __slots__ = ("_choosing", "_closing", "_defaults", "_group", "_updates", "_wrote")
 
     def __init__(
         self,
@@ -77,8 +77,10 @@ class WritingStore(Abandonable, WritableCFDataStore):
         defaults: Defaults | None = None,
         wrote: Callable[[int], object] | None = None,
         choosing: Choosing | None = None,
+        updates: str | None = None,
     ) -> None:
         self._choosing = choosing or Choosing.usual()
+        self._updates = updates
         self._group = group
         self._closing = closing
         self._defaults = dict(defaults or {})
@@ -111,7 +113,10 @@ class WritingStore(Abandonable, WritableCFDataStore):
             )
         format = format or "NETCDF4"
         closing: Callable[[memoryview | None], object] | None = None
+        updates: str | None = None
         if isinstance(target, str | os.PathLike):
+            # Written in place; any other file gets its name when it is complete.
+            updates = os.fspath(target) if mode != "w" and os.path.exists(target) else None
             ds = Dataset(os.fspath(target), mode, clobber, format, _memory=memory)
         elif mode == "w":
             ds = Dataset._of(File.create_in_memory("<memory>", format))
@@ -121,7 +126,7 @@ class WritingStore(Abandonable, WritableCFDataStore):
         # Completed by `close` alone: a computation that failed, or never ran, has no values to replace a file with.
         ds._discards = True
         ds._contents.auto_complex = auto_complex is not False
-        store = cls(ds, closing, defaults, wrote, choosing)
+        store = cls(ds, closing, defaults, wrote, choosing, updates)
         return store if group is None else store.get_child_store(group)
 
     @property
@@ -136,7 +141,8 @@ class WritingStore(Abandonable, WritableCFDataStore):
 
     def get_child_store(self, group: str) -> WritingStore:
         """The store of a group below, which is created if it does not exist."""
-        return WritingStore(self._group.createGroup(group), self._closing, self._defaults, self._wrote, self._choosing)
+        below = self._group.createGroup(group)
+        return WritingStore(below, self._closing, self._defaults, self._wrote, self._choosing, self._updates)
 
     def get_variables(self) -> Any:
         """Its variables as they are now, lazy."""
@@ -169,6 +175,12 @@ class WritingStore(Abandonable, WritableCFDataStore):
     def set_attribute(self, key: str, value: Any) -> None:
         """Sets an attribute."""
         _set(self._group, key, value, self.format)
+
+    def store(self, variables: Any, attributes: Any, *args: Any, **kwargs: Any) -> None:
+        """Writes variables and attributes: nothing of them where some would be computed from the file itself."""
+        if self._updates is not None:
+            check_sources(variables, self._updates)
+        super().store(variables, attributes, *args, **kwargs)
 
     def encode(self, variables: Any, attributes: Any) -> tuple[Any, Any]:
         """Variables and attributes as they are stored. Values that do not fit the integers of an encoding are an error."""

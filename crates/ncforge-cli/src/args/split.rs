@@ -31,7 +31,7 @@ pub(crate) struct SplitArgs {
     /// A variable: no tile is written where all of it is zero or missing
     #[arg(long, value_name = "VAR")]
     pub(crate) mask: Option<String>,
-    /// The dimensions to split, the fastest first [default: by name, or the last two of the largest variable]
+    /// The dimensions to split, the fastest first [default: by name, or the last two of the largest map]
     #[arg(long, value_name = "X,Y", value_delimiter = ',', num_args = 1)]
     pub(crate) dims: Vec<String>,
     #[command(flatten)]

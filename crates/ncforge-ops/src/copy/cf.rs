@@ -45,17 +45,12 @@ const STANDARD_NAMES: [&str; 6] = [
     "projection_y_coordinate",
 ];
 
-/// The names that attributes of any variable, or of the file, give to coordinates.
-pub(crate) fn named(schema: &Schema) -> HashSet<String> {
-    let attrs = schema.vars.iter().flat_map(|v| &v.attrs).chain(&schema.groups[0].attrs);
-    let mut names = HashSet::new();
-    for attr in attrs.filter(|a| NAMING.contains(&a.name.as_str())) {
-        let words = attr.as_text().unwrap_or_default().split_ascii_whitespace();
-        // `area:` says what a cell measure is, `crs:` is a variable.
-        let is_key = |word: &&str| attr.name == "cell_measures" && word.ends_with(':');
-        names.extend(words.filter(|word| !is_key(word)).map(|word| word.trim_end_matches(':').to_owned()));
-    }
-    names
+/// The variables that attributes of any variable, or of the file, name as coordinates.
+pub(crate) fn named(schema: &Schema) -> HashSet<VarId> {
+    let of_vars = schema.var_ids().flat_map(|v| NAMING.iter().flat_map(move |name| schema.named_by(v, name)));
+    let of_file = schema.groups[0].attrs.iter().filter(|a| NAMING.contains(&a.name.as_str()));
+    let of_file = of_file.flat_map(Attribute::references).filter_map(|w| schema.find_from(Schema::ROOT, w));
+    of_vars.chain(of_file).collect()
 }
 
 /// The variables with all that belongs to them: the coordinates of their dimensions, the variables that their attributes name, and what
@@ -74,16 +69,11 @@ pub fn with_companions(schema: &Schema, vars: impl IntoIterator<Item = VarId>) -
 /// The coordinates of a variable's dimensions, and the variables that its attributes name.
 fn companions(schema: &Schema, v: VarId) -> Vec<VarId> {
     let var = schema.var(v);
-    let text = |name: &&str| var.attr(name).and_then(Attribute::as_text).unwrap_or_default();
-    let attrs = NAMING.iter().chain(&BESIDES);
-    let named: HashSet<&str> = attrs.flat_map(|name| text(name).split_ascii_whitespace()).collect();
+    let named = NAMING.iter().chain(&BESIDES).flat_map(|name| schema.named_by(v, name));
     let near =
         |other: &VarId| schema.var(*other).group == var.group || schema.var(*other).group == Schema::ROOT;
-    let belongs = |other: &VarId| {
-        let it = schema.var(*other);
-        named.contains(it.name.as_str()) || var.dims.iter().any(|d| is_of_dimension(schema, *other, *d))
-    };
-    schema.var_ids().filter(near).filter(belongs).collect()
+    let is_of_one = |other: &VarId| var.dims.iter().any(|d| is_of_dimension(schema, *other, *d));
+    named.chain(schema.var_ids().filter(near).filter(is_of_one)).collect()
 }
 
 /// Whether a variable is the coordinate of a dimension: it has the dimension's name, and no other dimension.
@@ -92,14 +82,13 @@ fn is_of_dimension(schema: &Schema, v: VarId, d: DimId) -> bool {
     schema.dim(d).name == var.name && var.dims == [d]
 }
 
-/// Whether a variable is a coordinate; `named` are the names that [`named`] gives.
-pub(crate) fn is_coordinate(schema: &Schema, v: VarId, named: &HashSet<String>) -> bool {
+/// Whether a variable is a coordinate; `named` are those that [`named`] gives.
+pub(crate) fn is_coordinate(schema: &Schema, v: VarId, named: &HashSet<VarId>) -> bool {
     let var = schema.var(v);
     let text = |name: &str| var.attr(name).and_then(Attribute::as_text);
     let has = |name: &str, known: &[&str]| text(name).is_some_and(|t| known.contains(&t));
     matches!(var.dims[..], [d] if is_of_dimension(schema, v, d))
-        || named.contains(&var.name)
-        || named.contains(&schema.var_path(v))
+        || named.contains(&v)
         || has("units", &UNITS)
         || has("standard_name", &STANDARD_NAMES)
         || has("axis", &["X", "Y", "Z", "T"])

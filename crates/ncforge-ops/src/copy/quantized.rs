@@ -92,15 +92,7 @@ fn coordinates(schema: &Schema) -> HashSet<VarId> {
         {
             found.insert(v);
         }
-        for text in POINTERS.iter().filter_map(|name| var.attr(name)?.as_text()) {
-            let words = text.split_whitespace().filter(|w| !w.ends_with(':'));
-            let group = schema.group_path(var.group);
-            found.extend(words.filter_map(|w| {
-                schema
-                    .find_var(&format!("{}/{w}", group.trim_end_matches('/')))
-                    .or_else(|| schema.find_var(w))
-            }));
-        }
+        found.extend(POINTERS.iter().flat_map(|name| schema.named_by(v, name)));
     }
     found
 }

@@ -18,8 +18,7 @@ pub(crate) fn time_of(schema: &Schema) -> Option<VarId> {
 
 /// Its bounds, which the attribute `bounds` names.
 pub(crate) fn bounds_of(schema: &Schema) -> Option<VarId> {
-    let time = schema.var(time_of(schema)?);
-    schema.find_var(time.attr("bounds")?.as_text()?.trim())
+    schema.named_by(time_of(schema)?, "bounds").next()
 }
 
 /// The data variable, which the global attribute `variable_id` names.

@@ -31,6 +31,14 @@ impl Limit {
             Limit::Exact(f) => f.to_f64(),
         }
     }
+
+    /// Whether it is less than another one.
+    pub(super) fn is_below(self, other: Limit) -> bool {
+        match (self, other) {
+            (Limit::Exact(a), Limit::Exact(b)) if a.below == b.below => a.above < b.above,
+            _ => self.number() < other.number(),
+        }
+    }
 }
 
 /// A coordinate variable.

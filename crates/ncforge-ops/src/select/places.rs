@@ -6,8 +6,8 @@ use std::ops::Range;
 
 use super::coordinate::{Coordinate, Limit};
 use super::words::{End, Pick, is_year};
-use crate::calendar::units::TimeUnits;
-use ncforge::model::{Attribute, DimId, Schema};
+use crate::calendar::units::{Fraction, TimeUnits};
+use ncforge::model::{Attribute, DimId, Number, Schema};
 use ncforge::raw::{Ranges, Span};
 use ncforge::{Dataset, Error, Result};
 
@@ -176,15 +176,25 @@ struct Bound {
 }
 
 impl Bound {
-    fn number(x: f64) -> Self {
+    fn double(x: f64) -> Self {
         Bound { begin: Limit::Number(x), end: None }
+    }
+
+    fn number(x: Number) -> Self {
+        let whole = |n| Limit::Exact(Fraction { above: n, below: 1 });
+        Bound { begin: x.integer().map_or(Limit::Number(x.to_f64()), whole), end: None }
+    }
+
+    /// The number; `None` for a date.
+    fn as_number(self) -> Option<f64> {
+        self.end.is_none().then(|| self.begin.number())
     }
 
     /// Whether all of it lies before another one.
     fn is_before(self, other: Bound) -> bool {
         match self.end {
             Some(end) => end.number() <= other.begin.number(),
-            None => self.begin.number() < other.begin.number(),
+            None => self.begin.is_below(other.begin),
         }
     }
 
@@ -251,11 +261,10 @@ fn between(
     let (low, high) = (bound(along, c, from)?, bound(along, c, to)?);
     let run = |low: Option<Bound>, high: Option<Bound>| run_of(c, rises, low, high);
     if c.is_longitude()
-        && let (Some(Limit::Number(west)), Some(Limit::Number(east))) =
-            (low.map(|b| b.begin), high.map(|b| b.begin))
+        && let (Some(west), Some(east)) = (low.and_then(Bound::as_number), high.and_then(Bound::as_number))
     {
         let spans =
-            around(c, rises, (west, east), |a, b| run(Some(Bound::number(a)), Some(Bound::number(b))));
+            around(c, rises, (west, east), |a, b| run(Some(Bound::double(a)), Some(Bound::double(b))));
         if let [one, two] = &spans[..] {
             notes.push(format!(
                 "`{}` goes from {} to {}, and on from {} to {}: its values stay as they are stored",
@@ -281,7 +290,7 @@ fn bound(along: &Along<'_>, c: &Coordinate, end: &Option<End>) -> Result<Option<
         Some(End::Date(text)) => text,
     };
     match c.time() {
-        None if is_year(text) => Ok(Some(Bound::number(text.parse().unwrap_or(f64::NAN)))),
+        None if is_year(text) => Ok(Some(Bound::double(text.parse().unwrap_or(f64::NAN)))),
         None => Err(along.error(format_args!("{text} is a date, and its coordinate has no units of time"))),
         Some(Err(why)) => Err(along.only_indices(why)),
         Some(Ok(units)) => {

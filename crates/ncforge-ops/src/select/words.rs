@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize, Serializer};
 use serde_json::Value;
 
 use crate::request::BadValue;
+use ncforge::model::Number;
 
 /// How to write a selection.
 const WRITE: &str = "DIM=3:21 (indices), DIM=-10..10 (values), DIM=2000-01..2000-06 (dates)";
@@ -49,8 +50,8 @@ pub enum Pick {
 /// An end of a range of values.
 #[derive(Clone, Debug, PartialEq)]
 pub enum End {
-    /// A number in the units of the coordinate.
-    Number(f64),
+    /// A number in the units of the coordinate: a whole one of any size, or a double.
+    Number(Number),
     /// A date.
     Date(String),
 }
@@ -211,10 +212,21 @@ impl End {
         if is_date(text) || is_year(text) {
             return Ok(Some(End::Date(text.to_owned())));
         }
-        match text.parse::<f64>() {
-            Ok(number) if number.is_finite() => Ok(Some(End::Number(number))),
-            _ => Err(bad(text, "it is neither a number nor a date")),
-        }
+        let number = match (text.strip_suffix(".0").unwrap_or(text).parse(), text.parse::<f64>()) {
+            (Ok(whole), _) => Some(Number::Integer(whole)),
+            (_, Ok(number)) => End::double(number),
+            _ => None,
+        };
+        number
+            .map(|number| Some(End::Number(number)))
+            .ok_or_else(|| bad(text, "it is neither a number nor a date"))
+    }
+
+    /// A double as an end: 5.0 is 5.
+    fn double(number: f64) -> Option<Number> {
+        let number = Number::Double(number);
+        let whole = number.whole().map(|n| Number::Integer(n.into()));
+        number.to_f64().is_finite().then_some(whole.unwrap_or(number))
     }
 }
 
@@ -222,7 +234,8 @@ impl fmt::Display for End {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             // With a decimal point: four digits are a year.
-            End::Number(number) => write!(f, "{number:?}"),
+            End::Number(Number::Integer(whole)) => write!(f, "{whole}.0"),
+            End::Number(number) => write!(f, "{:?}", number.to_f64()),
             End::Date(text) => f.write_str(text),
         }
     }
@@ -266,7 +279,7 @@ impl Serialize for Selection {
 }
 
 impl<'de> Deserialize<'de> for Selection {
-    /// Text, a list of texts, or what is wanted by dimension: an index, a text, two ends of values, or a slice of three.
+    /// Text, a list of texts, or what is wanted by dimension: an index, a text, two ends of values, or an object with a `slice` or `indices`.
     fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
         of_data(&Value::deserialize(from)?).map_err(D::Error::custom)
     }
@@ -291,12 +304,12 @@ fn pick_of(name: &str, value: &Value) -> Result<Pick, BadValue> {
     let end = |value: &Value| match value {
         Value::Null => Ok(None),
         Value::String(text) => End::of(text),
-        number => match number.as_f64().filter(|n| n.is_finite()) {
+        Value::Number(n) if n.is_i64() || n.is_u64() => End::of(&format!("{n}.0")),
+        number => match number.as_f64().and_then(End::double) {
             Some(number) => Ok(Some(End::Number(number))),
             None => Err(bad(&given, "an end of a range is a number or a date")),
         },
     };
-    let is_index = |value: &Value| value.is_null() || value.is_i64() || value.is_u64();
     match value {
         Value::String(text) => text.parse(),
         Value::Number(n) => match n.as_i64() {
@@ -305,17 +318,55 @@ fn pick_of(name: &str, value: &Value) -> Result<Pick, BadValue> {
         },
         Value::Array(list) => match &list[..] {
             [from, to] => Pick::range(Pick::Between, end(from)?, end(to)?, &given),
-            [first, last, step] if is_index(first) && is_index(last) => {
-                let step = if step.is_null() { Some(1) } else { step.as_u64().filter(|&s| s > 0) };
-                let step = step.ok_or_else(|| bad(&given, "the step is below 1"))?;
-                Ok(Pick::Slice { first: first.as_i64(), end: last.as_i64(), step })
-            }
-            // As xarray has it: a slice of values.
-            [from, to, Value::Null] => Pick::range(Pick::Between, end(from)?, end(to)?, &given),
-            _ => Err(bad(&given, "it is neither a range of values nor a slice")),
+            _ => Err(bad(&given, "a range of values has two ends")),
+        },
+        Value::Object(map) => match map.iter().next() {
+            Some((kind, Value::Array(list))) if kind == "slice" => match &list[..] {
+                [first, last, step] => slice_of(first, last, step, &given, end),
+                _ => Err(bad(&given, "a slice has a start, a stop and a step")),
+            },
+            Some((kind, Value::Array(list))) if kind == "indices" => indices(list, &given),
+            _ => Err(bad(&given, "it is no index, no range, and no date")),
         },
         _ => Err(bad(&given, "it is no index, no range, and no date")),
     }
+}
+
+/// A slice of indices; without a step, it may be one of values, as xarray has it.
+fn slice_of(
+    first: &Value,
+    last: &Value,
+    step: &Value,
+    given: &str,
+    end: impl Fn(&Value) -> Result<Option<End>, BadValue>,
+) -> Result<Pick, BadValue> {
+    let is_index = |value: &Value| value.is_null() || value.is_i64() || value.is_u64();
+    if is_index(first) && is_index(last) {
+        let step = if step.is_null() { Some(1) } else { step.as_u64().filter(|&s| s > 0) };
+        let step = step.ok_or_else(|| bad(given, "the step is below 1"))?;
+        return Ok(Pick::Slice { first: first.as_i64(), end: last.as_i64(), step });
+    }
+    match step.is_null() {
+        true => Pick::range(Pick::Between, end(first)?, end(last)?, given),
+        false => Err(bad(given, "a slice of values has no step")),
+    }
+}
+
+/// Indices one by one, which are a slice if they rise in even steps.
+fn indices(list: &[Value], given: &str) -> Result<Pick, BadValue> {
+    let refused = || {
+        let why = "indices one by one are taken where they rise in even steps; a slice is a run of them, two values in a tuple \
+                   are a range of values";
+        bad(given, why)
+    };
+    let at = list.iter().map(Value::as_i64).collect::<Option<Vec<_>>>().ok_or_else(refused)?;
+    let (Some(&first), Some(&last)) = (at.first(), at.last()) else { return Err(refused()) };
+    let step = at.get(1).map_or(Some(1), |second| second.checked_sub(first)).unwrap_or(0);
+    let is_even = at.windows(2).all(|pair| pair[1].checked_sub(pair[0]) == Some(step));
+    let step = u64::try_from(step).ok().filter(|&s| s > 0 && is_even && (first < 0) == (last < 0));
+    // The last of all has none behind it.
+    let end = last.checked_add(1).filter(|&end| end != 0);
+    Ok(Pick::Slice { first: Some(first), end, step: step.ok_or_else(refused)? })
 }
 
 #[cfg(test)]
@@ -336,7 +387,7 @@ mod tests {
     #[test]
     fn what_is_wanted() {
         let slice = |first, end, step| Pick::Slice { first, end, step };
-        let number = |n| Some(End::Number(n));
+        let number = |n| End::double(n).map(End::Number);
         let date = |text: &str| Some(End::Date(text.to_owned()));
         for (text, expected) in [
             ("5", Pick::Index(5)),
@@ -353,6 +404,7 @@ mod tests {
             ("2000-06..", Pick::Between(date("2000-06"), None)),
             ("-0044-03-15..-0043", Pick::Between(date("-0044-03-15"), number(-43.0))),
             ("=350..10.5", Pick::Stored(number(350.0), number(10.5))),
+            ("9007199254740993..", Pick::Between(Some(End::Number(Number::Integer((1 << 53) + 1))), None)),
             ("=..2000", Pick::Stored(None, date("2000"))),
             ("2000", Pick::At("2000".into())),
             ("2000-02-03T12:30", Pick::At("2000-02-03T12:30".into())),
@@ -395,14 +447,29 @@ mod tests {
     #[test]
     fn plain_data() {
         let of = |value| serde_json::from_value::<Selection>(value).map_err(|e| e.to_string());
-        let all = json!({"a": 3, "b": [-10, 10.5], "c": [1, null, 2], "d": ["2000", "2001-02"], "e": "2000-02", "f": [0.5, 2, null]});
+        let all = json!({"a": 3, "b": [-10, 10.5], "c": {"slice": [1, null, 2]}, "d": ["2000", "2001-02"], "e": "2000-02", "f": {"slice": [0.5, 2, null]}});
         assert_eq!(of(all).unwrap(), parsed("a=3,b=-10.0..10.5,c=1::2,d=2000..2001-02,e=2000-02,f=0.5..2.0"));
         assert_eq!(of(json!(["a=1:2", "b=3:4,c=5:"])).unwrap(), parsed("a=1:2,b=3:4,c=5:"));
         assert_eq!(of(json!({"t": [2000, 2001]})).unwrap(), parsed("t=2000.0..2001.0"));
+        for (at, text) in [
+            (json!([2, 5, 8]), "2:9:3"),
+            (json!([4]), "4:5"),
+            (json!([-3, -2, -1]), "-3:"),
+            (json!([0, 1, 2]), "0:3"),
+        ] {
+            assert_eq!(of(json!({"d": {"indices": at}})).unwrap(), parsed(&format!("d={text}")));
+        }
+        for at in [json!([2, 5, 9]), json!([3, 2]), json!([1, 1]), json!([-1, 0]), json!([]), json!([true])] {
+            assert!(of(json!({"d": {"indices": at}})).unwrap_err().contains("even steps"), "{at}");
+        }
+        let big = of(json!({"d": [9_007_199_254_740_993_i64, u64::MAX]})).unwrap();
+        assert_eq!(big, parsed("d=9007199254740993..18446744073709551615"));
         for wrong in [
             json!(3),
             json!({"a": 1.5}),
-            json!({"a": [1, 2, 0]}),
+            json!({"a": [1, 2, 3]}),
+            json!({"a": {"slice": [1, 2, 0]}}),
+            json!({"a": {"slice": [0.5, 2, 1]}}),
             json!({"a": [null, null]}),
             json!({"a": {}}),
             json!({"a": [1]}),

@@ -1,6 +1,7 @@
 //! Which dimensions are split, and where.
 
-use ncforge::model::{DimId, Schema, shape};
+use crate::tune::{Role, Roles};
+use ncforge::model::{Atomic, DType, DimId, Schema, VarId, shape};
 use ncforge::store::remote::shown_path;
 use ncforge::{Dataset, Error, Result};
 
@@ -172,19 +173,26 @@ impl Families {
     }
 }
 
-/// The last two dimensions of the variable with the most values: fastest, second.
+/// The last two dimensions of the map with the most values, or of another array where there is no map: fastest, second. Corners of cells
+/// and the characters of a text are no places.
 fn last_two(schema: &Schema) -> Option<(DimId, DimId)> {
-    let size = |v| shape::elements(&schema.shape(v));
+    let roles = Roles::of(schema);
     let fixed = |d: &DimId| !schema.dim(*d).unlimited && schema.dim(*d).group == Schema::ROOT;
-    let v = schema
-        .var_ids()
-        .filter(|v| {
-            let dims = &schema.var(*v).dims;
-            dims.len() >= 2 && dims[dims.len() - 2..].iter().all(fixed)
+    let of_var = |v: VarId| {
+        let var = schema.var(v);
+        let axes = roles.axes_of(schema, v);
+        let is_text = var.dtype == DType::Atomic(Atomic::Char);
+        let is_place = |i: &usize| axes[*i].role != Role::Corner && !(is_text && i + 1 == axes.len());
+        let places: Vec<usize> = (0..axes.len()).filter(is_place).collect();
+        let &[.., y, x] = &places[..] else { return None };
+        let is_map = [y, x].iter().all(|i| matches!(axes[*i].role, Role::X | Role::Y));
+        let dims = (var.dims[x], var.dims[y]);
+        (fixed(&dims.0) && fixed(&dims.1)).then(|| {
+            let size = shape::elements(&schema.shape(v));
+            ((is_map, size, std::cmp::Reverse(v.0)), dims)
         })
-        .max_by_key(|v| (size(*v), std::cmp::Reverse(v.0)))?;
-    let dims = &schema.var(v).dims;
-    Some((dims[dims.len() - 1], dims[dims.len() - 2]))
+    };
+    schema.var_ids().filter_map(of_var).max_by_key(|(key, _)| *key).map(|(_, dims)| dims)
 }
 
 /// The main dimension, and those that stand at its place (counted from the last) in other variables and have its length,

@@ -7,7 +7,7 @@
 
 use std::collections::{HashMap, HashSet};
 
-use ncforge::model::{DimId, GroupId, Schema, VarId, Variable};
+use ncforge::model::{DimId, Schema, VarId, Variable};
 
 /// The meaning of a dimension.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -80,9 +80,7 @@ impl Roles {
     /// The roles of the dimensions of `schema`.
     pub fn of(schema: &Schema) -> Self {
         let mut coordinates: HashMap<DimId, &Variable> = HashMap::new();
-        let mut named: HashMap<(GroupId, &str), VarId> = HashMap::new();
-        for (i, v) in schema.vars.iter().enumerate() {
-            named.insert((v.group, &v.name), VarId(i));
+        for v in &schema.vars {
             // The coordinate variable of a dimension: one-dimensional, of its name, in its group.
             if let [d] = v.dims[..]
                 && schema.dim(d).name == v.name
@@ -94,10 +92,7 @@ impl Roles {
         let role = |(i, dim): (usize, &ncforge::model::Dimension)| {
             coordinates.get(&DimId(i)).and_then(|v| by_coordinate(v)).or_else(|| by_name(&dim.name))
         };
-        let bounds = schema.vars.iter().filter_map(|v| {
-            let name = v.attr("bounds").and_then(|a| a.as_text())?;
-            named.get(&(v.group, name.trim())).copied()
-        });
+        let bounds = schema.var_ids().flat_map(|v| schema.bounds_of(v));
         Roles { dims: schema.dims.iter().enumerate().map(role).collect(), bounds: bounds.collect() }
     }
 

@@ -6,11 +6,12 @@ use std::sync::Mutex;
 
 use super::super::left_out::LeftOut;
 use super::super::options::Differing;
+use super::rebase::Rebased;
 use super::{From, Mosaic};
 use crate::words::many;
 use ncforge::model::equality::Equality;
 use ncforge::model::{Schema, Values, VarId, shape};
-use ncforge::raw::{Region, unravel};
+use ncforge::raw::{Convert, Region, unravel};
 use ncforge::store::remote::shown_path;
 use ncforge::{Dataset, Error, Hyperslab, Result, TileOption};
 
@@ -19,6 +20,9 @@ const BLOCK: u64 = 1 << 20;
 
 /// Elements that are retained of what all tiles are compared with, at most.
 const RETAINED_ELEMENTS: u64 = 1 << 20;
+
+/// The difference of times that have no numbers in the same units.
+const NOT_HELD: &str = "in other units, in which its type does not hold it";
 
 /// One comparison: this variable of this tile with that tile's.
 struct Pair {
@@ -121,8 +125,10 @@ fn retained(mosaic: &Mosaic) -> Result<HashMap<VarId, Retained>> {
         let slab = Hyperslab::new(&start, &count);
         let Some(rest) = left.checked_sub(slab.len()) else { continue };
         left = rest;
-        let values = mosaic.tiles.open(tile)?.read(own, &slab)?;
-        retained.insert(v, Retained { count, values });
+        let file = mosaic.tiles.open(tile)?;
+        if let Some(values) = Side::of(mosaic, v, tile, &file, own).read(&slab)? {
+            retained.insert(v, Retained { count, values });
+        }
     }
     Ok(retained)
 }
@@ -139,8 +145,10 @@ fn agree_with_existing(mosaic: &Mosaic, differing: Differing) -> Result<Vec<Stri
         let (start, count): (Vec<u64>, Vec<u64>) =
             spans.zip(file.schema().shape(theirs)).map(|(s, n)| (s.skip, s.count.min(n))).unzip();
         let zeros = vec![0; start.len()];
-        let ours = mosaic.tiles.open(tile)?;
-        let Some(what) = difference((&ours, own, &start), (file, theirs, &zeros), &count)? else { continue };
+        let tile_file = mosaic.tiles.open(tile)?;
+        let ours = Side::of(mosaic, v, tile, &tile_file, own);
+        let theirs = Side { file, var: theirs, change: None };
+        let Some(what) = difference((&ours, &start), (&theirs, &zeros), &count)? else { continue };
         let name = mosaic.schema.var_path(v);
         let name = name.trim_start_matches('/');
         if differing == Differing::Error {
@@ -156,6 +164,28 @@ fn agree_with_existing(mosaic: &Mosaic, differing: Differing) -> Result<Vec<Stri
     Ok(notes)
 }
 
+/// A variable of a file, whose times are read in the units of the whole.
+struct Side<'a> {
+    file: &'a Dataset,
+    var: VarId,
+    change: Option<Rebased>,
+}
+
+impl<'a> Side<'a> {
+    /// That of a tile, for a variable of the whole.
+    fn of(mosaic: &Mosaic, v: VarId, tile: usize, file: &'a Dataset, own: VarId) -> Self {
+        Side { file, var: own, change: mosaic.rebased(v, tile) }
+    }
+
+    /// The values; `None` where its type does not hold them in those units.
+    fn read(&self, slab: &Hyperslab) -> Result<Option<Values>> {
+        let values = self.file.read(self.var, slab)?;
+        let (Some(change), Some(bytes)) = (&self.change, values.bytes()) else { return Ok(Some(values)) };
+        let mut changed = vec![0; bytes.len()];
+        Ok(change.convert(bytes, &mut changed).is_ok().then(|| Values::fixed(&changed)))
+    }
+}
+
 /// The first difference, if there is one.
 fn compare(mosaic: &Mosaic, pair: &Pair, retained: Option<&Retained>) -> Result<Option<String>> {
     let v = pair.var;
@@ -163,6 +193,7 @@ fn compare(mosaic: &Mosaic, pair: &Pair, retained: Option<&Retained>) -> Result<
     let (Some(a), Some(b)) = (mosaic.facts[pair.tile].var(v), mosaic.facts[pair.with].var(v)) else {
         return Ok(None);
     };
+    let ours = Side::of(mosaic, v, pair.tile, &ours, a);
     // The part that both have.
     let dims = &mosaic.schema.var(v).dims;
     let (mut start_a, mut start_b, mut count) = (vec![], vec![], vec![]);
@@ -173,28 +204,32 @@ fn compare(mosaic: &Mosaic, pair: &Pair, retained: Option<&Retained>) -> Result<
         count.push(x.count.min(y.count));
     }
     if let Some(retained) = retained.filter(|k| k.count == count) {
-        let values = ours.read(a, &Hyperslab::new(&start_a, &count))?;
+        let Some(values) = ours.read(&Hyperslab::new(&start_a, &count))? else {
+            return Ok(Some(NOT_HELD.into()));
+        };
         let all = Region { start: vec![0; count.len()], count };
-        let equality = equality((ours.schema(), a), (&mosaic.schema, v));
+        let equality = equality((ours.file.schema(), a), (&mosaic.schema, v));
         return Ok(unlike(&values, &retained.values, &equality, &all));
     }
     let theirs = mosaic.tiles.open(pair.with)?;
-    difference((&ours, a, &start_a), (&theirs, b, &start_b), &count)
+    difference((&ours, &start_a), (&Side::of(mosaic, v, pair.with, &theirs, b), &start_b), &count)
 }
 
 /// The first difference between `count` elements of two variables, each from a start on.
-pub(crate) fn difference(
-    (ours, a, start_a): (&Dataset, VarId, &[u64]),
-    (theirs, b, start_b): (&Dataset, VarId, &[u64]),
+fn difference(
+    (ours, start_a): (&Side<'_>, &[u64]),
+    (theirs, start_b): (&Side<'_>, &[u64]),
     count: &[u64],
 ) -> Result<Option<String>> {
-    let equality = equality((ours.schema(), a), (theirs.schema(), b));
+    let equality = equality((ours.file.schema(), ours.var), (theirs.file.schema(), theirs.var));
     for block in blocks(count) {
         let shifted = |start: &[u64]| {
             let start: Vec<u64> = start.iter().zip(&block.start).map(|(a, b)| a + b).collect();
             Hyperslab::new(&start, &block.count)
         };
-        let (x, y) = (ours.read(a, &shifted(start_a))?, theirs.read(b, &shifted(start_b))?);
+        let (Some(x), Some(y)) = (ours.read(&shifted(start_a))?, theirs.read(&shifted(start_b))?) else {
+            return Ok(Some(NOT_HELD.into()));
+        };
         if let Some(what) = unlike(&x, &y, &equality, &block) {
             return Ok(Some(what));
         }

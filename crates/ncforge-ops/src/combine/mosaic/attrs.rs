@@ -1,10 +1,10 @@
 //! Attributes in several tiles: some must agree, some span, the rest is the first tile's.
 
-use super::units::counted_by;
+use super::clock::{Change, Clock, said};
 use crate::calendar::Rebase;
 use crate::unlike::Unlike;
 use ncforge::model::agreement::{Class, Origin, Policy, Verdict, differences};
-use ncforge::model::{Atomic, Attribute, DType, Number, Schema, Values, VarId};
+use ncforge::model::{Atomic, Attribute, BOUNDS, DType, Number, Schema, Values, VarId};
 
 /// What differences of tiles are. Whether the files of a series were published is known to its scheme.
 const POLICY: Policy =
@@ -19,14 +19,16 @@ pub(crate) struct Conflicts {
     pub(crate) ranges: Vec<(VarId, Attribute)>,
     /// Times that count from another date, and how they become the first tile's.
     pub(crate) times: Vec<(VarId, Rebase, Unlike)>,
+    /// Bounds that only this tile names, by their path.
+    pub(crate) bounds: Vec<(VarId, String)>,
     /// The other attributes.
     pub(crate) others: Vec<Unlike>,
 }
 
 impl Conflicts {
-    /// The attribute by which the tiles do not go together. `may_change` tells whose times may be converted.
-    pub(crate) fn refused(&self, may_change: impl Fn(VarId) -> bool) -> Option<&Unlike> {
-        let times = || self.times.iter().find(|(v, ..)| !may_change(*v)).map(|(.., unlike)| unlike);
+    /// The attribute by which the tiles do not go together, if times `may_change`.
+    pub(crate) fn refused(&self, may_change: bool) -> Option<&Unlike> {
+        let times = || self.times.first().filter(|_| !may_change).map(|(.., unlike)| unlike);
         self.meaning.as_ref().or_else(times)
     }
 }
@@ -57,24 +59,39 @@ pub(super) fn compare_one(
     let is_range = |a: &Attribute| Class::of_variable(&a.name) == Class::Span;
     let ranges: Vec<&Attribute> = tile.var(other).attrs.iter().filter(|a| is_range(a)).collect();
     let differing = differences((first, v), (tile, other));
-    let counts_as_another = !ranges.is_empty() && counted_by(tile, other) != other;
-    let may_change = counts_as_another || differing.iter().any(|d| d.name == "units");
-    let change = may_change.then(|| change((first, v), (tile, other))).flatten();
+    if differing.iter().any(|d| BOUNDS.contains(&d.name)) {
+        found.bounds.extend(tile.bounds_of(other).map(|b| (v, tile.var_path(b))));
+    }
+    let counts_as_another = || !ranges.is_empty() && said(tile, other, "units").is_none();
+    let may_change = differing.iter().any(|d| d.class == Class::Units) || counts_as_another();
+    let clocks = may_change.then(|| clocks((first, v), (tile, other)));
+    let change = clocks.as_ref().map_or(Change::None, |(wanted, own)| own.to(wanted));
     let mut joined: Vec<(&str, Option<&Attribute>)> = Vec::new();
     for d in differing {
-        match POLICY.verdict(d.class) {
+        let is_one = |name: &str| clocks.as_ref().is_some_and(|(a, b)| a.agrees(b, name));
+        let verdict = match POLICY.verdict(d.class) {
+            Verdict::Refuse if d.class == Class::Units && is_one(d.name) => Verdict::Note,
+            verdict => verdict,
+        };
+        match verdict {
             Verdict::Ignore => {}
             Verdict::Refuse => {
                 let unlike = Unlike::of_var((first, v), d.name, (tile, d.other));
-                match change.filter(|_| d.name == "units") {
-                    Some(change) => found.times.push((v, change, unlike)),
-                    None => _ = found.meaning.get_or_insert(unlike),
+                match &change {
+                    Change::By(change) if d.name == "units" => found.times.push((v, *change, unlike)),
+                    Change::Unsure(calendar) if d.name == "units" => {
+                        _ = found.meaning.get_or_insert(unlike.because(format!(
+                            "it names no calendar, and other days lie between them in that of other variables, {calendar}"
+                        )));
+                    }
+                    _ => _ = found.meaning.get_or_insert(unlike),
                 }
             }
             Verdict::Join => joined.push((d.name, d.other)),
             Verdict::Note => found.others.push(Unlike::of_var((first, v), d.name, (tile, d.other))),
         }
     }
+    let change = change.known();
     // The same numbers in other units are another range.
     for same in ranges.into_iter().filter(|_| change.is_some()) {
         if joined.iter().all(|(name, _)| *name != same.name) {
@@ -91,19 +108,13 @@ pub(super) fn compare_one(
     }
 }
 
-/// The change from the units of a file's variable to those of another variable; `None` if these are not times of one calendar.
-fn change((first, v): (&Schema, VarId), (tile, other): (&Schema, VarId)) -> Option<Rebase> {
-    let text = |schema: &Schema, v: VarId, name: &str| -> Option<String> {
-        Some(schema.var(counted_by(schema, v)).attr(name)?.as_text()?.to_owned())
-    };
-    let (from, to) = (text(tile, other, "units")?, text(first, v, "units")?);
-    // Packed times are what `scale_factor` makes of them.
-    let is_packed = ["scale_factor", "add_offset"].iter().any(|name| tile.var(other).attr(name).is_some());
-    if is_packed {
-        return None;
-    }
-    let (calendar, wanted) = (text(tile, other, "calendar"), text(first, v, "calendar"));
-    Rebase::between((&from, calendar.as_deref()), (&to, wanted.as_deref()))
+/// How a variable of the first file counts, and that of another one: bounds as the variable that either file says they are bounds of.
+fn clocks((first, v): (&Schema, VarId), (tile, other): (&Schema, VarId)) -> (Clock, Clock) {
+    let (here, there) = (first.parent_of(v), tile.parent_of(other));
+    let same = |(a, parent): (&Schema, Option<VarId>), b: &Schema| b.find_var(&a.var_path(parent?));
+    let here_too = here.or_else(|| same((tile, there), first));
+    let there_too = there.or_else(|| same((first, here), tile));
+    (Clock::of(first, v, here_too), Clock::of(tile, other, there_too))
 }
 
 /// A range in other units: in its own type where that holds it, and never less than it.

@@ -16,7 +16,6 @@ use super::times::Times;
 use super::{
     DimKind, Existing, Facts, From, Mosaic, Note, chunks, coords, counted, dims, fill, holes, order, unlike,
 };
-use crate::series::lies_along;
 use crate::words::many;
 use ncforge::model::{DimId, Schema, VarId};
 use ncforge::{Engine, Error, Result, TileOption};
@@ -144,13 +143,12 @@ fn headers(found: Found, options: &CombineOptions, engine: &Engine, memory: u64)
 /// new order means to read the headers anew.
 fn in_order(set: Headers, options: &CombineOptions, engine: &Engine, memory: u64) -> Result<Headers> {
     let Some(SeriesScheme { dim, unsorted }) = set.scheme.series().cloned() else { return Ok(set) };
-    let first = &set.head.schema;
-    let may_change = |v: VarId| lies_along(first, v, &dim);
-    if set.scanned.iter().any(|one| one.conflicts.refused(may_change).is_some()) {
+    if set.scanned.iter().any(|one| one.conflicts.refused(true).is_some()) {
         // Values of other units have no order; the error comes with the attributes.
         return Ok(set);
     }
-    let times = |set: &Headers| Times::of(&set.head.schema, &dim, set.scanned.iter().map(|s| &s.conflicts));
+    let times =
+        |set: &Headers| Times::of(&set.head.schema, set.scanned.iter().map(|s| &s.conflicts).enumerate());
     let coordinates = |set: &Headers| order::coordinates(set, &times(set), engine);
     let found = coordinates(&set)?;
     let (mut set, found) = match order::order(&found).filter(|_| !unsorted) {

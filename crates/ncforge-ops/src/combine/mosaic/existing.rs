@@ -80,7 +80,7 @@ impl Existing {
             vars[to.0] = Some(v);
         }
         let conflicts = compare_attributes(own, whole, false, |v| is_chosen(only, own, v));
-        if let Some(unlike) = conflicts.refused(|_| false) {
+        if let Some(unlike) = conflicts.refused(false) {
             return Err(wrong(unlike.values("the output", "the tiles")));
         }
         let mut unlike = compare_global_attributes(own, whole, |name| may_differ(scheme, whole, name));

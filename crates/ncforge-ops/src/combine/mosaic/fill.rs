@@ -1,6 +1,7 @@
 //! The values in the holes of a variable.
 
 use super::super::options::Holes;
+use super::types::same_type;
 use ncforge::model::{Atomic, DType, Number, Schema, UserKind, Value, Values, VarId};
 
 /// One element in native order: `_FillValue`, else `missing_value`, at the variable's own precision, else what the type has by
@@ -13,11 +14,11 @@ pub(crate) fn fill_of(schema: &Schema, v: VarId, holes: Holes) -> Option<Vec<u8>
     }
     for name in ["_FillValue", "missing_value"] {
         let Some(a) = var.attr(name) else { continue };
-        let (Some(bytes), DType::Atomic(from)) = (a.values.bytes(), a.dtype) else { continue };
-        if a.dtype == var.dtype && bytes.len() >= size {
+        let Some(bytes) = a.values.bytes() else { continue };
+        if same_type((schema, a.dtype), (schema, var.dtype)) && bytes.len() >= size {
             return Some(bytes[..size].to_vec());
         }
-        if let DType::Atomic(to) = var.dtype
+        if let (Some(from), Some(to)) = (schema.number_of(a.dtype), schema.number_of(var.dtype))
             && let Some(one) = bytes.get(..from.size())
             && let Some(same) = converted(from, one, to)
         {
@@ -61,9 +62,6 @@ fn empty(schema: &Schema, dtype: DType) -> Value {
 
 /// The element of another type that says the same; the nearest float for a double that is meant for floats.
 fn converted(from: Atomic, bytes: &[u8], to: Atomic) -> Option<Vec<u8>> {
-    if from == Atomic::Char || to == Atomic::Char {
-        return None;
-    }
     let x = Number::read_f64(from, bytes);
     let y = Number::nearest(to, x);
     let back = Number::read_f64(to, &y);

@@ -1,33 +1,35 @@
 //! Times of a series whose files count from other dates: the units of the first file hold for all of them.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::attrs::Conflicts;
-use super::units::counts_as;
+use super::clock::said;
 use crate::calendar::Rebase;
-use crate::series::{Ends, lies_along};
-use ncforge::model::{Attribute, Schema, VarId};
+use crate::series::Ends;
+use ncforge::model::{Schema, VarId};
 
 /// The changes of values, by variable of the whole and file.
 #[derive(Debug, Default)]
 pub(crate) struct Times(pub(super) BTreeMap<(VarId, usize), Rebase>);
 
 impl Times {
-    /// Adds the change of a variable in a file, and of its bounds, which count as it does where they do not say otherwise.
-    pub(super) fn add(&mut self, whole: &Schema, v: VarId, tile: usize, change: Rebase) {
-        self.0.insert((v, tile), change);
-        for b in whole.vars_in(whole.var(v).group).filter(|b| counts_as(whole, *b, v)) {
-            self.0.insert((b, tile), change);
-        }
-    }
-
-    /// Those of the variables that the first file has, along the dimension `along`.
-    pub(super) fn of<'a>(first: &Schema, along: &str, files: impl Iterator<Item = &'a Conflicts>) -> Times {
+    /// The changes that the conflicts of files tell. What the bounds of a variable do not say of units, in any file, is what it says: they
+    /// change as it does.
+    pub(super) fn of<'a>(
+        whole: &Schema,
+        files: impl Iterator<Item = (usize, &'a Conflicts)> + Clone,
+    ) -> Times {
+        let own = whole.var_ids().flat_map(|v| whole.bounds_of(v).map(move |b| (v, b)));
+        let named = files.clone().flat_map(|(_, one)| &one.bounds);
+        let named = named.filter_map(|(v, path)| Some((*v, whole.find_var(path)?)));
+        let bounds: BTreeSet<(VarId, VarId)> =
+            own.chain(named).filter(|(_, b)| said(whole, *b, "units").is_none()).collect();
         let mut times = Times::default();
-        for (tile, conflicts) in files.enumerate() {
+        for (tile, conflicts) in files {
             for (v, change, _) in &conflicts.times {
-                if lies_along(first, *v, along) {
-                    times.add(first, *v, tile, *change);
+                times.0.insert((*v, tile), *change);
+                for (_, b) in bounds.range((*v, VarId(0))..=(*v, VarId(usize::MAX))) {
+                    times.0.entry((*b, tile)).or_insert(*change);
                 }
             }
         }
@@ -56,7 +58,7 @@ impl Times {
         keys.chunk_by(|a, b| a.0 == b.0)
             .filter_map(|of_var| {
                 let (v, tile) = of_var[0];
-                let units = whole.var(*v).attr("units").and_then(Attribute::as_text)?;
+                let units = said(whole, *v, "units")?;
                 Some(format!(
                     "`{}` has other units in {} of {files} files, such as `{}`: converted to `{units}`",
                     whole.var_path(*v).trim_start_matches('/'),

@@ -12,7 +12,6 @@ use super::existing::is_chosen;
 use super::scan::{Headers, Scanned};
 use super::times::Times;
 use crate::copy::Names;
-use crate::series::lies_along;
 use crate::unlike::Unlike;
 use ncforge::model::Schema;
 use ncforge::store::remote::shown_path;
@@ -28,23 +27,18 @@ pub(super) fn attributes(
     left_out: &mut LeftOut,
 ) -> Result<Times> {
     let (tiles, scanned, series) = (&set.tiles, &set.scanned, set.scheme.series());
-    let mut times = Times::default();
     let mut all: Vec<(usize, usize, Conflicts)> =
         later(schema, scanned, set.head.schema.vars.len(), options.copy.only.as_ref());
     all.extend(scanned.iter().enumerate().map(|(i, one)| (0, i, one.conflicts.clone())));
     all.sort_by_key(|(with, tile, _)| (*tile, *with));
     for (with, tile, conflicts) in &all {
-        let refused = conflicts.refused(|v| series.is_some_and(|s| lies_along(schema, v, &s.dim)));
-        if let Some(unlike) = refused {
+        if let Some(unlike) = conflicts.refused(series.is_some()) {
             return Err(Error::Tiles(format!(
                 "`{}` and `{}` do not go together: {}",
                 tiles.name(*with),
                 tiles.name(*tile),
                 unlike.values("the first", "the second")
             )));
-        }
-        for (v, change, _) in &conflicts.times {
-            times.add(schema, *v, *tile, *change);
         }
         for (v, attr) in &conflicts.ranges {
             match schema.vars[v.0].attrs.iter_mut().find(|a| a.name == attr.name) {
@@ -55,6 +49,7 @@ pub(super) fn attributes(
             }
         }
     }
+    let times = Times::of(schema, all.iter().map(|(_, tile, conflicts)| (*tile, conflicts)));
     let is_split = series.is_none() && !scanned[0].place.axes.is_empty();
     let of_place = |unlike: &Unlike| is_split && unlike.name == "domain_decomposition";
     let global = scanned.iter().enumerate().flat_map(|(i, one)| one.global.iter().map(move |a| (0, i, a)));

@@ -8,7 +8,7 @@ use std::ops::Range;
 use crate::calendar::Date;
 use crate::calendar::units::TimeUnits;
 use crate::series::{is_coordinate, may_be_stamps};
-use ncforge::model::{Atomic, Attribute, DType, Number, Schema, VarId};
+use ncforge::model::{Atomic, Attribute, DType, Number, Schema, VarId, Variable};
 use ncforge::{Dataset, Hyperslab, Result};
 
 const DAY: f64 = 86_400.0;
@@ -114,15 +114,18 @@ pub(super) fn is_along_alone(schema: &Schema, v: VarId, dim: &str) -> bool {
 /// The bounds of a variable, if they are numbers, two for each of its own.
 fn bounds_of(schema: &Schema, v: VarId) -> Option<VarId> {
     let var = schema.var(v);
-    let names = ["bounds", "climatology"].into_iter().filter_map(|name| var.attr(name)?.as_text());
-    let find = |name: &str| schema.vars_in(var.group).find(|b| schema.var(*b).name == name.trim());
     let is_pair = |b: &VarId| {
         let bounds = schema.var(*b);
-        let units = bounds.attr("units").and_then(Attribute::as_text);
+        let units = |of: &Variable| {
+            of.attr("units")
+                .and_then(Attribute::as_text)
+                .map(|text| text.trim().to_owned())
+                .unwrap_or_default()
+        };
         matches!(bounds.dims[..], [d, two] if var.dims == [d] && schema.dim(two).len == 2)
-            && units.is_none_or(|units| var.attr("units").and_then(Attribute::as_text) == Some(units))
+            && (units(bounds).is_empty() || units(bounds) == units(var))
     };
-    names.filter_map(find).find(is_pair)
+    schema.bounds_of(v).find(is_pair)
 }
 
 /// All values of a variable of numbers.

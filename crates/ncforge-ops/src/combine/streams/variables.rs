@@ -10,7 +10,7 @@ use std::collections::BTreeSet;
 use super::axis::is_along_alone;
 use crate::copy::{Names, with_companions};
 use crate::series::{is_coordinate, lies_along};
-use ncforge::model::{Atomic, Attribute, DType, Schema, VarId};
+use ncforge::model::{Atomic, DType, Schema, VarId};
 use ncforge::{Error, Result};
 
 /// Attributes that name variables which have no files of their own.
@@ -36,8 +36,7 @@ impl Variables {
         let (along, fixed): (Vec<VarId>, Vec<VarId>) =
             schema.var_ids().partition(|v| lies_along(schema, *v, dim));
         let places = places(schema);
-        let is_place =
-            |v: &VarId| is_coordinate(schema, *v, dim) || places.contains(schema.var(*v).name.as_str());
+        let is_place = |v: &VarId| is_coordinate(schema, *v, dim) || places.contains(v);
         let is_text = |v: &VarId| matches!(schema.var(*v).dtype, DType::Atomic(Atomic::Char) | DType::String);
         let (labels, others): (Vec<VarId>, Vec<VarId>) =
             along.iter().copied().partition(|v| is_text(v) && schema.var(*v).dims.len() <= 2);
@@ -82,10 +81,9 @@ pub(super) fn names(schema: &Schema, vars: &BTreeSet<VarId>) -> Names {
     Names { vars: vars.iter().map(|v| schema.var_path(*v)).collect(), groups: Vec::new() }
 }
 
-/// The names of variables that say where others are.
-fn places(schema: &Schema) -> BTreeSet<&str> {
-    let attrs = schema.vars.iter().flat_map(|v| &v.attrs).filter(|a| PLACES.contains(&a.name.as_str()));
-    attrs.filter_map(Attribute::as_text).flat_map(str::split_ascii_whitespace).collect()
+/// The variables that say where others are.
+fn places(schema: &Schema) -> BTreeSet<VarId> {
+    schema.var_ids().flat_map(|v| PLACES.iter().flat_map(move |name| schema.named_by(v, name))).collect()
 }
 
 /// The variables of these names that are there.
@@ -107,7 +105,7 @@ fn named(schema: &Schema, dim: &str, names: &[String]) -> Result<Vec<VarId>> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use ncforge::model::{DimId, Dimension, Format, Variable};
+    use ncforge::model::{Attribute, DimId, Dimension, Format, Variable};
 
     /// A file as CAM writes it.
     fn schema() -> Schema {

@@ -1,5 +1,6 @@
 //! The commit: data, then metadata, then the superblock.
 
+use std::collections::HashSet;
 use std::sync::Arc;
 
 use super::image::{Builder, Ids};
@@ -12,7 +13,7 @@ use crate::container::{Container, ContainerMut};
 use crate::error::{Error, Result};
 use crate::hdf5::emit::{Assembly, ChunkSource, SUPERBLOCK_SIZE, superblock};
 use crate::hdf5::superblock::Superblock;
-use crate::model::{Schema, VarId};
+use crate::model::{DimId, Schema, VarId};
 use crate::netcdf4::read;
 
 /// A state of the file, as recorded in its superblock.
@@ -197,16 +198,25 @@ impl Netcdf4Writer {
         if seen(found.schema()) != seen(&self.schema) {
             return Err(self.wrong(0, "the description that is read is not the one that was written"));
         }
+        let phony = self.facts.phony(&self.schema);
         for id in self.schema.var_ids() {
             let path = self.schema.var_path(id);
             let Some(other) = found.schema().find_var(&path) else {
                 return Err(self.wrong(0, &format!("`{path}` is not found")));
             };
-            if found.schema().shape(other) != self.schema.shape(id) {
+            if found.schema().shape(other) != self.seen_again(id, &phony) {
                 return Err(self.wrong(0, &format!("`{path}` has another shape when it is read")));
             }
         }
         Ok(())
+    }
+
+    /// The shape in which a variable is read: along dimensions that are invented, it has its own lengths.
+    fn seen_again(&self, id: VarId, phony: &HashSet<DimId>) -> Vec<u64> {
+        let shape = self.schema.shape(id);
+        let own = self.vars[id.0].extents(&shape);
+        let dims = self.schema.var(id).dims.iter().zip(&shape).zip(own);
+        dims.map(|((d, &len), &own)| if phony.contains(d) { own } else { len }).collect()
     }
 
     fn wrong(&self, offset: u64, what: &str) -> Error {

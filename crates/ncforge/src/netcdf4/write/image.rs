@@ -232,10 +232,10 @@ impl Builder<'_> {
         let most = |i: usize| state.found.as_ref().and_then(|f| f.max.get(i)).copied().unwrap_or(0);
         let max = var.dims.iter().map(|d| self.schema.dim(*d)).enumerate();
         let max = max.map(|(i, d)| if d.unlimited { UNLIMITED } else { d.len.max(most(i)) });
-        let dims = state.found.as_ref().filter(|f| f.stays).map_or(&shape, |f| &f.dims);
+        let dims = state.extents(&shape);
         let space = match shape.is_empty() {
             true => Dataspace::Scalar,
-            false => Dataspace::Simple { dims: dims.clone(), max: max.collect() },
+            false => Dataspace::Simple { dims: dims.to_vec(), max: max.collect() },
         };
         let (layout, filters) = match &state.place {
             PlaceState::Compact(bytes) => (Layout::Compact(bytes.clone()), Vec::new()),

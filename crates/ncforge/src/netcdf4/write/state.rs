@@ -43,12 +43,19 @@ pub(super) struct FoundSpace {
     pub(super) dims: Vec<u64>,
     /// The lengths that it may get.
     pub(super) max: Vec<u64>,
-    /// True if the lengths stay while the dimensions grow, for lack of a fill value that HDF5 reads: inside them it reads zeros, or
-    /// nothing at all, and netCDF missing values beyond.
-    pub(super) stays: bool,
+    /// Whether it lacks a fill value that HDF5 reads: inside its lengths that reads zeros, or nothing at all, and netCDF missing values
+    /// beyond.
+    pub(super) is_unfilled: bool,
+    /// Whether a dimension was invented for it: what else has that one has nothing in common with it but a length.
+    pub(super) is_alone: bool,
 }
 
 impl FoundSpace {
+    /// Its lengths, if they stay while the dimensions grow.
+    pub(super) fn own(&self) -> Option<&[u64]> {
+        (self.is_unfilled || self.is_alone).then_some(&self.dims)
+    }
+
     /// Makes it as long as what is written, which ends here.
     pub(super) fn reach(&mut self, ends: impl Iterator<Item = u64>) {
         self.dims.iter_mut().zip(ends).for_each(|(len, end)| *len = (*len).max(end));
@@ -190,7 +197,7 @@ impl VarState {
         }
         state.found.clone_from(&self.found);
         if let Some(found) = state.found.as_mut().filter(|_| state.fill.is_read(state.element.heap)) {
-            found.stays = false;
+            found.is_unfilled = false;
         }
         Ok(state)
     }
@@ -264,6 +271,11 @@ impl VarState {
         }
     }
 
+    /// The lengths in the file of a variable that is seen in a shape.
+    pub(super) fn extents<'a>(&'a self, shape: &'a [u64]) -> &'a [u64] {
+        self.found.as_ref().and_then(FoundSpace::own).unwrap_or(shape)
+    }
+
     /// The layout for the engine.
     pub(super) fn layout(&self, name: String, shape: &[u64]) -> VarLayout {
         let place = match &self.place {
@@ -277,7 +289,7 @@ impl VarState {
                 index: Arc::clone(table) as Arc<dyn ChunkIndex>,
             },
         };
-        let extents = self.found.as_ref().filter(|f| f.stays).map_or(shape, |f| &f.dims).to_vec();
+        let extents = self.extents(shape).to_vec();
         let absent = self.absent.clone().within(&extents, shape);
         VarLayout { name, shape: extents, element: self.element.clone(), absent, place }
     }

@@ -319,9 +319,10 @@ fn state(
         }
         Place::Records { .. } => return Ok(Err(format!("`{path}`: records"))),
     };
-    let stays = !dataset.fill.is_read(layout.element.heap)
+    let is_unfilled = !dataset.fill.is_read(layout.element.heap)
         && matches!(place, PlaceState::Chunked { .. } | PlaceState::Contiguous { offset: None, .. });
-    let found = FoundSpace { dims: shape.clone(), max: dataset.space.max().to_vec(), stays };
+    let is_alone = schema.var(id).dims.iter().any(|d| container.objects().scales[d.0].is_none());
+    let found = FoundSpace { dims: shape.clone(), max: dataset.space.max().to_vec(), is_unfilled, is_alone };
     Ok(Ok(VarState {
         stored: dataset.datatype.clone(),
         element: layout.element.clone(),
