@@ -20,6 +20,14 @@ pub(super) type Transfer = unsafe extern "C" fn(Id, Id, Id, Id, Id, *const c_voi
 pub(super) type Close = unsafe extern "C" fn(Id) -> c_int;
 pub(super) type Flush = unsafe extern "C" fn(Id, c_int) -> c_int;
 
+/// What HDF5 does at this moment with the chunks that its cache has.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Cache {
+    /// At a sync, when a dataset is closed, where there are too many.
+    Written,
+    Kept,
+}
+
 macro_rules! functions {
     ($($name:ident = $symbol:literal: fn($($argument:ty),*) -> $result:ty;)*) => {
         /// The functions, with the four that are replaced in netCDF-C.

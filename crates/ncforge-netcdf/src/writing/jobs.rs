@@ -14,6 +14,7 @@ use std::thread::JoinHandle;
 use ncforge::codec::CodecChain;
 use ncforge::without_signals;
 
+use super::hdf5::Id;
 use crate::engine;
 
 /// Encoded bytes and the mask of filters that were left out; `None` where HDF5 encodes the chunk.
@@ -26,6 +27,13 @@ pub(super) struct Job {
     result: AtomicPtr<Encoded>,
     /// The process whose threads may work on it.
     fork: u32,
+}
+
+/// A chunk on its way.
+pub(super) struct Queued {
+    pub(super) dataset: Id,
+    pub(super) number: Box<[u64]>,
+    pub(super) job: Arc<Job>,
 }
 
 impl Drop for Job {

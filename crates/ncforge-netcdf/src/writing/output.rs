@@ -12,14 +12,12 @@ use std::ffi::c_void;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use super::hdf5::{Block, Hdf5, Id};
-use super::jobs::Threads;
+use super::hdf5::{Block, Cache, Hdf5, Id};
+use super::jobs::{Queued, Threads};
 use super::seen::Seen;
 use super::slab::{Part, Slab};
 use super::target::{Chunk, Target};
 use crate::{engine, policy};
-
-use queue::{Cache, Queued};
 
 /// A dataset that was written to.
 pub(super) enum Entry {

@@ -1,7 +1,6 @@
 //! What happens to whole files: other openings, and the end of the process.
 
-use super::super::hdf5::Id;
-use super::queue::Cache;
+use super::super::hdf5::{Cache, Id};
 use super::{Entry, Output, Result};
 use crate::engine;
 

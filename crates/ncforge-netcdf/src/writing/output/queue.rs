@@ -2,25 +2,10 @@
 
 use std::sync::Arc;
 
-use super::super::hdf5::{Block, Id};
-use super::super::jobs::{Job, Threads};
+use super::super::hdf5::{Block, Cache, Id};
+use super::super::jobs::{Job, Queued, Threads};
 use super::{Entry, Failed, Output, Result};
 use crate::policy;
-
-/// A chunk on its way.
-pub(super) struct Queued {
-    pub(super) dataset: Id,
-    number: Box<[u64]>,
-    pub(super) job: Arc<Job>,
-}
-
-/// What HDF5 does at this moment with the chunks that its cache has.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Cache {
-    /// At a sync, when a dataset is closed, where there are too many.
-    Written,
-    Kept,
-}
 
 impl Output {
     /// Sends a chunk on its way.
