@@ -20,6 +20,13 @@ use crate::engine;
 /// Encoded bytes and the mask of filters that were left out; `None` where HDF5 encodes the chunk.
 pub(super) type Encoded = Option<(Vec<u8>, u32)>;
 
+/// A chunk on its way.
+pub(super) struct Queued {
+    pub(super) dataset: Id,
+    pub(super) number: Box<[u64]>,
+    pub(super) job: Arc<Job>,
+}
+
 /// One chunk to encode.
 pub(super) struct Job {
     raw: Arc<Vec<u8>>,
@@ -27,13 +34,6 @@ pub(super) struct Job {
     result: AtomicPtr<Encoded>,
     /// The process whose threads may work on it.
     fork: u32,
-}
-
-/// A chunk on its way.
-pub(super) struct Queued {
-    pub(super) dataset: Id,
-    pub(super) number: Box<[u64]>,
-    pub(super) job: Arc<Job>,
 }
 
 impl Drop for Job {
