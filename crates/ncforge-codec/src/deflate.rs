@@ -108,7 +108,7 @@ impl Libdeflate {
         let mut n = first.zlib_compress(src, &mut out[..bound]).map_err(failed)?;
         let more = if n < src.len() / 8 { more } else { &mut [] };
         let small = n < SHORT.min(src.len() / 4 * 3).max(src.len() / 8);
-        let own = small && level > 0 && src.len() <= PlaneEncoder::MOST;
+        let own = small && src.len() <= PlaneEncoder::MOST;
         if own || !more.is_empty() {
             grow(&mut self.buffer, bound)?;
         }

@@ -69,6 +69,11 @@ impl Mark {
         // Not one that is dropped at once: it would take the mark away.
         (before & bit == 0).then(|| Self(bit))
     }
+
+    /// Whether the thread has it.
+    fn is_set(library: usize) -> bool {
+        HAS.try_with(|has| has.get() >> library & 1 == 1).unwrap_or(false)
+    }
 }
 
 impl Drop for Mark {
@@ -200,7 +205,7 @@ pub(crate) fn open_again(library: usize, ncid: c_int, for_writing: bool) {
     }
 }
 
-/// A file was closed. `false`: what is held of it, nobody can give to HDF5 (see [`lock`]).
+/// A file was closed. `false`: what is held of it, nobody can give to HDF5 (see [`lock`]). In a fork, the parent does that.
 pub(crate) fn end(library: usize, ncid: c_int) -> bool {
     if !is_served(library, number_of(ncid)).swap(false, Ordering::Relaxed) {
         return true;
@@ -209,7 +214,7 @@ pub(crate) fn end(library: usize, ncid: c_int) -> bool {
     if let Some(Some(file)) = &file {
         say(file);
     }
-    file.is_some()
+    file.is_some() || !Mark::is_set(library)
 }
 
 /// Logs the work on a file.

@@ -143,10 +143,8 @@ fn is_part(whole: &Dataset, part: &Dataset, file: &Dataset, dim: DimId) -> Resul
     if a.dim(same).len != own.len || whole.schema().dim(same).len != own.len {
         return Ok(a.dim(same).len == own.len);
     }
-    let coordinate = |s: &Schema, d: DimId| {
-        let is_its = |v: &VarId| s.var(*v).name == own.name && s.var(*v).dims == [d];
-        s.vars_in(s.dim(d).group).find(is_its)
-    };
+    let coordinate =
+        |s: &Schema, d: DimId| s.vars_in(s.dim(d).group).find(|v| s.coordinate_dim(*v) == Some(d));
     let (Some(v), Some(w)) = (coordinate(a, same), coordinate(b, dim)) else { return Ok(false) };
     let (of_a, of_b) = ((a, a.var(v).dtype), (b, b.var(w).dtype));
     Ok(same_type(of_a, of_b, Offsets::MayDiffer)

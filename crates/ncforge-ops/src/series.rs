@@ -67,7 +67,7 @@ fn differing(a: &Schema, b: &Schema) -> Option<String> {
 pub(crate) fn is_coordinate(schema: &Schema, v: VarId, along: &str) -> bool {
     let var = schema.var(v);
     var.name == along
-        && matches!(var.dims[..], [d] if schema.dim(d).name == along)
+        && schema.coordinate_dim(v).is_some()
         && matches!(var.dtype, DType::Atomic(a) if a != Atomic::Char)
 }
 

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeSet, HashSet};
 
-use ncforge::model::{Attribute, DimId, Schema, VarId};
+use ncforge::model::{Attribute, Schema, VarId};
 
 /// Attributes that name variables which say where values are.
 const NAMING: [&str; 8] = [
@@ -72,14 +72,8 @@ fn companions(schema: &Schema, v: VarId) -> Vec<VarId> {
     let named = NAMING.iter().chain(&BESIDES).flat_map(|name| schema.named_by(v, name));
     let near =
         |other: &VarId| schema.var(*other).group == var.group || schema.var(*other).group == Schema::ROOT;
-    let is_of_one = |other: &VarId| var.dims.iter().any(|d| is_of_dimension(schema, *other, *d));
+    let is_of_one = |other: &VarId| schema.coordinate_dim(*other).is_some_and(|d| var.dims.contains(&d));
     named.chain(schema.var_ids().filter(near).filter(is_of_one)).collect()
-}
-
-/// Whether a variable is the coordinate of a dimension: it has the dimension's name, and no other dimension.
-fn is_of_dimension(schema: &Schema, v: VarId, d: DimId) -> bool {
-    let var = schema.var(v);
-    schema.dim(d).name == var.name && var.dims == [d]
 }
 
 /// Whether a variable is a coordinate; `named` are those that [`named`] gives.
@@ -87,7 +81,7 @@ pub(crate) fn is_coordinate(schema: &Schema, v: VarId, named: &HashSet<VarId>) -
     let var = schema.var(v);
     let text = |name: &str| var.attr(name).and_then(Attribute::as_text);
     let has = |name: &str, known: &[&str]| text(name).is_some_and(|t| known.contains(&t));
-    matches!(var.dims[..], [d] if is_of_dimension(schema, v, d))
+    schema.coordinate_dim(v).is_some()
         || named.contains(&v)
         || has("units", &UNITS)
         || has("standard_name", &STANDARD_NAMES)

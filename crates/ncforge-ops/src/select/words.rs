@@ -304,11 +304,12 @@ fn pick_of(name: &str, value: &Value) -> Result<Pick, BadValue> {
     let end = |value: &Value| match value {
         Value::Null => Ok(None),
         Value::String(text) => End::of(text),
-        Value::Number(n) if n.is_i64() || n.is_u64() => End::of(&format!("{n}.0")),
-        number => match number.as_f64().and_then(End::double) {
-            Some(number) => Ok(Some(End::Number(number))),
-            None => Err(bad(&given, "an end of a range is a number or a date")),
-        },
+        number => {
+            let whole = number.as_i64().map(i128::from).or_else(|| number.as_u64().map(i128::from));
+            let number = whole.map(Number::Integer).or_else(|| End::double(number.as_f64()?));
+            let number = number.ok_or_else(|| bad(&given, "an end of a range is a number or a date"))?;
+            Ok(Some(End::Number(number)))
+        }
     };
     match value {
         Value::String(text) => text.parse(),

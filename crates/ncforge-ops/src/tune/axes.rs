@@ -80,12 +80,9 @@ impl Roles {
     /// The roles of the dimensions of `schema`.
     pub fn of(schema: &Schema) -> Self {
         let mut coordinates: HashMap<DimId, &Variable> = HashMap::new();
-        for v in &schema.vars {
-            // The coordinate variable of a dimension: one-dimensional, of its name, in its group.
-            if let [d] = v.dims[..]
-                && schema.dim(d).name == v.name
-                && schema.dim(d).group == v.group
-            {
+        for id in schema.var_ids() {
+            let v = schema.var(id);
+            if let Some(d) = schema.coordinate_dim(id).filter(|d| schema.dim(*d).group == v.group) {
                 coordinates.entry(d).or_insert(v);
             }
         }

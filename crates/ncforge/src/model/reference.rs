@@ -1,4 +1,5 @@
-//! The variables that attributes name, as the CF conventions have it (section 2.7): words between blanks, each a name or a path.
+//! The variables that attributes name, as the CF conventions have it (section 2.7): words between blanks, each a name or a path; and those
+//! that dimensions name.
 //!
 //! ```
 //! use ncforge::model::{Atomic, Attribute, Format, Schema, VarId, Variable};
@@ -11,7 +12,7 @@
 //! assert_eq!(schema.parent_of(VarId(1)), Some(VarId(0)));
 //! ```
 
-use super::id::{GroupId, VarId};
+use super::id::{DimId, GroupId, VarId};
 use super::schema::{Attribute, Schema};
 
 /// Attributes that name the bounds of a variable.
@@ -56,6 +57,13 @@ impl Schema {
         words.filter_map(move |word| self.find_from(self.var(v).group, word))
     }
 
+    /// The dimension whose coordinate variable this is: it has the dimension's name, and no other dimension.
+    pub fn coordinate_dim(&self, v: VarId) -> Option<DimId> {
+        let var = self.var(v);
+        let [dim] = var.dims[..] else { return None };
+        (self.dim(dim).name == var.name).then_some(dim)
+    }
+
     /// The variables that hold the bounds of a variable.
     pub fn bounds_of(&self, v: VarId) -> impl Iterator<Item = VarId> + '_ {
         BOUNDS.into_iter().flat_map(move |attr| self.named_by(v, attr)).filter(move |b| *b != v)
@@ -69,7 +77,7 @@ impl Schema {
 
 #[cfg(test)]
 mod tests {
-    use super::super::{Atomic, Format, Group, Variable};
+    use super::super::{Atomic, Dimension, Format, Group, Variable};
     use super::*;
 
     fn schema() -> Schema {
@@ -100,6 +108,21 @@ mod tests {
             (0, "", None),
         ] {
             assert_eq!(s.find_from(GroupId(from), path), found.map(VarId), "{path}");
+        }
+    }
+
+    #[test]
+    fn a_coordinate_has_the_name_of_its_only_dimension() {
+        let mut s = schema();
+        for name in ["x", "y"] {
+            s.dims.push(Dimension { name: name.into(), len: 2, unlimited: false, group: Schema::ROOT });
+        }
+        let (x, y) = (DimId(0), DimId(1));
+        for (name, dims, of) in
+            [("x", vec![x], Some(x)), ("x", vec![y], None), ("x", vec![x, y], None), ("x", vec![], None)]
+        {
+            s.vars.push(Variable::new(name, Atomic::Int, dims));
+            assert_eq!(s.coordinate_dim(VarId(s.vars.len() - 1)), of);
         }
     }
 

@@ -271,7 +271,7 @@ fn variables(args: &NcrcatArgs, first: &Schema) -> Result<BTreeSet<VarId>, Failu
         chosen = first.var_ids().filter(|v| !chosen.contains(v)).collect();
     }
     if args.coordinates {
-        chosen.extend(first.var_ids().filter(|v| is_of_dimension(first, *v)));
+        chosen.extend(first.var_ids().filter(|v| first.coordinate_dim(*v).is_some()));
     }
     if !args.no_coordinates {
         chosen =
@@ -296,14 +296,9 @@ fn follows_cf(schema: &Schema) -> bool {
 /// The variables with the coordinates of their dimensions.
 fn with_coordinates(schema: &Schema, mut vars: BTreeSet<VarId>) -> BTreeSet<VarId> {
     let dims: BTreeSet<DimId> = vars.iter().flat_map(|v| schema.var(*v).dims.iter().copied()).collect();
-    let is_theirs = |v: &VarId| is_of_dimension(schema, *v) && dims.contains(&schema.var(*v).dims[0]);
+    let is_theirs = |v: &VarId| schema.coordinate_dim(*v).is_some_and(|d| dims.contains(&d));
     vars.extend(schema.var_ids().filter(is_theirs));
     vars
-}
-
-fn is_of_dimension(schema: &Schema, v: VarId) -> bool {
-    let var = schema.var(v);
-    matches!(var.dims[..], [d] if schema.dim(d).name == var.name)
 }
 
 #[cfg(test)]

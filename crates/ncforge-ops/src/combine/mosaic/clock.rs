@@ -24,7 +24,7 @@ impl Clock {
         let counted = parent.unwrap_or(v);
         // CF says `standard` where no calendar is named, and a coordinate means it. FMS names the calendar at the coordinate alone, and means it
         // for `average_T1`, too: programs disagree on such a variable.
-        let is_sure = calendar.is_some() || is_coordinate(schema, counted);
+        let is_sure = calendar.is_some() || schema.coordinate_dim(counted).is_some();
         let others = || schema.var_ids().filter_map(|other| said(schema, other, "calendar")).collect();
         Clock {
             units: text("units"),
@@ -87,9 +87,4 @@ impl Change {
 pub(super) fn said(schema: &Schema, v: VarId, name: &str) -> Option<String> {
     let text = schema.var(v).attr(name).and_then(Attribute::as_text)?.trim();
     (!text.is_empty()).then(|| text.to_owned())
-}
-
-fn is_coordinate(schema: &Schema, v: VarId) -> bool {
-    let var = schema.var(v);
-    matches!(var.dims[..], [d] if schema.dim(d).name == var.name)
 }

@@ -81,7 +81,7 @@ pub(crate) fn patch(mosaic: &mut Mosaic, options: &CombineOptions) -> Result<()>
 /// True for the coordinate variable of a split dimension.
 fn is_of_dimension(mosaic: &Mosaic, v: VarId) -> bool {
     let var = mosaic.schema.var(v);
-    matches!(var.dims[..], [d] if mosaic.schema.dim(d).name == var.name && mosaic.dims[d.0] == super::DimKind::Split)
+    mosaic.schema.coordinate_dim(v).is_some_and(|d| mosaic.dims[d.0] == super::DimKind::Split)
         && matches!(var.dtype, DType::Atomic(a) if a != Atomic::Char)
 }
 
