@@ -107,6 +107,15 @@ fn groom(value: f64, keep: u32) -> f64 {
     f64::from(f32::from_bits((value as f32).to_bits() & (u32::MAX << (23 - keep))))
 }
 
+/// The same 4096 values again and again, of which one in fifty is another one.
+fn cycle(n: usize) -> Vec<u8> {
+    let mut random = Random(31);
+    f32s(n, |i| match random.bits() % 50 {
+        0 => random.normal(),
+        _ => Random((i % 4096) as u64).normal(),
+    })
+}
+
 /// A field taken from a coarser grid, the nearest point to each: of five rows, two are the same.
 fn nearest(i: usize) -> f64 {
     let (row, column) = (i / 288 * 4 / 5, i % 288);
@@ -248,6 +257,20 @@ pub(crate) const FIELDS: &[Field] = &[
     },
     Field { name: "smooth.i16", size: 2, make: |n| i16s(n, |i| waves(i) * 20000.0) },
     Field { name: "tenths.i16", size: 2, make: |n| i16s(n, tenths()) },
+    // Nothing but land in the middle of each step.
+    Field {
+        name: "tenths.land.i16",
+        size: 2,
+        make: |n| {
+            let mut v = tenths();
+            i16s(n, move |i| match (place(i).1 as f64 / ROWS as f64 - 0.5).abs() {
+                ..0.3 => -32768.0,
+                _ => v(i),
+            })
+        },
+    },
+    // A yearly cycle of rounded values, with few changes from year to year.
+    Field { name: "cycle.f32", size: 4, make: cycle },
     Field {
         name: "tenths.i32",
         size: 4,

@@ -13,9 +13,10 @@ const SKIP: u32 = 8;
 const SKIP_MOST: usize = 3;
 /// A match of this length is not compared with another.
 const ENOUGH: usize = 32;
-/// Inside longer matches, and inside runs, only the first and last positions are entered: for a run, all others are
-/// equivalent.
+/// Inside longer matches, only some positions are entered besides the first and the last: a later match that begins between two of them is
+/// found at the second, and extended to its begin. Inside runs none is, as all are equivalent.
 const ENTER_ALL: usize = 64;
+const ENTER_EACH: usize = 8;
 
 /// The last positions of each hash, newest first: two in each word, the newer one low. Words, because a load just after a
 /// store is slow if it combines the bytes of two stores.
@@ -125,7 +126,9 @@ pub(super) fn find<const WORDS: usize, const LAZY: bool>(
                 enter(table, entries, bytes, inside);
             }
         } else {
-            for inside in (entered..(entered + 4).min(last)).chain((start - 4).max(entered + 4)..last) {
+            let (first, rest) = ((entered + 4).min(last), (start - 4).max(entered + 4));
+            let some = if distance > 1 { first..rest } else { first..first };
+            for inside in (entered..first).chain(some.step_by(ENTER_EACH)).chain(rest..last) {
                 enter(table, entries, bytes, inside);
             }
         }

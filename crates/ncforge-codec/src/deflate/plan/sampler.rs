@@ -1,6 +1,6 @@
 //! Estimates of what the treatments of a plane give, from samples of it.
 
-use crate::deflate::block::{Counts, Sequence};
+use crate::deflate::block::{Counts, Sequence, entropy};
 use crate::deflate::cost::Cost;
 use crate::deflate::efforts::{like_zlib, thorough, tolerance};
 use crate::deflate::matcher::{Effort, Matcher, Range, stretch};
@@ -31,6 +31,10 @@ const CONSTANT: f64 = 0.02;
 const DEEPER: f64 = 0.9;
 /// Bytes of a short plane in which strings of three are searched.
 const SEARCHED: usize = 2 << 10;
+/// As many bytes of a longer plane, of which three may also repeat by chance.
+const COUNTED: usize = 4 << 10;
+/// Repeats of three bytes are not tried if those of four leave less than this part of a plane.
+const SUFFICES: f64 = 0.65;
 /// An estimate from a part of a plane may be wrong by about this factor.
 const PROMISE: f32 = 1.01;
 
@@ -129,11 +133,9 @@ impl Sampler<'_> {
         {
             return Judged { options: vec![runs], known: 0, settled: true, last: None };
         }
-        // The number of strings of three bytes that would repeat in random bytes with the same frequencies.
-        let by_chance = |bits: f64| 1.0 - (-2048.0 / (bits * 3.0).exp2()).exp();
-        let often = |bits: f64| repeats_of_three(plane) > 0.002 + 1.5 * by_chance(bits);
+        let mut threes = repeat_often(plane);
         let store = Choice { treatment: Treatment::Store, bits: 8.003, time: Cost::STORED.total(level) };
-        if runs.bits > 7.97 && !often(runs.bits) && !far_repeats(plane) {
+        if runs.bits > 7.97 && !threes && !far_repeats(plane) {
             return Judged { options: vec![store], known: 0, settled: true, last: None };
         }
         // Few bytes repeat, anywhere in the window: to enter it for samples takes as long as a search of all.
@@ -146,16 +148,15 @@ impl Sampler<'_> {
         let mut known = (4 * len).min(KNOWN);
         let mut found = self.choice(plane, pairs, known, level);
         let mut options = vec![store, runs];
-        let least = runs.bits.min(found.bits);
-        let mut threes = often(least);
-        if least > FEW {
-            // Here few repeats matter, and they may be anywhere in the window.
+        // Where few bytes repeat, they may be anywhere in the window; where most do and would be random without, the longest repeat may be.
+        let few = runs.bits.min(found.bits) > FEW;
+        let mostly = || runs.bits > FEW / 2.0 && found.bits < runs.bits / 2.0 && far_repeats(plane);
+        if few || level > 3 && mostly() {
             known = WINDOW;
             found = self.choice(plane, pairs, known, level);
-        } else if threes {
-            // Repeats of four bytes may suffice.
-            threes = found.bits > 0.8 * runs.bits;
         }
+        // Repeats of four bytes may suffice.
+        threes &= found.bits > FEW.min(SUFFICES * runs.bits);
         options.push(found);
         if threes {
             // From level 4 on, zlib tries more than one position, and samples underestimate what it finds.
@@ -191,7 +192,7 @@ impl Sampler<'_> {
         }
         // Random bytes without repeats: a search finds nothing.
         let searched = if hasty { SEARCHED / 2 } else { SEARCHED };
-        if bits > 7.97 * n && repeats_within(plane, searched) < 0.002 && !far_repeats(plane) {
+        if bits > 7.97 * n && repeats_within(varied(plane, searched)) < 0.002 && !far_repeats(plane) {
             return (Treatment::Store, None);
         }
         if hasty {
@@ -277,32 +278,48 @@ impl Sampler<'_> {
     /// more than `most`.
     pub(super) fn lost(&mut self, plane: &[u8], effort: Effort, segment: usize, most: f64) -> f64 {
         let known = Self::lost_known(plane.len());
-        let samples = (plane.len() / 8 / Self::lost_costs(plane.len(), segment)).clamp(1, SAMPLES);
-        let begins: Vec<usize> =
-            (1..=samples).map(|i| i * (plane.len() - segment) / (samples + 1) / segment * segment).collect();
+        let samples = (plane.len() / 6 / Self::lost_costs(plane.len(), segment)).clamp(1, SAMPLES);
+        // Runs lose nothing: samples are as far apart, and stand for as much, as there are bytes between them that differ from the next.
+        let varied: Vec<usize> = plane.chunks_exact(segment).map(differing).collect();
+        let total: usize = varied.iter().sum();
+        let within = |i: usize| {
+            let mut left = i * total / (samples + 1);
+            let is_before =
+                |differ: &&usize| left.checked_sub(**differ).inspect(|rest| left = *rest).is_some();
+            varied.iter().take_while(is_before).count()
+        };
+        let mut places: Vec<usize> =
+            (1..=samples).map(within).filter(|place| *place < varied.len()).collect();
+        places.dedup();
+        let sampled: usize = places.iter().map(|place| varied[*place]).sum();
+        if sampled == 0 {
+            return 0.0;
+        }
+        let share = total as f64 / sampled as f64;
+        let begins: Vec<usize> = places.iter().map(|place| place * segment).collect();
         let (mut alone, mut after) = (Counts::none(), Counts::none());
         for &from in &begins {
             let (first, to) = (from - known.min(from), from + segment);
             after.add(&self.counts(&plane[first..to], effort, from - first));
             alone.add(&self.counts(&plane[from..to], effort, 0));
         }
-        // Small samples differ by chance, in both directions.
-        let bytes = (samples * segment) as f64;
-        let lost = f64::from(alone.bits() - after.bits()) / bytes;
+        // Samples differ by chance, in both directions: the fewer, the less is sure.
+        let unsure = 1.0 + 0.5 / places.len() as f64;
+        let lost = f64::from(alone.bits() - after.bits()) * share * unsure / plane.len() as f64;
         if lost > most {
             return lost;
         }
         // One of 64 pairs, and none in a run.
         let anchors = |one: u8, two: u8| one != two && (one ^ two << 2) & 63 == 0;
-        let (mut all, mut sampled) = (0.0, 0.0);
+        let (mut all, mut among) = (0.0, 0.0);
         let repeats = Repeats::of(plane, anchors, |at, before| {
             let begin = at / segment * segment;
             if before < begin {
                 all += 1.0;
-                sampled += f64::from(u8::from(begins.contains(&begin)));
+                among += f64::from(u8::from(begins.contains(&begin)));
             }
         });
-        let missed = all - sampled * plane.len() as f64 / bytes;
+        let missed = all - among * share;
         let missed = if missed > 0.0 { missed / repeats.seen as f64 } else { return lost };
         lost + missed * self.bits(plane, Effort::Runs, 0)
     }
@@ -381,16 +398,46 @@ impl Repeats {
     }
 }
 
-/// The part of the strings of three bytes that repeat within a sample, except for runs.
-pub(super) fn repeats_of_three(plane: &[u8]) -> f64 {
-    repeats_within(plane, if plane.len() <= SMALL { SEARCHED } else { 4096 })
+/// Whether strings of three bytes repeat more often than in random bytes of the same frequencies.
+fn repeat_often(plane: &[u8]) -> bool {
+    let sample = varied(plane, COUNTED);
+    let mut counts = [0; 256];
+    sample.iter().for_each(|b| counts[usize::from(*b)] += 1);
+    let n = sample.len().max(1) as f64;
+    let bits = f64::from(entropy(&counts)) / n;
+    let by_chance = 1.0 - (-n / 2.0 / (bits * 3.0).exp2()).exp();
+    repeats_within(sample) > 0.002 + 1.5 * by_chance
 }
 
-/// As [`repeats_of_three`], within a sample of at most `most` bytes, up to 4096.
-fn repeats_within(plane: &[u8], most: usize) -> f64 {
+/// The part of the strings of three bytes that repeat within a sample, except for runs.
+pub(super) fn repeats_of_three(plane: &[u8]) -> f64 {
+    repeats_within(varied(plane, if plane.len() <= SMALL { SEARCHED } else { COUNTED }))
+}
+
+/// The part of at most `len` bytes, of some, in which fewest bytes are equal to the next: where a field has no values, there is nothing to
+/// learn of the others.
+fn varied(plane: &[u8], len: usize) -> &[u8] {
+    let len = len.min(plane.len()).min(COUNTED);
+    let between = (plane.len() - len) / 8;
+    // Parts that hardly overlap; the middle is taken if others are equal to it.
+    let parts: &[usize] = if between < len { &[7, 1, 4] } else { &[5, 3, 6, 2, 7, 1, 4] };
+    let parts = parts.iter().map(|eighth| &plane[between * eighth..][..len]);
+    parts.max_by_key(|part| differing(part)).unwrap_or(plane)
+}
+
+/// The number of bytes that differ from the next.
+fn differing(bytes: &[u8]) -> usize {
+    let Some(next) = bytes.get(1..) else { return 0 };
+    // Sums of bytes, many in one instruction.
+    let some = |(ones, nexts): (&[u8], &[u8])| {
+        ones.iter().zip(nexts).fold(0u8, |sum, (one, next)| sum + u8::from(one != next))
+    };
+    bytes.chunks(128).zip(next.chunks(128)).map(some).map(usize::from).sum()
+}
+
+/// The part of the strings of three bytes of a sample, up to 4096, that repeat in it, except for runs.
+fn repeats_within(sample: &[u8]) -> f64 {
     let mut places = [0u16; 1 << 12];
-    let len = plane.len().min(most);
-    let sample = &plane[(plane.len() - len) / 2..][..len];
     let mut repeats = 0;
     // Four bytes are one load; the last of them does not count.
     let three = |at: usize| sample[at..].first_chunk::<4>().map_or(0, |w| u32::from_le_bytes(*w) << 8);
