@@ -59,6 +59,47 @@ def test_attributes_as_a_dictionary(tmp_path: Path) -> None:
         assert vars(again)["title"] == "x"
 
 
+def test_names_that_are_not_the_objects_own_are_the_files(tmp_path: Path) -> None:
+    for module in (netCDF4, ncforge):
+        with module.Dataset(tmp_path / f"{module.__name__}.nc", "w") as ds:
+            for of in (ds, ds.createGroup("g"), ds.createVariable("v", "i4")):
+                of._foo, of.mro, of.Name = "x", 2, "y"
+                del of.Name
+                assert (of._foo, of.mro) == ("x", 2) and of.ncattrs() == ["_foo", "mro"]
+    for writer, reader in ((netCDF4, ncforge), (ncforge, netCDF4)):
+        with reader.Dataset(tmp_path / f"{writer.__name__}.nc") as ds:
+            assert ds._foo == ds["g"]._foo == ds["v"]._foo == "x"
+
+
+@pytest.mark.parametrize("name", ["_core", "_known", "variables", "close", "shape", "__foo__", "__class__"])
+def test_names_of_the_objects_are_neither_set_nor_deleted(tmp_path: Path, name: str) -> None:
+    path = tmp_path / "own.nc"
+    with ncforge.Dataset(path, "w") as ds:
+        v = ds.createVariable("v", "i4")
+        for of in (ds, ds.createGroup("g"), v):
+            if not (hasattr(of, name) or name == "__foo__"):
+                continue
+            with pytest.raises(AttributeError, match=rf"`{name}` is of the object, .* setncattr\('{name}'"):
+                setattr(of, name, "Lat")
+            with pytest.raises(AttributeError, match="delncattr"):
+                delattr(of, name)
+            of.setncattr(name, "Lat")
+            assert of.getncattr(name) == "Lat"
+            of.delncattr(name)
+        v[...] = 5
+    with ncforge.Dataset(path) as ds:
+        assert ds["v"][...] == 5
+
+    class Run(ncforge.Dataset):
+        """A class that a program derives has its own names, too."""
+
+        label = "none"
+
+    with Run(path) as run:
+        run.label = "control"
+        assert run.label == "control" and not run.ncattrs()
+
+
 @pytest.mark.parametrize(
     "change",
     [

@@ -17,6 +17,7 @@ from xarray.core.utils import FrozenDict
 from xarray.core.variable import Variable
 
 from ncforge._core import File
+from ncforge._dataset.attributes import put_own
 from ncforge._dataset.complex import storage_of
 from ncforge._dataset.handle import WritingHandle
 from ncforge._dataset.text import normalized
@@ -124,7 +125,7 @@ class WritingStore(Abandonable, WritableCFDataStore):
         else:
             raise InvalidError("a file object can only be overwritten (mode 'w')")
         # Completed by `close` alone: a computation that failed, or never ran, has no values to replace a file with.
-        ds._discards = True
+        put_own(ds, _discards=True)
         ds._contents.auto_complex = auto_complex is not False
         store = cls(ds, closing, defaults, wrote, choosing, updates)
         return store if group is None else store.get_child_store(group)
