@@ -10,7 +10,14 @@ import numpy as np
 from ncforge._core import File
 from ncforge._dataset.text import normalized
 from ncforge._dataset.values import ATOMIC, TypeName, Types, UnfitError, exact, naming, plain_attributes, unmasked
-from ncforge.errors import NotFoundError, NotRepresentableError, ReadOnlyError
+from ncforge.errors import (
+    InvalidError,
+    NoSuchAttributeError,
+    NotFoundError,
+    NotRepresentableError,
+    ReadOnlyError,
+    RefusedAttributeError,
+)
 
 if TYPE_CHECKING:
     from ncforge._dataset.contents import Contents
@@ -70,7 +77,7 @@ class Attributes:
         try:
             value = values[name]
         except KeyError:
-            raise AttributeError(f"no attribute `{name}`") from None
+            raise NoSuchAttributeError(f"no attribute `{name}`") from None
         if encoding != "utf-8" and isinstance(value, str):
             return self._bytes(name).decode(encoding, "replace")
         # The caller gets copies of values that can be modified.
@@ -105,7 +112,14 @@ class Attributes:
         """
         with naming(f"attribute `{name}`"):
             kind, plain = self._attribute(value)
-        self._changing().set_attr(self._group_id, self._var_id, name, kind, plain)
+        self._set(name, kind, plain)
+
+    def _set(self, name: str, kind: TypeName, plain: Any) -> None:
+        """Sets an attribute to a plain value of a type."""
+        try:
+            self._changing().set_attr(self._group_id, self._var_id, name, kind, plain)
+        except InvalidError as e:
+            raise e if isinstance(e, AttributeError) else RefusedAttributeError(str(e)) from None
 
     def setncattr_string(self, name: str, value: str | bytes | list[str]) -> None:
         """Sets an attribute of type ``string``."""
@@ -183,7 +197,7 @@ class Attributes:
         try:
             self.delncattr(name)
         except NotFoundError as e:
-            raise AttributeError(str(e)) from None
+            raise NoSuchAttributeError(str(e)) from None
 
 
 def _reserved(name: str, method: str) -> AttributeError:
