@@ -337,6 +337,9 @@ def _set(of: Any, key: str, value: Any, format: str) -> None:
     if format not in ("NETCDF4", "NETCDF3_64BIT_DATA"):
         value = encode_nc3_attr_value(value)
     array = np.asarray(value)
+    if array.dtype.kind == "b" and format == "NETCDF4":
+        # As all of xarray's writers: a number where the format has only numbers, else no number stands for it.
+        raise TypeError(f"attribute {key!r}: {format} has no booleans, and {value!r} is no number; convert it to one")
     if array.dtype.kind in "US" and array.size > 1 and format == "NETCDF4":
         of.setncattr_string(key, [v.decode() if isinstance(v, bytes) else str(v) for v in array.reshape(-1)])
     else:
