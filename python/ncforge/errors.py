@@ -80,7 +80,7 @@ class NoSuchAttributeError(NotFoundError, AttributeError):
     """An attribute that is not in the file."""
 
 
-class NotRepresentableError(NcforgeError, ValueError, RuntimeError, OSError):
+class NotRepresentableError(NcforgeError, OSError, ValueError, RuntimeError):
     """The target format cannot hold this."""
 
 

@@ -121,10 +121,13 @@ class Attributes:
         except InvalidError as e:
             raise e if isinstance(e, AttributeError) else RefusedAttributeError(str(e)) from None
 
-    def setncattr_string(self, name: str, value: str | bytes | list[str]) -> None:
-        """Sets an attribute of type ``string``."""
-        texts = [value] if isinstance(value, str | bytes) else list(value)
-        self._changing().set_attr(self._group_id, self._var_id, name, "str", self._types.plain("str", texts))
+    def setncattr_string(self, name: str, value: Any) -> None:
+        """Sets an attribute of type ``string``, if the value is text, or a list or array of text; else :meth:`setncattr` does it."""
+        texts = np.asarray(unmasked(value), object).reshape(-1).tolist()
+        if all(isinstance(v, str | bytes) for v in texts):
+            self._set(name, "str", self._types.plain("str", texts))
+        else:
+            self.setncattr(name, value)
 
     def setncatts(self, attdict: Mapping[str, Any]) -> None:
         """Sets several attributes."""
