@@ -514,3 +514,16 @@ def test_lists_have_text_unless_they_have_its_dimension(tmp_path: Path) -> None:
         v[1] = "k"
         v[2] = b"l"
         assert v[:].tolist() == ["xyz", "k", "l"]
+
+
+def test_text_without_an_encoding_is_its_characters_or_refused(tmp_path: Path) -> None:
+    """netCDF4-python stores the first character everywhere (docs/explanation/different-from-netcdf4.md)."""
+    with ncforge.Dataset(tmp_path / "c.nc", "w") as ds:
+        ds.createDimension("x", 3)
+        v = ds.createVariable("v", "S1", ("x", "x"))
+        v[0:2] = "str"
+        v[2, 0] = "c"
+        assert v[0:2].tolist() == [[b"s", b"t", b"r"]] * 2 and v[2, 0] == b"c"
+        for key, text in ((0, "longer"), (0, "st"), ((2, 0), "str")):
+            with pytest.raises(ValueError, match="cannot be broadcast"):
+                v[key] = text

@@ -187,3 +187,24 @@ def test_limits_that_are_no_numbers_are_refused(tmp_path: Path) -> None:
         ):
             v.valid_max = 0.5
         assert v.ncattrs() == ["valid_max"]
+
+
+@pytest.mark.parametrize(
+    "value", ["a", b"a", ["a", "b"], ["a"], 1, 2.5, [1, 2], np.array([1.5, 2.0]), "nul\0x", ["a\0b", "c"]]
+)
+def test_setncattr_string_as_netcdf4(tmp_path: Path, value: Any) -> None:
+    """Text is of type `string`, numbers stay numbers, and a string ends at its NUL, also before the file is closed."""
+    found = []
+    for module in (netCDF4, ncforge):
+        path = tmp_path / f"{module.__name__}.nc"
+        with module.Dataset(path, "w") as ds:
+            ds.setncattr_string("a", value)
+            found.append(ds.a)
+        for reader in (netCDF4, ncforge):
+            with reader.Dataset(path) as ds:
+                found.append(ds.a)
+        with h5py.File(path) as h5:
+            stored = h5.attrs.get_id("a").dtype
+            found.append(found[0] if (stored.kind == "O") == (np.asarray(found[0]).dtype.kind == "U") else stored)
+    for one in found:
+        assert type(one) is type(found[0]) and np.array_equal(one, found[0])

@@ -106,6 +106,20 @@ def test_split_that_is_stopped_leaves_whole_tiles_only(tmp_path: Path) -> None:
     ncforge("compare", path, tmp_path / "back.nc")
 
 
+def test_split_that_fails_leaves_no_tiles(tmp_path: Path) -> None:
+    """A tile that cannot be written: those before it go, what was there stays, and the same command works once there is room."""
+    whole = tl.Whole({"v": tl.Field(("y", "x"), np.arange(48, dtype="f4").reshape(6, 8))})
+    tl.write(tmp_path / "whole.nc", whole, tl.Tile({}, {}), CLASSIC)
+    (tmp_path / "p_0002.nc").write_text("of somebody else")
+    words = ["split", tmp_path / "whole.nc", "-o", tmp_path / "p", "--tiles", "2x2"]
+    ncforge(*words, code=2)
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["p_0002.nc", "whole.nc"]
+    assert (tmp_path / "p_0002.nc").read_text() == "of somebody else"
+    (tmp_path / "p_0002.nc").unlink()
+    ncforge(*words)
+    assert len(list(tmp_path.glob("p_*.nc"))) == 4
+
+
 def test_split_of_what_cannot_be_read(tmp_path: Path) -> None:
     """A damaged or cut file is an error; what netCDF has no equivalent for is a note, and so are attributes of tiles."""
     path = tmp_path / "whole.nc"

@@ -342,7 +342,15 @@ def test_the_variables_of_ncdump_are_not_taken_for_files_without_a_hint(run: Run
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="no device that is always full")
 @pytest.mark.parametrize(
     "words",
-    [["info", "--json"], ["info"], ["doctor", "--fail-on", "never"], ["refs", "-o", "-"], ["copy", "--dry-run"]],
+    [
+        ["info", "--json"],
+        ["info"],
+        ["doctor", "--fail-on", "never"],
+        ["refs", "-o", "-"],
+        ["copy", "--dry-run"],
+        ["--help"],
+        ["copy", "--help"],
+    ],
     ids=" ".join,
 )
 def test_output_that_is_lost_is_a_failure(words: list[str], ncforge_bin: Path, tmp_path: Path) -> None:
@@ -350,7 +358,7 @@ def test_output_that_is_lost_is_a_failure(words: list[str], ncforge_bin: Path, t
     line = [
         str(ncforge_bin),
         *words,
-        str(ROOT / "data/navy_winds.nc"),
+        *([] if words[-1] == "--help" else [str(ROOT / "data/navy_winds.nc")]),
         *([str(tmp_path / "o.nc")] if words[0] == "copy" else []),
     ]
     with open("/dev/full", "w") as full:

@@ -384,6 +384,24 @@ def test_parquet(tmp_path: Path) -> None:
     assert sorted(p.name for p in tmp_path.iterdir()) == ["every.nc", "refs.parquet"]
 
 
+def test_parquet_of_groups_is_warned_of(tmp_path: Path) -> None:
+    """fsspec opens such a folder in one way only, xarray's engine of kerchunk not at all; it opens JSON."""
+    pytest.importorskip("kerchunk")
+    pytest.importorskip("fastparquet")
+    pytest.importorskip("pyarrow")
+    path, out, document = tmp_path / "groups.nc", tmp_path / "refs.parquet", tmp_path / "refs.json"
+    with netCDF4.Dataset(path, "w") as new:
+        new.createDimension("x", 3)
+        new.createVariable("r", "i4", ("x",))[:] = 5
+        new.createGroup("below").createVariable("q", "i4", ("x",))[:] = 1
+    with pytest.warns(UserWarning, match="with groups: .* write JSON"):
+        ncforge.references(path, out)
+    ncforge.references(path, document)
+    assert xr.open_dataset(str(document), engine="kerchunk")["r"].values.tolist() == [5, 5, 5]
+    with pytest.raises(KeyError):
+        xr.open_dataset(str(out), engine="kerchunk")
+
+
 def test_more_references_than_one_parquet_file_has(tmp_path: Path) -> None:
     pytest.importorskip("fastparquet")
     pytest.importorskip("pyarrow")

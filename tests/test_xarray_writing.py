@@ -308,6 +308,34 @@ def test_what_was_not_computed_replaces_nothing(tmp_path: Path) -> None:
     assert sorted(tmp_path.iterdir()) == sorted(paths)
 
 
+@pytest.mark.parametrize("format", ["NETCDF4", "NETCDF4_CLASSIC", "NETCDF3_64BIT", "NETCDF3_CLASSIC"])
+@pytest.mark.parametrize("value", [True, np.bool_(True), [True, False], np.array([True, False])], ids=repr)
+def test_truth_in_attributes_by_the_rule_of_xarray(tmp_path: Path, format: Any, value: Any) -> None:
+    """Both writers do what xarray does with netCDF4: numbers in formats of numbers, refused in NETCDF4."""
+    import xarray as xr
+
+    import ncforge.xarray
+
+    ncforge.xarray.register_writer()
+    writers: dict[str, Any] = {
+        "theirs": lambda ds, path: ds.to_netcdf(path, engine="netcdf4", format=format),
+        "engine": lambda ds, path: ds.to_netcdf(path, engine="ncforge", format=format),
+        "own": lambda ds, path: ncforge.to_netcdf(ds, path, format=format),
+    }
+    for attrs in ({"attrs": {"b": value}}, {"data_vars": {"v": ((), 1.0, {"b": value})}}):
+        found: dict[str, Any] = {}
+        for name, write in writers.items():
+            try:
+                write(xr.Dataset(**attrs), tmp_path / f"{name}.nc")
+            except TypeError:
+                found[name] = "refused"
+                continue
+            with ncforge.Dataset(tmp_path / f"{name}.nc") as ds:
+                stored = (ds["v"] if "data_vars" in attrs else ds).b
+                found[name] = (stored.dtype.str, np.atleast_1d(stored).tolist())
+        assert found["engine"] == found["own"] == found["theirs"], attrs
+
+
 def test_errors_in_the_writer_of_xarray_leave_the_old_file(tmp_path: Path) -> None:
     import dask.array
 

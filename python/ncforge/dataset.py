@@ -11,6 +11,7 @@ from typing import Any
 
 from ncforge._core import File, shown, write_whole
 from ncforge._dataset.alignment import alignment
+from ncforge._dataset.attributes import put_own
 from ncforge._dataset.contents import Contents
 from ncforge._dataset.group import Group
 from ncforge._dataset.identity import Identity
@@ -89,6 +90,15 @@ class Dataset(Group):
 
     __slots__ = ("_discards", "_follow", "_handle", "_is_new", "_on_disk", "_persist", "_process", "_told")
 
+    _discards: bool
+    _follow: bool
+    _handle: Any
+    _is_new: bool
+    _on_disk: bool
+    _persist: str | None
+    _process: int
+    _told: bool
+
     @suggesting("Dataset")
     def __init__(
         self,
@@ -136,21 +146,14 @@ class Dataset(Group):
             raise UnsupportedError(
                 f"`{shown(path)}` cannot be updated in memory (`diskless`): copy the file, and open the copy with mode {mode!r}"
             )
-        self._handle: Any = None
-        self._follow = follow
-        self._discards = self._told = False
-        self._persist = path if diskless and persist else None
-        self._is_new = plain in ("w", "x")
-        in_memory = (
-            diskless or memory is not None if self._is_new else isinstance(memory, bytes | bytearray | memoryview)
-        )
-        self._on_disk = not in_memory
-        self._process = os.getpid()
+        is_new = plain in ("w", "x")
+        in_memory = diskless or memory is not None if is_new else isinstance(memory, bytes | bytearray | memoryview)
+        self._is(path if diskless and persist else None, is_new, not in_memory, follow)
         match plain:
             case "r" if memory is not None and not isinstance(memory, int):
                 core = File.open_bytes(path, bytes(memory))
             case "r" if remote:
-                self._handle = alone(path, storage_options, store, follow)
+                put_own(self, _handle=alone(path, storage_options, store, follow))
                 core = self._handle.file()
             case "r":
                 core = File.open(path, locking, None if follow else False)
@@ -172,14 +175,25 @@ class Dataset(Group):
         if plain != "r":
             _written.add(self)
 
+    def _is(self, persist: str | None, is_new: bool, on_disk: bool, follow: bool = True, handle: Any = None) -> None:
+        """What a dataset of this process knows of its file."""
+        put_own(
+            self,
+            _persist=persist,
+            _is_new=is_new,
+            _on_disk=on_disk,
+            _follow=follow,
+            _handle=handle,
+            _process=os.getpid(),
+            _discards=False,
+            _told=False,
+        )
+
     @classmethod
     def _of(cls, core: File, handle: Any = None) -> Dataset:
         """The dataset of a file that is already open, and of what opens it again if a path is not enough."""
         new = cls.__new__(cls)
-        new._persist, new._is_new, new._process, new._handle = None, False, os.getpid(), handle
-        new._discards = new._told = False
-        new._on_disk = core.identity() is not None
-        new._follow = True
+        new._is(None, False, core.identity() is not None, handle=handle)
         new._fill(core, Types(core), Contents(core), None, 0, "/")
         return new
 
@@ -204,7 +218,7 @@ class Dataset(Group):
         try:
             data = self._finished()
         except NcforgeError:
-            self._told = True
+            put_own(self, _told=True)
             raise
         return None if data is None else memoryview(data)
 
@@ -377,6 +391,6 @@ def _open_again(path: str, identity: Identity, auto_complex: bool, follow: bool 
     if core.identity() != identity:
         raise ChangedError(f"`{shown(path)}` is another file, or has other contents, than the one that was sent here")
     new = Dataset._of(core)
-    new._follow = follow
+    put_own(new, _follow=follow)
     new._contents.auto_complex = auto_complex
     return new

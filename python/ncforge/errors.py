@@ -1,8 +1,8 @@
 """The exceptions of ncforge.
 
 Each is a :class:`NcforgeError` and also the built-in exception that a Python programmer expects, so that
-``except OSError`` or ``except KeyError`` work as usual. What a file does not allow, or does not have, is also a
-``RuntimeError``, which netCDF4-python raises.
+``except OSError`` or ``except KeyError`` work as usual. What a file does not allow, or does not have, is also what
+netCDF4-python raises, whose exceptions differ from call to call: one class of ncforge is all of them.
 """
 
 from __future__ import annotations
@@ -72,11 +72,15 @@ class _PlainKeyError(KeyError):
         return str(self.args[0]) if self.args else ""
 
 
-class NotFoundError(NcforgeError, _PlainKeyError, RuntimeError):
+class NotFoundError(NcforgeError, _PlainKeyError, IndexError, ValueError, RuntimeError):
     """A name that is not in the file."""
 
 
-class NotRepresentableError(NcforgeError, ValueError, RuntimeError):
+class NoSuchAttributeError(NotFoundError, AttributeError):
+    """An attribute that is not in the file."""
+
+
+class NotRepresentableError(NcforgeError, OSError, ValueError, RuntimeError):
     """The target format cannot hold this."""
 
 
@@ -84,7 +88,7 @@ class InvalidError(NcforgeError, ValueError, RuntimeError):
     """A request that this file does not allow."""
 
 
-class ReadOnlyError(InvalidError):
+class ReadOnlyError(InvalidError, AttributeError):
     """An attempt to change a dataset that is open for reading."""
 
 
@@ -92,7 +96,11 @@ class NoSuchTypeError(InvalidError, _PlainKeyError):
     """A type that is not available here."""
 
 
-class FixedAttributeError(InvalidError, AttributeError):
+class RefusedAttributeError(InvalidError, AttributeError):
+    """An attribute that cannot be set in this way."""
+
+
+class FixedAttributeError(RefusedAttributeError):
     """An attribute that is set when its variable is defined, and not after."""
 
 
@@ -120,7 +128,7 @@ class InternalError(NcforgeError, RuntimeError):
     """A bug in ncforge."""
 
 
-class SelectionError(NcforgeError, IndexError):
+class SelectionError(NcforgeError, IndexError, ValueError):
     """An index out of range, or of a kind that is not supported."""
 
 

@@ -22,6 +22,7 @@ from typing import Any, cast
 import numpy as np
 
 from ncforge import _core
+from ncforge._dataset.attributes import put_own
 from ncforge._dataset.handle import most_open
 from ncforge._dataset.index import expand
 from ncforge._dataset.pieces import gathered
@@ -32,8 +33,6 @@ from ncforge.errors import InvalidError, IoError, UnsupportedCallError
 from ncforge.variable import Variable, of_group
 
 __all__ = ["MFDataset", "MFTime"]
-
-_set_own = object.__setattr__
 
 
 class MFDataset(Dataset):
@@ -84,6 +83,13 @@ class MFDataset(Dataset):
 
     __slots__ = ("_along", "_excluded", "_made", "_master", "_parts", "_starts")
 
+    _along: str
+    _excluded: frozenset[str]
+    _made: dict[str, Variable]
+    _master: int
+    _parts: Parts
+    _starts: list[int]
+
     def __init__(
         self,
         files: str | os.PathLike[str] | Iterable[str | os.PathLike[str]],
@@ -108,21 +114,21 @@ class MFDataset(Dataset):
             along = next((name for name, dim in first.dimensions.items() if dim.isunlimited()), None)
         if along is None or along not in first.dimensions:
             raise IoError(f"`{first.filepath()}` has no dimension to join along{f' (`{along}`)' if along else ''}")
-        self._parts, self._master, self._along, self._excluded = parts, master, along, frozenset(exclude)
-        self._persist, self._on_disk, self._is_new, self._process = None, True, False, os.getpid()
-        self._discards = self._told = False
+        put_own(self, _parts=parts, _master=master, _along=along, _excluded=frozenset(exclude))
+        self._is(None, False, True)
         self._fill(first._core, first._types, first._contents, None, 0, "/")
         lengths = []
         for part in parts:
             if along not in part.dimensions:
                 raise IoError(f"`{part.filepath()}` has no dimension `{along}`, which `{first.filepath()}` has")
             lengths.append(len(part.dimensions[along]))
-        self._starts = [0, *accumulate(lengths)]
-        self._made = {
+        put_own(self, _starts=[0, *accumulate(lengths)])
+        made = {
             name: MFVariable._over(self, v) if along in v.dimensions and name not in self._excluded else v
             for name, v in first.variables.items()
         }
-        joined = [v for v in self._made.values() if isinstance(v, MFVariable)]
+        put_own(self, _made=made)
+        joined = [v for v in made.values() if isinstance(v, MFVariable)]
         if not joined:
             raise IoError(f"`{first.filepath()}` has no variable with the dimension `{along}`")
         for at in range(len(parts)) if check else ():
@@ -270,9 +276,7 @@ class MFVariable(Variable):
 
     def _spread(self, of: Variable) -> None:
         dataset = self._of()
-        _set_own(self, "_axis", of.dimensions.index(dataset._along))
-        _set_own(self, "_master", of)
-        _set_own(self, "_like", {dataset._master})
+        put_own(self, _axis=of.dimensions.index(dataset._along), _master=of, _like={dataset._master})
 
     def _of(self) -> MFDataset:
         return cast(MFDataset, self._group)
@@ -398,8 +402,7 @@ class MFTime(MFVariable):
             if not all(_core.same_calendar(calendar, other) for other in calendars):
                 names = ", ".join(sorted(set(calendars)))
                 raise InvalidError(f"`{time.name}` has several calendars ({names}); pass one: calendar=...")
-        _set_own(self, "_calendar", str(calendar))
-        _set_own(self, "_units", units or str(time.getncattr("units")))
+        put_own(self, _calendar=str(calendar), _units=units or str(time.getncattr("units")))
 
     @property
     def units(self) -> str:

@@ -185,7 +185,7 @@ class Variable(Attributes):
             super().setncattr(name, value)
             return
         plain = _write.plain_fill(self._types, self._kind, self.name, value)
-        self._changing().set_attr(self._group_id, self._var_id, name, self._kind, plain)
+        self._set(name, self._kind, plain)
 
     def __setattr__(self, name: str, value: Any) -> None:
         if name in IN_TYPE and self._kind in NUMBERS:
@@ -345,6 +345,11 @@ class Variable(Attributes):
     def always_mask(self) -> bool:
         """Whether arrays without a missing value are masked arrays, too."""
         return self._switches.always_mask
+
+    @property
+    def auto_complex(self) -> bool:
+        """Whether the dataset was opened with ``auto_complex``."""
+        return self._contents.auto_complex
 
     @property
     def chartostring(self) -> bool:

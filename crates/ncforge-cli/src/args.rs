@@ -28,6 +28,7 @@ mod words;
 mod zip;
 
 use std::ffi::OsString;
+use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use clap::{ArgMatches, CommandFactory, FromArgMatches, Parser, Subcommand};
@@ -61,7 +62,7 @@ pub(crate) use tune::{CalibrateArgs, ChoosingArgs, Tune, TuneArgs, TuneChunksArg
 pub(crate) use words::word;
 pub(crate) use zip::{CompactArgs, UnzipArgs, VerifyArgs, ZipArgs};
 
-use crate::exit::Exit;
+use crate::exit::{Exit, Failure};
 use crate::stderr::to_stderr;
 
 /// Fast netCDF: look at files, copy them into the shape you need, compare them.
@@ -301,9 +302,15 @@ pub(crate) fn parse(argv: &[OsString]) -> Result<Cli, Exit> {
             Err(Exit::Usage)
         }
         Err(e) => {
-            // Help that cannot be printed (a closed pipe) is no failure.
-            let _ = e.print();
-            Err(Exit::Ok)
+            match e.print().and_then(|()| std::io::stdout().flush()) {
+                // A reader that has gone has seen enough.
+                Err(e) if e.kind() != std::io::ErrorKind::BrokenPipe => {
+                    let lost = Failure::lost_output(&e);
+                    to_stderr(format_args!("ncforge: {}\nhint: {}\n", lost.message, lost.hint));
+                    Err(lost.exit)
+                }
+                _ => Err(Exit::Ok),
+            }
         }
     }
 }

@@ -37,7 +37,7 @@ use crate::args::{Cli, Command, GlobalArgs};
 use crate::descriptors;
 use crate::exit::{Exit, Failure, Result};
 use crate::printer::Printer;
-use crate::{command_line, hint, interrupt};
+use crate::{command_line, interrupt};
 
 /// The context of a sub-command besides its own arguments.
 pub(crate) struct Context<'a> {
@@ -101,12 +101,7 @@ pub(crate) fn run(cli: Cli, argv: &[OsString], again: &[OsString]) -> Exit {
     if let Some(warning) = ncforge::store::take_lock_warning() {
         printer.warn(warning);
     }
-    let lost = printer.lost_output().map(|e| Failure {
-        class: None,
-        message: format!("cannot write to the standard output: {e}"),
-        hint: hint::of_io(&e).to_owned(),
-        exit: Exit::Failed,
-    });
+    let lost = printer.lost_output().map(|e| Failure::lost_output(&e));
     let failed = match (done, lost) {
         (Ok(exit), None) => return exit.after(interrupt::exit()),
         (Err(failure), _) | (Ok(_), Some(failure)) => failure,

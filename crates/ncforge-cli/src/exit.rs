@@ -87,6 +87,16 @@ impl Failure {
         Failure { exit: Exit::Usage, ..e.into() }
     }
 
+    /// Output that the standard output did not take, unless its reader has gone.
+    pub(crate) fn lost_output(e: &std::io::Error) -> Self {
+        Failure {
+            class: None,
+            message: format!("cannot write to the standard output: {e}"),
+            hint: hint::of_io(e).to_owned(),
+            exit: Exit::Failed,
+        }
+    }
+
     /// A failure after a signal, of a command that can `resume` or cannot: code 5 promises that the same command goes on with `--resume`,
     /// others end as a shell tells it of a program that the signal ended.
     pub(crate) fn after(mut self, signal: Exit, resume: bool) -> Self {

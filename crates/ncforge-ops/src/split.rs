@@ -112,19 +112,26 @@ pub fn split(
         .map(|(rank, &i)| Ok(bytes_of(&of_tile(rank, i)?.1.schema)))
         .collect::<Result<_>>()?;
     let parts = Parts::of(progress, "copy", &sizes, 1 + u64::from(options.copy.verify));
+    let mut made = Vec::new();
     for (rank, &i) in kept.iter().enumerate() {
         check_stop(progress, STOPPED)?;
         let (path, tile) = of_tile(rank, i)?;
         let part = source.view(View::described(source.schema(), tile.ranges, tile.schema));
         parts.part(rank, &shown_path(&path));
+        let is_new = !path.exists();
         let done = copy_of(&part, &path, &options.copy, engine, &parts, Lasting::Relaxed, None);
         let done = done.map_err(|e| {
             // A partial copy is of no use: splitting begins anew.
             if matches!(e, Error::Interrupted(_) | Error::Io { .. }) {
                 OutputFile::clear(&path);
             }
+            // Nor are the tiles before it after a failure: they hold the room of a full disk, and the names of the next attempt.
+            if !matches!(e, Error::Interrupted(_)) {
+                made.iter().for_each(|tile: &PathBuf| drop(std::fs::remove_file(tile)));
+            }
             if let Error::Interrupted(_) = e { Error::Interrupted(STOPPED.to_owned()) } else { e }
         })?;
+        made.extend(is_new.then_some(path));
         report.output_bytes += done.output_bytes;
         if rank == 0 {
             report.notes.extend(done.notes);

@@ -114,13 +114,16 @@ fn exact_text<'py>(py: Python<'py>, bytes: &[u8]) -> PyResult<Bound<'py, PyAny>>
 
 /// The bytes of a string: of `bytes`, `str` or `None`.
 fn string(data: &Bound<'_, PyAny>) -> PyResult<Option<Vec<u8>>> {
-    let Ok(text) = data.cast::<PyString>() else {
-        return Ok(data.extract::<Option<&[u8]>>()?.map(<[u8]>::to_vec));
+    let bytes = match data.cast::<PyString>().map(|text| (text, text.to_cow())) {
+        Err(_) => data.extract::<Option<&[u8]>>()?.map(<[u8]>::to_vec),
+        Ok((_, Ok(text))) => Some(text.into_owned().into_bytes()),
+        Ok((text, Err(_))) => Some(text.call_method1("encode", ("utf-8", "surrogateescape"))?.extract()?),
     };
-    match text.to_cow() {
-        Ok(text) => Ok(Some(text.into_owned().into_bytes())),
-        Err(_) => Ok(Some(text.call_method1("encode", ("utf-8", "surrogateescape"))?.extract()?)),
-    }
+    // A string ends at its first NUL: so it is read from the file, by every library.
+    Ok(bytes.map(|mut bytes| {
+        bytes.truncate(bytes.iter().position(|&b| b == 0).unwrap_or(bytes.len()));
+        bytes
+    }))
 }
 
 /// Values of a type from Python data in the same form; a string may be `str`.

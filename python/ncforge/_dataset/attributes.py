@@ -10,7 +10,14 @@ import numpy as np
 from ncforge._core import File
 from ncforge._dataset.text import normalized
 from ncforge._dataset.values import ATOMIC, TypeName, Types, UnfitError, exact, naming, plain_attributes, unmasked
-from ncforge.errors import NotFoundError, NotRepresentableError, ReadOnlyError
+from ncforge.errors import (
+    InvalidError,
+    NoSuchAttributeError,
+    NotFoundError,
+    NotRepresentableError,
+    ReadOnlyError,
+    RefusedAttributeError,
+)
 
 if TYPE_CHECKING:
     from ncforge._dataset.contents import Contents
@@ -19,9 +26,18 @@ CHANGEABLE = (np.ndarray, list)
 """Types of values that the caller might modify."""
 
 
-def _is_ours(name: str) -> bool:
-    """Whether a name belongs to these objects, and not to the file: files have `_FillValue`, `_Unsigned`, `_Encoding`."""
-    return name.startswith("_") and not name[1:2].isupper()
+def put_own(of: Attributes, **values: Any) -> None:
+    """Sets what belongs to an object itself; ``of.name = value`` is for attributes of the file."""
+    for name, value in values.items():
+        object.__setattr__(of, name, value)
+
+
+def _owner(of: Attributes, name: str) -> type | None:
+    """The class whose name this is: such names are the object's own, all others are the file's. Not by ``hasattr``: a class also
+    has the names of *its* class, such as ``mro``."""
+    if name.startswith("__") and name.endswith("__"):
+        return object
+    return next((c for c in type(of).__mro__ if name in vars(c)), None)
 
 
 class Attributes:
@@ -61,7 +77,7 @@ class Attributes:
         try:
             value = values[name]
         except KeyError:
-            raise AttributeError(f"no attribute `{name}`") from None
+            raise NoSuchAttributeError(f"no attribute `{name}`") from None
         if encoding != "utf-8" and isinstance(value, str):
             return self._bytes(name).decode(encoding, "replace")
         # The caller gets copies of values that can be modified.
@@ -81,7 +97,7 @@ class Attributes:
         if odd:
             plain_attributes(self._types, values, odd)
         if self._contents.keep(self._key, values):
-            object.__setattr__(self, "_known", values)
+            put_own(self, _known=values)
         return values
 
     def _changing(self) -> File:
@@ -96,12 +112,22 @@ class Attributes:
         """
         with naming(f"attribute `{name}`"):
             kind, plain = self._attribute(value)
-        self._changing().set_attr(self._group_id, self._var_id, name, kind, plain)
+        self._set(name, kind, plain)
 
-    def setncattr_string(self, name: str, value: str | bytes | list[str]) -> None:
-        """Sets an attribute of type ``string``."""
-        texts = [value] if isinstance(value, str | bytes) else list(value)
-        self._changing().set_attr(self._group_id, self._var_id, name, "str", self._types.plain("str", texts))
+    def _set(self, name: str, kind: TypeName, plain: Any) -> None:
+        """Sets an attribute to a plain value of a type."""
+        try:
+            self._changing().set_attr(self._group_id, self._var_id, name, kind, plain)
+        except InvalidError as e:
+            raise e if isinstance(e, AttributeError) else RefusedAttributeError(str(e)) from None
+
+    def setncattr_string(self, name: str, value: Any) -> None:
+        """Sets an attribute of type ``string``, if the value is text, or a list or array of text; else :meth:`setncattr` does it."""
+        texts = np.asarray(unmasked(value), object).reshape(-1).tolist()
+        if all(isinstance(v, str | bytes) for v in texts):
+            self._set(name, "str", self._types.plain("str", texts))
+        else:
+            self.setncattr(name, value)
 
     def setncatts(self, attdict: Mapping[str, Any]) -> None:
         """Sets several attributes."""
@@ -154,18 +180,28 @@ class Attributes:
     def __getattr__(self, name: str) -> Any:
         if name == "__dict__":
             return {key: self.getncattr(key) for key in self.ncattrs()}
-        if _is_ours(name):
+        if _owner(self, name) is not None:
             raise AttributeError(name)
         return self.getncattr(name)
 
     def __setattr__(self, name: str, value: Any) -> None:
-        if _is_ours(name) or hasattr(type(self), name):
-            object.__setattr__(self, name, value)
-        else:
+        owner = _owner(self, name)
+        if owner is None:
             self.setncattr(name, value)
+        elif owner is object or owner.__module__.partition(".")[0] == "ncforge":
+            raise _reserved(name, "setncattr")
+        else:
+            # Of a class that a program derives.
+            object.__setattr__(self, name, value)
 
     def __delattr__(self, name: str) -> None:
+        if _owner(self, name) is not None:
+            raise _reserved(name, "delncattr")
         try:
             self.delncattr(name)
         except NotFoundError as e:
-            raise AttributeError(str(e)) from None
+            raise NoSuchAttributeError(str(e)) from None
+
+
+def _reserved(name: str, method: str) -> AttributeError:
+    return AttributeError(f"`{name}` is of the object, not of the file: use {method}({name!r}, …)")

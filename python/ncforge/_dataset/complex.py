@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
+from ncforge._dataset.attributes import put_own
 from ncforge._dataset.index import expand
 from ncforge._dataset.masking import default_fill
 from ncforge._dataset.values import TypeName, Types
@@ -26,8 +27,6 @@ __all__ = ["ComplexVariable", "complex_type", "fill_of", "joined", "lies_along",
 _DIMENSIONS = ("_pfnc_complex", "complex", "ri")
 _COMPOUNDS = {"f8": "_PFNC_DOUBLE_COMPLEX_TYPE", "f4": "_PFNC_FLOAT_COMPLEX_TYPE"}
 _FLOATS = {"c16": "f8", "c8": "f4"}
-
-_set_own = object.__setattr__
 
 
 def complex_type(datatype: Any) -> str | None:
@@ -155,8 +154,7 @@ class ComplexVariable(Variable):
         new = cls.__new__(cls)
         dims = stored._dims[:-1] if along else stored._dims
         new._fill(stored._group, stored._var_id, stored.name, stored._kind, dims)
-        for name, value in (("_stored", stored), ("_part", part), ("_along", along)):
-            _set_own(new, name, value)
+        put_own(new, _stored=stored, _part=part, _along=along)
         return new
 
     @property

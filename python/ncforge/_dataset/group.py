@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any, NoReturn
 
 from ncforge._core import File
+from ncforge._dataset.attributes import put_own
 from ncforge._dataset.complex import complex_type, fill_of, storage_of, variable_of
 from ncforge._dataset.contents import Contents, Members
 from ncforge._dataset.grouptools import GroupTools
@@ -30,6 +31,10 @@ class Group(GroupTools, GroupTypes):
     """
 
     __slots__ = ("_first_name", "_parent")
+
+    _first_name: str
+    _parent: Group | None
+
     # Where programs import it from, and the name by which it is pickled.
     __module__ = "ncforge.dataset"
 
@@ -47,15 +52,19 @@ class Group(GroupTools, GroupTypes):
         return new
 
     def _fill(self, core: File, types: Types, contents: Contents, parent: Group | None, ident: int, name: str) -> None:
-        self._core = core
-        self._types = types
-        self._contents = contents
-        self._key = -1 - ident
-        self._known = contents.known.get(self._key, {})
-        self._parent = parent
-        self._group_id = ident
-        self._var_id = None
-        self._first_name = name
+        key = -1 - ident
+        put_own(
+            self,
+            _core=core,
+            _types=types,
+            _contents=contents,
+            _key=key,
+            _known=contents.known.get(key, {}),
+            _parent=parent,
+            _group_id=ident,
+            _var_id=None,
+            _first_name=name,
+        )
 
     # Contents.
 

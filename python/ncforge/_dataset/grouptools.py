@@ -40,6 +40,11 @@ class GroupTools:
         """Whether the dataset was opened with ``auto_complex``."""
         return self._contents.auto_complex
 
+    @property
+    def keepweakref(self) -> bool:
+        """Whether groups and variables refer weakly to their dataset: they never do."""
+        return False
+
     def filepath(self, encoding: str | None = None) -> str:
         """The path that the dataset was opened with, decoded with this encoding (by default the system's)."""
         path = self._core.path

@@ -39,6 +39,11 @@ if TYPE_CHECKING:
 #: References in a Parquet file, as kerchunk has it.
 RECORDS = 10_000
 
+_GROUPS = (
+    'Parquet references with groups: xarray\'s engine "kerchunk" does not open them, and fsspec does with lazy=True alone; '
+    "write JSON, which all readers open"
+)
+
 
 @dataclass(frozen=True)
 class ReferencesReport:
@@ -125,7 +130,8 @@ def references(
     Warns
     -----
     UserWarning
-        For each variable that references cannot express, with the reason; and for each remark, if there is no report.
+        For each variable that references cannot express, with the reason; for groups in Parquet, which few readers open; and for
+        each remark, if there is no report.
 
     >>> refs = ncforge.references("sst.nc")  # doctest: +SKIP
     >>> xr.open_dataset("reference://", engine="zarr", backend_kwargs={
@@ -139,7 +145,10 @@ def references(
         document = None
         if output is not None and LocalPath(output).suffix in {".parquet", ".parq"} and request.get("format") != "cf":
             text, arrays = _core.reference_arrays(paths, request, call)
-            _write_parquet(LocalPath(output), json.loads(text), arrays, overwrite)
+            about = json.loads(text)
+            if any(group["path"] for group in about["groups"]):
+                warnings.warn(_GROUPS, stacklevel=2)
+            _write_parquet(LocalPath(output), about, arrays, overwrite)
         else:
             document, text = _core.references(paths, output, overwrite, request, call)
     raw = json.loads(text)

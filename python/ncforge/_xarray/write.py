@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import os
 from collections.abc import Callable, Hashable, Iterable, Mapping
+from numbers import Number
 from typing import Any
 
 import numpy as np
@@ -167,9 +168,7 @@ def _checked(dataset: Any) -> None:
         for key, value in of.attrs.items():
             if not isinstance(key, str) or not key:
                 raise (ValueError if key == "" else TypeError)(f"Invalid name for attr: {key!r} must be text")
-            if not isinstance(value, str | bytes | int | float | np.ndarray | np.number | list | tuple) or isinstance(
-                value, bool
-            ):
+            if not isinstance(value, str | bytes | Number | np.ndarray | np.number | list | tuple):
                 raise TypeError(
                     f"Invalid value for attr {key!r}: {value!r}. For serialization to netCDF files, its value must be "
                     "of one of the following types: str, bytes, Number, ndarray, number, list, tuple"

@@ -17,6 +17,7 @@ from xarray.core.utils import FrozenDict
 from xarray.core.variable import Variable
 
 from ncforge._core import File
+from ncforge._dataset.attributes import put_own
 from ncforge._dataset.complex import storage_of
 from ncforge._dataset.handle import WritingHandle
 from ncforge._dataset.text import normalized
@@ -124,7 +125,7 @@ class WritingStore(Abandonable, WritableCFDataStore):
         else:
             raise InvalidError("a file object can only be overwritten (mode 'w')")
         # Completed by `close` alone: a computation that failed, or never ran, has no values to replace a file with.
-        ds._discards = True
+        put_own(ds, _discards=True)
         ds._contents.auto_complex = auto_complex is not False
         store = cls(ds, closing, defaults, wrote, choosing, updates)
         return store if group is None else store.get_child_store(group)
@@ -336,6 +337,9 @@ def _set(of: Any, key: str, value: Any, format: str) -> None:
     if format not in ("NETCDF4", "NETCDF3_64BIT_DATA"):
         value = encode_nc3_attr_value(value)
     array = np.asarray(value)
+    if array.dtype.kind == "b" and format == "NETCDF4":
+        # As all of xarray's writers: a number where the format has only numbers, else no number stands for it.
+        raise TypeError(f"attribute {key!r}: {format} has no booleans, and {value!r} is no number; convert it to one")
     if array.dtype.kind in "US" and array.size > 1 and format == "NETCDF4":
         of.setncattr_string(key, [v.decode() if isinstance(v, bytes) else str(v) for v in array.reshape(-1)])
     else:
