@@ -263,7 +263,10 @@ fn at_exit() {
 /// MPI is about to end. An HDF5 that was built with it ends as well, and whoever started the program may end it then.
 pub(crate) fn before_mpi_ends() {
     // Failed writes are tried again, and reported, when the file is closed.
-    give_all(|output| output.flush_own().and_then(|()| output.rest()));
+    give_all(|output| {
+        let _ = output.flush_all();
+        output.rest();
+    });
 }
 
 /// Has what is held written.
