@@ -456,6 +456,31 @@ def test_off_and_status(run, run_under, library, tmp_path):
     )
 
 
+@pytest.mark.parametrize("way", ["closed", "replaced", "unknown"])
+def test_the_log_goes_to_standard_error_and_nowhere_else(run_under, tmp_path, way):
+    path = tmp_path / "a.nc"
+    code = """
+        import os, sys, netCDF4
+        path, way = sys.argv[1:]
+        with netCDF4.Dataset(path, "w") as d:
+            d.createDimension("x", 9)
+        # What comes next gets the number of standard error.
+        os.close(2)
+        if way == "unknown":
+            os.closerange(3, 1000)
+        if way == "replaced":
+            os.dup2(os.open(path, os.O_RDWR | os.O_APPEND), 2)
+        else:
+            assert os.open(path, os.O_RDWR | os.O_APPEND) == 2
+        for _ in range(2):
+            with netCDF4.Dataset(path) as d:
+                assert d.dimensions["x"].size == 9
+    """
+    done = run_under(sys.executable, "-c", textwrap.dedent(code), path, way, wish="log")
+    assert b"ncforge: " not in path.read_bytes()
+    assert (b"0 reads served" in done.stderr) == (way != "unknown")
+
+
 def test_netcdf_c_loads_it_by_its_configuration_file(files, run, packaged, tmp_path):
     rc = tmp_path / ".ncrc"
     zipped = tmp_path / "a.ncz"
