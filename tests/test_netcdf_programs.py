@@ -124,6 +124,22 @@ def test_every_type_in_memory_of_every_type_in_a_file(files, reads, run_under, f
             assert served(ours) > 0
 
 
+def test_quantized_variables_as_other_types(reads, run_under, tmp_path):
+    # NetCDF-C 4.9.0 quantizes once more when it converts what it reads.
+    path = tmp_path / "a.nc"
+    with netCDF4.Dataset(path, "w") as d:
+        d.createDimension("x", 5000)
+        for kind in ("f4", "f8"):
+            for mode in ("BitGroom", "GranularBitRound", "BitRound"):
+                options: dict[str, Any] = {"zlib": True, "significant_digits": 3, "quantize_mode": mode}
+                d.createVariable(f"{mode}_{kind}", kind, ("x",), **options)[:] = np.arange(5000) * 0.37 + 1
+    plain = call(reads, path, 1, 40)
+    ours = run_under(reads, path, 1, 40, wish="always")
+    assert ours.stdout == plain.stdout
+    # As what they are stored.
+    assert served(ours) > 0
+
+
 @pytest.mark.parametrize("form", CLASSIC)
 def test_zipped_files_read_like_the_file_that_they_represent(files, reads, run, run_under, tmp_path, form):
     zipped = tmp_path / "a.ncz"
