@@ -375,13 +375,20 @@ impl Output {
         all.into_iter().fold(result, |result, dataset| self.has_stored(dataset).and(result))
     }
 
-    /// HDF5 is about to sync a file: it gets everything of the one that an object is in; of all files if that is not known.
-    pub(super) fn flush_file(&mut self, object: Id) -> Result {
+    /// HDF5 is about to sync a file: it gets everything of the one that an object is in; of all files if that is not known. `Ok(false)`: it
+    /// must not, since chunks are the parent's to store: what the child's HDF5 writes without them, the parent's does not expect.
+    pub(super) fn flush_file(&mut self, object: Id) -> Result<bool> {
         if self.datasets.is_empty() {
-            return Ok(());
+            return Ok(true);
         }
         let file = self.hdf5.file_of(object);
-        self.flush(Cache::Written, |_, target| file.is_none_or(|file| file == target.file))
+        let is_chosen = |target: &Target| file.is_none_or(|file| file == target.file);
+        let is_held_by_parent = |entry: &Entry| matches!(entry, Entry::Served(target) if is_chosen(target) && !self.is_own(target.nc) && !target.is_stored());
+        if self.datasets.values().any(is_held_by_parent) {
+            return Ok(false);
+        }
+        self.flush(Cache::Written, |_, target| is_chosen(target))?;
+        Ok(true)
     }
 
     /// Ends the threads; the next chunk starts others.
