@@ -124,6 +124,22 @@ def test_every_type_in_memory_of_every_type_in_a_file(files, reads, run_under, f
             assert served(ours) > 0
 
 
+def test_quantized_variables_as_other_types(reads, run_under, tmp_path):
+    # NetCDF-C 4.9.0 quantizes once more when it converts what it reads.
+    path = tmp_path / "a.nc"
+    with netCDF4.Dataset(path, "w") as d:
+        d.createDimension("x", 5000)
+        for kind in ("f4", "f8"):
+            for mode in ("BitGroom", "GranularBitRound", "BitRound"):
+                options: dict[str, Any] = {"zlib": True, "significant_digits": 3, "quantize_mode": mode}
+                d.createVariable(f"{mode}_{kind}", kind, ("x",), **options)[:] = np.arange(5000) * 0.37 + 1
+    plain = call(reads, path, 1, 40)
+    ours = run_under(reads, path, 1, 40, wish="always")
+    assert ours.stdout == plain.stdout
+    # As what they are stored.
+    assert served(ours) > 0
+
+
 @pytest.mark.parametrize("form", CLASSIC)
 def test_zipped_files_read_like_the_file_that_they_represent(files, reads, run, run_under, tmp_path, form):
     zipped = tmp_path / "a.ncz"
@@ -454,6 +470,31 @@ def test_off_and_status(run, run_under, library, tmp_path):
         "no netCDF-C is loaded when it starts; one that it loads later is served"
         in run("netcdf", "status", "cat").stdout
     )
+
+
+@pytest.mark.parametrize("way", ["closed", "replaced", "unknown"])
+def test_the_log_goes_to_standard_error_and_nowhere_else(run_under, tmp_path, way):
+    path = tmp_path / "a.nc"
+    code = """
+        import os, sys, netCDF4
+        path, way = sys.argv[1:]
+        with netCDF4.Dataset(path, "w") as d:
+            d.createDimension("x", 9)
+        # What comes next gets the number of standard error.
+        os.close(2)
+        if way == "unknown":
+            os.closerange(3, 1000)
+        if way == "replaced":
+            os.dup2(os.open(path, os.O_RDWR | os.O_APPEND), 2)
+        else:
+            assert os.open(path, os.O_RDWR | os.O_APPEND) == 2
+        for _ in range(2):
+            with netCDF4.Dataset(path) as d:
+                assert d.dimensions["x"].size == 9
+    """
+    done = run_under(sys.executable, "-c", textwrap.dedent(code), path, way, wish="log")
+    assert b"ncforge: " not in path.read_bytes()
+    assert (b"0 reads served" in done.stderr) == (way != "unknown")
 
 
 def test_netcdf_c_loads_it_by_its_configuration_file(files, run, packaged, tmp_path):

@@ -302,6 +302,45 @@ def test_forks_write_what_they_close(packaged, tmp_path):
             assert all(np.array_equal(d["v"][t], want + sign * t) for t in range(9)), name
 
 
+def test_a_sync_in_a_fork_leaves_what_the_parent_has_to_store(run_under, tmp_path):
+    path = tmp_path / "a.nc"
+    # What the child stores, its parent does not know: the chunks that it stores itself come to the same place.
+    code = f"""
+        import os, sys, netCDF4, numpy as np
+        rng = np.random.default_rng(1)
+        fields = rng.integers(0, 1 << np.arange(1, 13)[:, None], (12, 60000)).astype("f4").reshape(12, 200, 300)
+        d = netCDF4.Dataset({str(path)!r}, "w")
+        for name, n in dict(t=None, y=200, x=300).items():
+            d.createDimension(name, n)
+        variables = [
+            d.createVariable(name, "f4", ("t", "y", "x"), zlib=True, complevel=1, chunksizes=(4, 200, 300)) for name in "vw"
+        ]
+        d.sync()
+        def put(t):
+            for v, sign in zip(variables, (1, -1)):
+                v[t] = sign * fields[t]
+        for t in range(6):
+            put(t)
+        before = os.path.getsize({str(path)!r})
+        child = os.fork()
+        if child == 0:
+            d.sync()
+            os._exit(0)
+        assert os.waitpid(child, 0)[1] == 0
+        print(os.path.getsize({str(path)!r}) - before)
+        for t in range(6, 12):
+            put(t)
+        d.close()
+        with netCDF4.Dataset({str(path)!r}) as d:
+            for name, sign in dict(v=1, w=-1).items():
+                assert (d[name][:] == sign * fields).all(), name
+    """
+    done = run_under(sys.executable, "-c", textwrap.dedent(code), wish="log")
+    assert written(done) > 0
+    # The child stored neither the parent's chunks nor an index without them.
+    assert int(done.stdout) == 0
+
+
 def test_threads_that_take_turns(packaged, tmp_path):
     path = tmp_path / "a.nc"
     code = program(
@@ -394,6 +433,21 @@ def test_the_log_counts_each_reason(packaged, tmp_path):
     """
     done = run_python(code, wish="log")
     assert re.search(rb"0 writes served, 4 left to netCDF-C \(small chunks: 3, not compressed: 1\)\n", done.stderr)
+
+
+def test_enums_are_written(run_under, tmp_path):
+    code = """
+        import sys, netCDF4, numpy as np
+        with netCDF4.Dataset(sys.argv[1], "w") as d:
+            d.createDimension("x", 9000)
+            kind = d.createEnumType("u1", "kind", {"land": 0, "sea": 1})
+            d.createVariable("mask", kind, ("x",), zlib=True)[:] = np.arange(9000) // 100 % 2
+    """
+    command = [sys.executable, "-c", textwrap.dedent(code)]
+    plain, ours = tmp_path / "plain.nc", tmp_path / "ours.nc"
+    call(*command, plain)
+    assert written(run_under(*command, ours, wish="log")) == 1
+    assert values(ours) == values(plain)
 
 
 @pytest.mark.parametrize("cache", [4 << 20, 1])

@@ -9,7 +9,7 @@ use std::sync::{Mutex, Once, PoisonError};
 use crate::abi::{self, Dispatch};
 use crate::engine;
 use crate::libraries::{Found, Library, find, object_of};
-use crate::report::{log, wish};
+use crate::report::{log, standard_error, wish};
 use crate::tables::{LIBRARIES, guarded};
 use crate::{files, hook, initialisation, mpi, writers, writing};
 
@@ -151,6 +151,7 @@ fn prepare() {
         std::panic::set_hook(Box::new(|panic| log(format_args!("{panic}; the call is left to netCDF-C"))));
         engine::watch_forks();
         if wish().log {
+            standard_error();
             // SAFETY: registers a function that is never unloaded.
             unsafe { libc::atexit(say_of_open_files) };
         }

@@ -6,7 +6,10 @@
 //! separated by commas; others are passed over in silence.
 
 use std::fmt::{Arguments, Write as _};
+use std::fs::File;
 use std::io::Write as _;
+use std::mem::ManuallyDrop;
+use std::os::fd::{FromRawFd, RawFd};
 use std::sync::OnceLock;
 
 /// The request of the environment.
@@ -58,8 +61,49 @@ pub(crate) fn log(line: Arguments<'_>) {
     if wish().log {
         let mut text = String::new();
         let _ = writeln!(text, "ncforge: {line}");
-        let _ = std::io::stderr().write_all(text.as_bytes());
+        if let Some(descriptor) = standard_error().and_then(StandardError::descriptor) {
+            // SAFETY: it is open, and stays so: the file is never dropped.
+            let mut file = ManuallyDrop::new(unsafe { File::from_raw_fd(descriptor) });
+            let _ = file.write_all(text.as_bytes());
+        }
     }
+}
+
+/// Standard error as it was when the log began. A program may close it, and its next file, which may be one of netCDF's, gets the number.
+pub(crate) struct StandardError {
+    /// A descriptor of ours.
+    kept: RawFd,
+    /// The file.
+    identity: (libc::dev_t, libc::ino_t),
+}
+
+/// Descriptors below this are the program's.
+const LOWEST: RawFd = 200;
+
+/// Keeps standard error for the log, if there is one; the first call does.
+pub(crate) fn standard_error() -> Option<&'static StandardError> {
+    static KEPT: OnceLock<Option<StandardError>> = OnceLock::new();
+    KEPT.get_or_init(|| {
+        let identity = identity(libc::STDERR_FILENO).filter(|_| wish().log)?;
+        // SAFETY: makes a descriptor, which programs that this one starts do not get.
+        let kept = unsafe { libc::fcntl(libc::STDERR_FILENO, libc::F_DUPFD_CLOEXEC, LOWEST) };
+        Some(StandardError { kept, identity })
+    })
+    .as_ref()
+}
+
+impl StandardError {
+    /// A descriptor of it, if there still is one: programs also close descriptors that they do not know.
+    fn descriptor(&self) -> Option<RawFd> {
+        [self.kept, libc::STDERR_FILENO].into_iter().find(|&fd| identity(fd) == Some(self.identity))
+    }
+}
+
+fn identity(descriptor: RawFd) -> Option<(libc::dev_t, libc::ino_t)> {
+    let mut stat = std::mem::MaybeUninit::<libc::stat>::uninit();
+    // SAFETY: written if the call succeeds, and read only then.
+    unsafe { (libc::fstat(descriptor, stat.as_mut_ptr()) == 0).then(|| stat.assume_init()) }
+        .map(|s| (s.st_dev, s.st_ino))
 }
 
 #[cfg(test)]

@@ -33,7 +33,10 @@ pub(crate) unsafe fn get(file: &OpenFile, netcdf_c: &Dispatch, call: &Call) -> O
         return None;
     }
     let memory = atomic(call.memory(variable))?;
-    if !is_certain(stored, memory) || call.out.is_null() || !selection.is_inside(&variable.shape) {
+    if !is_certain(stored, memory) || (variable.quantized && memory != stored && !variable.needs_us) {
+        return None;
+    }
+    if call.out.is_null() || !selection.is_inside(&variable.shape) {
         return None;
     }
     let served = file.dataset(variable.needs_us).and_then(|dataset| {

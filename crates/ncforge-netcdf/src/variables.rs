@@ -35,6 +35,8 @@ pub(crate) struct Variable {
     pub(crate) chunk: Option<Vec<u64>>,
     /// Whether its chunks are encoded.
     pub(crate) filtered: bool,
+    /// Whether its values were quantized when they were written. NetCDF-C may do so again when it converts what it reads.
+    pub(crate) quantized: bool,
     /// True if a filter may be missing in netCDF-C: then ncforge reads the variable, however small the read.
     pub(crate) needs_us: bool,
     /// Whether elements that nobody wrote have a value. Where they have none, HDF5 leaves the memory of whoever reads them as it is.
@@ -191,6 +193,7 @@ impl Variable {
             shape,
             chunk: chunked.then_some(chunk),
             filtered: !filters.is_empty(),
+            quantized: is_quantized(netcdf_c, ncid, varid),
             needs_us: filters.iter().any(|id| !BUILT_IN.contains(id)),
             fills: no_fill == 0,
             failed: AtomicBool::new(false),
@@ -282,6 +285,13 @@ fn group_path(netcdf_c: &Dispatch, ncid: c_int) -> Option<String> {
     let code = unsafe { (netcdf_c.inq_grpname_full)(ncid, &raw mut len, name.as_mut_ptr()) };
     let path = text(&name).filter(|_| code == NOERR)?;
     Some(path.trim_end_matches('/').to_owned())
+}
+
+fn is_quantized(netcdf_c: &Dispatch, ncid: c_int, varid: c_int) -> bool {
+    let mut mode = 0;
+    // SAFETY: a function of netCDF-C's table with one of its ids; the digits are not wanted.
+    let code = unsafe { (netcdf_c.inq_var_quantize)(ncid, varid, &raw mut mode, null_mut()) };
+    code == NOERR && mode != 0
 }
 
 fn filters(netcdf_c: &Dispatch, ncid: c_int, varid: c_int) -> Vec<u32> {

@@ -72,7 +72,8 @@ impl Job {
         catch_unwind(AssertUnwindSafe(|| self.chain.as_ref()?.encode(&self.raw).ok())).ok().flatten()
     }
 
-    fn run(&self) {
+    /// Encodes it on this thread.
+    pub(super) fn run(&self) {
         self.result.store(Box::into_raw(Box::new(self.encode())), Ordering::Release);
     }
 

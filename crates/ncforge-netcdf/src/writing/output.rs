@@ -2,7 +2,8 @@
 //!
 //! Rules: chunks reach HDF5 in the order in which they became whole. Before HDF5 reads, flushes or closes a dataset, or writes
 //! to it by itself, it has all of the dataset's chunks. Memory is bounded: chunks that were not written to for longest are
-//! handed on first.
+//! handed on first. What HDF5 fails to store waits with its dataset: that dataset's calls report it, and those that sync or close its
+//! file; everything else is written. A forked child stores chunks of its parent's files only where it uses the file itself.
 
 mod files;
 mod queue;
@@ -36,7 +37,7 @@ pub(super) struct File {
     pub(super) stopped: Option<&'static str>,
     /// Whether this process has it open for reading, too: HDF5 shows each opening what was written by the others.
     pub(super) shared: bool,
-    /// The fork of the process that opened it.
+    /// The fork of the process that opened it, or took it over.
     pub(super) fork: u32,
 }
 
@@ -105,6 +106,7 @@ impl Output {
         spaces: [Id; 2],
         values: *const c_void,
     ) -> Result<bool> {
+        self.take_over(nc);
         if let Some(&Entry::Left(why)) = self.datasets.get(&dataset) {
             self.left(nc, why);
             return Ok(false);
@@ -126,13 +128,24 @@ impl Output {
             self.left(nc, TOO_LARGE);
             return Ok(false);
         }
+        // A dataset that has chunks which cannot be stored takes no more.
+        self.store_waiting(dataset, false)?;
         // SAFETY: the caller's promise; the selection has as many elements as the memory.
         unsafe { self.gather(dataset, &slab, values.cast())? };
         if let Some(file) = self.files.get_mut(&nc) {
             file.served += 1;
         }
-        self.limit_queue()?;
+        self.limit_queue();
+        self.has_stored(dataset)?;
         Ok(true)
+    }
+
+    /// An error if HDF5 failed to store chunks of a dataset.
+    fn has_stored(&self, dataset: Id) -> Result {
+        match self.datasets.get(&dataset) {
+            Some(Entry::Served(target)) if !target.waiting.is_empty() => Err(Failed),
+            _ => Ok(()),
+        }
     }
 
     fn left(&mut self, nc: i32, why: &'static str) {
@@ -201,9 +214,10 @@ impl Output {
             match unsafe { self.gather_part(dataset, slab, number, part, values)? } {
                 Some(data) => {
                     self.queue(dataset, number.into(), data, Cache::Kept);
-                    self.limit_queue()
+                    self.limit_queue();
+                    self.has_stored(dataset)
                 }
-                None if self.held > self.budget => self.make_space(),
+                None if self.held > self.budget => self.make_space(dataset),
                 None => Ok(()),
             }
         })
@@ -301,7 +315,14 @@ impl Output {
         let covered = chunk.seen.count() == inside.iter().product::<u64>();
         if !covered && target.queued > 0 {
             // Chunks on their way to the file come first.
-            self.drain()?;
+            self.drain();
+        }
+        if !covered {
+            // The file lacks what waits.
+            match self.datasets.get(&dataset) {
+                Some(Entry::Served(target)) if target.waiting.iter().all(|w| *w.number != *number) => {}
+                _ => return Err(Failed),
+            }
         }
         let bytes = self.bytes_of(dataset);
         let mut rest = take_memory(&mut self.spare, bytes);
@@ -330,39 +351,50 @@ impl Output {
         }
     }
 
-    /// Gives HDF5 everything of the datasets that are chosen.
+    /// Gives HDF5 everything of the datasets that are chosen, of files that are this process's. What fails keeps nothing else from being
+    /// stored.
     fn flush(&mut self, cache: Cache, chosen: impl Fn(Id, &Target) -> bool) -> Result {
         let mut all: Vec<Id> = Vec::new();
         for (&dataset, entry) in &self.datasets {
-            if matches!(entry, Entry::Served(target) if chosen(dataset, target)) {
+            if matches!(entry, Entry::Served(target) if chosen(dataset, target) && self.is_own(target.nc)) {
                 all.push(dataset);
             }
         }
         all.sort_unstable();
-        for dataset in all {
+        let mut result = Ok(());
+        for &dataset in &all {
+            // Chunks that lack something are completed from the file.
+            let _ = self.store_waiting(dataset, true);
             let Some(Entry::Served(target)) = self.datasets.get(&dataset) else { continue };
             for number in target.dirty() {
-                self.hand_on(dataset, &number, true, cache)?;
-                self.limit_queue()?;
+                result = self.hand_on(dataset, &number, true, cache).and(result);
+                self.limit_queue();
             }
         }
-        self.drain()
+        self.drain();
+        all.into_iter().fold(result, |result, dataset| self.has_stored(dataset).and(result))
     }
 
-    /// HDF5 is about to sync a file: it gets everything of the one that an object is in; of all files if that is not known.
-    pub(super) fn flush_file(&mut self, object: Id) -> Result {
+    /// HDF5 is about to sync a file: it gets everything of the one that an object is in; of all files if that is not known. `Ok(false)`: it
+    /// must not, since chunks are the parent's to store: what the child's HDF5 writes without them, the parent's does not expect.
+    pub(super) fn flush_file(&mut self, object: Id) -> Result<bool> {
         if self.datasets.is_empty() {
-            return Ok(());
+            return Ok(true);
         }
         let file = self.hdf5.file_of(object);
-        self.flush(Cache::Written, |_, target| file.is_none_or(|file| file == target.file))
+        let is_chosen = |target: &Target| file.is_none_or(|file| file == target.file);
+        let is_held_by_parent = |entry: &Entry| matches!(entry, Entry::Served(target) if is_chosen(target) && !self.is_own(target.nc) && !target.is_stored());
+        if self.datasets.values().any(is_held_by_parent) {
+            return Ok(false);
+        }
+        self.flush(Cache::Written, |_, target| is_chosen(target))?;
+        Ok(true)
     }
 
     /// Ends the threads; the next chunk starts others.
-    pub(super) fn rest(&mut self) -> Result {
-        self.drain()?;
+    pub(super) fn rest(&mut self) {
+        self.drain();
         self.threads = None;
-        Ok(())
     }
 
     /// HDF5 is about to read a dataset; one that is not known may be another opening of any in a file that is shared.
@@ -377,18 +409,23 @@ impl Output {
                 _ => None,
             };
             let all: Vec<Id> = self.datasets.iter().filter_map(served).collect();
-            all.into_iter().try_for_each(|id| self.flush_for_reading(id))?;
+            let mut result = Ok(());
+            for id in all {
+                result = self.flush_for_reading(id).and(result);
+            }
+            return result;
         }
         Ok(())
     }
 
     fn flush_for_reading(&mut self, dataset: Id) -> Result {
         let Some(Entry::Served(target)) = self.datasets.get_mut(&dataset) else { return Ok(()) };
-        if target.queued == 0 && target.chunks.values().all(|c| !c.dirty) {
+        if target.is_stored() {
             return Ok(());
         }
         target.reads += 1;
-        let often = target.reads > policy::READS_BETWEEN;
+        let (often, nc) = (target.reads > policy::READS_BETWEEN, target.nc);
+        self.take_over(nc);
         self.flush(Cache::Kept, |id, _| id == dataset)?;
         self.forget_chunks(dataset);
         if often {
@@ -399,9 +436,8 @@ impl Output {
 
     /// HDF5 is about to write to a dataset by itself.
     pub(super) fn hand_over(&mut self, dataset: Id) -> Result {
-        if !matches!(self.datasets.get(&dataset), Some(Entry::Served(_))) {
-            return Ok(());
-        }
+        let Some(Entry::Served(target)) = self.datasets.get(&dataset) else { return Ok(()) };
+        self.take_over(target.nc);
         self.flush(Cache::Kept, |id, _| id == dataset)?;
         self.forget_chunks(dataset);
         if let Some(Entry::Served(target)) = self.datasets.get_mut(&dataset) {
@@ -422,7 +458,10 @@ impl Output {
         let result = match self.datasets.get(&dataset) {
             None => return Ok(()),
             Some(Entry::Left(_)) => Ok(()),
-            Some(Entry::Served(_)) => self.flush(Cache::Written, |id, _| id == dataset),
+            Some(Entry::Served(target)) => {
+                self.take_over(target.nc);
+                self.flush(Cache::Written, |id, _| id == dataset)
+            }
         };
         self.leave(dataset, "closed");
         self.datasets.remove(&dataset);

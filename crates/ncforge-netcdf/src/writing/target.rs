@@ -7,6 +7,7 @@ use ncforge::codec::{CodecChain, Filter, filters};
 use ncforge::model::shape;
 
 use super::hdf5::{Hdf5, Id, Owned};
+use super::jobs::Queued;
 use super::seen::Seen;
 use crate::report::wish;
 use crate::{heap, policy};
@@ -52,6 +53,9 @@ pub(super) struct Target {
     pub(super) returns: u32,
     /// Chunks that are being encoded.
     pub(super) queued: usize,
+    /// Chunks that left the queue and are not in the file, oldest first: HDF5 failed to store them, or they are of a file that is another
+    /// process's. The dataset's own calls try again, and fail as long as there are any.
+    pub(super) waiting: Vec<Queued>,
     /// Reads that came between writes.
     pub(super) reads: u32,
 }
@@ -113,6 +117,7 @@ impl Target {
             early: HashSet::new(),
             returns: 0,
             queued: 0,
+            waiting: Vec::new(),
             reads: 0,
         })
     }
@@ -144,6 +149,16 @@ impl Target {
     pub(super) fn forget(&mut self) {
         self.fresh = false;
         self.stored = HashSet::new();
+    }
+
+    /// Whether the file has all of its chunks.
+    pub(super) fn is_stored(&self) -> bool {
+        self.queued == 0 && self.waiting.is_empty() && self.chunks.values().all(|c| !c.dirty)
+    }
+
+    /// Takes what waits of a chunk, which has come anew.
+    pub(super) fn replace_waiting(&mut self, number: &[u64]) {
+        self.waiting.retain(|w| *w.number != *number);
     }
 
     /// Bytes of chunks beyond those that HDF5 would keep.

@@ -5,20 +5,27 @@ use super::{Entry, Output, Result};
 use crate::engine;
 
 impl Output {
-    /// The files that this process has opened.
-    fn own(&self) -> Vec<i32> {
-        self.files.iter().filter(|(_, f)| f.fork == engine::forks()).map(|(nc, _)| *nc).collect()
+    /// Whether chunks of a file are this process's to store. Those that a forked child has of its parent's files, the parent stores.
+    pub(super) fn is_own(&self, nc: i32) -> bool {
+        self.files.get(&nc).is_none_or(|file| file.fork == engine::forks())
     }
 
-    /// Gives HDF5 everything of the files that this process has opened.
-    pub(in crate::writing) fn flush_own(&mut self) -> Result {
-        let own = self.own();
-        self.flush(Cache::Kept, |_, target| own.contains(&target.nc))
+    /// This process writes to a file, reads what it wrote, or closes it: as in HDF5, a forked child that does so has to store what it has.
+    pub(super) fn take_over(&mut self, nc: i32) {
+        if let Some(file) = self.files.get_mut(&nc) {
+            file.fork = engine::forks();
+        }
+    }
+
+    /// Gives HDF5 everything.
+    pub(in crate::writing) fn flush_all(&mut self) -> Result {
+        self.flush(Cache::Kept, |_, _| true)
     }
 
     /// The process ends: leaves the files that it has opened to HDF5.
     pub(in crate::writing) fn stop_own(&mut self) {
-        for nc in self.own() {
+        let own: Vec<i32> = self.files.keys().copied().filter(|&nc| self.is_own(nc)).collect();
+        for nc in own {
             // One that has no space left does not keep others from being written.
             let _ = self.stop(nc, "the program ends");
         }
@@ -29,6 +36,7 @@ impl Output {
         if let Some(file) = self.files.get_mut(&nc) {
             file.stopped = Some(why);
         }
+        self.take_over(nc);
         self.flush(Cache::Kept, |_, target| target.nc == nc)?;
         let served = |e: &Entry| matches!(e, Entry::Served(target) if target.nc == nc);
         let all: Vec<Id> = self.datasets.iter().filter(|(_, e)| served(e)).map(|(id, _)| *id).collect();
@@ -41,6 +49,7 @@ impl Output {
         if let Some(file) = self.files.get_mut(&nc) {
             file.shared = true;
         }
+        self.take_over(nc);
         self.flush(Cache::Kept, |_, target| target.nc == nc)
     }
 }

@@ -1,9 +1,13 @@
 //! Whole chunks on their way: encoded by threads, then stored by HDF5 in the order in which they were queued.
+//!
+//! The queue never stops at a chunk that HDF5 fails to store: that one waits with its dataset ([`Target::waiting`]), whose calls try
+//! it again and report the error. Calls for other datasets and files go on.
 
 use std::sync::Arc;
 
 use super::super::hdf5::{Block, Cache, Id};
 use super::super::jobs::{Job, Queued, Threads};
+use super::super::target::Target;
 use super::{Entry, Failed, Output, Result};
 use crate::policy;
 
@@ -31,32 +35,32 @@ impl Output {
         self.queue.push_back(Queued { dataset, number, job });
     }
 
-    /// Gives HDF5 the chunk that was queued first, once it is encoded.
-    fn store_first(&mut self) -> Result {
-        let Some(first) = self.queue.front() else { return Ok(()) };
-        let (dataset, job) = (first.dataset, &first.job);
-        if job.result().is_none() {
-            match &self.threads {
-                Some(threads) => threads.wait_for(job),
-                None => return Err(Failed),
+    /// Takes the chunk that was queued first out of the queue: HDF5 has it then, or it waits with its dataset.
+    fn store_first(&mut self) {
+        let Some(first) = self.queue.pop_front() else { return };
+        self.queued -= first.job.raw().len() as u64;
+        if let Some(Entry::Served(target)) = self.datasets.get_mut(&first.dataset) {
+            target.queued -= 1;
+        }
+        let _ = self.store(first);
+    }
+
+    /// Has HDF5 store a chunk. One that fails waits with its dataset.
+    fn store(&mut self, chunk: Queued) -> Result {
+        let stored = match self.datasets.get(&chunk.dataset) {
+            Some(Entry::Served(target)) if self.is_own(target.nc) => self.try_to_store(&chunk, target),
+            Some(Entry::Served(_)) => Err(Failed),
+            // Nobody asks for it any more.
+            _ => return Ok(()),
+        };
+        if let Some(Entry::Served(target)) = self.datasets.get_mut(&chunk.dataset) {
+            target.replace_waiting(&chunk.number);
+            if stored.is_err() {
+                target.waiting.push(chunk);
+                return stored;
             }
         }
-        let Some(Entry::Served(target)) = self.datasets.get_mut(&dataset) else { return Err(Failed) };
-        let at: Vec<u64> = first.number.iter().zip(&target.chunk).map(|(n, len)| n * len).collect();
-        match job.result() {
-            Some(Some((bytes, mask))) => self.hdf5.store_chunk(dataset, &at, *mask, bytes)?,
-            _ => {
-                let (lens, _) = self.hdf5.extent_of(dataset).ok_or(Failed)?;
-                let block = Block { start: &at, count: &target.inside(&first.number, &lens) };
-                let (kind, values) = (target.kind.id, job.raw().as_ptr().cast());
-                // SAFETY: the job has all elements of a chunk.
-                unsafe { self.hdf5.transfer(self.hdf5.write, dataset, kind, block, &target.chunk, values)? };
-            }
-        }
-        target.queued -= 1;
-        self.queued -= job.raw().len() as u64;
-        let done = self.queue.pop_front();
-        if let Some(memory) = done.and_then(|d| Arc::into_inner(d.job)).and_then(Job::into_memory)
+        if let Some(memory) = Arc::into_inner(chunk.job).and_then(Job::into_memory)
             && self.spare.iter().map(Vec::len).sum::<usize>() + memory.len() <= policy::SPARE
         {
             self.spare.push(memory);
@@ -64,23 +68,59 @@ impl Output {
         Ok(())
     }
 
-    pub(super) fn drain(&mut self) -> Result {
-        while !self.queue.is_empty() {
-            self.store_first()?;
+    fn try_to_store(&self, chunk: &Queued, target: &Target) -> Result {
+        let (dataset, job) = (chunk.dataset, &chunk.job);
+        if job.result().is_none() {
+            match &self.threads {
+                Some(threads) => threads.wait_for(job),
+                // They have ended, and none of them began it.
+                None => job.run(),
+            }
         }
+        let at: Vec<u64> = chunk.number.iter().zip(&target.chunk).map(|(n, len)| n * len).collect();
+        if let Some(Some((bytes, mask))) = job.result() {
+            return Ok(self.hdf5.store_chunk(dataset, &at, *mask, bytes)?);
+        }
+        let (lens, _) = self.hdf5.extent_of(dataset).ok_or(Failed)?;
+        let block = Block { start: &at, count: &target.inside(&chunk.number, &lens) };
+        let (kind, values) = (target.kind.id, job.raw().as_ptr().cast());
+        // SAFETY: the job has all elements of a chunk.
+        unsafe { self.hdf5.transfer(self.hdf5.write, dataset, kind, block, &target.chunk, values)? };
         Ok(())
     }
 
+    /// Stores the chunks of a dataset that wait; an error if one still does. `each`: also those behind it, which may be smaller.
+    pub(super) fn store_waiting(&mut self, dataset: Id, each: bool) -> Result {
+        let Some(Entry::Served(target)) = self.datasets.get_mut(&dataset) else { return Ok(()) };
+        let mut waiting = std::mem::take(&mut target.waiting).into_iter();
+        let mut result = Ok(());
+        // Without `each`: HDF5 takes space in the file for each attempt.
+        while (each || result.is_ok())
+            && let Some(chunk) = waiting.next()
+        {
+            result = self.store(chunk).and(result);
+        }
+        if let Some(Entry::Served(target)) = self.datasets.get_mut(&dataset) {
+            target.waiting.extend(waiting);
+        }
+        result
+    }
+
+    pub(super) fn drain(&mut self) {
+        while !self.queue.is_empty() {
+            self.store_first();
+        }
+    }
+
     /// Stores what is encoded; waits where too much is not.
-    pub(super) fn limit_queue(&mut self) -> Result {
+    pub(super) fn limit_queue(&mut self) {
         while self.queue.front().is_some_and(|q| q.job.result().is_some()) {
-            self.store_first()?;
+            self.store_first();
         }
         let most = policy::QUEUE.min(self.budget / 2);
         while self.queued > most && self.queue.len() > 2 * self.wanted {
-            self.store_first()?;
+            self.store_first();
         }
-        Ok(())
     }
 
     /// Whether chunks of a dataset come back that were handed on for space: HDF5 writes it as quickly.
@@ -89,8 +129,8 @@ impl Output {
     }
 
     /// Hands on the chunks that were not written to for longest, down to three quarters of the bound, of datasets that have more than HDF5
-    /// would keep.
-    pub(super) fn make_space(&mut self) -> Result {
+    /// would keep. An error if one of this dataset cannot be.
+    pub(super) fn make_space(&mut self, put: Id) -> Result {
         let mut all = Vec::new();
         for (&dataset, entry) in &self.datasets {
             if let Entry::Served(target) = entry
@@ -100,14 +140,19 @@ impl Output {
             }
         }
         all.sort_unstable();
+        let mut result = Ok(());
         for (_, dataset, number) in all {
             if self.held <= self.budget / 4 * 3 {
                 break;
             }
             if matches!(self.datasets.get(&dataset), Some(Entry::Served(t)) if t.beyond() > 0) {
-                self.hand_on(dataset, &number, false, Cache::Written)?;
+                let done = self.hand_on(dataset, &number, false, Cache::Written);
+                if dataset == put {
+                    result = done.and(result);
+                }
             }
         }
-        self.drain()
+        self.drain();
+        result
     }
 }
