@@ -303,9 +303,9 @@ impl Sampler<'_> {
             after.add(&self.counts(&plane[first..to], effort, from - first));
             alone.add(&self.counts(&plane[from..to], effort, 0));
         }
-        // Samples differ by chance, in both directions: the fewer, the less is sure.
-        let unsure = 1.0 + 0.5 / places.len() as f64;
-        let lost = f64::from(alone.bits() - after.bits()) * share * unsure / plane.len() as f64;
+        // Segments that take less alone do so by chance.
+        let more = f64::from((alone.bits() - after.bits()).max(0.0));
+        let lost = more * share / plane.len() as f64;
         if lost > most {
             return lost;
         }
