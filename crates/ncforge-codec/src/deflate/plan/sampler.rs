@@ -115,6 +115,15 @@ impl Judged {
     }
 }
 
+/// What segments of a plane lose, of which none looks into another, from a few of them.
+struct Alone {
+    begins: Vec<usize>,
+    /// What the plane has for each of these segments.
+    share: f64,
+    /// Bits a byte of the plane.
+    lost: f64,
+}
+
 /// Tries treatments on samples of planes, or on planes.
 pub(super) struct Sampler<'a> {
     pub(super) matcher: &'a mut Matcher,
@@ -277,35 +286,13 @@ impl Sampler<'_> {
     /// and the long repeats, which few segments may lose, that are lost more often in the whole plane than in these, unless these alone lose
     /// more than `most`.
     pub(super) fn lost(&mut self, plane: &[u8], effort: Effort, segment: usize, most: f64) -> f64 {
-        let known = Self::lost_known(plane.len());
-        let samples = (plane.len() / 6 / Self::lost_costs(plane.len(), segment)).clamp(1, SAMPLES);
-        // Runs lose nothing: samples are as far apart, and stand for as much, as there are bytes between them that differ from the next.
-        let varied: Vec<usize> = plane.chunks_exact(segment).map(differing).collect();
-        let total: usize = varied.iter().sum();
-        let within = |i: usize| {
-            let mut left = i * total / (samples + 1);
-            let is_before =
-                |differ: &&usize| left.checked_sub(**differ).inspect(|rest| left = *rest).is_some();
-            varied.iter().take_while(is_before).count()
-        };
-        let mut places: Vec<usize> =
-            (1..=samples).map(within).filter(|place| *place < varied.len()).collect();
-        places.dedup();
-        let sampled: usize = places.iter().map(|place| varied[*place]).sum();
-        if sampled == 0 {
-            return 0.0;
+        let samples = (plane.len() / 8 / Self::lost_costs(plane.len(), segment)).clamp(1, SAMPLES);
+        let mut alone = self.alone(plane, effort, segment, samples);
+        if alone.lost > most && samples < SAMPLES {
+            // A few may be the wrong ones.
+            alone = self.alone(plane, effort, segment, 2 * samples);
         }
-        let share = total as f64 / sampled as f64;
-        let begins: Vec<usize> = places.iter().map(|place| place * segment).collect();
-        let (mut alone, mut after) = (Counts::none(), Counts::none());
-        for &from in &begins {
-            let (first, to) = (from - known.min(from), from + segment);
-            after.add(&self.counts(&plane[first..to], effort, from - first));
-            alone.add(&self.counts(&plane[from..to], effort, 0));
-        }
-        // Segments that take less alone do so by chance.
-        let more = f64::from((alone.bits() - after.bits()).max(0.0));
-        let lost = more * share / plane.len() as f64;
+        let Alone { begins, share, lost } = alone;
         if lost > most {
             return lost;
         }
@@ -322,6 +309,30 @@ impl Sampler<'_> {
         let missed = all - among * share;
         let missed = if missed > 0.0 { missed / repeats.seen as f64 } else { return lost };
         lost + missed * self.bits(plane, Effort::Runs, 0)
+    }
+
+    /// Some segments alone, and with what is before them.
+    fn alone(&mut self, plane: &[u8], effort: Effort, segment: usize, samples: usize) -> Alone {
+        let known = Self::lost_known(plane.len());
+        // Runs lose nothing: only segments count that have values.
+        let varied: Vec<usize> = plane.chunks_exact(segment).map(differing).collect();
+        let some = varied.iter().sum::<usize>() / varied.len().max(1) / 4;
+        let valued: Vec<usize> = (0..varied.len()).filter(|at| varied[*at] > some).collect();
+        let mut begins: Vec<usize> = (1..=samples)
+            .filter_map(|i| valued.get(i * valued.len().saturating_sub(1) / (samples + 1)))
+            .map(|at| at * segment)
+            .collect();
+        begins.dedup();
+        let share = valued.len() as f64 / begins.len().max(1) as f64;
+        let (mut alone, mut after) = (Counts::none(), Counts::none());
+        for &from in &begins {
+            let (first, to) = (from - known.min(from), from + segment);
+            after.add(&self.counts(&plane[first..to], effort, from - first));
+            alone.add(&self.counts(&plane[from..to], effort, 0));
+        }
+        // Segments that take less alone do so by chance.
+        let more = f64::from((alone.bits() - after.bits()).max(0.0));
+        Alone { begins, share, lost: more * share / plane.len() as f64 }
     }
 
     fn sample(&mut self, plane: &[u8], effort: Effort, known: usize) -> (f64, Cost) {
