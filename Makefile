@@ -103,10 +103,10 @@ test: ## What CI runs: lint, docs-site, test-rust, test-python, test-files, fuzz
 
 # The command and the library that tests drive, built as `cargo test` has built their crates, which another choice of packages
 # or targets, and so of features of what they depend on, would build again; and the tests, in more processes than there are
-# processors, as many tests wait. Threads of OpenBLAS, which NumPy starts in each of thousands of processes, would only spin.
+# processors, as many tests wait.
 TESTED = cargo build --quiet --locked --profile $(PROFILE) --workspace --exclude ncforge-py --lib --bins --tests --examples
 WORKERS := $(shell n=$$(($$(getconf _NPROCESSORS_ONLN) * 3 / 2)); echo $$((n > 12 ? 12 : n)))
-PYTEST = OPENBLAS_NUM_THREADS=1 NCFORGE_BIN="$$(bash scripts/target-dir.sh $(PROFILE))/ncforge" $(PY) -m pytest -n $(WORKERS) --dist worksteal
+PYTEST = NCFORGE_BIN="$$(bash scripts/target-dir.sh $(PROFILE))/ncforge" $(PY) -m pytest -n $(WORKERS) --dist worksteal
 
 # Which tests of pytest `make check` runs: what other libraries say of our files and we of theirs, names, locks, structure.
 CHECKED := architecture append classic_updates definitions fill_values locks netcdf4_semantics new_files zipped peers_read_ours \
