@@ -1,6 +1,7 @@
 //! The engine's threads, and the two ways in which work is spread over them.
 //!
-//! The calling thread always works too: a caller makes progress however busy the pool is. Helpers take one
+//! The calling thread always works too: a caller makes progress however busy the pool is, and waits at its end only for helpers that
+//! have begun to work for it. (One that has not may be behind another that waits for bytes which this caller brings.) Helpers take one
 //! item at a time and queue up again behind others, so that no request waits for the whole of another.
 
 use std::collections::HashMap;
@@ -8,7 +9,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError};
 
-use rayon::{ScopeFifo, ThreadPool, ThreadPoolBuilder};
+use rayon::{ThreadPool, ThreadPoolBuilder};
 
 use super::signals::without_signals;
 use super::stop;
@@ -114,10 +115,8 @@ impl Pool {
             }
             true
         };
-        pool.in_place_scope_fifo(|scope| {
-            for _ in 0..(self.threads - 1).min(n - 1) {
-                scope.spawn_fifo(|s| help(s, &step));
-            }
+        with_help(pool, &step, |call| {
+            call((self.threads - 1).min(n - 1));
             loop {
                 if let Err(e) = stop::check() {
                     let i = next.fetch_add(1, Ordering::Relaxed);
@@ -153,11 +152,12 @@ impl Pool {
             return false;
         }
         let Some(pool) = self.helpers() else { return false };
-        let job = Arc::new(Background { step, _counted: Counted::new(&self.background) });
-        for _ in 0..(self.threads - 1).min(n) {
-            let job = Arc::clone(&job);
-            pool.spawn_fifo(move || job.run());
-        }
+        let counted = Counted::new(&self.background);
+        let step = Arc::new(move || {
+            let _ = &counted;
+            step()
+        });
+        call(pool, &step, (self.threads - 1).min(n));
         true
     }
 
@@ -180,7 +180,22 @@ impl Pool {
         let _busy = Busy::new(&self.busy);
         let line = Line { n, window, state: Mutex::new(LineState::default()), changed: Condvar::new() };
         let produce = |i| guarded(|| produce(i));
-        pool.in_place_scope_fifo(|scope| {
+        let step = || {
+            let claimed = {
+                let mut state = lock(&line.state);
+                let claimed = line.claim(&mut state);
+                if claimed.is_none() {
+                    state.helpers -= 1;
+                }
+                claimed
+            };
+            let Some(i) = claimed else { return false };
+            let result = produce(i);
+            lock(&line.state).ready.insert(i, result);
+            line.changed.notify_one();
+            true
+        };
+        with_help(pool, &step, |call| {
             let result = loop {
                 if let Err(e) = stop::check() {
                     break Err(e);
@@ -198,13 +213,13 @@ impl Pool {
                     let i = state.consumed;
                     state.consumed += 1;
                     drop(state);
-                    spawn_helpers(scope, spawn, &line, &produce);
+                    call(spawn);
                     if let Err(e) = result.and_then(|t| consume(i, t)) {
                         break Err(e);
                     }
                 } else if let Some(i) = claimed {
                     drop(state);
-                    spawn_helpers(scope, spawn, &line, &produce);
+                    call(spawn);
                     let result = produce(i);
                     lock(&line.state).ready.insert(i, result);
                 } else if state.consumed == n {
@@ -220,16 +235,92 @@ impl Pool {
     }
 }
 
-/// Work that nobody waits for.
-struct Background<F> {
-    step: F,
-    _counted: Counted,
+/// Has `n` threads of a pool call `step` until it is false; each queues up again behind others after every call.
+fn call<F: Fn() -> bool + Send + Sync + 'static>(pool: &ThreadPool, step: &Arc<F>, n: usize) {
+    fn go_on<F: Fn() -> bool + Send + Sync + 'static>(step: Arc<F>) {
+        if step() {
+            rayon::spawn_fifo(move || go_on(step));
+        }
+    }
+    for _ in 0..n {
+        let step = Arc::clone(step);
+        pool.spawn_fifo(move || go_on(step));
+    }
 }
 
-impl<F: Fn() -> bool + Send + Sync + 'static> Background<F> {
-    fn run(self: Arc<Self>) {
-        if (self.step)() {
-            rayon::spawn_fifo(move || self.run());
+/// Runs `work`, which may call so many helpers for `step`. When it ends, no helper is in `step`, and none enters any more.
+fn with_help<R>(
+    pool: &ThreadPool,
+    step: &(dyn Fn() -> bool + Sync),
+    work: impl FnOnce(&dyn Fn(usize)) -> R,
+) -> R {
+    let lent = Arc::new(Lent::new(step));
+    let _over = Over(&lent);
+    let job = Arc::new({
+        let lent = Arc::clone(&lent);
+        move || lent.step()
+    });
+    work(&|n| call(pool, &job, n))
+}
+
+/// A closure that threads may be in until it is over.
+struct Lent {
+    step: *const (dyn Fn() -> bool + Sync),
+    /// The number of threads that are in it, and [`OVER`].
+    inside: AtomicUsize,
+    lock: Mutex<()>,
+    left: Condvar,
+}
+
+/// A bit of [`Lent::inside`]: nobody enters any more.
+const OVER: usize = 1 << (usize::BITS - 1);
+
+// SAFETY: the closure is `Sync`, and is called as `step` says.
+unsafe impl Send for Lent {}
+// SAFETY: as above.
+unsafe impl Sync for Lent {}
+
+impl Lent {
+    fn new(step: &(dyn Fn() -> bool + Sync)) -> Self {
+        // SAFETY: only the lifetime is another one; see `step`.
+        let step = unsafe {
+            std::mem::transmute::<*const (dyn Fn() -> bool + Sync + '_), *const (dyn Fn() -> bool + Sync)>(
+                step,
+            )
+        };
+        Self { step, inside: AtomicUsize::new(0), lock: Mutex::new(()), left: Condvar::new() }
+    }
+
+    /// Calls the closure, unless it is over.
+    fn step(&self) -> bool {
+        let before = self.inside.fetch_add(1, Ordering::Acquire);
+        let _out = Out(self);
+        // SAFETY: the closure lives until it is over and everybody has left, as `Over` waits for: this thread is counted.
+        before & OVER == 0 && unsafe { (*self.step)() }
+    }
+}
+
+/// A thread that is in a closure; leaves when dropped.
+struct Out<'a>(&'a Lent);
+
+impl Drop for Out<'_> {
+    fn drop(&mut self) {
+        if self.0.inside.fetch_sub(1, Ordering::AcqRel) == OVER | 1 {
+            drop(lock(&self.0.lock));
+            self.0.left.notify_all();
+        }
+    }
+}
+
+/// Ends a closure when dropped, and waits for those that are in it.
+struct Over<'a>(&'a Lent);
+
+impl Drop for Over<'_> {
+    fn drop(&mut self) {
+        self.0.inside.fetch_or(OVER, Ordering::AcqRel);
+        let mut guard = lock(&self.0.lock);
+        while self.0.inside.load(Ordering::Acquire) != OVER {
+            guard = self.0.left.wait(guard).unwrap_or_else(PoisonError::into_inner);
         }
     }
 }
@@ -266,13 +357,6 @@ impl Drop for Busy<'_> {
     }
 }
 
-/// Runs one item and queues up again.
-fn help<'s>(scope: &ScopeFifo<'s>, step: &'s (impl Fn() -> bool + Sync)) {
-    if step() {
-        scope.spawn_fifo(move |s| help(s, step));
-    }
-}
-
 /// An assembly line: items are claimed in order, finished in any order, consumed in order.
 struct Line<T> {
     n: usize,
@@ -305,38 +389,6 @@ impl<T> Line<T> {
             state.claimed += 1;
             state.claimed - 1
         })
-    }
-}
-
-fn spawn_helpers<'s, T: Send>(
-    scope: &ScopeFifo<'s>,
-    count: usize,
-    line: &'s Line<T>,
-    produce: &'s (impl Fn(usize) -> Result<T> + Sync),
-) {
-    for _ in 0..count {
-        scope.spawn_fifo(move |s| help_produce(s, line, produce));
-    }
-}
-
-fn help_produce<'s, T: Send>(
-    scope: &ScopeFifo<'s>,
-    line: &'s Line<T>,
-    produce: &'s (impl Fn(usize) -> Result<T> + Sync),
-) {
-    let claimed = {
-        let mut state = lock(&line.state);
-        let claimed = line.claim(&mut state);
-        if claimed.is_none() {
-            state.helpers -= 1;
-        }
-        claimed
-    };
-    if let Some(i) = claimed {
-        let result = produce(i);
-        lock(&line.state).ready.insert(i, result);
-        line.changed.notify_one();
-        scope.spawn_fifo(move |s| help_produce(s, line, produce));
     }
 }
 
@@ -431,6 +483,26 @@ mod tests {
         assert!(pool.shares(400, 100));
         pool.run(2, true, |_| Ok(())).unwrap();
         assert!(pool.shares(100, 100), "they run");
+    }
+
+    #[test]
+    fn a_caller_waits_for_no_helper_that_works_for_another() {
+        let pool = Pool::new(2);
+        let (held, hold) = std::sync::mpsc::channel::<()>();
+        let hold = Mutex::new(hold);
+        assert!(pool.background(1, move || lock(&hold).recv().is_ok()));
+        let (done, ended) = std::sync::mpsc::channel();
+        let all = std::thread::scope(|scope| {
+            scope.spawn(|| {
+                pool.run(8, true, |_| Ok(())).unwrap();
+                pool.ordered(8, 4, Ok, |_, _| Ok(())).unwrap();
+                done.send(()).unwrap();
+            });
+            let all = ended.recv_timeout(std::time::Duration::from_secs(60));
+            drop(held);
+            all
+        });
+        assert!(all.is_ok(), "it waits for the helper");
     }
 
     #[test]
