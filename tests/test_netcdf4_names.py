@@ -124,6 +124,16 @@ def test_names_that_are_not_the_objects_own_are_the_files(tmp_path: Path) -> Non
             assert ds._foo == ds["g"]._foo == ds["v"]._foo == "x"
 
 
+def test_closed_datasets_have_no_attributes(tmp_path: Path) -> None:
+    """Libraries ask any object for names of their own (``hasattr(v, "_typ")`` of pandas)."""
+    for library in (netCDF4, ncforge):
+        with library.Dataset(tmp_path / "closed.nc", "w") as ds:
+            ds.title = "a"
+            v = ds.createVariable("v", "f4", ())
+            v.units = "K"
+        assert not any(hasattr(of, name) for of in (ds, v) for name in ("title", "units", "_typ", "absent"))
+
+
 @pytest.mark.parametrize("name", ["_core", "_known", "variables", "close", "shape", "__foo__", "__class__"])
 def test_names_of_the_objects_are_neither_set_nor_deleted(tmp_path: Path, name: str) -> None:
     path = tmp_path / "own.nc"

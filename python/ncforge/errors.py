@@ -97,7 +97,7 @@ class NoSuchTypeError(InvalidError, _PlainKeyError):
 
 
 class RefusedAttributeError(InvalidError, AttributeError):
-    """An attribute that cannot be set in this way."""
+    """An attribute that cannot be had or set in this way."""
 
 
 class FixedAttributeError(RefusedAttributeError):

@@ -93,7 +93,10 @@ class Attributes:
     def _values(self, name: str | None = None) -> dict[str, Any]:
         """All attributes; cached if nothing can change them, else those of this name are enough."""
         only = None if self._contents.settled else name
-        values, odd = self._core.attrs(self._group_id, self._var_id, only)
+        try:
+            values, odd = self._core.attrs(self._group_id, self._var_id, only)
+        except InvalidError as e:
+            raise _refused(e) from None
         if odd:
             plain_attributes(self._types, values, odd)
         if self._contents.keep(self._key, values):
@@ -119,7 +122,7 @@ class Attributes:
         try:
             self._changing().set_attr(self._group_id, self._var_id, name, kind, plain)
         except InvalidError as e:
-            raise e if isinstance(e, AttributeError) else RefusedAttributeError(str(e)) from None
+            raise _refused(e) from None
 
     def setncattr_string(self, name: str, value: Any) -> None:
         """Sets an attribute of type ``string``, if the value is text, or a list or array of text; else :meth:`setncattr` does it."""
@@ -201,6 +204,11 @@ class Attributes:
             self.delncattr(name)
         except NotFoundError as e:
             raise NoSuchAttributeError(str(e)) from None
+
+
+def _refused(e: InvalidError) -> AttributeError:
+    """What the file says, as an error that ``hasattr`` knows."""
+    return e if isinstance(e, AttributeError) else RefusedAttributeError(str(e))
 
 
 def _reserved(name: str, method: str) -> AttributeError:
