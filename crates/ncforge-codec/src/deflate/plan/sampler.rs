@@ -306,7 +306,8 @@ impl Sampler<'_> {
                 among += f64::from(u8::from(begins.contains(&begin)));
             }
         });
-        let missed = all - among * share;
+        // More than what few segments may have fewer of by chance.
+        let missed = all - (among + f64::sqrt(among)) * share;
         let missed = if missed > 0.0 { missed / repeats.seen as f64 } else { return lost };
         lost + missed * self.bits(plane, Effort::Runs, 0)
     }
