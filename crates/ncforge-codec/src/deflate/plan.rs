@@ -32,6 +32,10 @@ const SEGMENTS: f64 = 0.0065;
 const SHORTEST_SEGMENT: usize = 2 << 10;
 /// Segments of a plane at the least: fewer are hardly faster to read than all of it.
 const FEWEST: usize = 8;
+/// Segments `k` times as long lose fewer matches in all by `k` to at most this power, as measured: their matches reach farther.
+const FEWER: f64 = 0.7;
+/// Planes with less than this part of the bits that a chunk loses are searched once.
+const LITTLE_LOST: f64 = 1.0 / 16.0;
 /// Bits that a segment takes in its chunk's table, that it takes there for each plane, and that a search needs to begin anew.
 const SUM_BITS: f64 = 32.0;
 const POINT_BITS: f64 = 11.0;
@@ -208,22 +212,30 @@ impl Plan {
         let most = self.bits * SEGMENTS;
         let coded = self.treatments.iter().filter(|t| **t != Treatment::Store).count() as f64;
         let each = SUM_BITS + POINT_BITS * planes as f64 + RESTART_BITS * coded;
+        // Planes with matches, and the bits that each loses.
+        let mut losses: Vec<(&[u8], Effort, f64)> = (self.treatments.iter().enumerate())
+            .filter_map(|(p, treatment)| match treatment {
+                Treatment::Code(Effort::Runs) | Treatment::Store => None,
+                Treatment::Code(effort) => Some((&bytes[p * n..(p + 1) * n], *effort, f64::MAX)),
+            })
+            .collect();
+        let mut little = 0.0;
         // A table of more segments takes longer to read, and longer segments to decode.
         let mut segment = (2 * n.isqrt()).next_power_of_two().max(SHORTEST_SEGMENT);
         while n.div_ceil(segment) >= FEWEST {
-            let mut lost = 0.0;
             // Even the fewest segments would lose too much.
-            let too_much = most * n as f64 / (segment * FEWEST) as f64;
-            for (p, treatment) in self.treatments.iter().enumerate() {
-                match treatment {
-                    _ if lost > too_much => return None,
-                    Treatment::Code(effort) if *effort != Effort::Runs => {
-                        let plane = &bytes[p * n..(p + 1) * n];
-                        lost += sampler.lost(plane, *effort, segment, most / n as f64) * n as f64;
-                    }
-                    _ => {}
+            let too_much = most * (n as f64 / (segment * FEWEST) as f64).powf(FEWER);
+            // Planes that lose little are not searched again: longer segments lose no more.
+            let mut lost = losses.iter().map(|(.., lost)| *lost).filter(|lost| *lost <= little).sum::<f64>();
+            for (plane, effort, lost_here) in losses.iter_mut().filter(|(.., lost)| *lost > little) {
+                let per_byte = [most, too_much].map(|bits| bits / n as f64);
+                *lost_here = sampler.lost(plane, *effort, segment, per_byte) * n as f64;
+                lost += *lost_here;
+                if lost > too_much {
+                    return None;
                 }
             }
+            little = lost * LITTLE_LOST;
             // Matches that are lost are hardly more in longer segments; what each segment takes is known.
             let enough = (each * n as f64 / (most - lost).max(1.0)) as usize;
             if lost < most && n.div_ceil(enough.max(segment)) >= FEWEST {

@@ -35,6 +35,8 @@ const SEARCHED: usize = 2 << 10;
 const COUNTED: usize = 4 << 10;
 /// Repeats of three bytes are not tried if those of four leave less than this part of a plane.
 const SUFFICES: f64 = 0.65;
+/// A loss from few segments that is up to this many times too much is estimated from twice as many.
+const HARDLY: f64 = 1.5;
 /// An estimate from a part of a plane may be wrong by about this factor.
 const PROMISE: f32 = 1.01;
 
@@ -284,11 +286,17 @@ impl Sampler<'_> {
 
     /// Bits a byte that a plane takes more if no match reaches out of its segment: some segments alone, and with what is before them;
     /// and the long repeats, which few segments may lose, that are lost more often in the whole plane than in these, unless these alone lose
-    /// more than `most`.
-    pub(super) fn lost(&mut self, plane: &[u8], effort: Effort, segment: usize, most: f64) -> f64 {
+    /// more than `most`. A loss that is hardly `too_much` is looked at again.
+    pub(super) fn lost(
+        &mut self,
+        plane: &[u8],
+        effort: Effort,
+        segment: usize,
+        [most, too_much]: [f64; 2],
+    ) -> f64 {
         let samples = (plane.len() / 8 / Self::lost_costs(plane.len(), segment)).clamp(1, SAMPLES);
         let mut alone = self.alone(plane, effort, segment, samples);
-        if alone.lost > most && samples < SAMPLES {
+        if alone.lost > too_much && alone.lost < HARDLY * too_much && samples < SAMPLES {
             // A few may be the wrong ones.
             alone = self.alone(plane, effort, segment, 2 * samples);
         }
