@@ -448,7 +448,8 @@ def compare(
     tolerance
         Numbers are equal if they differ by at most this; by default they are compared bit by bit.
     strict
-        Whether added lines of ``history`` are a difference, too; ``False`` by default.
+        Whether added lines of ``history`` are a difference, too, and types that the other file's format lacks; ``False`` by
+        default.
     vars
         Only these variables.
     select
