@@ -6,6 +6,7 @@ import json
 from collections.abc import Callable
 from pathlib import Path
 
+import h5py
 import netCDF4
 import numpy as np
 import pytest
@@ -158,6 +159,36 @@ def test_types_that_no_copy_makes_stay_differences(
                 v.n = str(value) if own == "S" else np.array(value).astype(own)
     for pair in ((a, b), (b, a)):
         assert "types differ" in run("compare", *pair, code=3).stdout
+
+
+@pytest.mark.parametrize("option", ["-3", "-4", "-5"])
+def test_fill_values_that_a_copy_gives_their_variables_type(tmp_path: Path, run: Run, option: str) -> None:
+    """h5py makes 8-byte numbers of Python's."""
+    a, b, other = tmp_path / "a.nc", tmp_path / "b.nc", tmp_path / "other.nc"
+    for path, fill in ((a, -9), (other, -8)):
+        with netCDF4.Dataset(path, "w") as d:
+            d.createDimension("x", 3)
+            for kind in ("f4", "i2", "i8", "u2"):
+                d.createVariable(kind, kind, ("x",))[:] = [1, 2, 3]
+        with h5py.File(path, "a") as f:
+            f["f4"].attrs["_FillValue"], f["i2"].attrs["_FillValue"] = float(fill), fill
+            f["i8"].attrs["_FillValue"] = np.array([fill, 4], "i2")
+            # An `int`, and no `ushort`, has it.
+            f["u2"].attrs["_FillValue"] = fill
+    run("copy", option, "--verify", a, b)
+    for pair in ((a, b), (b, a)):
+        said = run("compare", "-v", *pair)
+        assert "`i2` has a `_FillValue` of type int64: it is written as short" in said.stdout + said.stderr
+        assert "f4:_FillValue: types differ" in run("compare", "--strict", *pair, code=3).stdout
+    for pair in ((other, b), (b, other)):
+        said = run("compare", *pair, code=3)
+        assert {line.split(": ")[0] for line in said.stdout.splitlines()} == {
+            "f4:_FillValue", "i2:_FillValue", "i8:_FillValue", "i8:missing_value", "u2:_FillValue",
+        }  # fmt: skip
+    # Of two files with the same defect nothing is changed.
+    said = run("compare", "-v", a, a)
+    assert "note:" not in said.stdout + said.stderr
+    assert "types differ" not in run("compare", a, other, code=3).stdout
 
 
 def test_a_part_of_other_types(tmp_path: Path, run: Run) -> None:

@@ -12,7 +12,7 @@
 //!   the other's, or both end with the same oldest line. (A file without `history` counts as one with an empty
 //!   text; lines that a copy of this library made do not count.)
 //! * A type that the other file's format lacks may be the one that a copy into that format makes of it, if that
-//!   holds all values.
+//!   holds all values; so may that of a `_FillValue`, if it was not its variable's.
 //!
 //! Memory stays within the engine's budget whatever the size of the files.
 
@@ -44,7 +44,8 @@ pub(crate) use values::{How, compare_values};
 pub struct CompareOptions {
     /// Numbers are the same when they are no further apart than this.
     pub tolerance: Option<f64>,
-    /// Whether a `history` that has grown is a difference, too, and a type that the other file's format lacks.
+    /// Whether what a copy changes is a difference, too: a `history` that has grown, a type that the other file's format lacks, that of
+    /// a `_FillValue`.
     pub strict: bool,
     /// Only these variables (paths, as in both files) and the dimensions that they use; global attributes and
     /// other variables are then not compared. `None`: everything.

@@ -1,4 +1,5 @@
-//! Values of types that a format lacks, in types that it has: strings as text, integers as those that hold their values.
+//! Values of types that a format lacks, in types that it has: strings as text, integers as those that hold their values. And fill values
+//! of other types than their variables', in these.
 //!
 //! A [`Conversion`] says what changes. A [view](View) of a file has these types from the beginning: a copy is one of this view, and a
 //! file agrees with its copy where this view does. Nothing is lost: a value that does not fit is an error that names it. `ncks -3` takes
@@ -8,12 +9,12 @@ use std::sync::Arc;
 
 use ncforge::codec::filters::Kind;
 use ncforge::model::{
-    Atomic, Attribute, DType, Endian, Format, Number, Schema, Storage, Value, Values, VarId,
+    Atomic, Attribute, DType, Endian, Format, Number, Schema, Storage, Value, Values, VarId, Variable,
 };
 use ncforge::raw::{Convert, Remark, Said, View};
 use ncforge::{Error, Result};
 
-/// The changes of types that let a format hold a file, as far as that is possible without a loss.
+/// The changes of types that let a format hold a file, and netCDF-C copy it, as far as that is possible without a loss.
 pub(crate) struct Conversion {
     schema: Schema,
     /// How values change.
@@ -39,11 +40,8 @@ impl Conversion {
     pub(crate) fn to(
         format: Format,
         own: &Schema,
-        wanted: impl Fn(Option<VarId>, Option<&str>, Atomic) -> bool,
+        wanted: impl Fn(Option<VarId>, Option<&str>, DType) -> bool,
     ) -> Option<Self> {
-        if format == Format::Netcdf4 {
-            return None;
-        }
         let mut schema = own.clone();
         let mut notes = Vec::new();
         let of_file = |name: &str, to| wanted(None, Some(name), to);
@@ -51,7 +49,8 @@ impl Conversion {
         let mut changes: Vec<(VarId, Arc<dyn Convert>)> = Vec::new();
         for v in own.var_ids() {
             let (path, var) = (own.var_path(v), &mut schema.vars[v.0]);
-            if let Some(change) = change_of(own, v, format).filter(|change| wanted(Some(v), None, change.to))
+            if let Some(change) =
+                change_of(own, v, format).filter(|change| wanted(Some(v), None, change.to.into()))
             {
                 let words = format!(
                     "`/{}` is {}, which {} has not: it is written as {}",
@@ -74,6 +73,7 @@ impl Conversion {
             }
             let of_var = |name: &str, to| wanted(Some(v), Some(name), to);
             convert_attributes(own, &mut var.attrs, Some(&path), format, &of_var, &mut notes);
+            fit_fill_value(own, var, &path, &of_var, &mut notes);
         }
         (!notes.is_empty()).then_some(Conversion { schema, changes, notes })
     }
@@ -92,7 +92,7 @@ impl Conversion {
 /// The type of the classic model that holds values of one that it has not.
 fn held_by(kind: Atomic, format: Format) -> Option<Atomic> {
     match kind {
-        _ if format == Format::Cdf5 || kind.in_classic() => None,
+        _ if matches!(format, Format::Cdf5 | Format::Netcdf4) || kind.in_classic() => None,
         Atomic::UByte => Some(Atomic::Short),
         Atomic::UShort | Atomic::UInt | Atomic::Int64 | Atomic::UInt64 => Some(Atomic::Int),
         _ => None,
@@ -126,11 +126,12 @@ fn convert_attributes(
     attrs: &mut [Attribute],
     of: Option<&str>,
     format: Format,
-    wanted: &dyn Fn(&str, Atomic) -> bool,
+    wanted: &dyn Fn(&str, DType) -> bool,
     notes: &mut Vec<Remark>,
 ) {
     for attr in attrs {
-        let Some((to, new)) = converted(schema, attr, format).filter(|(to, _)| wanted(&attr.name, *to))
+        let Some((to, new)) =
+            converted(schema, attr, format).filter(|(to, _)| wanted(&attr.name, (*to).into()))
         else {
             continue;
         };
@@ -147,7 +148,7 @@ fn convert_attributes(
 /// The type and the values that an attribute gets; `None` where it keeps its own.
 fn converted(schema: &Schema, attr: &Attribute, format: Format) -> Option<(Atomic, Values)> {
     match (attr.dtype, &attr.values) {
-        (DType::String, Values::Heap(values)) => {
+        (DType::String, Values::Heap(values)) if format != Format::Netcdf4 => {
             let text: &[u8] = match &values[..] {
                 [] | [Value::String(None)] => &[],
                 [Value::String(Some(bytes))] => bytes,
@@ -162,6 +163,31 @@ fn converted(schema: &Schema, attr: &Attribute, format: Format) -> Option<(Atomi
         }
         _ => None,
     }
+}
+
+/// Gives a `_FillValue` its variable's type, without which netCDF-C copies no file.
+fn fit_fill_value(
+    own: &Schema,
+    var: &mut Variable,
+    path: &str,
+    wanted: &dyn Fn(&str, DType) -> bool,
+    notes: &mut Vec<Remark>,
+) {
+    let (Some(fill), Some(exact)) = (var.attr("_FillValue"), own.exact_fill(var)) else { return };
+    let words = match exact {
+        Ok(exact) if exact.fill == *fill => return,
+        _ if !wanted("_FillValue", var.dtype) => return,
+        Ok(exact) => {
+            let (was, is) = (own.type_name(fill.dtype), own.type_name(var.dtype));
+            let several =
+                if exact.missing.is_some() { ", and its other values as `missing_value`" } else { "" };
+            let words = format!("`{path}` has a `_FillValue` of type {was}: it is written as {is}{several}");
+            exact.put(var);
+            words
+        }
+        Err(why) => format!("`{path}` keeps its attribute, with which nccopy cannot copy the file: {why}"),
+    };
+    notes.push(Remark { variable: Some(path.to_owned()), said: Said::Words(words) });
 }
 
 impl Change {
@@ -206,7 +232,6 @@ impl Convert for Change {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use ncforge::model::Variable;
 
     #[test]
     fn what_does_not_fit_is_named_and_what_nobody_wrote_stays_so() {

@@ -28,7 +28,8 @@ pub(crate) struct CompareArgs {
     pub(crate) tolerance: Option<f64>,
     #[command(flatten)]
     pub(crate) only: OnlyArgs,
-    /// Also compare what a copy may change: lines in front of the attribute `history`, types that a classic format lacks
+    /// Also compare what a copy may change: lines in front of the attribute `history`, types that a classic
+    /// format lacks, the type of a `_FillValue`
     #[arg(long)]
     pub(crate) strict: bool,
     #[command(flatten)]

@@ -1,4 +1,4 @@
-//! Types that one file's format lacks: what a copy makes of them for it is no difference.
+//! Types that a copy changes: what it makes of them for the other file's format is no difference.
 
 use std::collections::HashMap;
 
@@ -19,7 +19,7 @@ pub(super) fn in_both_formats(
             Some(v) => type_of(other.schema(), Some(*partners.get(&v)?), attr),
             None => type_of(other.schema(), None, attr).filter(|_| whole),
         };
-        let wanted = |v: Option<VarId>, attr: Option<&str>, to| there(v, attr) == Some(DType::Atomic(to));
+        let wanted = |v: Option<VarId>, attr: Option<&str>, to| there(v, attr) == Some(to);
         let Some(conversion) = Conversion::to(other.format(), own.schema(), wanted) else {
             return own.clone();
         };

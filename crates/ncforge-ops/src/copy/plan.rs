@@ -46,11 +46,9 @@ pub fn plan(source: &Dataset, options: &CopyOptions, engine: &Engine) -> Result<
 /// A source as it is copied with these options: the part of it that is selected, with types that the output's format has.
 pub(super) fn as_copied(source: &Dataset, options: &CopyOptions) -> Result<Dataset> {
     let own = part_of(source, options)?;
-    // netCDF-C refuses such files, too.
-    if options.switches.strict {
-        return Ok(own);
-    }
     let format = match options.format {
+        // Types stay what they are. netCDF-C refuses such files, too.
+        _ if options.switches.strict => Format::Netcdf4,
         Some(format) => format,
         // Whatever version it becomes, integers stay what they are.
         None if options.zipped.is_some() => Format::Cdf5,
