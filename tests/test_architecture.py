@@ -48,12 +48,14 @@ OPS = {
     "select": {"calendar"},
     "sampling": {"boxes", "tune"},
     "choosing": {"points", "sampling", "tune"},
-    "compare": {"boxes", "intact", "progress", "select", "written"},
+    "conversion": set(),
+    "compare": {"boxes", "conversion", "intact", "progress", "select", "written"},
     "zip": {"progress"},
     "verify": {"boxes", "points", "progress", "written", "zip"},
     "digest": {"boxes", "intact", "progress", "written"},
     "copy": {
-        "boxes", "choosing", "compare", "digest", "points", "profile", "progress", "sampling", "select", "tune", "written",
+        "boxes", "choosing", "compare", "conversion", "digest", "points", "profile", "progress", "sampling", "select", "tune",
+        "written",
     },
     "traffic": {"choosing", "copy"},
     "combine": {

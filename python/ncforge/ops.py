@@ -448,7 +448,8 @@ def compare(
     tolerance
         Numbers are equal if they differ by at most this; by default they are compared bit by bit.
     strict
-        Whether added lines of ``history`` are a difference, too; ``False`` by default.
+        Whether what a copy may change is a difference, too: added lines of ``history``, types that the other file's format
+        lacks, the type of a ``_FillValue``; ``False`` by default.
     vars
         Only these variables.
     select

@@ -6,9 +6,13 @@
 //!
 //! Not compared, because a copy changes it and no program reads other values for it: the format, the storage
 //! (chunks, filters, byte order, fill mode), who wrote the file. And unless [`CompareOptions::strict`] asks for
-//! it, the global attribute `history` may differ in lines that were put in front: when one file's text ends with
-//! the other's, or both end with the same oldest line, that is reported as a note, not as a difference. (A file
-//! without `history` counts as one with an empty text; lines that a copy of this library made do not count.)
+//! it, two things that a copy changes are notes, not differences:
+//!
+//! * The global attribute `history` may differ in lines that were put in front: when one file's text ends with
+//!   the other's, or both end with the same oldest line. (A file without `history` counts as one with an empty
+//!   text; lines that a copy of this library made do not count.)
+//! * A type that the other file's format lacks may be the one that a copy into that format makes of it, if that
+//!   holds all values; so may that of a `_FillValue`, if it was not its variable's.
 //!
 //! Memory stays within the engine's budget whatever the size of the files.
 
@@ -16,16 +20,16 @@ mod attrs;
 mod difference;
 mod request;
 mod schema;
+mod types;
 mod values;
 
 use std::collections::{BTreeSet, HashSet};
 
 use crate::boxes::work_bytes;
 use crate::intact::check_undamaged;
-use crate::progress::{Progress, check_stop};
+use crate::progress::{Progress, Silent, check_stop};
 use crate::select::Selection;
 use ncforge::model::agreement::{Offsets, same_type};
-use ncforge::model::equality::Equality;
 use ncforge::model::{DimId, Schema, Skipped, VarId};
 use ncforge::raw::{Remark, remarks};
 use ncforge::{Dataset, Error, Result};
@@ -40,7 +44,8 @@ pub(crate) use values::{How, compare_values};
 pub struct CompareOptions {
     /// Numbers are the same when they are no further apart than this.
     pub tolerance: Option<f64>,
-    /// Whether a `history` that has grown is a difference, too.
+    /// Whether what a copy changes is a difference, too: a `history` that has grown, a type that the other file's format lacks, that of
+    /// a `_FillValue`.
     pub strict: bool,
     /// Only these variables (paths, as in both files) and the dimensions that they use; global attributes and
     /// other variables are then not compared. `None`: everything.
@@ -86,13 +91,21 @@ pub fn compare(
         check_undamaged(right)?;
     }
     let one = selected(left, options, |_| Ok(true))?;
-    // Along dimensions of a part that a copy made, nothing is left to select.
-    let other = selected(right, options, |dim| Ok(!is_part(left, &one, right, dim)?))?;
-    let (a, b) = (one.schema(), other.schema());
     let pairs = match &options.vars {
-        None => same_paths(a, b),
+        None => same_paths(left.schema(), right.schema()),
         Some(names) => named(left, right, names)?,
     };
+    let held = |one: &Dataset, other: &Dataset| match options.strict {
+        true => (one.clone(), other.clone(), Vec::new()),
+        false => types::in_both_formats((one, other), &pairs, options.vars.is_none()),
+    };
+    // Along dimensions of a part that a copy made, nothing is left to select.
+    let other = selected(right, options, |dim| {
+        let (part, file, _) = held(&one, right);
+        Ok(!is_part(left, &part, &file, dim)?)
+    })?;
+    let (one, other, of_types) = held(&one, &other);
+    let (a, b) = (one.schema(), other.schema());
     let mut out = match &options.vars {
         None => compare_schemas(a, b, options.strict),
         Some(_) => schema::compare_variables(a, b, &pairs),
@@ -109,6 +122,7 @@ pub fn compare(
                 .push(format!("{missing} bytes are missing at the end of the {which} file: {what}"));
         }
     }
+    out.notes.extend(of_types);
     out.notes.extend(absences(left, pairs.iter().map(|p| a.var_path(p.0)), "first"));
     out.notes.extend(absences(right, pairs.iter().map(|p| b.var_path(p.1)), "second"));
     // Each of several variables may be as large as numbers go.
@@ -146,9 +160,9 @@ fn is_part(whole: &Dataset, part: &Dataset, file: &Dataset, dim: DimId) -> Resul
     let coordinate =
         |s: &Schema, d: DimId| s.vars_in(s.dim(d).group).find(|v| s.coordinate_dim(*v) == Some(d));
     let (Some(v), Some(w)) = (coordinate(a, same), coordinate(b, dim)) else { return Ok(false) };
-    let (of_a, of_b) = ((a, a.var(v).dtype), (b, b.var(w).dtype));
-    Ok(same_type(of_a, of_b, Offsets::MayDiffer)
-        && Equality::new(of_a, of_b, None).same_values(&part.read_all(v)?, &file.read_all(w)?))
+    let how = How { tolerance: None, box_bytes: whole.engine().memory() / 6, progress: &Silent };
+    Ok(same_type((a, a.var(v).dtype), (b, b.var(w).dtype), Offsets::MayDiffer)
+        && compare_values(part, v, file, w, how)?.is_same())
 }
 
 /// The part of a file that is compared, with a selection along the dimensions that are `wanted`.

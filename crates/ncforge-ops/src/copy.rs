@@ -31,7 +31,6 @@
 //! ```
 
 pub(crate) mod cf;
-mod classic;
 mod coded;
 mod complete;
 mod elsewhere;

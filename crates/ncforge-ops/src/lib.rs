@@ -28,6 +28,7 @@ mod calendar;
 pub mod choosing;
 pub mod combine;
 pub mod compare;
+mod conversion;
 pub mod copy;
 pub mod describe;
 pub mod digest;

@@ -11,8 +11,9 @@ use super::{GlobalArgs, OnlyArgs, WrittenArgs};
 /// Compare two files: dimensions, types, attributes, order, and every value.
 ///
 /// Values are compared bit by bit, except that any NaN equals any NaN. Storage (format, chunks, compression,
-/// byte order) is not compared, nor lines that one file has in front of the other's `history`. Exit code 0: the same;
-/// 3: they differ.
+/// byte order) is not compared, nor lines that one file has in front of the other's `history`. Types that a
+/// classic copy replaces (`uint` by `int`) are no difference where all values are the same. Exit code 0: the same; 3: they
+/// differ.
 #[derive(Args, Debug)]
 #[command(after_long_help = AFTER)]
 pub(crate) struct CompareArgs {
@@ -27,7 +28,8 @@ pub(crate) struct CompareArgs {
     pub(crate) tolerance: Option<f64>,
     #[command(flatten)]
     pub(crate) only: OnlyArgs,
-    /// Also compare what a copy may change: lines in front of the attribute `history`
+    /// Also compare what a copy may change: lines in front of the attribute `history`, types that a classic
+    /// format lacks, the type of a `_FillValue`
     #[arg(long)]
     pub(crate) strict: bool,
     #[command(flatten)]

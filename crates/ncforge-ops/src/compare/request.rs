@@ -18,7 +18,8 @@ pub struct CompareRequest {
     /// Only these indices along dimensions, of each file by its own coordinates; of a second file that is such a part already, all. See
     /// [`Selection`]. Default: all.
     pub select: Selection,
-    /// Whether lines in front of the attribute `history` are a difference. Default: no.
+    /// Whether what a copy may change is a difference: lines in front of the attribute `history`, types that the other file's format
+    /// lacks, the type of a `_FillValue`. Default: no.
     pub strict: bool,
     /// Threads and memory.
     #[serde(flatten)]

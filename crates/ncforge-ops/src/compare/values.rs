@@ -15,7 +15,7 @@ use ncforge::model::agreement::{Offsets, same_type};
 use ncforge::model::equality::{Equality, Tolerance};
 use ncforge::model::{DType, Values, VarId, shape};
 use ncforge::raw::unravel;
-use ncforge::{Buffer, Dataset, Engine, Hyperslab, Result};
+use ncforge::{Buffer, Dataset, Engine, Error, Hyperslab, Result};
 
 /// Elements that one thread compares at a time.
 const GRAIN: usize = 1 << 16;
@@ -83,9 +83,17 @@ pub(crate) fn compare_values(
     let found = match a.schema().fixed_size(a.schema().var(va).dtype) {
         Some(size) => {
             out.bytes = out.values.saturating_mul(size as u64);
-            job.fixed(size)?
+            job.fixed(size)
         }
-        None => job.heap()?,
+        None => job.heap(),
+    };
+    let found = match found {
+        // The types are the same only where one holds all values of the other.
+        Err(e @ Error::NotRepresentable { .. }) => {
+            out.differences.push(Difference::new(Kind::Type, job.path, format!("types differ: {e}")));
+            return Ok(out);
+        }
+        found => found?,
     };
     if let Some(first) = found.first {
         out.differing_values = found.count;

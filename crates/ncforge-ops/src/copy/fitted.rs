@@ -1,5 +1,4 @@
-//! Requirements of readers with netCDF-C and HDF5 on an output's description: fill values of their variable's type, and no enum in the byte
-//! order of other machines.
+//! A requirement of readers with HDF5 on an output's description: no enum in the byte order of other machines.
 
 use ncforge::model::{DType, Endian, Schema, UserKind};
 
@@ -37,31 +36,5 @@ fn holds_enum(schema: &Schema, dtype: DType) -> bool {
         UserKind::Compound { fields, .. } => fields.iter().any(|f| holds_enum(schema, f.dtype)),
         UserKind::Vlen { base } => holds_enum(schema, *base),
         UserKind::Opaque { .. } => false,
-    }
-}
-
-/// Gives each `_FillValue` its variable's type, without which netCDF-C copies no file.
-pub(super) fn fit_fill_values(schema: &mut Schema, notes: &mut Vec<String>) {
-    for v in schema.var_ids().collect::<Vec<_>>() {
-        let var = schema.var(v);
-        let (Some(own), Some(exact)) = (var.attr("_FillValue"), schema.exact_fill(var)) else { continue };
-        let path = schema.var_path(v);
-        match exact {
-            Ok(exact) if exact.fill == *own => {}
-            Ok(exact) => {
-                let (was, is) = (schema.type_name(own.dtype), schema.type_name(var.dtype));
-                let several =
-                    if exact.missing.is_some() { ", and its other values as `missing_value`" } else { "" };
-                notes.push(format!(
-                    "`{path}` has a `_FillValue` of type {was}: it is written as {is}{several}"
-                ));
-                exact.put(&mut schema.vars[v.0]);
-            }
-            Err(why) => {
-                notes.push(format!(
-                    "`{path}` keeps its attribute, with which nccopy cannot copy the file: {why}"
-                ));
-            }
-        }
     }
 }

@@ -18,7 +18,6 @@ mod wording;
 use std::collections::HashSet;
 
 use self::wording::{describe_place, describe_storage};
-use super::classic::Conversion;
 use super::options::CopyOptions;
 use super::planned::{HEAP_ELEMENT, Memory, Plan, Rounding, Route, Totals, VarPlan, VarWork};
 use super::quantized;
@@ -26,10 +25,11 @@ use super::reads::ChosenChunks;
 use super::schema::{Moved, Translation, selected, translate};
 use super::storage::{Chosen, Decided, decide};
 use crate::boxes::{COMFORTABLE, HEAP_BATCH, Side, Walk, choose, price};
+use crate::conversion::Conversion;
 use crate::profile::Profile;
 use crate::rates;
 use ncforge::codec::quantize::Quantize;
-use ncforge::model::{Fill, Filter, Schema, Segments, Storage, VarId, element_of, shape};
+use ncforge::model::{Fill, Filter, Format, Schema, Segments, Storage, VarId, element_of, shape};
 use ncforge::raw::{Chunks, Remark, VarGroup, VarLayout};
 use ncforge::{Dataset, Engine, Result};
 
@@ -46,7 +46,15 @@ pub fn plan(source: &Dataset, options: &CopyOptions, engine: &Engine) -> Result<
 /// A source as it is copied with these options: the part of it that is selected, with types that the output's format has.
 pub(super) fn as_copied(source: &Dataset, options: &CopyOptions) -> Result<Dataset> {
     let own = part_of(source, options)?;
-    Ok(match Conversion::of(own.schema(), options) {
+    let format = match options.format {
+        // Types stay what they are. netCDF-C refuses such files, too.
+        _ if options.switches.strict => Format::Netcdf4,
+        Some(format) => format,
+        // Whatever version it becomes, integers stay what they are.
+        None if options.zipped.is_some() => Format::Cdf5,
+        None => own.schema().format,
+    };
+    Ok(match Conversion::to(format, own.schema(), |_, _, _| true) {
         Some(conversion) => own.view(conversion.view()),
         None => own,
     })

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeSet;
 
-use super::fitted::{fit_fill_values, order_bytes};
+use super::fitted::order_bytes;
 use super::hidden::leave_out;
 use super::options::{CopyOptions, Names};
 use crate::profile::Profile;
@@ -70,7 +70,6 @@ pub(crate) fn translate(source: &Schema, path: &str, options: &CopyOptions) -> R
     if let Some(endian) = options.endian.filter(|_| !format.is_classic()) {
         order_bytes(&mut schema, endian, &mut notes);
     }
-    fit_fill_values(&mut schema, &mut notes);
     if format != Format::Netcdf4 {
         check_classic(&schema, format)?;
     }

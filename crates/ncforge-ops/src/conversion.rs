@@ -1,21 +1,21 @@
-//! Values of types that the classic model lacks, in types that it has: strings as text, integers as those that hold their values.
+//! Values of types that a format lacks, in types that it has: strings as text, integers as those that hold their values. And fill values
+//! of other types than their variables', in these.
 //!
-//! A [`Conversion`] says what changes. A [view](View) of the source has these types from the beginning, so that everything
-//! that a copy does, it does with them. Nothing is lost: a value that does not fit is an error that names it; `strict` refuses such files
-//! as netCDF-C does. `ncks -3` takes the same types, and lets values overflow.
+//! A [`Conversion`] says what changes. A [view](View) of a file has these types from the beginning: a copy is one of this view, and a
+//! file agrees with its copy where this view does. Nothing is lost: a value that does not fit is an error that names it. `ncks -3` takes
+//! the same types, and lets values overflow.
 
 use std::sync::Arc;
 
-use super::options::CopyOptions;
 use ncforge::codec::filters::Kind;
 use ncforge::model::{
-    Atomic, Attribute, DType, Endian, Format, Number, Schema, Storage, Value, Values, VarId,
+    Atomic, Attribute, DType, Endian, Format, Number, Schema, Storage, Value, Values, VarId, Variable,
 };
 use ncforge::raw::{Convert, Remark, Said, View};
 use ncforge::{Error, Result};
 
-/// The changes of types that let the output's format hold a source, as far as that is possible without a loss.
-pub(super) struct Conversion {
+/// The changes of types that let a format hold a file, and netCDF-C copy it, as far as that is possible without a loss.
+pub(crate) struct Conversion {
     schema: Schema,
     /// How values change.
     changes: Vec<(VarId, Arc<dyn Convert>)>,
@@ -29,32 +29,31 @@ struct Change {
     to: Atomic,
     /// Elements that become the fill value, and that; where the fill value of the one type is none of the other.
     fill: Option<(Vec<u8>, Vec<u8>)>,
-    /// The variable, and the kind of the output's format.
+    /// The variable, and the kind of the format.
     name: String,
     format: &'static str,
 }
 
 impl Conversion {
-    /// The changes for an output with these options; `None`: nothing changes.
-    pub(super) fn of(own: &Schema, options: &CopyOptions) -> Option<Self> {
-        let format = match options.format {
-            Some(format) => format,
-            // Whatever version it becomes, integers stay what they are.
-            None if options.zipped.is_some() => Format::Cdf5,
-            None => own.format,
-        };
-        if format == Format::Netcdf4 || options.switches.strict {
-            return None;
-        }
+    /// The changes of a file for a format, of those that are `wanted`: of a variable, or of the named attribute of one or of the file,
+    /// to a type. `None`: nothing changes.
+    pub(crate) fn to(
+        format: Format,
+        own: &Schema,
+        wanted: impl Fn(Option<VarId>, Option<&str>, DType) -> bool,
+    ) -> Option<Self> {
         let mut schema = own.clone();
         let mut notes = Vec::new();
-        convert_attributes(own, &mut schema.groups[0].attrs, None, format, &mut notes);
+        let of_file = |name: &str, to| wanted(None, Some(name), to);
+        convert_attributes(own, &mut schema.groups[0].attrs, None, format, &of_file, &mut notes);
         let mut changes: Vec<(VarId, Arc<dyn Convert>)> = Vec::new();
         for v in own.var_ids() {
             let (path, var) = (own.var_path(v), &mut schema.vars[v.0]);
-            if let Some(change) = change_of(own, v, format) {
+            if let Some(change) =
+                change_of(own, v, format).filter(|change| wanted(Some(v), None, change.to.into()))
+            {
                 let words = format!(
-                    "`/{}` is {} in the source, which {} has not: it is written as {}",
+                    "`/{}` is {}, which {} has not: it is written as {}",
                     path.trim_start_matches('/'),
                     change.from.cdl_name(),
                     format.kind(),
@@ -72,13 +71,20 @@ impl Conversion {
                 }
                 changes.push((v, Arc::new(change)));
             }
-            convert_attributes(own, &mut var.attrs, Some(&path), format, &mut notes);
+            let of_var = |name: &str, to| wanted(Some(v), Some(name), to);
+            convert_attributes(own, &mut var.attrs, Some(&path), format, &of_var, &mut notes);
+            fit_fill_value(own, var, &path, &of_var, &mut notes);
         }
         (!notes.is_empty()).then_some(Conversion { schema, changes, notes })
     }
 
-    /// The view of the source after that.
-    pub(super) fn view(self) -> View {
+    /// What changes, in words.
+    pub(crate) fn notes(&self) -> &[Remark] {
+        &self.notes
+    }
+
+    /// The view of the file after that.
+    pub(crate) fn view(self) -> View {
         View::converted(self.schema, self.changes).with_remarks(self.notes)
     }
 }
@@ -86,7 +92,7 @@ impl Conversion {
 /// The type of the classic model that holds values of one that it has not.
 fn held_by(kind: Atomic, format: Format) -> Option<Atomic> {
     match kind {
-        _ if format == Format::Cdf5 || kind.in_classic() => None,
+        _ if matches!(format, Format::Cdf5 | Format::Netcdf4) || kind.in_classic() => None,
         Atomic::UByte => Some(Atomic::Short),
         Atomic::UShort | Atomic::UInt | Atomic::Int64 | Atomic::UInt64 => Some(Atomic::Int),
         _ => None,
@@ -120,38 +126,68 @@ fn convert_attributes(
     attrs: &mut [Attribute],
     of: Option<&str>,
     format: Format,
+    wanted: &dyn Fn(&str, DType) -> bool,
     notes: &mut Vec<Remark>,
 ) {
     for attr in attrs {
-        let Some((new, what)) = converted(schema, attr, format) else { continue };
+        let Some((to, new)) =
+            converted(schema, attr, format).filter(|(to, _)| wanted(&attr.name, (*to).into()))
+        else {
+            continue;
+        };
+        let what = if to == Atomic::Char { "text" } else { to.cdl_name() };
         let words = match of.map(|path| path.trim_start_matches('/')) {
             None => format!("the global attribute `{}` is written as {what}", attr.name),
             Some(path) => format!("`/{path}` has an attribute `{}` that is written as {what}", attr.name),
         };
         notes.push(Remark { variable: of.map(str::to_owned), said: Said::Words(words) });
-        *attr = new;
+        (attr.dtype, attr.values) = (to.into(), new);
     }
 }
 
-fn converted(schema: &Schema, attr: &Attribute, format: Format) -> Option<(Attribute, &'static str)> {
-    let with = |dtype: Atomic, values| Attribute { name: attr.name.clone(), dtype: dtype.into(), values };
+/// The type and the values that an attribute gets; `None` where it keeps its own.
+fn converted(schema: &Schema, attr: &Attribute, format: Format) -> Option<(Atomic, Values)> {
     match (attr.dtype, &attr.values) {
-        (DType::String, Values::Heap(values)) => {
+        (DType::String, Values::Heap(values)) if format != Format::Netcdf4 => {
             let text: &[u8] = match &values[..] {
                 [] | [Value::String(None)] => &[],
                 [Value::String(Some(bytes))] => bytes,
                 // Several strings are no text: where one ends would be lost.
                 _ => return None,
             };
-            Some((with(Atomic::Char, Values::fixed(text)), "text"))
+            Some((Atomic::Char, Values::fixed(text)))
         }
         (DType::Atomic(kind), _) => {
             let to = held_by(kind, format)?;
-            let bytes = schema.exact_elements(attr, to)?;
-            Some((with(to, Values::fixed(&bytes)), to.cdl_name()))
+            Some((to, Values::fixed(&schema.exact_elements(attr, to)?)))
         }
         _ => None,
     }
+}
+
+/// Gives a `_FillValue` its variable's type, without which netCDF-C copies no file.
+fn fit_fill_value(
+    own: &Schema,
+    var: &mut Variable,
+    path: &str,
+    wanted: &dyn Fn(&str, DType) -> bool,
+    notes: &mut Vec<Remark>,
+) {
+    let (Some(fill), Some(exact)) = (var.attr("_FillValue"), own.exact_fill(var)) else { return };
+    let words = match exact {
+        Ok(exact) if exact.fill == *fill => return,
+        _ if !wanted("_FillValue", var.dtype) => return,
+        Ok(exact) => {
+            let (was, is) = (own.type_name(fill.dtype), own.type_name(var.dtype));
+            let several =
+                if exact.missing.is_some() { ", and its other values as `missing_value`" } else { "" };
+            let words = format!("`{path}` has a `_FillValue` of type {was}: it is written as {is}{several}");
+            exact.put(var);
+            words
+        }
+        Err(why) => format!("`{path}` keeps its attribute, with which nccopy cannot copy the file: {why}"),
+    };
+    notes.push(Remark { variable: Some(path.to_owned()), said: Said::Words(words) });
 }
 
 impl Change {
@@ -196,7 +232,6 @@ impl Convert for Change {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use ncforge::model::Variable;
 
     #[test]
     fn what_does_not_fit_is_named_and_what_nobody_wrote_stays_so() {
@@ -229,7 +264,7 @@ mod tests {
         let s = Schema::new(Format::Netcdf4);
         let text = |strings: &[&str]| {
             let attr = Attribute::strings("a", strings.iter().copied());
-            converted(&s, &attr, Format::Cdf5).map(|(a, _)| a.values)
+            converted(&s, &attr, Format::Cdf5).map(|(_, values)| values)
         };
         assert_eq!(text(&["K m"]), Some(Values::fixed(b"K m")));
         assert_eq!(text(&[]), Some(Values::fixed(b"")));
