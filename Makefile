@@ -106,7 +106,7 @@ test: ## What CI runs: lint, docs-site, test-rust, test-python, test-files, fuzz
 # processors, as many tests wait.
 TESTED = cargo build --quiet --locked --profile $(PROFILE) --workspace --exclude ncforge-py --lib --bins --tests --examples
 WORKERS := $(shell n=$$(($$(getconf _NPROCESSORS_ONLN) * 3 / 2)); echo $$((n > 12 ? 12 : n)))
-PYTEST = NCFORGE_BIN="$$(bash scripts/target-dir.sh $(PROFILE))/ncforge" $(PY) -m pytest -n $(WORKERS) --dist worksteal
+PYTEST = OPENBLAS_NUM_THREADS=1 NCFORGE_BIN="$$(bash scripts/target-dir.sh $(PROFILE))/ncforge" $(PY) -m pytest -n $(WORKERS) --dist worksteal
 
 # Which tests of pytest `make check` runs: what other libraries say of our files and we of theirs, names, locks, structure.
 CHECKED := architecture append classic_updates definitions fill_values locks netcdf4_semantics new_files zipped peers_read_ours \

@@ -63,6 +63,48 @@ def test_children_read_what_threads_are_reading(
     assert python(PROGRAM.replace("{given}", repr(given))).strip() == "[0]"
 
 
+ENGINES = """
+    import os, signal, threading
+    import numpy as np
+    import ncforge
+
+    path = {path}
+    field = np.arange(12 * 200 * 300, dtype="i4").reshape(12, 200, 300)
+    with ncforge.Dataset(path, "w") as ds:
+        for name, n in zip("tyx", field.shape):
+            ds.createDimension(name, n)
+        ds.createVariable("v", "i4", ("t", "y", "x"), zlib=True, chunksizes=(1, 50, 50))[:] = field
+    ds = ncforge.Dataset(path)
+    assert np.array_equal(ds["v"][:], field)
+    done = threading.Event()
+
+    def read(i):
+        while not done.is_set():
+            i = (i * 7 + 1) % 200
+            ncforge.Dataset(path)["v"][:, i, 7]
+
+    threads = [threading.Thread(target=read, args=(n,)) for n in range(4)]
+    for thread in threads:
+        thread.start()
+    ends = []
+    for _ in range(100):
+        child = os.fork()
+        if child == 0:
+            signal.alarm(120)
+            ncforge.clear_cache()
+            os._exit(0 if np.array_equal(ncforge.Dataset(path)["v"][3], field[3]) else 1)
+        ends.append(os.waitpid(child, 0)[1])
+    done.set()
+    for thread in threads:
+        thread.join()
+    print(sorted(set(ends)))
+"""
+
+
+def test_children_have_a_cache_of_their_own(tmp_path: Path) -> None:
+    assert python(ENGINES.replace("{path}", repr(str(tmp_path / "a.nc")))).strip() == "[0]"
+
+
 FIRST = """
     import os, signal, threading, time
     import ncforge
@@ -89,3 +131,33 @@ FIRST = """
 
 def test_children_find_what_a_thread_looks_for_first(tmp_path: Path) -> None:
     assert python(FIRST.replace("{path}", repr(str(tmp_path / "a.nc")))).strip() == "[0]"
+
+
+OBJECTS = """
+    import io, os
+    import numpy as np
+    import ncforge.xarray
+    import xarray as xr
+
+    path = {path}
+    field = np.arange(12 * 200 * 300, dtype="i4").reshape(12, 200, 300)
+    ncforge.xarray.to_netcdf(xr.Dataset({"v": (("t", "y", "x"), field)}), path)
+    with open(path, "rb") as file:
+        memory = io.BytesIO(file.read())
+    ends = []
+    for source in (memory, open(path, "rb")):
+        ds = xr.open_dataset(source, engine="ncforge", cache=False)
+        assert np.array_equal(ds.v[:, 3, 7], field[:, 3, 7])
+        child = os.fork()
+        if child == 0:
+            try:
+                os._exit(0 if np.array_equal(ds.v[:, 5, 9].values, field[:, 5, 9]) else 1)
+            except OSError as error:
+                os._exit(2 if "forked from; open it in this one" in str(error) else 3)
+        ends.append(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
+    print(ends)
+"""
+
+
+def test_children_do_not_move_their_parents_position_in_a_file(tmp_path: Path) -> None:
+    assert python(OBJECTS.replace("{path}", repr(str(tmp_path / "a.nc")))).strip() == "[0, 2]"

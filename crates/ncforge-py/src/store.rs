@@ -4,7 +4,7 @@ use std::ops::Range;
 use std::sync::{Mutex, PoisonError};
 
 use bytes::Bytes;
-use ncforge::store::{IoProfile, ReadStore};
+use ncforge::store::{IoProfile, PerProcess, Process, ReadStore};
 use ncforge::{Error, Op, Result};
 use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedBytes;
@@ -51,7 +51,11 @@ impl ReadStore for BytesStore {
 pub(crate) struct ObjectStore {
     name: String,
     len: u64,
-    object: Mutex<Py<PyAny>>,
+    object: Py<PyAny>,
+    /// Held while the object is positioned and read.
+    turn: PerProcess<Mutex<()>>,
+    /// Set if the object is a file of the system: a forked child has the same position in it as its parent, and as other children.
+    opened_by: Option<Process>,
 }
 
 impl ObjectStore {
@@ -60,7 +64,9 @@ impl ObjectStore {
         let before: u64 = object.call_method0("tell")?.extract()?;
         let len: u64 = object.call_method1("seek", (0, 2))?.extract()?;
         object.call_method1("seek", (before,))?;
-        Ok(Self { name, len, object: Mutex::new(object.clone().unbind()) })
+        let opened_by = object.call_method0("fileno").is_ok().then(Process::this);
+        let turn = PerProcess::new(Mutex::default(), Mutex::default);
+        Ok(Self { name, len, object: object.clone().unbind(), turn, opened_by })
     }
 }
 
@@ -74,10 +80,14 @@ impl ReadStore for ObjectStore {
     }
 
     fn read_at(&self, buf: &mut [u8], offset: u64) -> Result<()> {
+        if self.opened_by.is_some_and(|process| !process.is_here()) {
+            let what = "it was opened in the process that this one was forked from; open it in this one";
+            return Err(Error::io(Op::Read, self.name.clone(), std::io::Error::other(what)));
+        }
         // Nobody waits for this lock with the interpreter held: all reading is done without it.
-        let object = self.object.lock().unwrap_or_else(PoisonError::into_inner);
+        let _turn = self.turn.lock().unwrap_or_else(PoisonError::into_inner);
         let read = Python::try_attach(|py| -> PyResult<usize> {
-            let object = object.bind(py);
+            let object = self.object.bind(py);
             object.call_method1("seek", (offset,))?;
             let mut done = 0;
             while done < buf.len() {
@@ -154,8 +164,11 @@ impl ReadStore for RangesStore {
         }
         let starts: Vec<u64> = ranges.iter().map(|r| r.start).collect();
         let ends: Vec<u64> = ranges.iter().map(|r| r.end).collect();
-        let read = Python::try_attach(|py| -> PyResult<Vec<PyBackedBytes>> {
-            self.reader.bind(py).call_method1("get_ranges", (starts, ends))?.extract()
+        // Copied while the interpreter is held: to drop Python's objects without it, pyo3 takes a lock, which a fork may leave locked.
+        let read = Python::try_attach(|py| -> PyResult<Vec<Bytes>> {
+            let parts = self.reader.bind(py).call_method1("get_ranges", (starts, ends))?;
+            let parts: Vec<PyBackedBytes> = parts.extract()?;
+            Ok(parts.iter().map(|part| Bytes::copy_from_slice(part)).collect())
         });
         let parts = match read {
             Some(Ok(parts)) => parts,
@@ -167,7 +180,7 @@ impl ReadStore for RangesStore {
         if !complete {
             return Err(self.failed("the store returned other bytes than it was asked for"));
         }
-        Ok(parts.into_iter().map(Bytes::from_owner).collect())
+        Ok(parts)
     }
 }
 

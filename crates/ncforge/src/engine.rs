@@ -64,7 +64,7 @@ use crate::container::Container;
 use crate::error::Result;
 use crate::model::{Values, VarId};
 use crate::select::{Hyperslab, Picks};
-use crate::store::ReadStore;
+use crate::store::{PerProcess, ReadStore};
 
 pub(crate) use axes::is_run;
 pub use chunked::PartialRequests;
@@ -87,7 +87,8 @@ use stats::Counters;
 /// A pool of threads, a memory budget, and the decoded chunks kept under it. Clones share all of it.
 #[derive(Clone, Debug)]
 pub struct Engine {
-    inner: Arc<Inner>,
+    /// A forked child has threads, caches and buffers of its own.
+    inner: Arc<PerProcess<Inner>>,
     /// Whether files that are opened with it may lead to others.
     follow: Option<bool>,
 }
@@ -105,6 +106,23 @@ struct Inner {
     counters: Counters,
     /// Number of the latest read; the cache knows by it what the current read has touched.
     reads: AtomicU64,
+}
+
+impl Inner {
+    fn new(threads: usize, memory: u64, ahead: bool) -> Self {
+        let budget = Budget::new(memory);
+        Self {
+            pool: Pool::new(threads),
+            cache: Cache::new(&budget),
+            scratch: Scratch::new(&budget),
+            results: Recycler::new(memory / 8),
+            ahead: ReadAhead::new(ahead),
+            points: Points::default(),
+            budget,
+            counters: Counters::default(),
+            reads: AtomicU64::new(0),
+        }
+    }
 }
 
 impl Engine {
@@ -132,18 +150,9 @@ impl Engine {
     }
 
     fn from_resolved(resolved: &options::Resolved, ahead: bool) -> Self {
-        let budget = Budget::new(resolved.memory);
-        let inner = Inner {
-            pool: Pool::new(resolved.threads),
-            cache: Cache::new(&budget),
-            scratch: Scratch::new(&budget),
-            results: Recycler::new(resolved.memory / 8),
-            ahead: ReadAhead::new(ahead),
-            points: Points::default(),
-            budget,
-            counters: Counters::default(),
-            reads: AtomicU64::new(0),
-        };
+        let (threads, memory) = (resolved.threads, resolved.memory);
+        let make = move || Inner::new(threads, memory, ahead);
+        let inner = PerProcess::new(make(), make);
         Self { inner: Arc::new(inner), follow: None }
     }
 
@@ -196,17 +205,15 @@ impl Engine {
 
     /// Lets go of everything of one store.
     pub fn forget_store(&self, store: &Arc<dyn ReadStore>) {
-        if !self.inner.pool.is_forked() {
-            self.forget_ahead(store);
-            self.inner.cache.forget_store(store);
-            self.inner.points.forget_store(store);
-            self.inner.scratch.trim();
-        }
+        self.forget_ahead(store);
+        self.inner.cache.forget_store(store);
+        self.inner.points.forget_store(store);
+        self.inner.scratch.trim();
     }
 
     /// Lets go of what was read ahead of one store.
     fn forget_ahead(&self, store: &Arc<dyn ReadStore>) {
-        if self.inner.budget.windows() > 0 && !self.inner.pool.is_forked() {
+        if self.inner.budget.windows() > 0 {
             self.inner.ahead.forget_store(store);
         }
     }

@@ -40,7 +40,7 @@ pub use lock::{Locking, take_lock_warning};
 pub use memory::MemoryStore;
 pub use open::open;
 pub use output::{OutputFile, OutputOptions, companion_path, free_space, partial_path};
-pub use process::Process;
+pub use process::{PerProcess, Process};
 pub use profile::{FIRST_REQUEST, IoProfile};
 pub use recorded::RecordedStore;
 pub use remote::RemoteOptions;

@@ -79,7 +79,7 @@ impl Request<'_> {
     /// Nobody else may touch the selection's elements in the destination meanwhile.
     pub(super) unsafe fn read_ahead(&self, out_steps: &[u64], out: &SharedOut<'_>) -> Ahead {
         let inner = &*self.engine.inner;
-        if !inner.ahead.enabled || !self.is_watched() || inner.pool.is_forked() {
+        if !inner.ahead.enabled || !self.is_watched() {
             return Ahead::Passed;
         }
         if self.number.saturating_sub(inner.ahead.swept.load(Ordering::Relaxed)) >= IDLE_READS / 2 {

@@ -97,7 +97,7 @@ impl ChunkedRead<'_> {
         let mut stored = Vec::new();
         let mut tasks = Vec::new();
         let mut at = Vec::new();
-        let kept_possible = !self.codecs.is_empty() && !inner.pool.is_forked();
+        let kept_possible = !self.codecs.is_empty();
         for number in numbers.clone() {
             plan.at(number, &mut at);
             let Some(record) = self.index.get(&at).map_err(|e| self.explain(e, &at, None))? else {
@@ -345,7 +345,6 @@ impl ChunkedRead<'_> {
         let mut freed = Vec::new();
         let keep = self.how.keep == Keep::Parts
             && !piece.whole
-            && !inner.pool.is_forked()
             && inner.cache.admit(key, Scratch::footprint(chunk_bytes), self.how.number, &mut freed);
         freed.into_iter().for_each(|block| inner.scratch.give(block));
         if !keep && self.has_groups(record, &encoded, len) {

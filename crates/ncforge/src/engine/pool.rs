@@ -14,7 +14,6 @@ use rayon::{ThreadPool, ThreadPoolBuilder};
 use super::signals::without_signals;
 use super::stop;
 use crate::error::{Error, Result};
-use crate::store::Process;
 
 /// Helpers are started for work that is this many times what is shared with those that run: a thread is there after
 /// 75 to 170 µs (measured on two processors: chunks of 50 to 100 KB, shared by two).
@@ -32,8 +31,6 @@ pub(super) struct Pool {
     background: Arc<AtomicUsize>,
     /// Requests that were too small to start helpers for.
     alone: AtomicUsize,
-    /// A forked child has none of its parent's threads: it works on the calling thread alone.
-    owner: Process,
 }
 
 impl std::fmt::Debug for Pool {
@@ -50,17 +47,11 @@ impl Pool {
             busy: AtomicUsize::new(0),
             background: Arc::default(),
             alone: AtomicUsize::new(0),
-            owner: Process::this(),
         }
     }
 
     pub(super) fn threads(&self) -> usize {
         self.threads
-    }
-
-    /// Whether this process is a fork of the one that made the pool. Locks may be held for ever there.
-    pub(super) fn is_forked(&self) -> bool {
-        !self.owner.is_here()
     }
 
     /// Whether work of `bytes` bytes is shared, which it usually is from `least` on. Helpers that do not run yet have
@@ -73,7 +64,7 @@ impl Pool {
     }
 
     fn helpers(&self) -> Option<&ThreadPool> {
-        if self.threads == 1 || self.is_forked() {
+        if self.threads == 1 {
             return None;
         }
         let build = || {
@@ -140,7 +131,6 @@ impl Pool {
     /// Whether helpers have nothing to do, as far as is known.
     pub(super) fn is_idle(&self) -> bool {
         self.threads > 1
-            && !self.is_forked()
             && self.busy.load(Ordering::Relaxed) == 0
             && self.background.load(Ordering::Relaxed) == 0
     }

@@ -23,9 +23,6 @@ impl Workers for Engine {
     }
 
     fn spawn(&self, job: Box<dyn FnOnce() + Send>) -> bool {
-        if self.inner.pool.is_forked() {
-            return false;
-        }
         let job = Mutex::new(Some(job));
         self.inner.pool.background(1, move || {
             let job = lock(&job).take();

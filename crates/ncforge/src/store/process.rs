@@ -3,8 +3,11 @@
 //! A forked child inherits what its parent has open: files, their locks, temporary names. They stay the parent's. The child
 //! neither changes nor releases them, it only forgets.
 
-use std::sync::Once;
+use std::fmt;
+use std::mem::ManuallyDrop;
+use std::ops::Deref;
 use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::{Once, OnceLock};
 
 /// The process that made something.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -31,5 +34,89 @@ impl Process {
     /// Whether that is this process, and no parent of it.
     pub fn is_here(self) -> bool {
         self.0 == FORKS.load(Ordering::Relaxed)
+    }
+}
+
+/// A value that each process has for itself: a forked child gets a new one. Threads of the parent may have held locks in the parent's when
+/// it forked, and nobody unlocks them in the child.
+pub struct PerProcess<T> {
+    first: Owned<T>,
+    renew: Box<dyn Fn() -> T + Send + Sync>,
+}
+
+/// The value of one process, and those of its descendants.
+struct Owned<T> {
+    owner: Process,
+    value: ManuallyDrop<T>,
+    descendant: OnceLock<Box<Owned<T>>>,
+}
+
+impl<T> PerProcess<T> {
+    /// The value of this process; `renew` makes that of a child when it first asks.
+    pub fn new(value: T, renew: impl Fn() -> T + Send + Sync + 'static) -> Self {
+        Self { first: Owned::new(value), renew: Box::new(renew) }
+    }
+}
+
+impl<T> Owned<T> {
+    fn new(value: T) -> Self {
+        Self { owner: Process::this(), value: ManuallyDrop::new(value), descendant: OnceLock::new() }
+    }
+}
+
+impl<T> Deref for PerProcess<T> {
+    type Target = T;
+
+    fn deref(&self) -> &T {
+        let mut owned = &self.first;
+        while !owned.owner.is_here() {
+            owned = owned.descendant.get().unwrap_or_else(|| {
+                // Made before the cell is locked: a fork meanwhile leaves it empty, not locked.
+                let made = Box::new(Owned::new((self.renew)()));
+                owned.descendant.get_or_init(|| made)
+            });
+        }
+        &owned.value
+    }
+}
+
+impl<T> Drop for Owned<T> {
+    fn drop(&mut self) {
+        // The value of a parent is only forgotten: to drop it might wait for its locks.
+        if self.owner.is_here() {
+            // SAFETY: the value is not used after this, and dropped nowhere else.
+            unsafe { ManuallyDrop::drop(&mut self.value) };
+        }
+    }
+}
+
+impl<T: fmt::Debug> fmt::Debug for PerProcess<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        (**self).fmt(f)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::{Arc, Mutex};
+
+    use super::*;
+
+    #[test]
+    fn a_child_waits_for_no_lock_of_its_parent() {
+        let value = Arc::new(PerProcess::new(Mutex::new(1), || Mutex::new(2)));
+        let held = value.lock().unwrap();
+        // SAFETY: the child takes a lock of its own, and ends without any handlers.
+        let child = unsafe { libc::fork() };
+        if child == 0 {
+            let own = value.try_lock().map_or(0, |own| *own);
+            // SAFETY: as above.
+            unsafe { libc::_exit(own) };
+        }
+        let mut status = 0;
+        // SAFETY: the status is this function's own.
+        assert_eq!(unsafe { libc::waitpid(child, &raw mut status, 0) }, child);
+        assert!(libc::WIFEXITED(status));
+        assert_eq!((libc::WEXITSTATUS(status), *held), (2, 1));
     }
 }

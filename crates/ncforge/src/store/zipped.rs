@@ -70,7 +70,6 @@ pub use survey::{Damage, Summary, Survey};
 pub use workers::Workers;
 
 use super::lock::ranges::Lock;
-use super::process::Process;
 use image::Map;
 use recent::Recent;
 use tree::Tree;
@@ -116,7 +115,6 @@ pub struct ZippedStore {
     recent: Recent,
     /// The id of this store in a shared cache.
     id: u64,
-    owner: Process,
 }
 
 /// State that changes while a file is written.
@@ -195,10 +193,7 @@ impl ZippedStore {
 
 impl Drop for ZippedStore {
     fn drop(&mut self) {
-        // Its lock may be held for ever by a thread that a forked child does not have.
-        if self.owner.is_here() {
-            self.resources.cache.forget(self.id);
-        }
+        self.resources.cache.forget(self.id);
     }
 }
 

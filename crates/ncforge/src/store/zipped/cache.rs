@@ -3,16 +3,14 @@
 //! The key of a block is where it is stored. Live bytes are never overwritten, so cached blocks are never out of date.
 //! Blocks to evict are chosen at random: a repeated scan over more blocks than fit finds some of them again, whereas
 //! least-recently-used would find none.
-//!
-//! A forked child does without a part of the cache that a thread of its parent was looking into: nobody unlocks that part there.
 
 use std::collections::HashSet;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use rustc_hash::FxHashMap;
 
-use crate::store::Process;
+use crate::store::PerProcess;
 
 /// A store, a slot, a checksum.
 pub(super) type Key = (u64, u64, u32);
@@ -23,15 +21,18 @@ const SHARDS: usize = 16;
 /// ([`crate::engine::Engine`]).
 #[derive(Debug)]
 pub struct BlockCache {
-    shards: [Mutex<Shard>; SHARDS],
     limit: u64,
+    kept: PerProcess<Kept>,
+}
+
+#[derive(Debug, Default)]
+struct Kept {
+    shards: [Mutex<Shard>; SHARDS],
     bytes: AtomicU64,
     hits: AtomicU64,
     misses: AtomicU64,
     /// Blocks that are being decoded in the background.
     coming: Mutex<HashSet<Key>>,
-    /// The process that made it.
-    owner: Process,
 }
 
 #[derive(Debug, Default)]
@@ -68,35 +69,19 @@ impl Shard {
     }
 }
 
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
 impl BlockCache {
     /// A cache of at most `limit` bytes of decoded blocks.
     pub fn new(limit: u64) -> Self {
-        BlockCache {
-            shards: std::array::from_fn(|_| Mutex::default()),
-            limit,
-            bytes: AtomicU64::new(0),
-            hits: AtomicU64::new(0),
-            misses: AtomicU64::new(0),
-            coming: Mutex::default(),
-            owner: Process::this(),
-        }
-    }
-
-    /// `None` in a forked child if a thread of the parent held the lock.
-    fn lock<'a, T>(&self, mutex: &'a Mutex<T>) -> Option<MutexGuard<'a, T>> {
-        match self.owner.is_here() {
-            true => Some(mutex.lock().unwrap_or_else(PoisonError::into_inner)),
-            false => match mutex.try_lock() {
-                Ok(guard) => Some(guard),
-                Err(TryLockError::Poisoned(e)) => Some(e.into_inner()),
-                Err(TryLockError::WouldBlock) => None,
-            },
-        }
+        BlockCache { limit, kept: PerProcess::new(Kept::default(), Kept::default) }
     }
 
     /// Bytes of the blocks that are cached now.
     pub fn bytes(&self) -> u64 {
-        self.bytes.load(Ordering::Relaxed)
+        self.kept.bytes.load(Ordering::Relaxed)
     }
 
     /// The largest number of bytes in the cache.
@@ -106,35 +91,33 @@ impl BlockCache {
 
     /// Hits and misses since the cache was created.
     pub fn hits_and_misses(&self) -> (u64, u64) {
-        (self.hits.load(Ordering::Relaxed), self.misses.load(Ordering::Relaxed))
+        (self.kept.hits.load(Ordering::Relaxed), self.kept.misses.load(Ordering::Relaxed))
     }
 
     /// Evicts everything.
     pub fn clear(&self) {
-        for mut shard in self.shards.iter().filter_map(|shard| self.lock(shard)) {
+        for mut shard in self.kept.shards.iter().map(lock) {
             let freed: u64 = shard.blocks.values().map(|(_, b)| b.len() as u64).sum();
             shard.blocks.clear();
             shard.order.clear();
-            self.bytes.fetch_sub(freed, Ordering::Relaxed);
+            self.kept.bytes.fetch_sub(freed, Ordering::Relaxed);
         }
     }
 
     fn shard(&self, key: &Key) -> &Mutex<Shard> {
-        &self.shards[(key.1.wrapping_mul(0x9E37_79B9).wrapping_add(key.0) >> 4) as usize % SHARDS]
+        &self.kept.shards[(key.1.wrapping_mul(0x9E37_79B9).wrapping_add(key.0) >> 4) as usize % SHARDS]
     }
 
     pub(super) fn get(&self, key: &Key) -> Option<Arc<[u8]>> {
-        let shard = self.lock(self.shard(key));
-        let found = shard.and_then(|shard| shard.blocks.get(key).map(|(_, b)| b.clone()));
-        let counter = if found.is_some() { &self.hits } else { &self.misses };
+        let found = lock(self.shard(key)).blocks.get(key).map(|(_, b)| b.clone());
+        let counter = if found.is_some() { &self.kept.hits } else { &self.kept.misses };
         counter.fetch_add(1, Ordering::Relaxed);
         found
     }
 
     /// Whether a block is cached, or being decoded in the background.
     pub(super) fn has(&self, key: &Key) -> bool {
-        self.lock(self.shard(key)).is_some_and(|shard| shard.blocks.contains_key(key))
-            || self.lock(&self.coming).is_some_and(|coming| coming.contains(key))
+        lock(self.shard(key)).blocks.contains_key(key) || lock(&self.kept.coming).contains(key)
     }
 
     pub(super) fn put(&self, key: Key, block: Arc<[u8]>) {
@@ -142,19 +125,19 @@ impl BlockCache {
         if len > self.limit {
             return;
         }
-        let Some(mut shard) = self.lock(self.shard(&key)) else { return };
+        let mut shard = lock(self.shard(&key));
         let i = shard.order.len();
         if shard.blocks.contains_key(&key) {
             return;
         }
-        let mut now = self.bytes.fetch_add(len, Ordering::Relaxed) + len;
+        let mut now = self.kept.bytes.fetch_add(len, Ordering::Relaxed) + len;
         while now > self.limit && !shard.order.is_empty() {
             let freed = shard.remove_any();
-            now = self.bytes.fetch_sub(freed, Ordering::Relaxed) - freed;
+            now = self.kept.bytes.fetch_sub(freed, Ordering::Relaxed) - freed;
         }
         if now > self.limit {
             // Other shards use the whole budget: one of their blocks is evicted later.
-            self.bytes.fetch_sub(len, Ordering::Relaxed);
+            self.kept.bytes.fetch_sub(len, Ordering::Relaxed);
             drop(shard);
             self.remove_from_fullest();
             return;
@@ -165,21 +148,20 @@ impl BlockCache {
     }
 
     fn remove_from_fullest(&self) {
-        let blocks = |shard: &&Mutex<Shard>| self.lock(shard).map(|shard| shard.order.len());
-        if let Some(mut shard) = self.shards.iter().max_by_key(blocks).and_then(|shard| self.lock(shard)) {
-            let freed = shard.remove_any();
-            self.bytes.fetch_sub(freed, Ordering::Relaxed);
+        if let Some(shard) = self.kept.shards.iter().max_by_key(|shard| lock(shard).order.len()) {
+            let freed = lock(shard).remove_any();
+            self.kept.bytes.fetch_sub(freed, Ordering::Relaxed);
         }
     }
 
     /// Evicts the blocks of one store.
     pub(super) fn forget(&self, store: u64) {
-        for mut shard in self.shards.iter().filter_map(|shard| self.lock(shard)) {
+        for mut shard in self.kept.shards.iter().map(lock) {
             let mut i = 0;
             while i < shard.order.len() {
                 if shard.order[i].0 == store {
                     let freed = shard.remove_at(i);
-                    self.bytes.fetch_sub(freed, Ordering::Relaxed);
+                    self.kept.bytes.fetch_sub(freed, Ordering::Relaxed);
                 } else {
                     i += 1;
                 }
@@ -188,11 +170,11 @@ impl BlockCache {
     }
 
     pub(super) fn begin(&self, key: Key) -> bool {
-        self.lock(&self.coming).is_some_and(|mut coming| coming.insert(key))
+        lock(&self.kept.coming).insert(key)
     }
 
     pub(super) fn end(&self, key: &Key) {
-        self.lock(&self.coming).map(|mut coming| coming.remove(key));
+        lock(&self.kept.coming).remove(key);
     }
 }
 

@@ -11,7 +11,6 @@ use super::tree::Tree;
 use super::tx::Tx;
 use super::{Codec, Core, Lock, Options, Recent, Resources, ZippedStore};
 use crate::error::{Error, Result};
-use crate::store::Process;
 use crate::store::lock::{Locking, ranges as lock};
 use crate::store::{ReadStore, WriteStore};
 
@@ -203,7 +202,6 @@ impl ZippedStore {
             resources,
             recent: Recent::default(),
             id: Self::next_id(),
-            owner: Process::this(),
         })
     }
 
@@ -231,7 +229,6 @@ impl ZippedStore {
             resources,
             recent: Recent::default(),
             id: Self::next_id(),
-            owner: Process::this(),
         })
     }
 }
