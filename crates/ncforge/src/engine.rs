@@ -88,10 +88,12 @@ use stats::Counters;
 #[derive(Clone, Debug)]
 pub struct Engine {
     /// A forked child has threads, caches and buffers of its own.
-    inner: Arc<PerProcess<Inner>>,
+    inner: Arc<PerProcess<Inner, MakeInner>>,
     /// Whether files that are opened with it may lead to others.
     follow: Option<bool>,
 }
+
+type MakeInner = Box<dyn Fn() -> Inner + Send + Sync>;
 
 #[derive(Debug)]
 struct Inner {
@@ -152,7 +154,7 @@ impl Engine {
     fn from_resolved(resolved: &options::Resolved, ahead: bool) -> Self {
         let (threads, memory) = (resolved.threads, resolved.memory);
         let make = move || Inner::new(threads, memory, ahead);
-        let inner = PerProcess::new(make(), make);
+        let inner = PerProcess::new(make(), Box::new(make) as MakeInner);
         Self { inner: Arc::new(inner), follow: None }
     }
 

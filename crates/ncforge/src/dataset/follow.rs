@@ -24,8 +24,8 @@ use crate::error::{Error, Result};
 use crate::layout::{Place, VarLayout};
 use crate::model::{Schema, VarId, shape};
 use crate::select::Hyperslab;
-use crate::store::FileStore;
 use crate::store::attempts::Attempts;
+use crate::store::{FileStore, PerProcess};
 
 /// Before a read of this many bytes the file is asked, too.
 const LONG: u64 = 1 << 20;
@@ -38,9 +38,9 @@ pub(super) struct Follower {
     /// Whether it may lead to other files.
     leads: Leads,
     /// The newest state that was seen; `None` while that is the one of the opening.
-    later: RwLock<Option<Arc<State>>>,
+    later: PerProcess<RwLock<Option<Arc<State>>>>,
     /// One opens it.
-    opening: Mutex<()>,
+    opening: PerProcess<Mutex<()>>,
 }
 
 /// A later state.
@@ -107,7 +107,7 @@ fn same_place(old: &VarLayout, new: &VarLayout) -> bool {
 impl Follower {
     /// Follows a file that was just opened.
     pub(super) fn new(opened: Arc<FileStore>, engine: Engine, leads: Leads) -> Self {
-        Self { engine, opened, leads, later: RwLock::new(None), opening: Mutex::new(()) }
+        Self { engine, opened, leads, later: PerProcess::default(), opening: PerProcess::default() }
     }
 
     /// Reads a variable from the newest state. `opened` is the container of the opening; `slab` is what is read, if that is

@@ -18,6 +18,7 @@ use crate::error::{Error, Result};
 use crate::layout::{ChunkIndex, ChunkRecord};
 use crate::model::shape;
 use crate::select::coordinates;
+use crate::store::PerProcess;
 
 use loading::Loading;
 use table::{Builder, Table};
@@ -34,7 +35,7 @@ pub(crate) struct DatasetChunks {
     /// Chunks along each dimension of the current shape.
     counts: Vec<u64>,
     table: OnceLock<Table>,
-    loading: Mutex<()>,
+    loading: PerProcess<Mutex<()>>,
 }
 
 impl DatasetChunks {
@@ -62,7 +63,7 @@ impl DatasetChunks {
             chunk_bytes,
             counts,
             table: OnceLock::new(),
-            loading: Mutex::new(()),
+            loading: PerProcess::default(),
         })
     }
 

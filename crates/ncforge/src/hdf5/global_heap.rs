@@ -9,6 +9,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use super::cursor::Cursor;
 use super::source::Source;
 use crate::error::Result;
+use crate::store::PerProcess;
 
 /// Bytes of collections that are cached.
 const CACHE: usize = 16 << 20;
@@ -100,7 +101,7 @@ impl HeapId {
 /// Collections that were read, for any number of threads.
 #[derive(Debug, Default)]
 pub(crate) struct GlobalHeap {
-    cache: Mutex<Cached>,
+    cache: PerProcess<Mutex<Cached>>,
 }
 
 #[derive(Debug, Default)]

@@ -21,6 +21,8 @@ use std::sync::{Mutex, PoisonError};
 
 pub(super) use writes::{Moment, Writes};
 
+use super::PerProcess;
+
 /// Longer reads are worth a request of their own.
 const SMALL: usize = 1 << 10;
 /// Reads that begin at most this far from the end of the one before are in a row. A block then saves enough of them
@@ -49,7 +51,7 @@ static BLOCKS: AtomicUsize = AtomicUsize::new(0);
 /// The rows of small reads of one file.
 #[derive(Debug, Default)]
 pub(super) struct Near {
-    rows: Mutex<Rows>,
+    rows: PerProcess<Mutex<Rows>>,
     /// Blocks that were fetched.
     requests: AtomicU64,
 }

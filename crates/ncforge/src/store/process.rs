@@ -39,9 +39,9 @@ impl Process {
 
 /// A value that each process has for itself: a forked child gets a new one. Threads of the parent may have held locks in the parent's when
 /// it forked, and nobody unlocks them in the child.
-pub struct PerProcess<T> {
+pub struct PerProcess<T, Make = fn() -> T> {
     first: Owned<T>,
-    renew: Box<dyn Fn() -> T + Send + Sync>,
+    make: Make,
 }
 
 /// The value of one process, and those of its descendants.
@@ -51,10 +51,16 @@ struct Owned<T> {
     descendant: OnceLock<Box<Owned<T>>>,
 }
 
-impl<T> PerProcess<T> {
-    /// The value of this process; `renew` makes that of a child when it first asks.
-    pub fn new(value: T, renew: impl Fn() -> T + Send + Sync + 'static) -> Self {
-        Self { first: Owned::new(value), renew: Box::new(renew) }
+impl<T, Make: Fn() -> T> PerProcess<T, Make> {
+    /// The value of this process, which a child does not get; that of a child is made when the child first asks.
+    pub fn new(value: T, make: Make) -> Self {
+        Self { first: Owned::new(value), make }
+    }
+}
+
+impl<T: Default> Default for PerProcess<T> {
+    fn default() -> Self {
+        Self::new(T::default(), T::default)
     }
 }
 
@@ -64,7 +70,7 @@ impl<T> Owned<T> {
     }
 }
 
-impl<T> Deref for PerProcess<T> {
+impl<T, Make: Fn() -> T> Deref for PerProcess<T, Make> {
     type Target = T;
 
     fn deref(&self) -> &T {
@@ -72,7 +78,7 @@ impl<T> Deref for PerProcess<T> {
         while !owned.owner.is_here() {
             owned = owned.descendant.get().unwrap_or_else(|| {
                 // Made before the cell is locked: a fork meanwhile leaves it empty, not locked.
-                let made = Box::new(Owned::new((self.renew)()));
+                let made = Box::new(Owned::new((self.make)()));
                 owned.descendant.get_or_init(|| made)
             });
         }
@@ -90,7 +96,7 @@ impl<T> Drop for Owned<T> {
     }
 }
 
-impl<T: fmt::Debug> fmt::Debug for PerProcess<T> {
+impl<T: fmt::Debug, Make: Fn() -> T> fmt::Debug for PerProcess<T, Make> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         (**self).fmt(f)
     }
@@ -98,13 +104,13 @@ impl<T: fmt::Debug> fmt::Debug for PerProcess<T> {
 
 #[cfg(test)]
 mod tests {
-    use std::sync::{Arc, Mutex};
+    use std::sync::Mutex;
 
     use super::*;
 
     #[test]
     fn a_child_waits_for_no_lock_of_its_parent() {
-        let value = Arc::new(PerProcess::new(Mutex::new(1), || Mutex::new(2)));
+        let value = PerProcess::new(Mutex::new(1), || Mutex::new(2));
         let held = value.lock().unwrap();
         // SAFETY: the child takes a lock of its own, and ends without any handlers.
         let child = unsafe { libc::fork() };

@@ -12,7 +12,7 @@ use crate::engine::Engine;
 use crate::error::{Error, Result};
 use crate::layout::{Convert, NotFollowed, OpenPart, PartSource, Place, SourceName, VarLayout};
 use crate::model::{Value, VarId};
-use crate::store::{FileStore, ReadStore};
+use crate::store::{FileStore, PerProcess, ReadStore};
 
 /// Files that stay open: far fewer than the descriptors that a process may have.
 const KEPT: usize = 64;
@@ -24,12 +24,12 @@ pub(super) struct Fragments {
     base: Option<Base>,
     leads: Leads,
     /// The latest files, the last one last.
-    open: Mutex<Vec<(PathBuf, Arc<File>)>>,
+    open: PerProcess<Mutex<Vec<(PathBuf, Arc<File>)>>>,
 }
 
 impl Fragments {
     pub(super) fn new(file: &Arc<Stored>, base: Option<Base>, leads: &Leads) -> Self {
-        Self { file: file.clone(), base, leads: leads.clone(), open: Mutex::default() }
+        Self { file: file.clone(), base, leads: leads.clone(), open: PerProcess::default() }
     }
 
     /// Whether other files may be opened from this one.

@@ -3,6 +3,8 @@
 use std::ops::Range;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
+use crate::store::PerProcess;
+
 /// The outcome of a parser that ran on a deferred source.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(in crate::hdf5) enum Outcome {
@@ -17,7 +19,7 @@ pub(in crate::hdf5) enum Outcome {
 
 /// The record of a deferred source. Parsers run one after the other.
 #[derive(Debug, Default)]
-pub(super) struct Absent(Mutex<Record>);
+pub(super) struct Absent(PerProcess<Mutex<Record>>);
 
 #[derive(Debug, Default)]
 struct Record {

@@ -10,6 +10,7 @@ use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 use rustc_hash::FxHashMap;
 
 use super::super::span::Span;
+use crate::store::PerProcess;
 
 /// Bytes of a page.
 pub(super) const PAGE: u64 = 16 << 10;
@@ -61,7 +62,7 @@ pub(super) struct Window {
 /// The pages that are in memory.
 #[derive(Debug, Default)]
 pub(super) struct Pages {
-    present: RwLock<Present>,
+    present: PerProcess<RwLock<Present>>,
     /// Bytes of the window of the last read.
     window: AtomicU64,
     /// The page behind the last read; 0 before the first.

@@ -22,7 +22,7 @@ use crate::layout::{
     Absent, ArrayPart, Element, OpenPart, Order, PartAxis, PartSource, Parts, Place, SourceName, VarLayout,
 };
 use crate::model::{Cause, GroupId, Schema, Value, VarId, decode_name};
-use crate::store::{FileStore, ReadStore};
+use crate::store::{FileStore, PerProcess, ReadStore};
 
 /// Folders in which files are looked for, as HDF5 knows it.
 const PREFIX: &str = "HDF5_EXT_PREFIX";
@@ -175,7 +175,7 @@ impl Target {
 /// Files that are open, the latest one last.
 #[derive(Debug, Default)]
 struct Pool {
-    open: Mutex<Vec<Arc<Target>>>,
+    open: PerProcess<Mutex<Vec<Arc<Target>>>>,
 }
 
 impl Pool {

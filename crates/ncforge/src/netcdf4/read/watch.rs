@@ -14,7 +14,7 @@ use crate::container::Container;
 use crate::error::{Error, Result};
 use crate::hdf5::chunk_index::DatasetChunks;
 use crate::layout::{ChunkIndex, ChunkRecord, Place};
-use crate::store::{FileStore, ReadStore};
+use crate::store::{FileStore, PerProcess, ReadStore};
 
 /// Opens a store.
 pub(super) type Open = fn(Arc<dyn ReadStore>) -> Result<Arc<dyn Container>>;
@@ -30,14 +30,14 @@ pub(super) struct Watch {
     /// The number of requests that its store had answered when it was last found as it was opened.
     confirmed: AtomicU64,
     /// A later state of the file.
-    now: Mutex<Option<Later>>,
+    now: PerProcess<Mutex<Option<Later>>>,
 }
 
 impl Watch {
     /// `None` for what nobody else writes to, or what is open for writing here.
     pub(super) fn new(store: &Arc<dyn ReadStore>, open: Open) -> Option<Self> {
         FileStore::of(&**store)?.opened()?;
-        let (confirmed, now) = (AtomicU64::new(u64::MAX), Mutex::new(None));
+        let (confirmed, now) = (AtomicU64::new(u64::MAX), PerProcess::default());
         Some(Self { store: store.clone(), open, confirmed, now })
     }
 

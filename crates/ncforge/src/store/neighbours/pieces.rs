@@ -3,13 +3,13 @@
 use std::collections::{BTreeMap, VecDeque};
 use std::ops::Range;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, Weak};
+use std::sync::{Arc, Condvar, LazyLock, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::Duration;
 
 use bytes::Bytes;
 
-use super::super::IoProfile;
 use super::super::requests::EVEN;
+use super::super::{IoProfile, PerProcess};
 use super::plan::Plan;
 use super::runs::Runs;
 
@@ -25,7 +25,7 @@ const TICK: Duration = Duration::from_millis(100);
 pub(super) struct Pieces {
     /// Bytes that are held at most.
     room: u64,
-    state: Mutex<State>,
+    state: PerProcess<Mutex<State>>,
     came: Condvar,
 }
 
@@ -55,17 +55,24 @@ enum Content {
         /// The number of them that nobody has asked for.
         unasked: u64,
     },
-    /// The bytes are requested, by a call of this process: a process that was forked has none of the threads that would bring them.
-    Coming { call: u64, process: u32, request: usize },
+    /// The bytes are requested, by a call.
+    Coming { call: u64, request: usize },
 }
 
-/// The files that hold something, in the order in which they began to, and their bytes.
-static LISTED: Mutex<VecDeque<Weak<Pieces>>> = Mutex::new(VecDeque::new());
-static HELD: AtomicU64 = AtomicU64::new(0);
+/// What all files hold.
+static ALL: LazyLock<PerProcess<All>> = LazyLock::new(PerProcess::default);
+
+#[derive(Default)]
+struct All {
+    /// The files that hold something, in the order in which they began to.
+    listed: Mutex<VecDeque<Weak<Pieces>>>,
+    /// Their bytes.
+    held: AtomicU64,
+}
 
 impl Pieces {
     pub(super) fn new(room: u64) -> Self {
-        Pieces { room, state: Mutex::default(), came: Condvar::new() }
+        Pieces { room, state: PerProcess::default(), came: Condvar::new() }
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {
@@ -121,7 +128,7 @@ impl Pieces {
     pub(super) fn clear(self: &Arc<Self>) {
         self.lock().clear();
         let this = Arc::as_ptr(self);
-        LISTED.lock().unwrap_or_else(PoisonError::into_inner).retain(|p| p.as_ptr() != this);
+        ALL.listed.lock().unwrap_or_else(PoisonError::into_inner).retain(|p| p.as_ptr() != this);
     }
 
     /// Takes in bytes that have come.
@@ -129,17 +136,17 @@ impl Pieces {
         let mut state = self.lock();
         let (end, used) = (start + bytes.len() as u64, state.calls);
         state.bytes += bytes.len() as u64;
-        HELD.fetch_add(bytes.len() as u64, Ordering::Relaxed);
+        ALL.held.fetch_add(bytes.len() as u64, Ordering::Relaxed);
         state.pieces.insert(start, Piece { end, used, content: Content::Held { bytes, unasked } });
         state.shrink(self.room);
         let is_new = !std::mem::replace(&mut state.listed, true);
         drop(state);
-        if is_new || HELD.load(Ordering::Relaxed) > ROOM_OF_ALL {
-            let mut listed = LISTED.lock().unwrap_or_else(PoisonError::into_inner);
+        if is_new || ALL.held.load(Ordering::Relaxed) > ROOM_OF_ALL {
+            let mut listed = ALL.listed.lock().unwrap_or_else(PoisonError::into_inner);
             if is_new {
                 listed.push_back(Arc::downgrade(self));
             }
-            while HELD.load(Ordering::Relaxed) > ROOM_OF_ALL && listed.len() > 1 {
+            while ALL.held.load(Ordering::Relaxed) > ROOM_OF_ALL && listed.len() > 1 {
                 let Some(first) = listed.pop_front() else { break };
                 let Some(pieces) = first.upgrade() else { continue };
                 match pieces.state.try_lock() {
@@ -170,7 +177,7 @@ impl State {
 
     /// Cuts a range into what is held, what is coming and what is to be requested.
     fn plan(&mut self, plan: &mut Plan, range: &Range<u64>, page: u64, len: u64) {
-        let (mut at, now, own) = (range.start, self.calls, std::process::id());
+        let (mut at, now) = (range.start, self.calls);
         while at < range.end {
             let Some((start, piece)) = self.at(at) else {
                 let (before, behind) = self.around(at);
@@ -178,17 +185,12 @@ impl State {
                 let up = end.div_ceil(page).saturating_mul(page).min(behind).min(len).max(end);
                 let rounded = (at / page * page).max(before)..up;
                 let request = plan.request(rounded.clone());
-                let content = Content::Coming { call: now, process: own, request };
+                let content = Content::Coming { call: now, request };
                 self.pieces.insert(rounded.start, Piece { end: rounded.end, used: now, content });
                 plan.requested(request, at..end);
                 at = end;
                 continue;
             };
-            let is_stale = matches!(piece.content, Content::Coming { process, .. } if process != own);
-            if is_stale {
-                self.pieces.remove(&start);
-                continue;
-            }
             let end = piece.end.min(range.end);
             piece.used = now;
             match &mut piece.content {
@@ -230,7 +232,7 @@ impl State {
         let (mut at, end) = (last.end, len.min(last.end.saturating_add(ahead)));
         // Bytes of one request: as many requests as may be under way, but no small ones.
         let most = (ahead / free).max(EVEN).min(profile.largest_request.max(1));
-        let (now, process) = (self.calls, std::process::id());
+        let now = self.calls;
         while at < end && plan.len() < profile.in_flight {
             if let Some((_, piece)) = self.at(at) {
                 at = piece.end;
@@ -247,7 +249,7 @@ impl State {
                 piece.end = to;
                 plan.lengthen(n, to);
             } else {
-                let content = Content::Coming { call: now, process, request: plan.request(at..to) };
+                let content = Content::Coming { call: now, request: plan.request(at..to) };
                 self.pieces.insert(at, Piece { end: to, used: now, content });
             }
             at = to;
@@ -256,10 +258,9 @@ impl State {
 
     /// Whether another thread is bringing a part of a range.
     fn is_coming(&self, range: &Range<u64>) -> bool {
-        let own = std::process::id();
         let from = self.pieces.range(..=range.start).next_back().map_or(range.start, |(&start, _)| start);
         let mut met = self.pieces.range(from..range.end.max(from)).filter(|(_, p)| p.end > range.start);
-        met.any(|(_, p)| matches!(p.content, Content::Coming { process, .. } if process == own))
+        met.any(|(_, p)| matches!(p.content, Content::Coming { .. }))
     }
 
     /// Drops what was used longest ago, if there is too much; then a quarter of it, so that this is seldom.
@@ -280,13 +281,13 @@ impl State {
     fn drop_piece(&mut self, start: u64) {
         if let Some(Piece { content: Content::Held { bytes, .. }, .. }) = self.pieces.remove(&start) {
             self.bytes -= bytes.len() as u64;
-            HELD.fetch_sub(bytes.len() as u64, Ordering::Relaxed);
+            ALL.held.fetch_sub(bytes.len() as u64, Ordering::Relaxed);
         }
     }
 
     fn clear(&mut self) {
         self.pieces.retain(|_, p| matches!(p.content, Content::Coming { .. }));
-        HELD.fetch_sub(std::mem::take(&mut self.bytes), Ordering::Relaxed);
+        ALL.held.fetch_sub(std::mem::take(&mut self.bytes), Ordering::Relaxed);
         self.listed = false;
     }
 }

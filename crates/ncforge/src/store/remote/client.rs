@@ -3,7 +3,7 @@
 //! Clients are cached: files of one bucket or server share connections.
 
 use std::str::FromStr;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, LazyLock, Mutex, PoisonError};
 use std::time::Duration;
 
 use object_store::aws::{AmazonS3Builder, AmazonS3ConfigKey, resolve_bucket_region};
@@ -19,6 +19,7 @@ use url::Url;
 use super::names::is_web;
 use super::{RemoteOptions, errors, lengths, runtime, shown};
 use crate::error::{Error, Op, Result};
+use crate::store::PerProcess;
 
 /// Seconds after which a server that sends nothing has failed, and in which failed requests are repeated; the option
 /// `timeout` is another number.
@@ -38,15 +39,16 @@ pub(super) struct Target {
 }
 
 /// The key of a cached client.
-type Key = (u32, String, RemoteOptions);
+type Key = (String, RemoteOptions);
 
-static CLIENTS: Mutex<Vec<(Key, Arc<dyn ObjectStore>)>> = Mutex::new(Vec::new());
+static CLIENTS: LazyLock<PerProcess<Mutex<Vec<(Key, Arc<dyn ObjectStore>)>>>> =
+    LazyLock::new(PerProcess::default);
 
 impl Target {
     /// The client and the path of a URL.
     pub(super) fn of(url: &str, options: &RemoteOptions) -> Result<Self> {
         let place = Place::parse(url)?;
-        let key = (runtime::generation(), place.base.clone(), options.clone());
+        let key = (place.base.clone(), options.clone());
         let mut clients = CLIENTS.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some((_, store)) = clients.iter().find(|(k, _)| *k == key) {
             return Ok(Target { store: store.clone(), path: place.path });

@@ -4,7 +4,7 @@ use std::any::Any;
 use std::collections::VecDeque;
 use std::ops::Range;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, PoisonError, Weak};
+use std::sync::{Arc, LazyLock, Mutex, PoisonError, Weak};
 
 use bytes::Bytes;
 use futures_util::{StreamExt, stream};
@@ -14,7 +14,7 @@ use super::client::Target;
 use super::{RemoteOptions, errors, runtime, shown};
 use crate::error::{Error, Op, Result};
 use crate::store::attempts::Attempts;
-use crate::store::{FIRST_REQUEST, IoProfile, Origin, ReadStore, copy_from, past_end};
+use crate::store::{FIRST_REQUEST, IoProfile, Origin, PerProcess, ReadStore, copy_from, past_end};
 
 /// The version of an object: all answers must be of the same one.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -227,19 +227,20 @@ impl ReadStore for RemoteStore {
 /// The bytes of the first request. All objects of a process together hold [`FRONTS`] of them; those that were opened
 /// first lose theirs when there are more.
 #[derive(Debug)]
-struct Front(Arc<Mutex<Bytes>>);
+struct Front(Arc<PerProcess<Mutex<Bytes>>>);
 
 /// Bytes of first requests in memory.
 const FRONTS: usize = 256 << 20;
 
 /// The first requests of objects that are open, in the order in which they were opened, and their bytes.
-static HELD: Mutex<(VecDeque<Weak<Mutex<Bytes>>>, usize)> = Mutex::new((VecDeque::new(), 0));
+static HELD: LazyLock<PerProcess<Mutex<Held>>> = LazyLock::new(PerProcess::default);
+type Held = (VecDeque<Weak<PerProcess<Mutex<Bytes>>>>, usize);
 
 impl Front {
     fn new(bytes: Bytes) -> Self {
         let mut held = HELD.lock().unwrap_or_else(PoisonError::into_inner);
         held.1 += bytes.len();
-        let this = Front(Arc::new(Mutex::new(bytes)));
+        let this = Front(Arc::new(PerProcess::new(Mutex::new(bytes), Mutex::default)));
         held.0.push_back(Arc::downgrade(&this.0));
         while held.1 > FRONTS && held.0.len() > 1 {
             let oldest = held.0.pop_front().and_then(|f| f.upgrade());

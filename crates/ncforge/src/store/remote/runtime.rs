@@ -1,44 +1,39 @@
 //! The threads that wait for servers.
 //!
 //! One runtime serves the whole process. A process that was forked has none of its parent's threads, and so gets a new
-//! runtime; clients belong to a runtime, which is why they are cached by its number ([`generation`]).
+//! runtime, and clients of its own.
 
 use std::future::Future;
 use std::sync::mpsc::{RecvTimeoutError, channel};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{LazyLock, Mutex, PoisonError};
 use std::time::Duration;
 
 use futures_util::stream::{self, Stream, StreamExt};
 use tokio::runtime::{Builder, Runtime};
 
 use crate::error::{Error, Op, Result};
+use crate::store::PerProcess;
 
 /// Threads: they move bytes from sockets and decrypt them; decoding has threads of its own.
 const THREADS: usize = 2;
 /// The interval at which a thread that waits sees whether it still shall.
 const TICK: Duration = Duration::from_millis(100);
 
-/// The process that the runtime belongs to, and the runtime. It lives as long as the process: dropping one in a child that
-/// has none of its threads would wait for them.
-static CURRENT: Mutex<Option<(u32, &'static Runtime)>> = Mutex::new(None);
-
-/// A number that changes when the process was forked.
-pub(super) fn generation() -> u32 {
-    std::process::id()
-}
+/// The runtime. It lives as long as the process: dropping one in a child that has none of its threads would wait for them.
+static CURRENT: LazyLock<PerProcess<Mutex<Option<&'static Runtime>>>> = LazyLock::new(PerProcess::default);
 
 fn current() -> std::io::Result<&'static Runtime> {
     let mut current = CURRENT.lock().unwrap_or_else(PoisonError::into_inner);
     match *current {
-        Some((of, runtime)) if of == generation() => Ok(runtime),
-        _ => {
+        Some(runtime) => Ok(runtime),
+        None => {
             let runtime = Builder::new_multi_thread()
                 .worker_threads(THREADS)
                 .thread_name("ncforge-net")
                 .enable_all()
                 .build()?;
             let runtime: &'static Runtime = Box::leak(Box::new(runtime));
-            *current = Some((generation(), runtime));
+            *current = Some(runtime);
             Ok(runtime)
         }
     }

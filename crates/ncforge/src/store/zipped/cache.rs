@@ -76,7 +76,7 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 impl BlockCache {
     /// A cache of at most `limit` bytes of decoded blocks.
     pub fn new(limit: u64) -> Self {
-        BlockCache { limit, kept: PerProcess::new(Kept::default(), Kept::default) }
+        BlockCache { limit, kept: PerProcess::default() }
     }
 
     /// Bytes of the blocks that are cached now.

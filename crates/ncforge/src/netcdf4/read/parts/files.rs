@@ -20,7 +20,7 @@ use crate::hdf5::dataset::Dataset;
 use crate::hdf5::file::{File, ObjectKind};
 use crate::layout::{NotFollowed, OpenPart, SourceName, VarLayout};
 use crate::model::{Value, VarId};
-use crate::store::{FileStore, ReadStore};
+use crate::store::{FileStore, PerProcess, ReadStore};
 
 /// Files that stay open, and datasets: far fewer than the descriptors that a process may have.
 const KEPT: usize = 64;
@@ -35,7 +35,7 @@ const ORIGIN: &str = "${ORIGIN}";
 #[derive(Debug)]
 pub(super) struct Sources {
     pub(super) file: Arc<File>,
-    paths: Mutex<Paths>,
+    paths: PerProcess<Mutex<Paths>>,
     /// What is open; nothing is kept open once the file that was opened first is closed.
     pool: Weak<Pool>,
     /// Whether sources in other files may be opened.
@@ -95,7 +95,7 @@ impl OpenPart for Opened {
 /// Open sources of a file, and theirs.
 #[derive(Debug, Default)]
 pub(super) struct Pool {
-    open: Mutex<Open>,
+    open: PerProcess<Mutex<Open>>,
 }
 
 /// The latest ones, the last one last.
@@ -138,7 +138,7 @@ impl Sources {
         again: Again,
         open_dataset: OpenDataset,
     ) -> Arc<Self> {
-        let (file, paths, pool) = (file.clone(), Mutex::default(), Arc::downgrade(pool));
+        let (file, paths, pool) = (file.clone(), PerProcess::default(), Arc::downgrade(pool));
         Arc::new(Self { file, paths, pool, follow, again, open_dataset })
     }
 
@@ -231,7 +231,7 @@ impl Sources {
             return Ok(found);
         }
         let file = Arc::new(File::open(Arc::new(FileStore::open(path)?))?);
-        let (paths, pool_of_it) = (Mutex::default(), self.pool.clone());
+        let (paths, pool_of_it) = (PerProcess::default(), self.pool.clone());
         let Self { follow, again, open_dataset, .. } = *self;
         let opened = Arc::new(Self { file, paths, pool: pool_of_it, follow, again, open_dataset });
         if let Some(pool) = &pool {
