@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import threading
 from collections import OrderedDict
 from collections.abc import Callable, Mapping
 from functools import partial
@@ -11,6 +9,7 @@ from typing import Any
 
 from ncforge._core import File, set_remote_options
 from ncforge._dataset.identity import Identity
+from ncforge._dataset.locks import ForkedLock
 from ncforge.errors import ChangedError, InvalidError
 
 __all__ = ["StoreHandle", "UrlHandle", "access", "alone", "is_url", "open_file", "reader_of", "set_storage_options"]
@@ -130,16 +129,7 @@ def reader_of(store: Any, path: str) -> Any:
 
 
 _files: OrderedDict[Any, File] = OrderedDict()
-_lock = threading.Lock()
-
-
-def _after_fork() -> None:
-    global _lock
-    _lock = threading.Lock()
-
-
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_after_fork)
+_lock = ForkedLock()
 
 
 def _remembered(key: Any) -> File | None:
