@@ -117,7 +117,7 @@ class MFDataset(Dataset):
         if along is None or along not in first.dimensions:
             raise IoError(f"`{first.filepath()}` has no dimension to join along{f' (`{along}`)' if along else ''}")
         put_own(self, _parts=parts, _master=master, _along=along, _excluded=frozenset(exclude))
-        self._is(None, False, True)
+        self._is(first._place, False, True)
         self._fill(first._core, first._types, first._contents, None, 0, "/")
         lengths = []
         for part in parts:
