@@ -517,10 +517,15 @@ def test_a_dataset_means_the_file_that_its_path_meant(tmp_path: Path, monkeypatc
     # One that is read, too, if it is sent elsewhere or printed.
     write(tmp_path / "real" / "a.nc", "NETCDF4", "i4", {}, [1, 2])
     monkeypatch.chdir(tmp_path)
-    ds, joined = ncforge.Dataset("link/../a.nc"), ncforge.MFDataset(["link/../a.nc"], aggdim="x")
+    opened = [
+        ncforge.Dataset("link/../a.nc"),
+        ncforge.MFDataset(["link/../a.nc"], aggdim="x"),
+        ncforge.open_many(["link/../a.nc"], "x"),
+    ]
     monkeypatch.chdir(tmp_path / "other")
-    assert pickle.loads(pickle.dumps(ds))["v"][:].tolist() == [1, 2]
-    assert pickle.loads(pickle.dumps(joined))["v"][:].tolist() == [1, 2]
+    for ds in opened:
+        assert pickle.loads(pickle.dumps(ds))["v"][:].tolist() == [1, 2]
+    ds = opened[0]
     assert "int v(" in (ds.tocdl() or "")
     assert ds.filepath() == "link/../a.nc"
 

@@ -15,8 +15,8 @@ from ncforge._dataset.alignment import alignment
 from ncforge._dataset.attributes import put_own
 from ncforge._dataset.contents import Contents
 from ncforge._dataset.group import Group
-from ncforge._dataset.identity import Identity, placed
-from ncforge._dataset.remote import alone, is_url
+from ncforge._dataset.identity import Identity
+from ncforge._dataset.remote import alone, is_url, placed
 from ncforge._dataset.values import Types
 from ncforge._missing import suggesting
 from ncforge.errors import (
@@ -153,8 +153,8 @@ class Dataset(Group):
         is_new = plain in ("w", "x")
         in_memory = memory is not None or (diskless and is_new)
         persists = diskless and persist and memory is None
-        is_local = persists or not (remote or in_memory)
-        self._is(placed(path) if is_local else path, is_new, not in_memory, follow, persists)
+        on_disk = not in_memory and store is None
+        self._is(placed(path) if on_disk or persists else path, is_new, on_disk, follow, persists)
         match plain:
             case "r" if memory is not None:
                 core = File.open_bytes(path, _bytes(memory))
@@ -271,7 +271,9 @@ class Dataset(Group):
         >>> print(ds.tocdl(data=True))           # doctest: +SKIP
         """
         if not self._on_disk:
-            raise UnsupportedCallError(f"`{self.filepath()}` is not one file on disk: it is in memory, or several")
+            raise UnsupportedCallError(
+                f"`{self.filepath()}` is not one file on disk: it is in memory, in a store, or several"
+            )
         if not self._core.is_reading():
             self.sync()
         from ncforge._dataset.cdl import to_cdl

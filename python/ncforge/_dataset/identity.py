@@ -19,8 +19,3 @@ def identity_at(path: str) -> Identity | None:
         return identity_of(os.stat(path))
     except OSError:
         return None
-
-
-def placed(path: str) -> str:
-    """The path of the same file in any folder of the process. A ``..`` remains: it leads on from where a link leads."""
-    return os.path.join(os.getcwd(), path)
