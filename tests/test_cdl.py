@@ -5,6 +5,7 @@ from __future__ import annotations
 import shutil
 import subprocess
 from pathlib import Path
+from typing import Any
 
 import netCDF4
 import numpy as np
@@ -90,4 +91,19 @@ def test_memory_has_no_file() -> None:
         ncforge.Dataset("m", memory=(DATA / "uv300.nc").read_bytes()) as ds,
         pytest.raises(OSError, match="not one file on disk"),
     ):
+        ds.tocdl()
+
+
+def test_a_file_in_a_store_is_not_the_one_of_that_name_here(monkeypatch: pytest.MonkeyPatch) -> None:
+    data = (DATA / "uv300.nc").read_bytes()
+
+    class Store:
+        def head(self, path: str) -> dict[str, Any]:
+            return {"size": len(data)}
+
+        def get_ranges(self, path: str, starts: list[int], ends: list[int]) -> list[bytes]:
+            return [data[start:end] for start, end in zip(starts, ends, strict=True)]
+
+    monkeypatch.chdir(DATA)
+    with ncforge.Dataset("navy_winds.nc", store=Store()) as ds, pytest.raises(OSError, match="not one file on disk"):
         ds.tocdl()

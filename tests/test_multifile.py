@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import gc
 import pickle
 import subprocess
 import sys
+import threading
+import weakref
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +18,7 @@ import numpy as np
 import pytest
 
 import ncforge
+from ncforge import multifile
 
 KEYS: list[Any] = [
     np.s_[:],
@@ -212,8 +217,8 @@ def test_times_need_their_calendar(tmp_path: Path) -> None:
 
 
 def test_times_say_what_they_need(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delitem(sys.modules, "ncforge._dataset.times", raising=False)
-    monkeypatch.delattr(ncforge, "num2date", raising=False)
+    monkeypatch.delitem(sys.modules, "ncforge._dataset.times")
+    monkeypatch.delattr(ncforge, "num2date")
     monkeypatch.setitem(sys.modules, "cftime", None)
     with pytest.raises(ImportError, match="pip install cftime"):
         ncforge.num2date  # noqa: B018
@@ -283,3 +288,109 @@ assert not ds.isopen()
     limited = ["bash", "-c", 'ulimit -n 40; exec "$0" -c "$1"', sys.executable, program]
     done = subprocess.run(limited, capture_output=True, text=True, timeout=300)
     assert done.returncode == 0, done.stderr
+
+
+def parts_of(folder: Path, count: int) -> list[Path]:
+    """Files of two steps each, which count on."""
+    paths = [folder / f"{at:03}.nc" for at in range(count)]
+    for at, path in enumerate(paths):
+        with ncforge.Dataset(path, "w", format="NETCDF4" if at % 2 else "NETCDF3_CLASSIC") as ds:
+            ds.createDimension("time", None)
+            ds.createVariable("v", "i4", ("time",))[:] = [2 * at, 2 * at + 1]
+    return paths
+
+
+@pytest.mark.parametrize("descriptors", [24, 40])
+def test_threads_read_more_files_than_descriptors(tmp_path: Path, descriptors: int) -> None:
+    parts_of(tmp_path, 60)
+    program = f"""
+import concurrent.futures, faulthandler, os, sys, ncforge
+sys.setswitchinterval(1e-6)
+faulthandler.dump_traceback_later(200, exit=True)
+before = len(os.listdir("/proc/self/fd"))
+for _ in range(4):
+    with ncforge.MFDataset({str(tmp_path / "*.nc")!r}) as ds, concurrent.futures.ThreadPoolExecutor(8) as threads:
+        read = threads.map(lambda i: ds["v"][i : i + 20 : 3].tolist() == list(range(i, i + 20, 3)), range(0, 100, 3))
+        assert all(read)
+assert len(os.listdir("/proc/self/fd")) == before, "files are open after close()"
+"""
+    limited = ["bash", "-c", f'ulimit -n {descriptors}; exec "$0" -c "$1"', sys.executable, program]
+    done = subprocess.run(limited, capture_output=True, text=True, timeout=300)
+    assert done.returncode == 0, done.stderr
+
+
+def test_a_part_is_open_once_however_many_threads_read_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """And no more parts are open than there are places, also while threads read."""
+    monkeypatch.setattr(multifile, "_PLACES", 3)
+    opened: list[ncforge.Dataset] = []
+    wrong: list[str] = []
+
+    def opens(path: Path) -> ncforge.Dataset:
+        are_open = [one.filepath() for one in opened if one.isopen()]
+        if len(are_open) >= 3 or str(path) in are_open:
+            wrong.append(f"{are_open}, and then {path}")
+        opened.append(ncforge.Dataset(path))
+        return opened[-1]
+
+    parts = multifile.Parts([(opens, (path,)) for path in parts_of(tmp_path, 6)])
+    ready = threading.Barrier(2)
+
+    def reads(first: int) -> None:
+        ready.wait(60)
+        for i in range(first, first + 60):
+            with parts.reading(i % 6) as part:
+                assert part["v"][:].tolist() == [i % 6 * 2, i % 6 * 2 + 1]
+
+    interval = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    try:
+        with ThreadPoolExecutor(2) as threads:
+            list(threads.map(reads, (0, 1)))
+    finally:
+        sys.setswitchinterval(interval)
+    assert not wrong
+    assert sum(one.isopen() for one in opened) == 3
+    parts.close()
+    assert not any(one.isopen() for one in opened)
+
+
+def test_a_part_that_is_read_stays_open(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    paths = parts_of(tmp_path, 5)
+    monkeypatch.setattr(multifile, "_PLACES", 2)
+    parts = multifile.Parts.of(map(str, paths))
+    with parts.reading(1) as one, parts.reading(2) as two, parts.reading(1) as same:
+        assert [part["v"][0] for part in parts] == [0, 2, 4, 6, 8]
+        assert (one is same, one["v"][1], two["v"][1]) == (True, 3, 5)
+    assert [part["v"][0] for part in parts] == [0, 2, 4, 6, 8]
+    assert len(parts._open) == 2
+    parts.close()
+    with pytest.raises(RuntimeError, match="closed"), parts.reading(1):
+        pass
+
+
+def test_no_part_stays_open_that_is_opened_while_the_dataset_closes(tmp_path: Path) -> None:
+    opened = []
+
+    def opens(path: Path) -> ncforge.Dataset:
+        opened.append(ncforge.Dataset(path))
+        parts.close()
+        return opened[0]
+
+    parts = multifile.Parts([(opens, (path,)) for path in parts_of(tmp_path, 1)])
+    with pytest.raises(RuntimeError, match="closed"):
+        parts.held(0)
+    assert not opened[0].isopen()
+
+
+def test_datasets_share_the_places(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(multifile, "_all", weakref.WeakSet())
+    monkeypatch.setattr(multifile, "_PLACES", 4)
+    paths = parts_of(tmp_path, 4)
+    first, second = ncforge.MFDataset(paths), ncforge.MFDataset(paths)
+    for ds in (first, second, first):
+        assert ds["v"][:].tolist() == list(range(8))
+        assert len(first._parts._open) + len(second._parts._open) == 4
+    del ds, first
+    gc.collect()
+    assert second["v"][:].tolist() == list(range(8))
+    assert len(second._parts._open) == 4

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import pickle
+import sys
+import threading
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -132,6 +135,57 @@ def test_closed_datasets_have_no_attributes(tmp_path: Path) -> None:
             v = ds.createVariable("v", "f4", ())
             v.units = "K"
         assert not any(hasattr(of, name) for of in (ds, v) for name in ("title", "units", "_typ", "absent"))
+
+
+def test_an_error_within_a_property_is_not_taken_for_an_absent_attribute(tmp_path: Path) -> None:
+    """Python asks ``__getattr__`` for the name of a property that raises an ``AttributeError``."""
+
+    class Mine(ncforge.Dataset):
+        @property
+        def first(self) -> Any:
+            return self.absent
+
+    with Mine(tmp_path / "mine.nc", "w") as ds:
+        ds.createVariable("v", "f4", ()).units = "K"
+        with pytest.raises(AttributeError, match="no attribute `absent`"):
+            _ = ds.first
+    with ncforge.Dataset(tmp_path / "mine.nc") as ds:
+        v = ds["v"]
+    with pytest.raises(RuntimeError, match="the dataset is closed") as said:
+        _ = v._rules
+    assert not isinstance(said.value, AttributeError)
+    for read in (v.getncattr, ds.getncattr):
+        with pytest.raises(AttributeError, match="the dataset is closed"):
+            read("units")
+
+
+def test_reads_of_a_dataset_that_another_thread_closes_say_so(tmp_path: Path) -> None:
+    with ncforge.Dataset(tmp_path / "a.nc", "w") as ds:
+        ds.createDimension("x", 100)
+        ds.createVariable("v", "i2", ("x",), zlib=True, chunksizes=(10,))[:] = np.arange(100)
+        ds["v"].scale_factor = 0.5
+    kinds = set()
+
+    def reads(v: Any, started: threading.Barrier) -> None:
+        started.wait(60)
+        with pytest.raises(ncforge.errors.NcforgeError, match="the dataset is closed") as said:
+            all(len(v[3:40]) == 37 for _ in range(100_000))
+        kinds.add(type(said.value))
+
+    interval = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    try:
+        for _ in range(60):
+            ds, started = ncforge.Dataset(tmp_path / "a.nc"), threading.Barrier(4)
+            with ThreadPoolExecutor(3) as threads:
+                done = [threads.submit(reads, ds["v"], started) for _ in range(3)]
+                started.wait(60)
+                ds.close()
+                for one in done:
+                    one.result(60)
+    finally:
+        sys.setswitchinterval(interval)
+    assert kinds == {ncforge.errors.InvalidError}
 
 
 @pytest.mark.parametrize("name", ["_core", "_known", "variables", "close", "shape", "__foo__", "__class__"])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 import warnings
 from collections.abc import Callable
 from pathlib import Path
@@ -462,6 +463,71 @@ def test_files_in_memory(tmp_path: Path) -> None:
     del ds
     assert list(netCDF4.Dataset(path).dimensions) == ["y"]
     assert [p.name for p in tmp_path.iterdir()] == ["kept.nc"]
+
+
+@pytest.mark.parametrize(
+    ("mode", "memory", "kind"),
+    [
+        ("r", 5, TypeError),
+        ("r", "abc", TypeError),
+        ("w", b"abc", TypeError),
+        ("w", -1, OverflowError),
+        ("x", 1024, ValueError),
+    ],
+)
+def test_memory_that_is_none(tmp_path: Path, mode: str, memory: Any, kind: type[Exception]) -> None:
+    path = tmp_path / "v.nc"
+    if mode == "r":
+        write(path, "NETCDF4", "i4", {}, [1, 2])
+    for module in (netCDF4, ncforge):
+        with pytest.raises(kind):
+            module.Dataset(path, mode, memory=memory)
+    assert path.exists() == (mode == "r")
+
+
+@pytest.mark.parametrize("given", [np.int64(10), True, 0, 1.5])
+def test_memory_of_a_new_file_is_a_number(tmp_path: Path, given: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """``close`` returns the file, which is nowhere else."""
+    monkeypatch.chdir(tmp_path)
+    for module in (netCDF4, ncforge):
+        ds = module.Dataset("a.nc", "w", memory=given, diskless=True, persist=True)
+        ds.createDimension("x", 3)
+        data = ds.close()
+        array: Any = np.frombuffer(data, "u1")
+        assert list(ncforge.Dataset("a.nc", memory=array).dimensions) == ["x"]
+        assert not list(tmp_path.iterdir())
+
+
+def test_a_dataset_means_the_file_that_its_path_meant(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Also in another folder, and where ``..`` does not lead to the folder that is named before it."""
+    for name in ("real/in", "other"):
+        (tmp_path / name).mkdir(parents=True)
+    (tmp_path / "other" / "a.nc").write_bytes(b"precious")
+    (tmp_path / "link").symlink_to("real/in")
+    for module in (netCDF4, ncforge):
+        monkeypatch.chdir(tmp_path)
+        ds = module.Dataset("link/../a.nc", "w", diskless=True, persist=True)
+        ds.createDimension("x", 3)
+        monkeypatch.chdir(tmp_path / "other")
+        ds.close()
+        assert list(netCDF4.Dataset(tmp_path / "real" / "a.nc").dimensions) == ["x"]
+        (tmp_path / "real" / "a.nc").unlink()
+    assert (tmp_path / "other" / "a.nc").read_bytes() == b"precious"
+    assert not (tmp_path / "a.nc").exists()
+    # One that is read, too, if it is sent elsewhere or printed.
+    write(tmp_path / "real" / "a.nc", "NETCDF4", "i4", {}, [1, 2])
+    monkeypatch.chdir(tmp_path)
+    opened = [
+        ncforge.Dataset("link/../a.nc"),
+        ncforge.MFDataset(["link/../a.nc"], aggdim="x"),
+        ncforge.open_many(["link/../a.nc"], "x"),
+    ]
+    monkeypatch.chdir(tmp_path / "other")
+    for ds in opened:
+        assert pickle.loads(pickle.dumps(ds))["v"][:].tolist() == [1, 2]
+    ds = opened[0]
+    assert "int v(" in (ds.tocdl() or "")
+    assert ds.filepath() == "link/../a.nc"
 
 
 @pytest.mark.parametrize("mode", ["r+", "a", "as"])

@@ -6,6 +6,7 @@ import atexit
 import os
 import weakref
 from collections.abc import Mapping
+from numbers import Real
 from types import TracebackType
 from typing import Any
 
@@ -15,7 +16,7 @@ from ncforge._dataset.attributes import put_own
 from ncforge._dataset.contents import Contents
 from ncforge._dataset.group import Group
 from ncforge._dataset.identity import Identity
-from ncforge._dataset.remote import alone, is_url
+from ncforge._dataset.remote import alone, is_url, placed
 from ncforge._dataset.values import Types
 from ncforge._missing import suggesting
 from ncforge.errors import (
@@ -46,8 +47,8 @@ class Dataset(Group):
         Of a new file: "NETCDF4", "NETCDF4_CLASSIC", "NETCDF3_CLASSIC", "NETCDF3_64BIT_OFFSET" or
         "NETCDF3_64BIT_DATA".
     diskless
-        A new file is created in memory, and discarded when it is closed; with ``persist`` it is written to disk then.
-        An existing file cannot be updated in memory: "r+" and "a" are errors then.
+        A new file is created in memory, and discarded when it is closed; with ``persist`` it is written to disk then, unless
+        ``memory`` is given. An existing file cannot be updated in memory: "r+" and "a" are errors then.
     memory
         The bytes of a file, to be read; for a new file any number: it is created in memory, and ``close`` returns its bytes.
     keepweakref, comm, info
@@ -88,14 +89,17 @@ class Dataset(Group):
     opening).
     """
 
-    __slots__ = ("_discards", "_follow", "_handle", "_is_new", "_on_disk", "_persist", "_process", "_told")
+    __slots__ = ("_discards", "_follow", "_handle", "_is_new", "_on_disk", "_persists", "_place", "_process", "_told")
 
     _discards: bool
     _follow: bool
     _handle: Any
     _is_new: bool
     _on_disk: bool
-    _persist: str | None
+    _persists: bool
+    """Whether a file in memory is written to disk when it is closed."""
+    _place: str
+    """Its path as it was opened, in whatever folder the process is now."""
     _process: int
     _told: bool
 
@@ -136,7 +140,7 @@ class Dataset(Group):
             raise UnsupportedError(
                 f"`{shown(path)}` can be read, not changed: write a local file and copy it to the URL"
             )
-        if memory is not None and plain in ("r+", "a"):
+        if memory is not None and plain not in ("r", "w"):
             raise InvalidError(
                 f"`{shown(path)}`: `memory` goes with mode 'r' or 'w'; to update bytes, write them to a file and open it"
             )
@@ -147,18 +151,21 @@ class Dataset(Group):
                 f"`{shown(path)}` cannot be updated in memory (`diskless`): copy the file, and open the copy with mode {mode!r}"
             )
         is_new = plain in ("w", "x")
-        in_memory = diskless or memory is not None if is_new else isinstance(memory, bytes | bytearray | memoryview)
-        self._is(path if diskless and persist else None, is_new, not in_memory, follow)
+        in_memory = memory is not None or (diskless and is_new)
+        persists = diskless and persist and memory is None
+        on_disk = not in_memory and store is None
+        self._is(placed(path) if on_disk or persists else path, is_new, on_disk, follow, persists)
         match plain:
-            case "r" if memory is not None and not isinstance(memory, int):
-                core = File.open_bytes(path, bytes(memory))
+            case "r" if memory is not None:
+                core = File.open_bytes(path, _bytes(memory))
             case "r" if remote:
                 put_own(self, _handle=alone(path, storage_options, store, follow))
                 core = self._handle.file()
             case "r":
                 core = File.open(path, locking, None if follow else False)
-            case "w" | "x" if diskless or memory is not None:
-                preserved = plain == "x" or (not clobber and self._persist is not None)
+            case "w" | "x" if in_memory:
+                _check_size(0 if memory is None else memory)
+                preserved = plain == "x" or (not clobber and persists)
                 if preserved and os.path.exists(path):
                     raise ExistsError(f"`{path}` exists already")
                 core = File.create_in_memory(path, format, alignment())
@@ -175,11 +182,20 @@ class Dataset(Group):
         if plain != "r":
             _written.add(self)
 
-    def _is(self, persist: str | None, is_new: bool, on_disk: bool, follow: bool = True, handle: Any = None) -> None:
+    def _is(
+        self,
+        place: str,
+        is_new: bool,
+        on_disk: bool,
+        follow: bool = True,
+        persists: bool = False,
+        handle: Any = None,
+    ) -> None:
         """What a dataset of this process knows of its file."""
         put_own(
             self,
-            _persist=persist,
+            _place=place,
+            _persists=persists,
             _is_new=is_new,
             _on_disk=on_disk,
             _follow=follow,
@@ -193,7 +209,7 @@ class Dataset(Group):
     def _of(cls, core: File, handle: Any = None) -> Dataset:
         """The dataset of a file that is already open, and of what opens it again if a path is not enough."""
         new = cls.__new__(cls)
-        new._is(None, False, core.identity() is not None, handle=handle)
+        new._is(core.path, False, core.identity() is not None, handle=handle)
         new._fill(core, Types(core), Contents(core), None, 0, "/")
         return new
 
@@ -207,7 +223,7 @@ class Dataset(Group):
                 f"`{self.filepath()}` is being written, is in memory, or is closed: such a dataset cannot be sent to another "
                 "process; open the file there"
             )
-        return _open_again, (os.path.abspath(self.filepath()), identity, self.auto_complex, self._follow)
+        return _open_again, (self._place, identity, self.auto_complex, self._follow)
 
     def _title(self) -> str:
         return f"ncforge.Dataset {self.filepath()} · {self.data_model}"
@@ -226,8 +242,8 @@ class Dataset(Group):
         """Completes the file and closes it; with ``persist``, a file in memory is written to disk. Returns the bytes of a file
         in memory."""
         data = self._core.close()
-        if data is not None and self._persist is not None:
-            write_whole(self._persist, data, True)
+        if data is not None and self._persists:
+            write_whole(self._place, data, True)
         return data
 
     def tocdl(
@@ -255,12 +271,14 @@ class Dataset(Group):
         >>> print(ds.tocdl(data=True))           # doctest: +SKIP
         """
         if not self._on_disk:
-            raise UnsupportedCallError(f"`{self.filepath()}` is not one file on disk: it is in memory, or several")
+            raise UnsupportedCallError(
+                f"`{self.filepath()}` is not one file on disk: it is in memory, in a store, or several"
+            )
         if not self._core.is_reading():
             self.sync()
         from ncforge._dataset.cdl import to_cdl
 
-        text = to_cdl(self.filepath(), self.disk_format == "NETCDF3", coordvars, data)
+        text = to_cdl(self._place, self.disk_format == "NETCDF3", coordvars, data)
         if outfile is None:
             return text
         with open(outfile, "w", encoding="utf-8", errors="surrogateescape") as file:
@@ -360,6 +378,19 @@ class Dataset(Group):
                 raise
             if hasattr(error, "add_note"):
                 error.add_note(f"ncforge: closing the file failed, too: {lost}")
+
+
+def _bytes(memory: Any) -> bytes:
+    """The bytes of a file; an error for a number, of which ``bytes`` would make zeros."""
+    return bytes(memoryview(memory))
+
+
+def _check_size(memory: Any) -> None:
+    """An error if ``memory`` of a new file is not a number of bytes."""
+    if not isinstance(memory, Real):
+        raise TypeError(f"`memory` of a new file is a number of bytes, not {type(memory).__name__!r}")
+    if memory < 0:
+        raise OverflowError(f"`memory` of a new file is a number of bytes, not {memory}")
 
 
 _written: weakref.WeakSet[Dataset] = weakref.WeakSet()

@@ -14,8 +14,9 @@ from __future__ import annotations
 import contextlib
 import glob
 import os
-from collections import OrderedDict
-from collections.abc import Callable, Iterable, Mapping, Sequence
+import weakref
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from itertools import accumulate
 from typing import Any, cast
 
@@ -25,6 +26,7 @@ from ncforge import _core
 from ncforge._dataset.attributes import put_own
 from ncforge._dataset.handle import most_open
 from ncforge._dataset.index import expand
+from ncforge._dataset.locks import ForkedLock
 from ncforge._dataset.pieces import gathered
 from ncforge._dataset.view import Layout
 from ncforge.dataset import Dataset
@@ -109,13 +111,13 @@ class MFDataset(Dataset):
         self._join(Parts.of(paths), master, aggdim, exclude, check)
 
     def _join(self, parts: Parts, master: int, along: str | None, exclude: Iterable[str], check: bool = False) -> None:
-        first = parts[master]
+        first = parts.held(master)
         if along is None:
             along = next((name for name, dim in first.dimensions.items() if dim.isunlimited()), None)
         if along is None or along not in first.dimensions:
             raise IoError(f"`{first.filepath()}` has no dimension to join along{f' (`{along}`)' if along else ''}")
         put_own(self, _parts=parts, _master=master, _along=along, _excluded=frozenset(exclude))
-        self._is(None, False, True)
+        self._is(first._place, False, True)
         self._fill(first._core, first._types, first._contents, None, 0, "/")
         lengths = []
         for part in parts:
@@ -133,7 +135,8 @@ class MFDataset(Dataset):
             raise IoError(f"`{first.filepath()}` has no variable with the dimension `{along}`")
         for at in range(len(parts)) if check else ():
             for variable in joined:
-                variable._part(at)
+                with variable._part(at):
+                    pass
 
     @property
     def variables(self) -> Mapping[str, Variable]:
@@ -143,7 +146,7 @@ class MFDataset(Dataset):
     @property
     def dimensions(self) -> dict[str, Dimension]:
         """The dimensions, by name; the length of the joined one is the sum over all files."""
-        found = self._parts[self._master].dimensions
+        found = super().dimensions
         there = found[self._along]
         return {**found, self._along: _Joined(self, there._id, there.name, True)}
 
@@ -174,77 +177,96 @@ class MFDataset(Dataset):
         return _joined, (self._parts, self._master, self._along, self._excluded)
 
 
-class Parts(Sequence[Dataset]):
-    """The files of a dataset. As many stay open as there are descriptors; the others are opened when they are read, and closed for the next.
+class Parts:
+    """The files of a dataset. A file is opened when it is read, and stays open as long as there are places for it.
 
-    Those that are open stay so: a walk over all files, variable after variable, would find each closed that was read longest ago.
+    For the next one, that which was opened last is closed, unless it is being read: a walk over all files, variable after variable, would
+    find each closed that was read longest ago.
     """
 
-    __slots__ = ("_again", "_closed", "_open", "_turns")
-
-    _places = most_open(3 / 8)
-    """The number of further files, of whichever dataset, that may stay open."""
+    __slots__ = ("__weakref__", "_again", "_closed", "_open", "_readers")
 
     def __init__(self, again: list[tuple[Any, ...]]) -> None:
         self._again = again
-        """How to open each of them again: a function and its arguments. Another file under its name is an error."""
+        """How to open each of them: a function and its arguments."""
         self._open: dict[int, Dataset] = {}
-        self._turns: OrderedDict[int, Dataset] = OrderedDict()
+        """In the order in which they were opened."""
+        self._readers: Counter[int] = Counter()
         self._closed = False
 
     @classmethod
     def of(cls, paths: Iterable[str]) -> Parts:
-        """Opens files."""
-        new = cls([])
-        for at, path in enumerate(paths):
-            dataset = Dataset(path)
-            new._again.append(dataset.__reduce__())  # type: ignore[arg-type]
-            new._keep(at, dataset)
+        """Opens files. From then on, another file under its name is an error."""
+        new = cls([(Dataset, (path,)) for path in paths])
+        for at, part in enumerate(new):
+            new._again[at] = part.__reduce__()
         return new
-
-    def _keep(self, at: int, dataset: Dataset) -> None:
-        if Parts._places > 0:
-            Parts._places -= 1
-            self._open[at] = dataset
-            return
-        self._turns[at] = dataset
-        while len(self._turns) > _TURNS:
-            # A reader holds a reference to the file while it reads.
-            with contextlib.suppress(KeyError):
-                self._turns.popitem(last=False)
 
     def __len__(self) -> int:
         return len(self._again)
 
-    def __getitem__(self, at: Any) -> Any:
-        found = self._open.get(at) or self._turns.get(at)
-        if found is None:
-            opens, arguments = self._again[at]
-            if self._closed:
+    def __iter__(self) -> Iterator[Dataset]:
+        for at in range(len(self)):
+            with self.reading(at) as part:
+                yield part
+
+    @contextlib.contextmanager
+    def reading(self, at: int) -> Iterator[Dataset]:
+        """One of them, open until the block ends."""
+        part = self.held(at)
+        try:
+            yield part
+        finally:
+            with _lock:
+                self._readers[at] -= 1
+
+    def held(self, at: int) -> Dataset:
+        """One of them, open until all are closed."""
+        with _lock:
+            part = self._open.get(at)
+            if part is None and not self._closed:
+                self._make_room()
+                opens, arguments = self._again[at]
+                _all.add(self)
+                part = self._open[at] = opens(*arguments)
+            if part is None or self._closed:
+                self.close()
                 raise InvalidError("the dataset is closed")
-            found = opens(*arguments)
-            self._keep(at, found)
-        return found
+            self._readers[at] += 1
+            return part
+
+    def _make_room(self) -> None:
+        """Closes files, first of its own, until there is a place, or all that are open are being read."""
+        for parts in (self, *_all):
+            for at in reversed([*parts._open]):
+                if sum(len(each._open) for each in _all) < _PLACES:
+                    return
+                if not parts._readers[at]:
+                    parts._open.pop(at).close()
 
     def isopen(self) -> bool:
         """Whether they can be read."""
-        return not self._closed and all(part.isopen() for part in self._open.values())
+        return not self._closed and all(part.isopen() for part in [*self._open.values()])
 
     def close(self) -> None:
         """Closes them."""
-        self._closed = True
-        for part in [*self._open.values(), *self._turns.values()]:
-            part.close()
-
-    def __del__(self) -> None:
-        Parts._places += len(self._open)
+        with _lock:
+            self._closed = True
+            while self._open:
+                self._open.popitem()[1].close()
 
     def __reduce__(self) -> Any:
         return Parts, (self._again,)
 
 
-_TURNS = 2
-"""Files of a dataset that are open besides those that stay so."""
+_PLACES = most_open(3 / 8)
+"""How many files of all datasets may be open at a time; more only if more are read at a time."""
+
+_all: weakref.WeakSet[Parts] = weakref.WeakSet()
+"""Those that have opened files."""
+
+_lock = ForkedLock()
+"""Whoever opens, closes or counts files holds it."""
 
 
 class _Joined(Dimension):
@@ -281,26 +303,32 @@ class MFVariable(Variable):
     def _of(self) -> MFDataset:
         return cast(MFDataset, self._group)
 
-    def _part(self, at: int) -> Variable:
-        """The variable in one of the files."""
+    @contextlib.contextmanager
+    def _part(self, at: int) -> Iterator[Variable]:
+        """The variable in one of the files, which is open until the block ends."""
         dataset = self._of()
-        part, master = dataset._parts[at], self._master
-        if at not in self._like:
-            where = f"`{self.name}` in `{part.filepath()}`"
-            if self.name not in part.variables:
-                raise IoError(f"{where}: there is no such variable; `{dataset.filepath()}` has it")
-            found = part.variables[self.name]
-            if found.dimensions != master.dimensions or _stored(found) != _stored(master):
-                raise IoError(f"{where} is {_said(found)}, in `{dataset.filepath()}` it is {_said(master)}")
-            lengths, wanted = list(found.shape), list(master.shape)
-            lengths[self._axis] = wanted[self._axis] = 0
-            if lengths != wanted:
-                raise IoError(f"{where} has lengths {found.shape}, in `{dataset.filepath()}` {master.shape}")
-            self._like.add(at)
-        found = master if at == dataset._master else part.variables[self.name]
-        # One set of switches: they hold for all files of this variable, also of those that were opened again.
-        found._contents.set_switches(found._var_id, self._switches)
-        return found
+        with dataset._parts.reading(at) as part:
+            if at not in self._like:
+                self._check(part)
+                self._like.add(at)
+            found = self._master if at == dataset._master else part.variables[self.name]
+            # One set of switches: they hold for all files of this variable, also of those that were opened again.
+            found._contents.set_switches(found._var_id, self._switches)
+            yield found
+
+    def _check(self, part: Dataset) -> None:
+        """An error if the variable of this file is not like it."""
+        dataset, master = self._of(), self._master
+        where = f"`{self.name}` in `{part.filepath()}`"
+        if self.name not in part.variables:
+            raise IoError(f"{where}: there is no such variable; `{dataset.filepath()}` has it")
+        found = part.variables[self.name]
+        if found.dimensions != master.dimensions or _stored(found) != _stored(master):
+            raise IoError(f"{where} is {_said(found)}, in `{dataset.filepath()}` it is {_said(master)}")
+        lengths, wanted = list(found.shape), list(master.shape)
+        lengths[self._axis] = wanted[self._axis] = 0
+        if lengths != wanted:
+            raise IoError(f"{where} has lengths {found.shape}, in `{dataset.filepath()}` {master.shape}")
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -326,14 +354,16 @@ class MFVariable(Variable):
         return data
 
     def _values_of(self, at: int, key: tuple[Any, ...]) -> Any:
-        return self._part(at)[key]
+        with self._part(at) as part:
+            return part[key]
 
     def read(self, key: Any = ..., *, out: np.ndarray | None = None) -> Any:
         """Read a selection as stored: nothing is masked, scaled or joined to text. See :meth:`Variable.read`."""
         return self._gathered(key, self._stored_of) if out is None else self.read_into(out, key)
 
     def _stored_of(self, at: int, key: tuple[Any, ...]) -> Any:
-        return self._part(at).read(key)
+        with self._part(at) as part:
+            return part.read(key)
 
     def read_into(self, out: np.ndarray, key: Any = ...) -> np.ndarray:
         """Read a selection into an existing array, and return it. See :meth:`Variable.read_into`."""
@@ -395,7 +425,7 @@ class MFTime(MFVariable):
         self._fill(dataset, time._var_id, time.name, time._kind, time._dims)
         self._spread(time._master)
         if calendar is None:
-            calendars = [str(getattr(self._part(at), "calendar", "")) for at in range(len(dataset._parts))]
+            calendars = [self._text(at, "calendar") for at in range(len(dataset._parts))]
             if "" in calendars:
                 raise InvalidError(f"`{time.name}` has no attribute `calendar` in some file; pass it: calendar=...")
             calendar = calendars[0]
@@ -403,6 +433,10 @@ class MFTime(MFVariable):
                 names = ", ".join(sorted(set(calendars)))
                 raise InvalidError(f"`{time.name}` has several calendars ({names}); pass one: calendar=...")
         put_own(self, _calendar=str(calendar), _units=units or str(time.getncattr("units")))
+
+    def _text(self, at: int, name: str) -> str:
+        with self._part(at) as part:
+            return str(getattr(part, name, ""))
 
     @property
     def units(self) -> str:
@@ -417,8 +451,8 @@ class MFTime(MFVariable):
     def _values_of(self, at: int, key: tuple[Any, ...]) -> Any:
         from ncforge._dataset.times import converted
 
-        values = self._part(at)[key]
-        return converted(values, str(self._part(at).getncattr("units")), self._units, self._calendar)
+        with self._part(at) as part:
+            return converted(part[key], str(part.getncattr("units")), self._units, self._calendar)
 
     def __reduce__(self) -> Any:
         return MFTime, (self._group.variables[self.name], self._units, self._calendar)

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, overload
 
 from ncforge import _core
 from ncforge._dataset.identity import Identity, identity_at
+from ncforge._dataset.remote import placed
 from ncforge._ops.digests import Digest, digest
 from ncforge._ops.options import given
 from ncforge._ops.progress import Progress, reporter
@@ -406,7 +407,7 @@ def copy(
     if client is not None:
         from ncforge._ops.cluster import Encoding
 
-        elsewhere = Encoding.of_copy(client, os.path.abspath(source), request)
+        elsewhere = Encoding.of_copy(client, placed(source), request)
     with reporter(progress) as report:
         try:
             raw = json.loads(_core.copy(source, target, request, report, elsewhere))

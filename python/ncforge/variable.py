@@ -291,7 +291,7 @@ class Variable(Attributes):
     def _rules(self) -> Rules:
         def make() -> Rules:
             # All attributes, even those whose names are used by Python.
-            attrs = self._known or self._values()
+            attrs = self._known or self._stored_values()
             base = self._row_type()
             dtype = self._types.dtype(self._kind) if base is None else base
             return Rules(attrs, dtype, self._core.fills(self._var_id))

@@ -91,12 +91,16 @@ class Attributes:
         return ((text[0] or b"") if isinstance(text, list) else text).replace(b"\0", b"")
 
     def _values(self, name: str | None = None) -> dict[str, Any]:
-        """All attributes; cached if nothing can change them, else those of this name are enough."""
-        only = None if self._contents.settled else name
+        """As :meth:`_stored_values`, for a program that asks for attributes."""
         try:
-            values, odd = self._core.attrs(self._group_id, self._var_id, only)
+            return self._stored_values(name)
         except InvalidError as e:
             raise _refused(e) from None
+
+    def _stored_values(self, name: str | None = None) -> dict[str, Any]:
+        """All attributes; cached if nothing can change them, else those of this name are enough."""
+        only = None if self._contents.settled else name
+        values, odd = self._core.attrs(self._group_id, self._var_id, only)
         if odd:
             plain_attributes(self._types, values, odd)
         if self._contents.keep(self._key, values):
@@ -184,7 +188,8 @@ class Attributes:
         if name == "__dict__":
             return {key: self.getncattr(key) for key in self.ncattrs()}
         if _owner(self, name) is not None:
-            raise AttributeError(name)
+            # It exists, but raised an `AttributeError`: this one.
+            return object.__getattribute__(self, name)
         return self.getncattr(name)
 
     def __setattr__(self, name: str, value: Any) -> None:

@@ -7,7 +7,6 @@ from __future__ import annotations
 import contextlib
 import io
 import os
-import threading
 import weakref
 from collections import OrderedDict
 from collections.abc import Mapping
@@ -15,6 +14,7 @@ from typing import Any
 
 from ncforge._core import File
 from ncforge._dataset.identity import Identity, identity_at, identity_of
+from ncforge._dataset.locks import ForkedLock
 from ncforge._dataset.remote import StoreHandle, UrlHandle, access, is_url
 from ncforge.errors import ChangedError
 
@@ -49,18 +49,9 @@ class _Shared:
 
 _known: weakref.WeakValueDictionary[Key, _Shared] = weakref.WeakValueDictionary()
 _open: OrderedDict[int, weakref.ref[_Shared]] = OrderedDict()
-_lock = threading.Lock()
+_lock = ForkedLock()
 _most = most_open(1 / 2)
 """The rest is left for the program."""
-
-
-def _after_fork() -> None:
-    global _lock
-    _lock = threading.Lock()
-
-
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_after_fork)
 
 
 def _remember(shared: _Shared) -> None:

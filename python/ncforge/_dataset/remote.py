@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import threading
 from collections import OrderedDict
 from collections.abc import Callable, Mapping
 from functools import partial
@@ -11,9 +10,20 @@ from typing import Any
 
 from ncforge._core import File, set_remote_options
 from ncforge._dataset.identity import Identity
+from ncforge._dataset.locks import ForkedLock
 from ncforge.errors import ChangedError, InvalidError
 
-__all__ = ["StoreHandle", "UrlHandle", "access", "alone", "is_url", "open_file", "reader_of", "set_storage_options"]
+__all__ = [
+    "StoreHandle",
+    "UrlHandle",
+    "access",
+    "alone",
+    "is_url",
+    "open_file",
+    "placed",
+    "reader_of",
+    "set_storage_options",
+]
 
 Access = tuple[bool, tuple[tuple[str, str], ...]]
 """Whether requests are anonymous, and the other options."""
@@ -30,6 +40,16 @@ def is_url(source: Any) -> bool:
     (True, False)
     """
     return isinstance(source, str) and source.partition("://")[0].lower() in _SCHEMES and "://" in source
+
+
+def placed(path: Any) -> str:
+    """A path that means the same file in any folder, and any process; a URL as it is. A ``..`` remains, as the folder to which it leads
+    depends on links.
+
+    >>> placed("/data/run/../a.nc"), placed("s3://bucket/a.nc")
+    ('/data/run/../a.nc', 's3://bucket/a.nc')
+    """
+    return path if is_url(path) else os.path.join(os.getcwd(), path)
 
 
 def access(storage_options: Mapping[str, Any] | None, anonymous: bool = False) -> Access:
@@ -130,16 +150,7 @@ def reader_of(store: Any, path: str) -> Any:
 
 
 _files: OrderedDict[Any, File] = OrderedDict()
-_lock = threading.Lock()
-
-
-def _after_fork() -> None:
-    global _lock
-    _lock = threading.Lock()
-
-
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_after_fork)
+_lock = ForkedLock()
 
 
 def _remembered(key: Any) -> File | None:

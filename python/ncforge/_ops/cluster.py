@@ -8,7 +8,6 @@ ahead as the workers need to stay busy: memory stays bounded, and the output's b
 
 from __future__ import annotations
 
-import os
 import threading
 import uuid
 from collections import OrderedDict, deque
@@ -17,6 +16,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from ncforge._core import Encoder
+from ncforge._dataset.remote import placed
 from ncforge.errors import InvalidError, NcforgeError
 
 if TYPE_CHECKING:
@@ -140,7 +140,7 @@ def each_file(
     """
     _check(client)
     label = f"ncforge-{work.__name__.strip('_')}-{uuid.uuid4().hex}"
-    paths = [os.path.abspath(n) for n in names]
+    paths = [placed(n) for n in names]
     futures = [
         client.submit(_or_error, work, path, *rest, key=f"{label}-{i}", pure=not writes) for i, path in enumerate(paths)
     ]

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from ncforge import _core
+from ncforge._dataset.remote import placed
 from ncforge._ops.options import given
 from ncforge._ops.progress import Progress, reporter
 from ncforge._ops.reports import Path, only
@@ -104,7 +105,7 @@ def _request(options: Options) -> dict[str, Any]:
     """The options, as workers in other folders read them, too."""
     request = given(options)
     if request.get("coords") is not None:
-        request["coords"] = os.path.abspath(request["coords"])
+        request["coords"] = placed(request["coords"])
     return request
 
 
@@ -168,7 +169,7 @@ def combine(
     if client is not None:
         from ncforge._ops.cluster import Encoding
 
-        elsewhere = Encoding.of_combine(client, [os.path.abspath(f) for f in files], os.path.abspath(output), request)
+        elsewhere = Encoding.of_combine(client, [placed(f) for f in files], placed(output), request)
     with reporter(progress) as report:
         try:
             text = _core.combine(files, os.fspath(output), request, report, elsewhere)

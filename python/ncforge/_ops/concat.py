@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from ncforge import _core
 from ncforge._dataset.joined import JoinedHandle
-from ncforge._dataset.remote import is_url
+from ncforge._dataset.remote import placed
 from ncforge._ops.options import given
 from ncforge._ops.progress import Progress, reporter
 from ncforge._ops.reports import Path, only
@@ -167,5 +167,5 @@ def open_many(
             "follow": follow,
         }
     )
-    handle = JoinedHandle([name if is_url(name) else os.path.abspath(name) for name in names_of(files)], request)
+    handle = JoinedHandle([placed(name) for name in names_of(files)], request)
     return Dataset._of(handle.file(), handle)

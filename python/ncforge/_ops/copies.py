@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any
 
 from ncforge import _core
+from ncforge._dataset.remote import placed
 from ncforge._ops.progress import Progress
 from ncforge._ops.reports import Path, names
 from ncforge.errors import ExistsError, InvalidError, NcforgeError
@@ -23,7 +24,7 @@ def copy_files(
     before it stay.
     """
     paths = names(sources)
-    into = os.path.abspath(folder)
+    into = placed(folder)
     _check(paths, into, bool(request.get("overwrite") or request.get("resume")))
     results: Iterator[str | NcforgeError]
     if client is None:
