@@ -65,7 +65,7 @@ impl ObjectStore {
         let len: u64 = object.call_method1("seek", (0, 2))?.extract()?;
         object.call_method1("seek", (before,))?;
         let opened_by = object.call_method0("fileno").is_ok().then(Process::this);
-        let turn = PerProcess::new(Mutex::default(), Mutex::default);
+        let turn = PerProcess::default();
         Ok(Self { name, len, object: object.clone().unbind(), turn, opened_by })
     }
 }
