@@ -23,9 +23,11 @@ pub(super) struct Fragments {
     pub(super) file: Arc<Stored>,
     base: Option<Base>,
     leads: Leads,
-    /// The latest files, the last one last.
-    open: PerProcess<Mutex<Vec<(PathBuf, Arc<File>)>>>,
+    open: PerProcess<Mutex<Latest>>,
 }
+
+/// The latest files, the last one last.
+type Latest = Vec<(PathBuf, Arc<File>)>;
 
 impl Fragments {
     pub(super) fn new(file: &Arc<Stored>, base: Option<Base>, leads: &Leads) -> Self {

@@ -38,11 +38,10 @@ pub(super) struct Target {
     pub(super) path: Path,
 }
 
-/// The key of a cached client.
-type Key = (String, RemoteOptions);
+/// The clients of a process, and what each is for.
+type Clients = Vec<((String, RemoteOptions), Arc<dyn ObjectStore>)>;
 
-static CLIENTS: LazyLock<PerProcess<Mutex<Vec<(Key, Arc<dyn ObjectStore>)>>>> =
-    LazyLock::new(PerProcess::default);
+static CLIENTS: LazyLock<PerProcess<Mutex<Clients>>> = LazyLock::new(PerProcess::default);
 
 impl Target {
     /// The client and the path of a URL.
