@@ -28,7 +28,7 @@ def direct(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return binary
 
 
-@pytest.mark.parametrize("way", ["sync", "again", "before"])
+@pytest.mark.parametrize("way", ["sync", "again", "before", "stale", "opened"])
 def test_hdf5_writes_to_a_file_that_netcdf_c_has_open(direct, run_under, tmp_path, way):
     path = tmp_path / "a.nc"
     plain = call(direct, way, path)
