@@ -1,4 +1,4 @@
-//! Data held for the open files of one netCDF-C: chunks being gathered, chunks being encoded.
+//! Data held for the open files of one HDF5: chunks being gathered, chunks being encoded.
 //!
 //! Rules: chunks reach HDF5 in the order in which they became whole. Before HDF5 reads, flushes or closes a dataset, or writes
 //! to it by itself, it has all of the dataset's chunks. Memory is bounded: chunks that were not written to for longest are
@@ -41,7 +41,7 @@ pub(super) struct File {
     pub(super) fork: u32,
 }
 
-/// Everything of one netCDF-C.
+/// Everything of one HDF5.
 pub(super) struct Output {
     hdf5: &'static Hdf5,
     pub(super) files: HashMap<i32, File>,

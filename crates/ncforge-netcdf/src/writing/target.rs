@@ -25,7 +25,7 @@ pub(super) struct Chunk {
 pub(super) struct Target {
     /// HDF5's identifier of its file.
     pub(super) file: Id,
-    /// netCDF-C's number of its file.
+    /// The number of its file among those of all libraries.
     pub(super) nc: i32,
     pub(super) chunk: Vec<u64>,
     /// Lengths of dimensions at most; `u64::MAX` for unlimited ones.
