@@ -18,7 +18,7 @@ use crate::files::{self, OpenFile};
 use crate::libraries::{Library, object_of};
 use crate::report::log;
 use crate::tables::{CLASSIC, HDF5, LIBRARIES, guarded, original, remember};
-use crate::{limits, serve, writers, writing, zipped};
+use crate::{limits, messages, serve, writers, writing, zipped};
 
 /// The array of ones that `nc_get_var1` passes as the count: by its address, single values of classic files go straight on.
 static ONES: [AtomicPtr<usize>; LIBRARIES] = [const { AtomicPtr::new(null_mut()) }; LIBRARIES];
@@ -162,11 +162,6 @@ fn say_if_parallel(path: &Path, mode: c_int, parameters: *mut c_void) {
     }
 }
 
-/// Before a file is opened or created by this thread.
-fn before_opening<const L: usize, const T: usize>() {
-    guarded(|| (T == HDF5).then(|| writing::print_no_errors(L)));
-}
-
 /// The identity of a file that is about to be opened or created.
 ///
 /// # Safety
@@ -193,7 +188,7 @@ unsafe extern "C" fn create<const L: usize, const T: usize>(
 ) -> c_int {
     // SAFETY: netCDF-C's argument.
     let is_written = unsafe { identity(path) }.is_some_and(|identity| is_writable_here(&identity));
-    before_opening::<L, T>();
+    messages::before_opening(L);
     // SAFETY: netCDF-C's function with netCDF-C's arguments.
     let code = unsafe { (original(L, T).create)(path, mode, initial, basepe, hint, parameters, table, ncid) };
     if code == NOERR && !path.is_null() {
@@ -232,7 +227,7 @@ unsafe extern "C" fn open<const L: usize, const T: usize>(
         writers.into_iter().for_each(|(library, id)| writing::open_again(library, id, for_writing));
         is_written = for_writing && is_writable_here(identity);
     }
-    before_opening::<L, T>();
+    messages::before_opening(L);
     // SAFETY: netCDF-C's function with netCDF-C's arguments.
     let code = unsafe { (original(L, T).open)(path, mode, basepe, hint, parameters, table, ncid) };
     if code != NOERR {

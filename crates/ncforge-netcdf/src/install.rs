@@ -210,7 +210,13 @@ fn install_in(entry: &mut Entry, initialise: bool) {
     let Some((number, library)) = &entry.library else { return };
     entry.waits = false;
     // SAFETY: netCDF-C's own function; every `nc_open` calls it, too.
-    let done = match if initialise { unsafe { (library.initialize)() } } else { abi::NOERR } {
+    let call = || unsafe { (library.initialize)() };
+    let code = match library.messages {
+        _ if !initialise => abi::NOERR,
+        Some(messages) => messages.keep(*number, call),
+        None => call(),
+    };
+    let done = match code {
         abi::NOERR => hook::install_in(*number, library),
         _ => Err("its initialisation failed"),
     };

@@ -30,6 +30,7 @@ mod install;
 mod late;
 mod libraries;
 mod limits;
+mod messages;
 mod mpi;
 mod policy;
 mod report;

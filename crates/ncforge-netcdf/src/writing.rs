@@ -178,25 +178,6 @@ fn functions<const H: usize>() -> [*const c_void; 4] {
     ]
 }
 
-thread_local! {
-    /// The libraries for which HDF5 prints nothing in this thread, one bit each.
-    static SILENT: Cell<u8> = const { Cell::new(0) };
-}
-
-/// A thread is about to open or create a file. The initialisation of netCDF-C, which ncforge calls from the thread that loads it,
-/// turns off HDF5's own messages for that thread alone; without ncforge it is the first that opens a file, which may be another.
-pub(crate) fn print_no_errors(library: usize) {
-    let hdf5 = CALLED[library].get().and_then(|&hdf5| HDF5[hdf5].get());
-    let (Some(hdf5), Some(bit)) = (hdf5, 1u8.checked_shl(library as u32)) else { return };
-    // A thread that is ending has no flags any more.
-    let _ = SILENT.try_with(|silent| {
-        if silent.get() & bit == 0 {
-            hdf5.print_no_errors();
-            silent.set(silent.get() | bit);
-        }
-    });
-}
-
 /// A file was opened for writing, by nobody else in this process; `shared`: it has it open for reading.
 pub(crate) fn begin(library: usize, ncid: c_int, path: PathBuf, shared: bool) {
     let Some(&number) = CALLED[library].get() else { return };
