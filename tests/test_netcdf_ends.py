@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import signal
+import subprocess
 import sys
 from pathlib import Path
 
@@ -67,6 +69,19 @@ def test_a_signal_within_a_call_ends_no_program_in_silence(ends, run_under, tmp_
 def threads(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A program whose threads use netCDF-C."""
     return compiled("threads", tmp_path_factory.mktemp("bin"))
+
+
+def test_a_program_ends_with_its_last_own_thread(threads, ncforge_bin, library, tmp_path):
+    path = tmp_path / "a.nc"
+    command = [ncforge_bin, "run", threads]
+    for way, what in (("write", b": 1 writes served"), ("read", b": 1 reads served")):
+        env = {**os.environ, "NCFORGE_NETCDF": "always", "NCFORGE_THREADS": "3"}
+        done = subprocess.run([*command, way, path], env=env, capture_output=True, timeout=20, check=False)
+        assert done.returncode == 0 and what in done.stderr, done
+        with netCDF4.Dataset(path) as d:
+            want = np.asarray(d["v"][:], "i8")
+        assert np.array_equal(want.ravel(), np.arange(want.size) % 1000)
+    assert int(done.stdout) == want.sum()
 
 
 def test_hdf5_prints_for_the_threads_for_which_it_did(threads, run_under, tmp_path):
