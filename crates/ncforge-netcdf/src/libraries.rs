@@ -157,17 +157,6 @@ impl Object<'_> {
         (object_of(at)? == self.name.to_string_lossy()).then_some(at)
     }
 
-    /// Functions of the HDF5 that it calls.
-    fn messages(&self) -> Option<Messages> {
-        // SAFETY: looks names up; the functions of HDF5 with these names, and their signatures.
-        unsafe {
-            let get = libc::dlsym(self.handle, c"H5Eget_auto2".as_ptr());
-            let set = libc::dlsym(self.handle, c"H5Eset_auto2".as_ptr());
-            (!get.is_null() && !set.is_null())
-                .then(|| Messages { get: std::mem::transmute(get), set: std::mem::transmute(set) })
-        }
-    }
-
     fn library(&self) -> Result<Library, &'static str> {
         const HIDDEN: &str = "it hides its dispatch tables";
         let hdf5 = self.symbol(c"HDF5_dispatch_table").ok_or(HIDDEN)?;
@@ -190,7 +179,7 @@ impl Object<'_> {
                 hdf5_table: hdf5.cast(),
                 classic_table: classic.cast(),
                 ones: self.symbol(c"NC_coord_one").map_or(std::ptr::null_mut(), <*mut c_void>::cast),
-                messages: self.messages(),
+                messages: Messages::of(self.handle),
                 parallel: !libc::dlsym(self.handle, c"H5Pset_fapl_mpio".as_ptr()).is_null(),
                 initialize: initialization(initialize),
                 initialize_formats: of_formats.map(|(hdf5, classic)| [hdf5, classic].map(initialization)),

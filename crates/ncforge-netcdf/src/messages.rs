@@ -15,8 +15,8 @@ type Set = unsafe extern "C" fn(i64, *mut c_void, *mut c_void) -> c_int;
 /// `H5Eget_auto2` and `H5Eset_auto2` of the HDF5 that a netCDF-C calls.
 #[derive(Clone, Copy)]
 pub(crate) struct Messages {
-    pub(crate) get: Get,
-    pub(crate) set: Set,
+    get: Get,
+    set: Set,
 }
 
 /// `H5E_DEFAULT`: what the calling thread has.
@@ -26,6 +26,23 @@ const OF_THIS_THREAD: i64 = 0;
 static NEXT: [AtomicPtr<c_void>; LIBRARIES] = [const { AtomicPtr::new(null_mut()) }; LIBRARIES];
 
 impl Messages {
+    /// The functions that an object calls.
+    ///
+    /// # Safety
+    /// `object` is from `dlopen`.
+    pub(crate) unsafe fn of(object: *mut c_void) -> Option<Self> {
+        // SAFETY: the caller's promise; HDF5's functions of these names, and their signatures.
+        unsafe {
+            let get = libc::dlsym(object, c"H5Eget_auto2".as_ptr());
+            let set = libc::dlsym(object, c"H5Eset_auto2".as_ptr());
+            let are_there = !get.is_null() && !set.is_null();
+            are_there.then(|| Self {
+                get: std::mem::transmute::<*mut c_void, Get>(get),
+                set: std::mem::transmute::<*mut c_void, Set>(set),
+            })
+        }
+    }
+
     /// Initialises a library, so that this thread keeps its messages.
     pub(crate) fn keep(self, library: usize, initialise: impl FnOnce() -> c_int) -> c_int {
         let before = self.now();
