@@ -14,6 +14,7 @@ use std::time::Duration;
 
 use ncforge::without_signals;
 
+use crate::report::wish;
 use crate::tables::guarded;
 
 const BETWEEN_LOOKS: Duration = Duration::from_millis(20);
@@ -25,7 +26,7 @@ extern "C" fn before() -> *mut c_void {
     static REAL: AtomicPtr<c_void> = AtomicPtr::new(null_mut());
     // SAFETY: asks for two numbers.
     let is_main = unsafe { libc::gettid() == libc::getpid() };
-    if is_main {
+    if is_main && !wish().off {
         guarded(|| {
             let watcher = std::thread::Builder::new().name("ncforge-end".to_owned());
             without_signals(|| watcher.spawn(watch)).ok()

@@ -50,9 +50,12 @@ fn file_of(descriptor: RawFd) -> Option<FileNumber> {
     (found.st_mode & libc::S_IFMT == libc::S_IFREG).then_some((found.st_dev, found.st_ino))
 }
 
-/// Whether a descriptor of this process can write to a file.
+/// Whether a descriptor of this process can write to a file; true as well where that cannot be seen at this moment.
 pub(crate) fn is_writable_here(file: FileNumber) -> bool {
-    let Ok(descriptors) = std::fs::read_dir("/proc/self/fd") else { return false };
+    let descriptors = match std::fs::read_dir("/proc/self/fd") {
+        Ok(descriptors) => descriptors,
+        Err(e) => return e.kind() != std::io::ErrorKind::NotFound,
+    };
     let number = |entry: std::fs::DirEntry| entry.file_name().to_str()?.parse::<RawFd>().ok();
     descriptors.flatten().filter_map(number).any(|descriptor| {
         // SAFETY: asks for flags.
