@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import signal
+import subprocess
 import sys
 from pathlib import Path
 
@@ -61,3 +63,57 @@ def test_what_is_written_at_the_exit_is_stored(ends, run_under, tmp_path, who):
 def test_a_signal_within_a_call_ends_no_program_in_silence(ends, run_under, tmp_path, way, code):
     # NetCDF-C seldom survives it. Nothing waits for ever, and no close says that all is written: 5 is its error.
     run_under(ends, tmp_path / "a.nc", way, code=code)
+
+
+@pytest.fixture(scope="session")
+def threads(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A program whose threads use netCDF-C."""
+    return compiled("threads", tmp_path_factory.mktemp("bin"))
+
+
+def test_a_program_ends_with_its_last_own_thread(threads, ncforge_bin, library, tmp_path):
+    path = tmp_path / "a.nc"
+    command = [ncforge_bin, "run", threads]
+    for way, what in (("write", b": 1 writes served"), ("read", b": 1 reads served")):
+        env = {**os.environ, "NCFORGE_NETCDF": "always", "NCFORGE_THREADS": "3"}
+        done = subprocess.run([*command, way, path], env=env, capture_output=True, timeout=20, check=False)
+        assert done.returncode == 0 and what in done.stderr, done
+        with netCDF4.Dataset(path) as d:
+            want = np.asarray(d["v"][:], "i8")
+        assert np.array_equal(want.ravel(), np.arange(want.size) % 1000)
+    assert int(done.stdout) == want.sum()
+
+
+def test_hdf5_prints_for_the_threads_for_which_it_did(threads, run_under, tmp_path):
+    plain = call(threads, "messages", tmp_path / "a.nc")
+    ours = run_under(threads, "messages", tmp_path / "a.nc")
+    assert ours.stderr.count(b"HDF5-DIAG") == plain.stderr.count(b"HDF5-DIAG") > 0
+
+
+def test_the_thread_that_opens_the_first_file_gets_no_messages(packaged, tmp_path):
+    call(sys.executable, "-c", CREATE, tmp_path / "a.nc")
+    plain, ours = (call(sys.executable, "-c", OPEN, tmp_path / "a.nc", who, wish="log") for who in ("plain", "ours"))
+    assert ours.stderr.count(b"HDF5-DIAG") == plain.stderr.count(b"HDF5-DIAG")
+    assert b" is served" in ours.stderr
+
+
+CREATE = """
+import netCDF4, sys
+with netCDF4.Dataset(sys.argv[1], "w") as d:
+    d.createDimension("x", 4000)
+    d.createVariable("v", "i4", ("x",), zlib=True)[:] = 1
+"""
+# In the first thread and in the one that accelerates.
+OPEN = """
+import netCDF4, sys, threading
+if sys.argv[2] == "ours":
+    import ncforge
+    ncforge.accelerate()
+def look():
+    with netCDF4.Dataset(sys.argv[1]) as d:
+        d["v"].quantization(), d["v"].filters()
+thread = threading.Thread(target=look)
+thread.start()
+thread.join()
+look()
+"""

@@ -19,6 +19,7 @@ use crate::limits::{self, Slot};
 use crate::report::{log, wish};
 use crate::tables::LIBRARIES;
 use crate::variables::Variables;
+use crate::writers;
 
 /// Files that one netCDF-C may have open (`NCFILELISTLENGTH`).
 const FILES: usize = 1 << 16;
@@ -131,6 +132,10 @@ impl OpenFile {
             return None;
         }
         if !only_us && limits::are_few_left() {
+            return None;
+        }
+        if !only_us && writers::is_writable_here(self.identity.file()) {
+            self.give_up("this process has it open for writing");
             return None;
         }
         let options = OpenOptions { engine: Some(engine::engine()?), ..OpenOptions::default() };

@@ -18,7 +18,7 @@ use crate::files::{self, OpenFile};
 use crate::libraries::{Library, object_of};
 use crate::report::log;
 use crate::tables::{CLASSIC, HDF5, LIBRARIES, guarded, original, remember};
-use crate::{limits, serve, writers, writing, zipped};
+use crate::{limits, messages, serve, writers, writing, zipped};
 
 /// The array of ones that `nc_get_var1` passes as the count: by its address, single values of classic files go straight on.
 static ONES: [AtomicPtr<usize>; LIBRARIES] = [const { AtomicPtr::new(null_mut()) }; LIBRARIES];
@@ -162,12 +162,18 @@ fn say_if_parallel(path: &Path, mode: c_int, parameters: *mut c_void) {
     }
 }
 
-/// Before a file is opened or created by this thread.
-fn before_opening<const L: usize, const T: usize>() {
-    guarded(|| {
-        writers::before_opening();
-        (T == HDF5).then(|| writing::print_no_errors(L))
-    });
+/// The identity of a file that is about to be opened or created.
+///
+/// # Safety
+/// `path` is null or a C string.
+unsafe fn identity(path: *const c_char) -> Option<Identity> {
+    // SAFETY: the caller's promise.
+    guarded(|| (!path.is_null()).then(|| Identity::at(path_of(unsafe { CStr::from_ptr(path) })))?)
+}
+
+/// Whether this process has a file open for writing.
+fn is_writable_here(identity: &Identity) -> bool {
+    guarded(|| Some(writers::is_writable_here(identity.file()))).unwrap_or(true)
 }
 
 unsafe extern "C" fn create<const L: usize, const T: usize>(
@@ -180,7 +186,9 @@ unsafe extern "C" fn create<const L: usize, const T: usize>(
     table: *const Dispatch,
     ncid: c_int,
 ) -> c_int {
-    before_opening::<L, T>();
+    // SAFETY: netCDF-C's argument.
+    let is_written = unsafe { identity(path) }.is_some_and(|identity| is_writable_here(&identity));
+    messages::before_opening(L);
     // SAFETY: netCDF-C's function with netCDF-C's arguments.
     let code = unsafe { (original(L, T).create)(path, mode, initial, basepe, hint, parameters, table, ncid) };
     if code == NOERR && !path.is_null() {
@@ -190,10 +198,10 @@ unsafe extern "C" fn create<const L: usize, const T: usize>(
             // SAFETY: netCDF-C passes a C string.
             let path = path_of(unsafe { CStr::from_ptr(path) });
             say_if_parallel(path, mode, parameters);
-            let others = writers::add_writer((L, ncid), Identity::at(path)?.file());
+            let is_read = writers::add_writer((L, ncid), Identity::at(path)?.file());
             let plain = mode & !(abi::HARMLESS | abi::WRITE | abi::NOCLOBBER) == 0 && parameters.is_null();
-            if T == HDF5 && !others.write && plain {
-                writing::begin(L, ncid, path.to_path_buf(), others.read);
+            if T == HDF5 && !is_written && plain {
+                writing::begin(L, ncid, path.to_path_buf(), is_read);
             }
             Some(())
         });
@@ -210,15 +218,16 @@ unsafe extern "C" fn open<const L: usize, const T: usize>(
     table: *const Dispatch,
     ncid: c_int,
 ) -> c_int {
-    let before = guarded(|| {
-        // SAFETY: netCDF-C passes a C string.
-        (!path.is_null()).then(|| Identity::at(path_of(unsafe { CStr::from_ptr(path) })))?
-    });
+    // SAFETY: netCDF-C's argument.
+    let before = unsafe { identity(path) };
+    let for_writing = mode & abi::WRITE != 0;
+    let mut is_written = false;
     if let Some(identity) = &before {
-        let writers = writers::writers_of(L, identity.file());
-        writers.into_iter().for_each(|writer| writing::open_again(L, writer, mode & abi::WRITE != 0));
+        let writers = writers::writers_of(identity.file());
+        writers.into_iter().for_each(|(library, id)| writing::open_again(library, id, for_writing));
+        is_written = for_writing && is_writable_here(identity);
     }
-    before_opening::<L, T>();
+    messages::before_opening(L);
     // SAFETY: netCDF-C's function with netCDF-C's arguments.
     let code = unsafe { (original(L, T).open)(path, mode, basepe, hint, parameters, table, ncid) };
     if code != NOERR {
@@ -232,11 +241,11 @@ unsafe extern "C" fn open<const L: usize, const T: usize>(
         // SAFETY: netCDF-C passes a C string.
         let path = path_of(unsafe { CStr::from_ptr(path) });
         say_if_parallel(path, mode, parameters);
-        if mode & abi::WRITE != 0 {
-            let others = writers::add_writer((L, ncid), identity.file());
+        if for_writing {
+            let is_read = writers::add_writer((L, ncid), identity.file());
             let plain = mode & !(abi::HARMLESS | abi::WRITE) == 0 && parameters.is_null();
-            if T == HDF5 && !others.write && plain {
-                writing::begin(L, ncid, path.to_path_buf(), others.read);
+            if T == HDF5 && !is_written && plain {
+                writing::begin(L, ncid, path.to_path_buf(), is_read);
             }
             return None;
         }

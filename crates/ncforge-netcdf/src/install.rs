@@ -11,7 +11,7 @@ use crate::engine;
 use crate::libraries::{Found, Library, find, object_of};
 use crate::report::{log, standard_error, wish};
 use crate::tables::{LIBRARIES, guarded};
-use crate::{files, hook, initialisation, mpi, writers, writing};
+use crate::{files, hook, initialisation, mpi, writing};
 
 /// An object that was found.
 struct Entry {
@@ -194,9 +194,6 @@ fn take_up_library(found: &mut Vec<Entry>, library: Library, when: When) {
     let Some((number, library)) = &entry.library else { return note(entry, entry.why) };
     // SAFETY: the variable is netCDF-C's.
     let is_initialised = unsafe { !(*library.hdf5_table).is_null() };
-    if is_initialised {
-        writers::add_earlier();
-    }
     let early = when == When::Initialised && !is_initialised;
     entry.waits = early && initialisation::watch(*number, library, initialised);
     if entry.waits {
@@ -213,7 +210,13 @@ fn install_in(entry: &mut Entry, initialise: bool) {
     let Some((number, library)) = &entry.library else { return };
     entry.waits = false;
     // SAFETY: netCDF-C's own function; every `nc_open` calls it, too.
-    let done = match if initialise { unsafe { (library.initialize)() } } else { abi::NOERR } {
+    let call = || unsafe { (library.initialize)() };
+    let code = match library.messages {
+        _ if !initialise => abi::NOERR,
+        Some(messages) => messages.keep(*number, call),
+        None => call(),
+    };
+    let done = match code {
         abi::NOERR => hook::install_in(*number, library),
         _ => Err("its initialisation failed"),
     };

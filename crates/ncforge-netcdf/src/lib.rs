@@ -28,8 +28,11 @@ mod initialisation;
 mod install;
 #[cfg(all(target_env = "gnu", any(target_arch = "x86_64", target_arch = "aarch64")))]
 mod late;
+#[cfg(all(target_env = "gnu", any(target_arch = "x86_64", target_arch = "aarch64")))]
+mod leaving;
 mod libraries;
 mod limits;
+mod messages;
 mod mpi;
 mod policy;
 mod report;
@@ -44,3 +47,5 @@ pub use cdi::cdiGetFiletype;
 pub use install::{ncforge_netcdf_enable, ncforge_netcdf_plugin, ncforge_netcdf_status};
 #[cfg(all(target_env = "gnu", any(target_arch = "x86_64", target_arch = "aarch64")))]
 pub use late::dlsym;
+#[cfg(all(target_env = "gnu", any(target_arch = "x86_64", target_arch = "aarch64")))]
+pub use leaving::pthread_exit;

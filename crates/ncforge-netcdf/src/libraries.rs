@@ -7,6 +7,7 @@
 use std::ffi::{CStr, CString, c_char, c_int, c_void};
 
 use crate::abi::Dispatch;
+use crate::messages::Messages;
 
 /// One loaded copy of netCDF-C.
 #[derive(Clone)]
@@ -23,6 +24,8 @@ pub(crate) struct Library {
     pub(crate) ones: *mut usize,
     /// Whether the HDF5 that it calls was built with MPI.
     pub(crate) parallel: bool,
+    /// How HDF5 is told to print.
+    pub(crate) messages: Option<Messages>,
     /// `nc_initialize`
     pub(crate) initialize: unsafe extern "C" fn() -> c_int,
     /// The initialisations of the two formats, which set the variables.
@@ -176,6 +179,7 @@ impl Object<'_> {
                 hdf5_table: hdf5.cast(),
                 classic_table: classic.cast(),
                 ones: self.symbol(c"NC_coord_one").map_or(std::ptr::null_mut(), <*mut c_void>::cast),
+                messages: Messages::of(self.handle),
                 parallel: !libc::dlsym(self.handle, c"H5Pset_fapl_mpio".as_ptr()).is_null(),
                 initialize: initialization(initialize),
                 initialize_formats: of_formats.map(|(hdf5, classic)| [hdf5, classic].map(initialization)),

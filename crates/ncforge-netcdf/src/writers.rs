@@ -1,11 +1,11 @@
-//! Files that this process has open for writing through netCDF-C.
+//! Files that this process has open for writing.
 //!
 //! Data that a program wrote and did not sync are visible to its own second open of an HDF5 file, since HDF5 shares the file
 //! inside a process, but not in the file's bytes. So a file that is open for writing anywhere in the process, or was while a reader
 //! had it open, is not served. Files are compared by device and inode.
 //!
-//! A netCDF-C that was in use before ncforge came has files open of which nobody told: whatever the process could write to at that
-//! moment is being written by somebody, until its descriptor is closed.
+//! What netCDF-C opens is registered. Others open files by HDF5 itself, or did before ncforge came: their descriptors show that, as
+//! long as HDF5 has the file open for anybody.
 
 use std::mem::MaybeUninit;
 use std::os::fd::RawFd;
@@ -17,24 +17,9 @@ type FileNumber = (u64, u64);
 /// Number of the library, and netCDF-C's id of the open file.
 type Id = (usize, i32);
 
-/// Whether a file has other openings in this process.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Others {
-    pub(crate) write: bool,
-    pub(crate) read: bool,
-}
-
-/// Who has a file open for writing.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Writer {
-    NetCdf(Id),
-    /// Somebody, by a descriptor that is older than ncforge.
-    Before(RawFd),
-}
-
 #[derive(Default)]
 struct Registry {
-    writers: Vec<(Writer, FileNumber)>,
+    writers: Vec<(Id, FileNumber)>,
     readers: Vec<(Id, FileNumber, Arc<AtomicBool>)>,
 }
 
@@ -49,16 +34,12 @@ fn with<T>(what: impl FnOnce(&mut Registry) -> T) -> T {
     result
 }
 
-/// The ids by which a library's files that are open for writing are one file.
-pub(crate) fn writers_of(library: usize, file: FileNumber) -> Vec<i32> {
+/// The ids by which a file is open for writing.
+pub(crate) fn writers_of(file: FileNumber) -> Vec<Id> {
     if REGISTERED.load(Ordering::Relaxed) == 0 {
         return Vec::new();
     }
-    let own = |&(writer, f): &(Writer, FileNumber)| match writer {
-        Writer::NetCdf((l, ncid)) if l == library && f == file => Some(ncid),
-        _ => None,
-    };
-    with(|r| r.writers.iter().filter_map(own).collect())
+    with(|r| r.writers.iter().filter(|(_, f)| *f == file).map(|(id, _)| *id).collect())
 }
 
 /// The regular file that a descriptor is for.
@@ -69,45 +50,26 @@ fn file_of(descriptor: RawFd) -> Option<FileNumber> {
     (found.st_mode & libc::S_IFMT == libc::S_IFREG).then_some((found.st_dev, found.st_ino))
 }
 
-/// NetCDF-C was in use before ncforge came: notes what the process has open for writing.
-pub(crate) fn add_earlier() {
-    let Ok(descriptors) = std::fs::read_dir("/proc/self/fd") else { return };
+/// Whether a descriptor of this process can write to a file; true as well where that cannot be seen at this moment.
+pub(crate) fn is_writable_here(file: FileNumber) -> bool {
+    let descriptors = match std::fs::read_dir("/proc/self/fd") {
+        Ok(descriptors) => descriptors,
+        Err(e) => return e.kind() != std::io::ErrorKind::NotFound,
+    };
     let number = |entry: std::fs::DirEntry| entry.file_name().to_str()?.parse::<RawFd>().ok();
-    for descriptor in descriptors.flatten().filter_map(number) {
+    descriptors.flatten().filter_map(number).any(|descriptor| {
         // SAFETY: asks for flags.
         let flags = unsafe { libc::fcntl(descriptor, libc::F_GETFL) };
-        let for_writing = flags >= 0 && flags & libc::O_ACCMODE != libc::O_RDONLY;
-        if let Some(file) = file_of(descriptor).filter(|_| for_writing) {
-            with(|r| r.writers.push((Writer::Before(descriptor), file)));
-        }
-    }
+        flags >= 0 && flags & libc::O_ACCMODE != libc::O_RDONLY && file_of(descriptor) == Some(file)
+    })
 }
 
-/// A file is about to be opened: what was open before ncforge came may be closed by now.
-pub(crate) fn before_opening() {
-    if REGISTERED.load(Ordering::Relaxed) > 0 {
-        with(|r| {
-            r.writers.retain(|&(writer, file)| match writer {
-                Writer::NetCdf(_) => true,
-                Writer::Before(descriptor) => file_of(descriptor) == Some(file),
-            });
-        });
-    }
-}
-
-/// A file was opened for writing: nobody who has it open for reading is served any more. Returns the others who have it open.
-pub(crate) fn add_writer(id: Id, file: FileNumber) -> Others {
+/// A file was opened for writing: nobody who has it open for reading is served any more. Whether there is such a one.
+pub(crate) fn add_writer(id: Id, file: FileNumber) -> bool {
     with(|r| {
-        let others = Others {
-            write: r.writers.iter().any(|(w, f)| *f == file && *w != Writer::NetCdf(id)),
-            read: r.readers.iter().any(|(i, f, _)| *f == file && *i != id),
-        };
-        r.readers
-            .iter()
-            .filter(|(_, f, _)| *f == file)
-            .for_each(|(_, _, off)| off.store(true, Ordering::Relaxed));
-        r.writers.push((Writer::NetCdf(id), file));
-        others
+        r.writers.push((id, file));
+        let readers = r.readers.iter().filter(|(i, f, _)| *f == file && *i != id);
+        readers.map(|(_, _, off)| off.store(true, Ordering::Relaxed)).count() > 0
     })
 }
 
@@ -126,7 +88,7 @@ pub(crate) fn add_reader(id: Id, file: FileNumber) -> Option<Arc<AtomicBool>> {
 pub(crate) fn remove(id: Id) {
     if REGISTERED.load(Ordering::Relaxed) > 0 {
         with(|r| {
-            r.writers.retain(|(w, _)| *w != Writer::NetCdf(id));
+            r.writers.retain(|(w, _)| *w != id);
             r.readers.retain(|(i, _, _)| *i != id);
         });
     }
@@ -143,32 +105,26 @@ mod tests {
         let (file, other) = ((7, 1), (7, 2));
         let reader = add_reader((90, 1), file).expect("nobody writes");
         let stranger = add_reader((90, 2), other).expect("nobody writes");
-        assert_eq!(add_writer((90, 3), file), Others { write: false, read: true });
-        assert_eq!((writers_of(90, file), writers_of(90, other)), (vec![3], vec![]));
+        assert!(add_writer((90, 3), file) && !add_writer((90, 5), (7, 3)));
+        assert_eq!((writers_of(file), writers_of(other)), (vec![(90, 3)], vec![]));
         assert!(reader.load(Ordering::Relaxed) && !stranger.load(Ordering::Relaxed));
         assert!(add_reader((90, 4), file).is_none());
         remove((90, 3));
         assert!(add_reader((90, 4), file).is_some());
-        for id in [1, 2, 4] {
+        for id in [1, 2, 4, 5] {
             remove((90, id));
         }
     }
 
     #[test]
-    fn what_was_open_before_is_written_until_it_is_closed() {
+    fn descriptors_show_who_writes() {
         let path = std::env::temp_dir().join(format!("ncforge-writers-{}", std::process::id()));
-        let open = std::fs::File::create(&path).expect("a file");
-        let file = file_of(open.as_raw_fd()).expect("a regular file");
-        add_earlier();
-        before_opening();
-        assert!(add_reader((91, 1), file).is_none());
-        assert_eq!(add_writer((91, 2), file), Others { write: true, read: true });
-        assert_eq!(writers_of(91, file), vec![2]);
-        remove((91, 2));
-        drop(open);
-        before_opening();
-        assert!(add_reader((91, 3), file).is_some());
-        [1, 3].into_iter().for_each(|id| remove((91, id)));
+        let writer = std::fs::File::create(&path).expect("a file");
+        let reader = std::fs::File::open(&path).expect("it is there");
+        let file = file_of(reader.as_raw_fd()).expect("a regular file");
+        assert!(is_writable_here(file));
+        drop(writer);
+        assert!(!is_writable_here(file));
         std::fs::remove_file(path).expect("it is there");
     }
 }

@@ -7,6 +7,9 @@
 //! `H5Dwrite_chunk`. Before HDF5 reads, flushes or closes a dataset, it has all of its chunks. So the file, its metadata and their
 //! order are HDF5's, and a sync means what it means.
 //!
+//! What is held belongs to an HDF5, which copies of netCDF-C may share, with all that they have open: a library is known by its number,
+//! and its HDF5 by another.
+//!
 //! HDF5 is called on the program's thread only, inside a call of netCDF-C's. Files that one process has open for writing more
 //! than once, parallel ones, and those in memory are not served.
 
@@ -34,6 +37,8 @@ use output::{File, Output};
 const FILES: usize = 1 << 16;
 
 static HDF5: [OnceLock<Hdf5>; LIBRARIES] = [const { OnceLock::new() }; LIBRARIES];
+/// The number of the HDF5 that each netCDF-C calls.
+static CALLED: [OnceLock<usize>; LIBRARIES] = [const { OnceLock::new() }; LIBRARIES];
 static OUTPUTS: [Mutex<Option<Output>>; LIBRARIES] = [const { Mutex::new(None) }; LIBRARIES];
 /// The fork of the process that had the lock last.
 static LOCKED_IN: [AtomicU32; LIBRARIES] = [const { AtomicU32::new(0) }; LIBRARIES];
@@ -46,33 +51,39 @@ static SERVED: [[AtomicBool; FILES]; LIBRARIES] =
 thread_local! {
     /// The number of the file that a `put` of this thread is for, while netCDF-C does it.
     static PUT: Cell<Option<i32>> = const { Cell::new(None) };
-    /// The libraries whose output this thread has, one bit each.
+    /// Those of HDF5 whose output this thread has, one bit each.
     static HAS: Cell<u8> = const { Cell::new(0) };
 }
 
-fn number_of(ncid: c_int) -> i32 {
-    (ncid.cast_unsigned() >> 16).cast_signed()
+/// The place of an open file in its library.
+fn place_of(ncid: c_int) -> usize {
+    (ncid.cast_unsigned() >> 16) as usize
 }
 
-fn is_served(library: usize, number: i32) -> &'static AtomicBool {
-    &SERVED[library][number as usize & (FILES - 1)]
+/// The number of an open file among those of all libraries.
+fn number_of(library: usize, ncid: c_int) -> i32 {
+    (library * FILES + place_of(ncid)) as i32
 }
 
-/// Says that this thread has the output of a library, or is about to.
+fn is_served(library: usize, ncid: c_int) -> &'static AtomicBool {
+    &SERVED[library][place_of(ncid)]
+}
+
+/// Says that this thread has the output of an HDF5, or is about to.
 struct Mark(u8);
 
 impl Mark {
     /// `None` where the thread has it already.
-    fn set(library: usize) -> Option<Self> {
-        let bit = 1u8.checked_shl(library as u32)?;
+    fn set(hdf5: usize) -> Option<Self> {
+        let bit = 1u8.checked_shl(hdf5 as u32)?;
         let before = HAS.try_with(|has| has.replace(has.get() | bit)).ok()?;
         // Not one that is dropped at once: it would take the mark away.
         (before & bit == 0).then(|| Self(bit))
     }
 
     /// Whether the thread has it.
-    fn is_set(library: usize) -> bool {
-        HAS.try_with(|has| has.get() >> library & 1 == 1).unwrap_or(false)
+    fn is_set(hdf5: usize) -> bool {
+        HAS.try_with(|has| has.get() >> hdf5 & 1 == 1).unwrap_or(false)
     }
 }
 
@@ -82,37 +93,37 @@ impl Drop for Mark {
     }
 }
 
-/// The output of a library, locked. It is unlocked before the mark goes: no signal finds it locked and not marked.
+/// The output of an HDF5, locked. It is unlocked before the mark goes: no signal finds it locked and not marked.
 struct Locked {
     output: MutexGuard<'static, Option<Output>>,
     _mark: Mark,
 }
 
-/// The output of a library; `None` where nobody would unlock it: in a fork of a process that had it locked, and in the thread that has
+/// The output of an HDF5; `None` where nobody would unlock it: in a fork of a process that had it locked, and in the thread that has
 /// it, in whose call a signal came. What the handler calls is netCDF-C's, and so is everything after a jump out of it.
-fn lock(library: usize) -> Option<Locked> {
-    let mark = Mark::set(library)?;
-    let output = match OUTPUTS[library].try_lock() {
+fn lock(hdf5: usize) -> Option<Locked> {
+    let mark = Mark::set(hdf5)?;
+    let output = match OUTPUTS[hdf5].try_lock() {
         Ok(guard) => guard,
         Err(TryLockError::Poisoned(p)) => p.into_inner(),
         Err(TryLockError::WouldBlock) => {
-            if LOCKED_IN[library].load(Ordering::Relaxed) != engine::forks() {
+            if LOCKED_IN[hdf5].load(Ordering::Relaxed) != engine::forks() {
                 return None;
             }
-            OUTPUTS[library].lock().unwrap_or_else(PoisonError::into_inner)
+            OUTPUTS[hdf5].lock().unwrap_or_else(PoisonError::into_inner)
         }
     };
-    LOCKED_IN[library].store(engine::forks(), Ordering::Relaxed);
+    LOCKED_IN[hdf5].store(engine::forks(), Ordering::Relaxed);
     Some(Locked { output, _mark: mark })
 }
 
 /// Runs what may call HDF5; `None` if nothing is held, or if it panics.
-fn with<T>(library: usize, what: impl FnOnce(&mut Output) -> T) -> Option<T> {
+fn with<T>(hdf5: usize, what: impl FnOnce(&mut Output) -> T) -> Option<T> {
     guarded(|| {
-        let mut locked = lock(library)?;
+        let mut locked = lock(hdf5)?;
         let output = locked.output.as_mut()?;
         let result = what(output);
-        DATASETS[library].store(output.datasets(), Ordering::Relaxed);
+        DATASETS[hdf5].store(output.datasets(), Ordering::Relaxed);
         Some(result)
     })
 }
@@ -122,16 +133,6 @@ pub(crate) fn install(library: usize, path: &str) -> Result<(), &'static str> {
     if wish().read_only {
         return Err("NCFORGE_NETCDF=read");
     }
-    match library {
-        0 => install_in::<0>(path),
-        1 => install_in::<1>(path),
-        2 => install_in::<2>(path),
-        3 => install_in::<3>(path),
-        _ => Err("too many copies of netCDF-C in this process"),
-    }
-}
-
-fn install_in<const L: usize>(path: &str) -> Result<(), &'static str> {
     let object = CString::new(path).map_err(|_| "its path has a zero")?;
     let (imports, read_only) = imports::find(&object, &REPLACED).ok_or("it has HDF5 inside, or none")?;
     let [write, read, close, flush] = &*imports else { return Err("it has HDF5 inside, or none") };
@@ -147,13 +148,16 @@ fn install_in<const L: usize>(path: &str) -> Result<(), &'static str> {
     if !known.is_known() {
         return Err("its HDF5 is of another version");
     }
-    HDF5[L].set(known).map_err(|_| "it is installed already")?;
-    let ours: [*const c_void; 4] = [
-        h5d_write::<L> as *const c_void,
-        h5d_read::<L> as *const c_void,
-        h5d_close::<L> as *const c_void,
-        h5f_flush::<L> as *const c_void,
-    ];
+    let is_it = |hdf5: &Hdf5| std::ptr::fn_addr_eq(hdf5.write, known.write);
+    let hdf5 = HDF5.iter().position(|h| h.get().is_none_or(is_it)).ok_or("too many copies of HDF5")?;
+    HDF5[hdf5].get_or_init(|| known);
+    CALLED[library].set(hdf5).map_err(|_| "it is installed already")?;
+    let ours = match hdf5 {
+        0 => functions::<0>(),
+        1 => functions::<1>(),
+        2 => functions::<2>(),
+        _ => functions::<3>(),
+    };
     // The one that takes writes comes last: without the others nothing may be taken.
     for (import, ours) in imports.iter().zip(ours).rev() {
         // SAFETY: the signatures are the same, and this library is never unloaded.
@@ -164,57 +168,53 @@ fn install_in<const L: usize>(path: &str) -> Result<(), &'static str> {
     Ok(())
 }
 
-thread_local! {
-    /// The libraries for which HDF5 prints nothing in this thread, one bit each.
-    static SILENT: Cell<u8> = const { Cell::new(0) };
-}
-
-/// A thread is about to open or create a file. The initialisation of netCDF-C, which ncforge calls from the thread that loads it,
-/// turns off HDF5's own messages for that thread alone; without ncforge it is the first that opens a file, which may be another.
-pub(crate) fn print_no_errors(library: usize) {
-    let (Some(hdf5), Some(bit)) = (HDF5[library].get(), 1u8.checked_shl(library as u32)) else { return };
-    // A thread that is ending has no flags any more.
-    let _ = SILENT.try_with(|silent| {
-        if silent.get() & bit == 0 {
-            hdf5.print_no_errors();
-            silent.set(silent.get() | bit);
-        }
-    });
+/// Those that take the place of HDF5's, in the order of [`REPLACED`].
+fn functions<const H: usize>() -> [*const c_void; 4] {
+    [
+        h5d_write::<H> as *const c_void,
+        h5d_read::<H> as *const c_void,
+        h5d_close::<H> as *const c_void,
+        h5f_flush::<H> as *const c_void,
+    ]
 }
 
 /// A file was opened for writing, by nobody else in this process; `shared`: it has it open for reading.
 pub(crate) fn begin(library: usize, ncid: c_int, path: PathBuf, shared: bool) {
-    let Some(hdf5) = HDF5[library].get() else { return };
-    let Some(mut locked) = lock(library) else { return };
+    let Some(&number) = CALLED[library].get() else { return };
+    let Some((hdf5, mut locked)) = HDF5[number].get().zip(lock(number)) else { return };
     let output = locked.output.get_or_insert_with(|| Output::new(hdf5));
     let fork = engine::forks();
     let file = File { path, served: 0, left: Vec::new(), stopped: None, shared, fork };
-    output.files.insert(number_of(ncid), file);
-    is_served(library, number_of(ncid)).store(true, Ordering::Relaxed);
+    output.files.insert(number_of(library, ncid), file);
+    is_served(library, ncid).store(true, Ordering::Relaxed);
     at_exit();
 }
 
 /// A file is about to be opened once more in this process, for writing or for reading.
 pub(crate) fn open_again(library: usize, ncid: c_int, for_writing: bool) {
-    if is_served(library, number_of(ncid)).load(Ordering::Relaxed) {
+    if is_served(library, ncid).load(Ordering::Relaxed)
+        && let Some(&hdf5) = CALLED[library].get()
+    {
+        let number = number_of(library, ncid);
         // Failed writes are tried again, and reported, when the file is closed.
-        with(library, |output| match for_writing {
-            true => output.stop(number_of(ncid), "it is open for writing more than once"),
-            false => output.share(number_of(ncid)),
+        with(hdf5, |output| match for_writing {
+            true => output.stop(number, "it is open for writing more than once"),
+            false => output.share(number),
         });
     }
 }
 
 /// A file was closed. `false`: what is held of it, nobody can give to HDF5 (see [`lock`]). In a fork, the parent does that.
 pub(crate) fn end(library: usize, ncid: c_int) -> bool {
-    if !is_served(library, number_of(ncid)).swap(false, Ordering::Relaxed) {
+    if !is_served(library, ncid).swap(false, Ordering::Relaxed) {
         return true;
     }
-    let file = with(library, |output| output.files.remove(&number_of(ncid)));
+    let Some(&hdf5) = CALLED[library].get() else { return true };
+    let file = with(hdf5, |output| output.files.remove(&number_of(library, ncid)));
     if let Some(Some(file)) = &file {
         say(file);
     }
-    file.is_some() || !Mark::is_set(library)
+    file.is_some() || !Mark::is_set(hdf5)
 }
 
 /// Logs the work on a file.
@@ -229,18 +229,17 @@ fn say(file: &File) {
 
 /// Logs the work on files that are open when the program ends.
 pub(crate) fn say_of_open_files() {
-    for library in 0..LIBRARIES {
-        with(library, |output| output.files.values().filter(|f| f.fork == engine::forks()).for_each(say));
+    for hdf5 in 0..LIBRARIES {
+        with(hdf5, |output| output.files.values().filter(|f| f.fork == engine::forks()).for_each(say));
     }
 }
 
 /// Runs a `put` of netCDF-C's to a file: its writes are served if the file is.
 pub(crate) fn putting(library: usize, ncid: c_int, put: impl FnOnce() -> c_int) -> c_int {
-    let number = number_of(ncid);
-    if !is_served(library, number).load(Ordering::Relaxed) {
+    if !is_served(library, ncid).load(Ordering::Relaxed) {
         return put();
     }
-    let before = PUT.replace(Some(number));
+    let before = PUT.replace(Some(number_of(library, ncid)));
     let code = put();
     PUT.set(before);
     code
@@ -271,23 +270,23 @@ pub(crate) fn before_mpi_ends() {
 
 /// Has what is held written.
 fn give_all<T>(how: impl Fn(&mut Output) -> T) {
-    for library in 0..LIBRARIES {
-        with(library, &how);
+    for hdf5 in 0..LIBRARIES {
+        with(hdf5, &how);
     }
 }
 
 const FAILED: c_int = -1;
 
-fn original<const L: usize>() -> &'static Hdf5 {
+fn original<const H: usize>() -> &'static Hdf5 {
     // The functions are replaced after it is set.
-    HDF5[L].get().unwrap_or_else(|| std::process::abort())
+    HDF5[H].get().unwrap_or_else(|| std::process::abort())
 }
 
-fn is_idle<const L: usize>() -> bool {
-    DATASETS[L].load(Ordering::Relaxed) == 0
+fn is_idle<const H: usize>() -> bool {
+    DATASETS[H].load(Ordering::Relaxed) == 0
 }
 
-unsafe extern "C" fn h5d_write<const L: usize>(
+unsafe extern "C" fn h5d_write<const H: usize>(
     dataset: Id,
     kind: Id,
     memory: Id,
@@ -298,22 +297,22 @@ unsafe extern "C" fn h5d_write<const L: usize>(
     let taken = match PUT.get() {
         Some(number) if !values.is_null() => {
             // SAFETY: netCDF-C's arguments.
-            with(L, |output| unsafe { output.write(number, dataset, kind, [memory, file], values) })
+            with(H, |output| unsafe { output.write(number, dataset, kind, [memory, file], values) })
         }
-        _ if is_idle::<L>() => None,
-        _ => with(L, |output| output.hand_over(dataset).map(|()| false)),
+        _ if is_idle::<H>() => None,
+        _ => with(H, |output| output.hand_over(dataset).map(|()| false)),
     };
     match taken {
         Some(Ok(true)) => 0,
         Some(Err(_)) => FAILED,
         // SAFETY: HDF5's function with netCDF-C's arguments.
         Some(Ok(false)) | None => unsafe {
-            (original::<L>().write)(dataset, kind, memory, file, list, values)
+            (original::<H>().write)(dataset, kind, memory, file, list, values)
         },
     }
 }
 
-unsafe extern "C" fn h5d_read<const L: usize>(
+unsafe extern "C" fn h5d_read<const H: usize>(
     dataset: Id,
     kind: Id,
     memory: Id,
@@ -321,27 +320,27 @@ unsafe extern "C" fn h5d_read<const L: usize>(
     list: Id,
     values: *const c_void,
 ) -> c_int {
-    if !is_idle::<L>() && matches!(with(L, |output| output.before_read(dataset)), Some(Err(_))) {
+    if !is_idle::<H>() && matches!(with(H, |output| output.before_read(dataset)), Some(Err(_))) {
         return FAILED;
     }
     // SAFETY: HDF5's function with netCDF-C's arguments.
-    unsafe { (original::<L>().read)(dataset, kind, memory, file, list, values) }
+    unsafe { (original::<H>().read)(dataset, kind, memory, file, list, values) }
 }
 
-unsafe extern "C" fn h5d_close<const L: usize>(dataset: Id) -> c_int {
-    let failed = !is_idle::<L>() && matches!(with(L, |output| output.close(dataset)), Some(Err(_)));
+unsafe extern "C" fn h5d_close<const H: usize>(dataset: Id) -> c_int {
+    let failed = !is_idle::<H>() && matches!(with(H, |output| output.close(dataset)), Some(Err(_)));
     // SAFETY: HDF5's function with netCDF-C's argument.
-    let code = unsafe { (original::<L>().close)(dataset) };
+    let code = unsafe { (original::<H>().close)(dataset) };
     if failed { FAILED } else { code }
 }
 
-unsafe extern "C" fn h5f_flush<const L: usize>(object: Id, scope: c_int) -> c_int {
-    let given = if is_idle::<L>() { None } else { with(L, |output| output.flush_file(object)) };
+unsafe extern "C" fn h5f_flush<const H: usize>(object: Id, scope: c_int) -> c_int {
+    let given = if is_idle::<H>() { None } else { with(H, |output| output.flush_file(object)) };
     if matches!(given, Some(Ok(false))) {
         return 0;
     }
     let failed = matches!(given, Some(Err(_)));
     // SAFETY: HDF5's function with netCDF-C's arguments.
-    let code = unsafe { (original::<L>().flush)(object, scope) };
+    let code = unsafe { (original::<H>().flush)(object, scope) };
     if failed { FAILED } else { code }
 }

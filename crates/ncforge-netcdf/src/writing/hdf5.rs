@@ -94,7 +94,6 @@ functions! {
     close_list = c"H5Pclose": fn(Id) -> c_int;
     file_of = c"H5Iget_file_id": fn(Id) -> Id;
     close_file = c"H5Fclose": fn(Id) -> c_int;
-    on_error = c"H5Eset_auto2": fn(Id, *const c_void, *mut c_void) -> c_int;
 }
 
 /// An identifier that is given back when it is dropped.
@@ -130,12 +129,6 @@ impl Hdf5 {
         // SAFETY: see above.
         let code = unsafe { (self.version)(&raw mut major, &raw mut minor, &raw mut release) };
         code >= 0 && (major, minor, release) >= (1, 10, 3) && major <= 2
-    }
-
-    /// Has no errors printed for the calling thread, as netCDF-C's initialisation does.
-    pub(super) fn print_no_errors(&self) {
-        // SAFETY: see above; `H5E_DEFAULT` is zero, and no function is the way to print nothing.
-        unsafe { (self.on_error)(0, std::ptr::null(), std::ptr::null_mut()) };
     }
 
     /// The type of a dataset's elements.

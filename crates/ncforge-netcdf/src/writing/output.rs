@@ -1,4 +1,4 @@
-//! Data held for the open files of one netCDF-C: chunks being gathered, chunks being encoded.
+//! Data held for the open files of one HDF5: chunks being gathered, chunks being encoded.
 //!
 //! Rules: chunks reach HDF5 in the order in which they became whole. Before HDF5 reads, flushes or closes a dataset, or writes
 //! to it by itself, it has all of the dataset's chunks. Memory is bounded: chunks that were not written to for longest are
@@ -41,7 +41,7 @@ pub(super) struct File {
     pub(super) fork: u32,
 }
 
-/// Everything of one netCDF-C.
+/// Everything of one HDF5.
 pub(super) struct Output {
     hdf5: &'static Hdf5,
     pub(super) files: HashMap<i32, File>,
@@ -257,7 +257,7 @@ impl Output {
             }
             // It is held until HDF5 would write it.
             let seen = Seen::all(bytes / size, needed.iter().product());
-            let chunk = Chunk { data, seen, known: true, dirty: true, used: self.clock };
+            let chunk = Chunk { data, seen, used: self.clock };
             target.hold(number, chunk, &mut self.held);
             return Ok(None);
         }
@@ -274,51 +274,38 @@ impl Output {
             seen.add(to, len);
             copy(from, to, len, data);
         });
-        (chunk.dirty, chunk.used) = (true, self.clock);
-        if chunk.seen.count() < needed.iter().product::<u64>() {
-            return Ok(None);
-        }
-        // Nothing of it is to be taken from the file.
-        chunk.known |= needed == target.chunk;
-        if !target.is_absent(number) {
+        chunk.used = self.clock;
+        if chunk.seen.count() < needed.iter().product::<u64>() || !target.is_absent(number) {
             return Ok(None);
         }
         Ok(target.release(number, &mut self.held).map(|chunk| chunk.data))
     }
 
-    /// Queues a chunk that lacks something; it is kept for more.
-    fn hand_on(&mut self, dataset: Id, number: &[u64], keep: bool, cache: Cache) -> Result {
+    /// Queues a chunk that is held. Nothing of it stays in memory: from now on others may change it in HDF5.
+    pub(super) fn hand_on(&mut self, dataset: Id, number: &[u64], cache: Cache) -> Result {
         self.complete(dataset, number)?;
         let Some(Entry::Served(target)) = self.datasets.get_mut(&dataset) else { return Ok(()) };
-        let Some(chunk) = target.chunks.get_mut(number) else { return Ok(()) };
-        let (dirty, data) = (chunk.dirty, Arc::clone(&chunk.data));
-        chunk.dirty = false;
-        let whole = chunk.seen.count() == target.whole(number).iter().product::<u64>();
-        if whole || !keep {
-            target.release(number, &mut self.held);
-            if !whole {
-                target.note_early(number);
-            }
-        }
-        if dirty {
-            self.queue(dataset, number.into(), data, cache);
+        if let Some(chunk) = target.release(number, &mut self.held) {
+            self.queue(dataset, number.into(), chunk.data, cache);
         }
         Ok(())
     }
 
-    /// Gives the elements of a chunk that were not written the values that they have in the file.
+    /// Gives the elements of a chunk that were not written the values that they have in HDF5.
     fn complete(&mut self, dataset: Id, number: &[u64]) -> Result {
         let Some(Entry::Served(target)) = self.datasets.get(&dataset) else { return Ok(()) };
-        let Some(chunk) = target.chunks.get(number).filter(|c| c.dirty && !c.known) else { return Ok(()) };
+        let Some(chunk) = target.chunks.get(number) else { return Ok(()) };
+        if chunk.seen.count() == target.chunk.iter().product::<u64>() {
+            return Ok(());
+        }
         let (lens, _) = self.hdf5.extent_of(dataset).ok_or(Failed)?;
         let inside = target.inside(number, &lens);
         let covered = chunk.seen.count() == inside.iter().product::<u64>();
-        if !covered && target.queued > 0 {
-            // Chunks on their way to the file come first.
-            self.drain();
-        }
         if !covered {
-            // The file lacks what waits.
+            // HDF5 has what is on its way, or lacks what waits.
+            while self.queue.iter().any(|q| q.dataset == dataset && *q.number == *number) {
+                self.store_first();
+            }
             match self.datasets.get(&dataset) {
                 Some(Entry::Served(target)) if target.waiting.iter().all(|w| *w.number != *number) => {}
                 _ => return Err(Failed),
@@ -338,7 +325,6 @@ impl Output {
         let size = target.size;
         if let Some(chunk) = target.chunks.get_mut(number) {
             chunk.seen.fill_rest(Arc::make_mut(&mut chunk.data).as_mut_slice(), &rest, size);
-            chunk.known = true;
         }
         self.spare.push(rest);
         Ok(())
@@ -366,8 +352,8 @@ impl Output {
             // Chunks that lack something are completed from the file.
             let _ = self.store_waiting(dataset, true);
             let Some(Entry::Served(target)) = self.datasets.get(&dataset) else { continue };
-            for number in target.dirty() {
-                result = self.hand_on(dataset, &number, true, cache).and(result);
+            for number in target.held() {
+                result = self.hand_on(dataset, &number, cache).and(result);
                 self.limit_queue();
             }
         }
@@ -427,7 +413,6 @@ impl Output {
         let (often, nc) = (target.reads > policy::READS_BETWEEN, target.nc);
         self.take_over(nc);
         self.flush(Cache::Kept, |id, _| id == dataset)?;
-        self.forget_chunks(dataset);
         if often {
             self.leave(dataset, "read between writes");
         }
@@ -439,18 +424,10 @@ impl Output {
         let Some(Entry::Served(target)) = self.datasets.get(&dataset) else { return Ok(()) };
         self.take_over(target.nc);
         self.flush(Cache::Kept, |id, _| id == dataset)?;
-        self.forget_chunks(dataset);
         if let Some(Entry::Served(target)) = self.datasets.get_mut(&dataset) {
             target.forget();
         }
         Ok(())
-    }
-
-    /// Drops chunks that are in the file.
-    fn forget_chunks(&mut self, dataset: Id) {
-        if let Some(Entry::Served(target)) = self.datasets.get_mut(&dataset) {
-            target.release_all(&mut self.held);
-        }
     }
 
     /// HDF5 is about to close a dataset; what fails is not tried again.

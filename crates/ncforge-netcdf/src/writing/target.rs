@@ -12,15 +12,11 @@ use super::seen::Seen;
 use crate::report::wish;
 use crate::{heap, policy};
 
-/// A chunk that is being gathered, or was, and may get more.
+/// A chunk that is being gathered.
 pub(super) struct Chunk {
     pub(super) data: Arc<Vec<u8>>,
     /// The part that was written.
     pub(super) seen: Seen,
-    /// Whether the elements that were not written are as they will be in the file.
-    pub(super) known: bool,
-    /// Whether the file lacks something.
-    pub(super) dirty: bool,
     /// The time of the last write to it.
     pub(super) used: u64,
 }
@@ -29,7 +25,7 @@ pub(super) struct Chunk {
 pub(super) struct Target {
     /// HDF5's identifier of its file.
     pub(super) file: Id,
-    /// netCDF-C's number of its file.
+    /// The number of its file among those of all libraries.
     pub(super) nc: i32,
     pub(super) chunk: Vec<u64>,
     /// Lengths of dimensions at most; `u64::MAX` for unlimited ones.
@@ -153,7 +149,7 @@ impl Target {
 
     /// Whether the file has all of its chunks.
     pub(super) fn is_stored(&self) -> bool {
-        self.queued == 0 && self.waiting.is_empty() && self.chunks.values().all(|c| !c.dirty)
+        self.queued == 0 && self.waiting.is_empty() && self.chunks.is_empty()
     }
 
     /// Takes what waits of a chunk, which has come anew.
@@ -187,9 +183,12 @@ impl Target {
         self.chunks = HashMap::new();
     }
 
-    /// Notes that a chunk is handed on before it is whole, to make space.
+    /// Notes that a chunk is handed on to make space, if more of it can come.
     pub(super) fn note_early(&mut self, number: &[u64]) {
-        self.early.insert(number.into());
+        let whole = self.whole(number).iter().product();
+        if self.chunks.get(number).is_some_and(|c| c.seen.count() < whole) {
+            self.early.insert(number.into());
+        }
     }
 
     /// Notes that a chunk gets values that was not in memory.
@@ -199,13 +198,12 @@ impl Target {
 
     /// A chunk in which nothing is written.
     pub(super) fn empty_chunk(&self, number: &[u64], mut data: Vec<u8>) -> Chunk {
-        let known = self.is_absent(number);
-        if known || self.whole(number) != self.chunk {
+        if self.whole(number) != self.chunk {
             // Elements beyond the dataset's final lengths keep the fill value.
             self.fill(&mut data);
         }
         let seen = Seen::none(self.bytes / self.size);
-        Chunk { data: Arc::new(data), seen, known, dirty: false, used: 0 }
+        Chunk { data: Arc::new(data), seen, used: 0 }
     }
 
     /// Sets all elements to the fill value.
@@ -217,10 +215,9 @@ impl Target {
         }
     }
 
-    /// Numbers of the chunks that the file lacks, in order.
-    pub(super) fn dirty(&self) -> Vec<Box<[u64]>> {
-        let mut numbers: Vec<_> =
-            self.chunks.iter().filter(|(_, c)| c.dirty).map(|(n, _)| n.clone()).collect();
+    /// Numbers of the chunks in memory, in order.
+    pub(super) fn held(&self) -> Vec<Box<[u64]>> {
+        let mut numbers: Vec<_> = self.chunks.keys().cloned().collect();
         numbers.sort_unstable();
         numbers
     }

@@ -36,7 +36,7 @@ impl Output {
     }
 
     /// Takes the chunk that was queued first out of the queue: HDF5 has it then, or it waits with its dataset.
-    fn store_first(&mut self) {
+    pub(super) fn store_first(&mut self) {
         let Some(first) = self.queue.pop_front() else { return };
         self.queued -= first.job.raw().len() as u64;
         if let Some(Entry::Served(target)) = self.datasets.get_mut(&first.dataset) {
@@ -128,6 +128,13 @@ impl Output {
         matches!(self.datasets.get(&dataset), Some(Entry::Served(t)) if t.returns > policy::RETURNS)
     }
 
+    /// Notes that a chunk is handed on to make space, if it is not whole.
+    fn note_early(&mut self, dataset: Id, number: &[u64]) {
+        if let Some(Entry::Served(target)) = self.datasets.get_mut(&dataset) {
+            target.note_early(number);
+        }
+    }
+
     /// Hands on the chunks that were not written to for longest, down to three quarters of the bound, of datasets that have more than HDF5
     /// would keep. An error if one of this dataset cannot be.
     pub(super) fn make_space(&mut self, put: Id) -> Result {
@@ -146,7 +153,8 @@ impl Output {
                 break;
             }
             if matches!(self.datasets.get(&dataset), Some(Entry::Served(t)) if t.beyond() > 0) {
-                let done = self.hand_on(dataset, &number, false, Cache::Written);
+                self.note_early(dataset, &number);
+                let done = self.hand_on(dataset, &number, Cache::Written);
                 if dataset == put {
                     result = done.and(result);
                 }
