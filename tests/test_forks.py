@@ -8,7 +8,7 @@ import pytest
 
 from programs import python
 
-PROGRAM = """
+FIELD = """
     import os, signal, threading
     import numpy as np
     import ncforge
@@ -23,7 +23,11 @@ PROGRAM = """
     # What is imported with the first read is imported: Python's own locks of modules do not survive a fork.
     assert np.array_equal(ds["v"][:], field)
     done = threading.Event()
+"""
 
+PROGRAM = (
+    FIELD
+    + """
     def read(i):
         while not done.is_set():
             i = (i * 7 + 1) % 200
@@ -45,6 +49,7 @@ PROGRAM = """
         thread.join()
     print(sorted(set(ends)))
 """
+)
 
 
 @pytest.mark.parametrize(
@@ -63,21 +68,9 @@ def test_children_read_what_threads_are_reading(
     assert python(PROGRAM.replace("{given}", repr(given))).strip() == "[0]"
 
 
-ENGINES = """
-    import os, signal, threading
-    import numpy as np
-    import ncforge
-
-    path = {path}
-    field = np.arange(12 * 200 * 300, dtype="i4").reshape(12, 200, 300)
-    with ncforge.Dataset(path, "w") as ds:
-        for name, n in zip("tyx", field.shape):
-            ds.createDimension(name, n)
-        ds.createVariable("v", "i4", ("t", "y", "x"), zlib=True, chunksizes=(1, 50, 50))[:] = field
-    ds = ncforge.Dataset(path)
-    assert np.array_equal(ds["v"][:], field)
-    done = threading.Event()
-
+ENGINES = (
+    FIELD
+    + """
     def read(i):
         while not done.is_set():
             i = (i * 7 + 1) % 200
@@ -99,10 +92,12 @@ ENGINES = """
         thread.join()
     print(sorted(set(ends)))
 """
+)
 
 
 def test_children_have_a_cache_of_their_own(tmp_path: Path) -> None:
-    assert python(ENGINES.replace("{path}", repr(str(tmp_path / "a.nc")))).strip() == "[0]"
+    given = (str(tmp_path / "a.nc"), "NETCDF4", {"zlib": True, "chunksizes": (1, 50, 50)})
+    assert python(ENGINES.replace("{given}", repr(given))).strip() == "[0]"
 
 
 FIRST = """
