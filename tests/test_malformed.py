@@ -1,6 +1,6 @@
 """Damaged files given to the command: an error with exit code 4, or a result; no crash, no hang, little memory.
 
-``crates/ncforge-ops/tests/malformed.rs`` does the same to the library, with five thousand changes a file; here the exit
+``crates/ncforge-ops/tests/malformed.rs`` does the same to the library, with ten thousand changes a file; here the exit
 codes, the messages and the memory of the whole process are looked at.
 """
 

@@ -10,7 +10,7 @@ use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use ncforge::store::{FileStore, Identity};
+use ncforge::store::{FileStore, Identity, Process};
 use ncforge::{Dataset, OpenOptions};
 
 use crate::engine;
@@ -32,8 +32,8 @@ pub(crate) struct OpenFile {
     pub(crate) classic: bool,
     /// Set when the file must not be served any more: it changed, somebody writes to it, or ncforge cannot read it.
     off: Arc<AtomicBool>,
-    /// The fork of the process in which it was opened.
-    fork: u32,
+    /// The process in which it was opened.
+    process: Process,
     /// ncforge's side of it.
     slot: Arc<Slot>,
     /// A zipped file: ncforge is the only reader.
@@ -69,7 +69,7 @@ impl OpenFile {
             identity,
             classic,
             off,
-            fork: engine::forks(),
+            process: Process::this(),
             slot: Arc::default(),
             zipped,
             variables: Variables::default(),
@@ -82,7 +82,7 @@ impl OpenFile {
 
     /// Whether netCDF-C reads it from now on, whatever is asked.
     pub(crate) fn is_off(&self) -> bool {
-        self.off.load(Ordering::Relaxed) || self.fork != engine::forks()
+        self.off.load(Ordering::Relaxed) || !self.process.is_here()
     }
 
     /// Leaves the file to netCDF-C.
@@ -201,7 +201,7 @@ pub(crate) fn say_of_open_files() {
     for place in TABLES.iter().flatten() {
         // SAFETY: as in `get`; a thread that closes a file while the program ends would be the program's mistake.
         if let Some(file) = unsafe { place.load(Ordering::Acquire).as_ref() }
-            && file.fork == engine::forks()
+            && file.process.is_here()
         {
             file.say_what_was_done();
         }
@@ -212,7 +212,7 @@ fn drop_file(file: *mut OpenFile) {
     if !file.is_null() {
         // SAFETY: it was made by `put`, and is in no table any more.
         let file = unsafe { Box::from_raw(file) };
-        if file.fork != engine::forks() {
+        if !file.process.is_here() {
             // The parent's: its engine does not work here.
             std::mem::forget(file);
             return;

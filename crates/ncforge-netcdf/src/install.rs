@@ -6,8 +6,9 @@ use std::fmt::Write as _;
 use std::io::Write as _;
 use std::sync::{Mutex, Once, PoisonError};
 
+use ncforge::store::Process;
+
 use crate::abi::{self, Dispatch};
-use crate::engine;
 use crate::libraries::{Found, Library, find, object_of};
 use crate::report::{log, standard_error, wish};
 use crate::tables::{LIBRARIES, guarded};
@@ -149,7 +150,8 @@ fn prepare() {
     static ONCE: Once = Once::new();
     ONCE.call_once(|| {
         std::panic::set_hook(Box::new(|panic| log(format_args!("{panic}; the call is left to netCDF-C"))));
-        engine::watch_forks();
+        // Forks are counted from now on.
+        Process::this();
         if wish().log {
             standard_error();
             // SAFETY: registers a function that is never unloaded.

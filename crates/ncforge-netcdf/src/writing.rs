@@ -26,9 +26,11 @@ use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicUsize, Ordering};
 use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError, TryLockError};
 
+use ncforge::store::Process;
+
+use crate::imports;
 use crate::report::{log, wish};
 use crate::tables::{LIBRARIES, guarded};
-use crate::{engine, imports};
 
 use hdf5::{Close, Flush, Hdf5, Id, REPLACED, Transfer};
 use output::{File, Output};
@@ -40,7 +42,7 @@ static HDF5: [OnceLock<Hdf5>; LIBRARIES] = [const { OnceLock::new() }; LIBRARIES
 /// The number of the HDF5 that each netCDF-C calls.
 static CALLED: [OnceLock<usize>; LIBRARIES] = [const { OnceLock::new() }; LIBRARIES];
 static OUTPUTS: [Mutex<Option<Output>>; LIBRARIES] = [const { Mutex::new(None) }; LIBRARIES];
-/// The fork of the process that had the lock last.
+/// The number of the process that had the lock last.
 static LOCKED_IN: [AtomicU32; LIBRARIES] = [const { AtomicU32::new(0) }; LIBRARIES];
 /// Datasets that are remembered: where there are none, HDF5 is called at once.
 static DATASETS: [AtomicUsize; LIBRARIES] = [const { AtomicUsize::new(0) }; LIBRARIES];
@@ -107,13 +109,13 @@ fn lock(hdf5: usize) -> Option<Locked> {
         Ok(guard) => guard,
         Err(TryLockError::Poisoned(p)) => p.into_inner(),
         Err(TryLockError::WouldBlock) => {
-            if LOCKED_IN[hdf5].load(Ordering::Relaxed) != engine::forks() {
+            if LOCKED_IN[hdf5].load(Ordering::Relaxed) != Process::this().number() {
                 return None;
             }
             OUTPUTS[hdf5].lock().unwrap_or_else(PoisonError::into_inner)
         }
     };
-    LOCKED_IN[hdf5].store(engine::forks(), Ordering::Relaxed);
+    LOCKED_IN[hdf5].store(Process::this().number(), Ordering::Relaxed);
     Some(Locked { output, _mark: mark })
 }
 
@@ -183,8 +185,7 @@ pub(crate) fn begin(library: usize, ncid: c_int, path: PathBuf, shared: bool) {
     let Some(&number) = CALLED[library].get() else { return };
     let Some((hdf5, mut locked)) = HDF5[number].get().zip(lock(number)) else { return };
     let output = locked.output.get_or_insert_with(|| Output::new(hdf5));
-    let fork = engine::forks();
-    let file = File { path, served: 0, left: Vec::new(), stopped: None, shared, fork };
+    let file = File { path, served: 0, left: Vec::new(), stopped: None, shared, process: Process::this() };
     output.files.insert(number_of(library, ncid), file);
     is_served(library, ncid).store(true, Ordering::Relaxed);
     at_exit();
@@ -230,7 +231,7 @@ fn say(file: &File) {
 /// Logs the work on files that are open when the program ends.
 pub(crate) fn say_of_open_files() {
     for hdf5 in 0..LIBRARIES {
-        with(hdf5, |output| output.files.values().filter(|f| f.fork == engine::forks()).for_each(say));
+        with(hdf5, |output| output.files.values().filter(|f| f.process.is_here()).for_each(say));
     }
 }
 

@@ -12,10 +12,10 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 
 use ncforge::codec::CodecChain;
+use ncforge::store::Process;
 use ncforge::without_signals;
 
 use super::hdf5::Id;
-use crate::engine;
 
 /// Encoded bytes and the mask of filters that were left out; `None` where HDF5 encodes the chunk.
 pub(super) type Encoded = Option<(Vec<u8>, u32)>;
@@ -33,7 +33,7 @@ pub(super) struct Job {
     chain: Option<CodecChain>,
     result: AtomicPtr<Encoded>,
     /// The process whose threads may work on it.
-    fork: u32,
+    process: Process,
 }
 
 impl Drop for Job {
@@ -48,12 +48,12 @@ impl Drop for Job {
 
 impl Job {
     pub(super) fn new(raw: Arc<Vec<u8>>, chain: CodecChain) -> Self {
-        Self { raw, chain: Some(chain), result: AtomicPtr::new(null_mut()), fork: engine::forks() }
+        Self { raw, chain: Some(chain), result: AtomicPtr::new(null_mut()), process: Process::this() }
     }
 
     /// A chunk that HDF5 encodes, when it writes what its cache has: there is nothing to do.
     pub(super) fn of_hdf5(raw: Arc<Vec<u8>>) -> Self {
-        let done = Self { raw, chain: None, result: AtomicPtr::new(null_mut()), fork: engine::forks() };
+        let done = Self { raw, chain: None, result: AtomicPtr::new(null_mut()), process: Process::this() };
         done.run();
         done
     }
@@ -117,7 +117,7 @@ impl Shared {
 /// The threads of one process. They end when this is dropped; jobs that nobody began are left to whoever waits for them.
 pub(super) struct Threads {
     shared: Arc<Shared>,
-    fork: u32,
+    process: Process,
     helpers: Vec<JoinHandle<()>>,
 }
 
@@ -144,12 +144,12 @@ impl Threads {
             std::thread::Builder::new().name(format!("ncforge-w{i}")).spawn(move || serve(&shared)).ok()
         };
         let helpers = without_signals(|| (1..threads).map_while(spawn).collect());
-        Self { shared, fork: engine::forks(), helpers }
+        Self { shared, process: Process::this(), helpers }
     }
 
     /// Whether they are threads of this process.
     pub(super) fn are_here(&self) -> bool {
-        self.fork == engine::forks()
+        self.process.is_here()
     }
 
     /// Hands a job to the threads.
@@ -162,7 +162,7 @@ impl Threads {
 
     /// Waits until a job is done, doing what others wait for. The result belongs to the job if it is done.
     pub(super) fn wait_for(&self, job: &Job) {
-        if job.fork != self.fork || !self.are_here() || self.helpers.is_empty() {
+        if job.process != self.process || !self.are_here() || self.helpers.is_empty() {
             if job.result().is_none() {
                 job.run();
             }

@@ -13,6 +13,8 @@ use std::ffi::c_void;
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use ncforge::store::Process;
+
 use super::hdf5::{Block, Cache, Hdf5, Id};
 use super::jobs::{Queued, Threads};
 use super::seen::Seen;
@@ -37,8 +39,8 @@ pub(super) struct File {
     pub(super) stopped: Option<&'static str>,
     /// Whether this process has it open for reading, too: HDF5 shows each opening what was written by the others.
     pub(super) shared: bool,
-    /// The fork of the process that opened it, or took it over.
-    pub(super) fork: u32,
+    /// The process that opened it, or took it over.
+    pub(super) process: Process,
 }
 
 /// Everything of one HDF5.

@@ -31,6 +31,11 @@ impl Process {
         Self(FORKS.load(Ordering::Relaxed))
     }
 
+    /// A number that its parents and children do not have.
+    pub fn number(self) -> u32 {
+        self.0
+    }
+
     /// Whether that is this process, and no parent of it.
     pub fn is_here(self) -> bool {
         self.0 == FORKS.load(Ordering::Relaxed)

@@ -1,19 +1,20 @@
 //! What happens to whole files: other openings, and the end of the process.
 
+use ncforge::store::Process;
+
 use super::super::hdf5::{Cache, Id};
 use super::{Entry, Output, Result};
-use crate::engine;
 
 impl Output {
     /// Whether chunks of a file are this process's to store. Those that a forked child has of its parent's files, the parent stores.
     pub(super) fn is_own(&self, nc: i32) -> bool {
-        self.files.get(&nc).is_none_or(|file| file.fork == engine::forks())
+        self.files.get(&nc).is_none_or(|file| file.process.is_here())
     }
 
     /// This process writes to a file, reads what it wrote, or closes it: as in HDF5, a forked child that does so has to store what it has.
     pub(super) fn take_over(&mut self, nc: i32) {
         if let Some(file) = self.files.get_mut(&nc) {
-            file.fork = engine::forks();
+            file.process = Process::this();
         }
     }
 
