@@ -485,6 +485,18 @@ def test_memory_that_is_none(tmp_path: Path, mode: str, memory: Any, kind: type[
     assert path.exists() == (mode == "r")
 
 
+def test_a_process_whose_folder_is_gone_opens_other_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path, gone = tmp_path / "a.nc", tmp_path / "gone"
+    gone.mkdir()
+    monkeypatch.chdir(gone)
+    gone.rmdir()
+    with ncforge.Dataset(path, "w") as ds:
+        ds.createDimension("x", 3)
+        ds.createVariable("v", "i4", ("x",))[:] = 7
+    with ncforge.Dataset(path) as ds:
+        assert ds["v"][:].tolist() == [7, 7, 7]
+
+
 @pytest.mark.parametrize("given", [np.int64(10), True, 0, 1.5])
 def test_memory_of_a_new_file_is_a_number(tmp_path: Path, given: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     """``close`` returns the file, which is nowhere else."""

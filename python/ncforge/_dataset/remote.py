@@ -49,7 +49,8 @@ def placed(path: Any) -> str:
     >>> placed("/data/run/../a.nc"), placed("s3://bucket/a.nc")
     ('/data/run/../a.nc', 's3://bucket/a.nc')
     """
-    return path if is_url(path) else os.path.join(os.getcwd(), path)
+    # The folder of the process may be gone: only relative paths need it.
+    return os.fspath(path) if is_url(path) or os.path.isabs(path) else os.path.join(os.getcwd(), path)
 
 
 def access(storage_options: Mapping[str, Any] | None, anonymous: bool = False) -> Access:
