@@ -248,7 +248,7 @@ def test_what_was_open_before_is_written_by_somebody_else(packaged, tmp_path):
                     again.createVariable("v", "i4", ("x",), zlib=True)
                 again["v"][:] = 6
     """
-    plain, ours = (call(sys.executable, "-c", textwrap.dedent(code), who, wish="log") for who in ("plain", "ours"))
+    plain, ours = (call(sys.executable, "-c", textwrap.dedent(code), who, wish="always") for who in ("plain", "ours"))
     assert ours.stdout == plain.stdout
     assert SERVED.findall(ours.stderr) == [(b"0", b"reads"), (b"1", b"writes"), (b"1", b"writes")]
     assert b"(this process has it open for writing)" in ours.stderr
