@@ -13,7 +13,7 @@
 //! read that meets a write. A plain run of bytes is read from the file itself each time, and the file is asked once a tick of the clock.
 //! A variable that is no longer there, or of another type or shape, is an [`Error::Changed`].
 
-use crate::store::remote::shown_path;
+use std::borrow::Cow;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError, RwLock};
 
 use super::formats;
@@ -21,10 +21,11 @@ use super::options::Leads;
 use crate::container::Container;
 use crate::engine::{self, Engine};
 use crate::error::{Error, Result};
-use crate::layout::{Place, VarLayout};
+use crate::layout::{ArrayPart, Place, VarLayout};
 use crate::model::{Schema, VarId, shape};
 use crate::select::Hyperslab;
 use crate::store::attempts::Attempts;
+use crate::store::remote::shown_path;
 use crate::store::{FileStore, PerProcess};
 
 /// Before a read of this many bytes the file is asked, too.
@@ -91,17 +92,30 @@ fn is_long(layout: &VarLayout, slab: &Hyperslab) -> bool {
     shape::bytes(&slab.count, size) >= LONG
 }
 
-/// Whether a variable lies where it lay. Chunks that were read are compared by who reads them
+/// Whether a box of a variable lies where it lay. Chunks that were read are compared by who reads them
 /// ([`ChunkIndex::check_places`](crate::layout::ChunkIndex::check_places)).
-fn same_place(old: &VarLayout, new: &VarLayout) -> bool {
+fn same_place(old: &VarLayout, new: &VarLayout, read: &Hyperslab) -> bool {
     match (&old.place, &new.place) {
         (Place::Nowhere, Place::Nowhere) => true,
         (Place::Inline(a), Place::Inline(b)) => a == b,
         (Place::Contiguous { offset: a }, Place::Contiguous { offset: b }) => a == b,
         (Place::Records { begin: a, stride: n }, Place::Records { begin: b, stride: m }) => (a, n) == (b, m),
         (Place::Chunked { chunk: a, .. }, Place::Chunked { chunk: b, .. }) => a == b,
+        (Place::Parts(a), Place::Parts(b)) => {
+            let within: Vec<_> = (0..read.rank()).map(|d| read.start[d]..read.end(d)).collect();
+            a.meeting(&within).ok().zip(b.meeting(&within).ok()).is_some_and(|(a, b)| same_parts(&a, &b))
+        }
         _ => false,
     }
+}
+
+/// Whether parts are the same elements of the same sources. A source without a name cannot be compared.
+fn same_parts(old: &[Cow<'_, ArrayPart>], new: &[Cow<'_, ArrayPart>]) -> bool {
+    let is_same = |(a, b): (&Cow<'_, ArrayPart>, &Cow<'_, ArrayPart>)| {
+        let (name, there) = (a.source.name(), b.source.name());
+        name.is_some() && name == there && a.axes == b.axes && a.origin == b.origin
+    };
+    old.len() == new.len() && old.iter().zip(new).all(is_same)
 }
 
 impl Follower {
@@ -155,7 +169,7 @@ impl Follower {
             if let Some(values) = found
                 && is_new
                 && match &values {
-                    Ok(_) => layout.is_some_and(|old| next.has(schema, var, &old, file)),
+                    Ok(_) => layout.is_some_and(|old| next.has(schema, var, &old, file, slab)),
                     Err(_) => file.opened() == next.file.opened(),
                 }
             {
@@ -203,15 +217,24 @@ impl Follower {
 }
 
 impl State {
-    /// Whether a variable of the opening is here where it was in an earlier state, that of `file`. References to a heap say
-    /// nothing of what is in it.
-    fn has(&self, opened: &Schema, var: VarId, before: &VarLayout, file: &FileStore) -> bool {
+    /// Whether what was read of a variable (`slab`, if that is one box) is here where it was in an earlier state, that of `file`.
+    /// References to a heap say nothing of what is in it.
+    fn has(
+        &self,
+        opened: &Schema,
+        var: VarId,
+        before: &VarLayout,
+        file: &FileStore,
+        slab: Option<&Hyperslab>,
+    ) -> bool {
         let Some((old, new)) = file.opened().zip(self.file.opened()) else { return false };
         if old.file() != new.file() || (before.element.heap && old != new) {
             return false;
         }
         let layout = self.var(opened, var).and_then(|now| self.container.layout(now));
-        layout.is_ok_and(|layout| same_place(before, &layout))
+        let read = slab.cloned().unwrap_or_else(|| Hyperslab::all(&before.shape));
+        let is_same_list = old == new && before.place.parts().is_some();
+        layout.is_ok_and(|layout| is_same_list || same_place(before, &layout, &read))
     }
 }
 
@@ -220,6 +243,7 @@ mod tests {
     use std::io::Write;
 
     use super::*;
+    use crate::model::{Atomic, Attribute, DimId, Dimension};
     use crate::{CreateOptions, DatasetMut, Format, Schema, Variable};
 
     /// A classic file with a variable; longer by a byte each time that the function is called.
@@ -227,7 +251,7 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("a.nc");
         let mut schema = Schema::new(Format::Cdf2);
-        schema.vars.push(Variable::new("v", crate::model::Atomic::Int, vec![]));
+        schema.vars.push(Variable::new("v", Atomic::Int, vec![]));
         DatasetMut::create(&path, schema, CreateOptions::default()).unwrap().close().unwrap();
         let file = std::fs::File::options().append(true).open(&path).unwrap();
         let grow = move || (&file).write_all(b"x").unwrap();
@@ -266,6 +290,43 @@ mod tests {
                 Err(damaged())
             });
             assert_eq!(found.unwrap(), changes + 1);
+        }
+    }
+
+    #[test]
+    fn parts_are_where_they_were_if_the_same_sources_are_named() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("a.nc");
+        let mut schema = Schema::new(Format::Cdf2);
+        schema.dims = [("x", 4), ("one", 1), ("len", 4)]
+            .map(|(name, len)| Dimension { name: name.into(), group: Schema::ROOT, len, unlimited: false })
+            .into();
+        let mut v = Variable::new("v", Atomic::Double, vec![]);
+        v.attrs = vec![
+            Attribute::text("aggregated_dimensions", "x"),
+            Attribute::text("aggregated_data", "map: map uris: uris identifiers: names"),
+        ];
+        let text = |name| Variable::new(name, Atomic::Char, vec![DimId(1), DimId(2)]);
+        let map = Variable::new("map", Atomic::Int, vec![DimId(1), DimId(1)]);
+        schema.vars = vec![v, map, text("uris"), text("names")];
+        let mut new = DatasetMut::create(&path, schema, CreateOptions::default()).unwrap();
+        new.write_bytes(VarId(1), &Hyperslab::all(&[1, 1]), &4i32.to_ne_bytes()).unwrap();
+        for (at, text) in [(2, b"b.nc"), (3, b"v\0\0\0")] {
+            new.write_bytes(VarId(at), &Hyperslab::all(&[1, 4]), text).unwrap();
+        }
+        new.close().unwrap();
+
+        let mut file = std::fs::File::options().append(true).open(&path).unwrap();
+        let (engine, leads) = (Engine::global(), Leads::new(None, None, formats::open_path));
+        let store = Arc::new(FileStore::open(&path).unwrap());
+        let opened: Arc<dyn Container> = formats::open(store.clone(), &engine, &leads).unwrap().into();
+        assert!(opened.layout(VarId(0)).unwrap().place.parts().is_some());
+        let follower = Follower::new(store, engine, leads);
+        for slab in [None, Some(Hyperslab::new(&[1], &[2]))] {
+            // Somebody writes to the file during each read.
+            follower
+                .read(&opened, VarId(0), slab.as_ref(), |_, _| Ok(file.write_all(b"x").unwrap()))
+                .unwrap();
         }
     }
 }
