@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import concurrent.futures
 import contextlib
 import gc
 import os
@@ -219,6 +220,48 @@ def test_tiles_are_appended(client: Any, tmp_path: Path) -> None:
             ncforge.combine(parts.paths[2:], out, allow_missing=True, codec="deflate", **options)
         ncforge.combine(parts.paths[2:], out, allow_missing=True, append=True, **options)
         tl.check(out, whole, parts)
+
+
+def _in_a_task(source: str, folder: str, name: str) -> bool:
+    """Work of which each part waits for other tasks, and for which a worker's only thread is taken."""
+    import xarray as xr
+
+    client, copy, xarrays = distributed.get_client(), f"{folder}/{name}.nc", f"{folder}/{name}-x.nc"
+    ncforge.copy(source, copy, client=client)
+    ncforge.doctor([source], client=client)
+    ds = xr.Dataset({"v": ("x", np.arange(10.0))}).chunk(x=5)
+    ncforge.to_netcdf(ds, xarrays)
+    with xr.open_dataset(xarrays, engine="ncforge") as again:
+        return bool(ncforge.compare(source, copy).same and again.equals(ds))
+
+
+def test_a_task_waits_for_other_tasks(client: Any, source: Path, tmp_path: Path) -> None:
+    """As many as there are threads, so that no other worker has one."""
+    tasks = [client.submit(_in_a_task, str(source), str(tmp_path), name, pure=False) for name in "ab"]
+    assert client.gather(tasks) == [True, True]
+
+
+@pytest.mark.parametrize("value", ["ab", b"ab", 1.5])
+def test_what_was_cancelled_is_not_written(client: Any, tmp_path: Path, value: Any) -> None:
+    import dask.array as da
+    import xarray as xr
+
+    def slow(block: Any) -> Any:
+        if block.size:  # Dask tries it without values, too
+            (tmp_path / "begun").touch()
+            time.sleep(0.2)
+        return block
+
+    values = da.from_array(np.full(30, value), chunks=2)
+    ds = xr.Dataset({"v": ("x", values.map_blocks(slow, dtype=values.dtype))})
+    with concurrent.futures.ThreadPoolExecutor(1) as pool:
+        written = pool.submit(ncforge.to_netcdf, ds, tmp_path / "a.nc")
+        while not (tmp_path / "begun").exists():
+            time.sleep(0.01)
+        client.restart()
+        with pytest.raises(concurrent.futures.CancelledError):
+            written.result()
+    assert not (tmp_path / "a.nc").exists()
 
 
 def test_doctor_is_a_task_a_file(client: Any, source: Path, tmp_path: Path) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Iterable
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, overload
 
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
     from distributed import Client
     from typing_extensions import Unpack
 
+    from ncforge._ops.cluster import Encoding
     from ncforge._ops.options import ChoosingOptions, Chunks, CodingOptions, EngineOptions, RunOptions, Selection
 
     class CopyOptions(ChoosingOptions, CodingOptions, RunOptions, total=False):
@@ -403,17 +405,13 @@ def copy(
         with reporter(progress, "files") as report:
             done = list(copy_files(source, target, request, client, report))
         return [only(CopyReport, {**raw, "raw": raw}) for raw in map(json.loads, done)]
-    elsewhere = None
+    elsewhere: AbstractContextManager[Encoding | None] = nullcontext()
     if client is not None:
         from ncforge._ops.cluster import Encoding
 
         elsewhere = Encoding.of_copy(client, placed(source), request)
-    with reporter(progress) as report:
-        try:
-            raw = json.loads(_core.copy(source, target, request, report, elsewhere))
-        finally:
-            if elsewhere is not None:
-                elsewhere.close()
+    with reporter(progress) as report, elsewhere as encoding:
+        raw = json.loads(_core.copy(source, target, request, report, encoding))
     return only(CopyReport, {**raw, "raw": raw})
 
 

@@ -8,6 +8,7 @@ ahead as the workers need to stay busy: memory stays bounded, and the output's b
 
 from __future__ import annotations
 
+import contextlib
 import threading
 import uuid
 from collections import OrderedDict, deque
@@ -72,8 +73,25 @@ def _encode(job: _Job, group: Group) -> Chunks:
     return _encoder(job).group(group)
 
 
+@contextlib.contextmanager
+def waiting() -> Iterator[None]:
+    """The block waits for tasks. If a task runs it, they get its thread: they may have no other one."""
+    from distributed import rejoin, secede
+
+    try:
+        secede()
+    except (AttributeError, KeyError, ValueError):
+        # No task, or the thread is theirs already.
+        yield
+        return
+    try:
+        yield
+    finally:
+        rejoin()
+
+
 class Encoding:
-    """Supplies the writer with encoded chunks: it calls ``begin`` once, then ``group`` for one group after the other."""
+    """Supplies the writer with encoded chunks: it calls ``begin`` once, then ``group`` for one group after the other, in a block."""
 
     group_bytes = _GROUP_BYTES
 
@@ -84,6 +102,15 @@ class Encoding:
         self._job = _Job(f"ncforge-encode-{uuid.uuid4().hex}", tuple(sources), output, request, "")
         self._todo: deque[Group] = deque()
         self._asked: deque[tuple[Group, Future]] = deque()
+        self._ends = contextlib.ExitStack()
+
+    def __enter__(self) -> Encoding:
+        self._ends.enter_context(waiting())
+        self._ends.callback(self.close)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._ends.close()
 
     @classmethod
     def of_copy(cls, client: Client, source: str, request: dict[str, Any]) -> Encoding:
@@ -146,7 +173,8 @@ def each_file(
     ]
     try:
         for future in futures:
-            result: str | NcforgeError = future.result()
+            with waiting():
+                result: str | NcforgeError = future.result()
             yield result
             future.release()
     finally:

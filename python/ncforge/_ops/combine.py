@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Iterable
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from distributed import Client
     from typing_extensions import Unpack
 
+    from ncforge._ops.cluster import Encoding
     from ncforge._ops.options import Chunks, CodingOptions, RunOptions
 
     class Options(CodingOptions, RunOptions, total=False):
@@ -165,17 +167,13 @@ def combine(
     """
     request = _request(options)
     files = names_of(tiles)
-    elsewhere = None
+    elsewhere: AbstractContextManager[Encoding | None] = nullcontext()
     if client is not None:
         from ncforge._ops.cluster import Encoding
 
         elsewhere = Encoding.of_combine(client, [placed(f) for f in files], placed(output), request)
-    with reporter(progress) as report:
-        try:
-            text = _core.combine(files, os.fspath(output), request, report, elsewhere)
-        finally:
-            if elsewhere is not None:
-                elsewhere.close()
+    with reporter(progress) as report, elsewhere as encoding:
+        text = _core.combine(files, os.fspath(output), request, report, encoding)
     raw = json.loads(text)
     parts = {
         "mosaics": [only(Mosaic, m) for m in raw["mosaics"]],

@@ -221,19 +221,25 @@ def _ended(tasks: Mapping[Any, Any], _state: Any, failed: bool) -> None:
 def _as_they_come(blocks: list[Any], places: list[Any]) -> None:
     from distributed import as_completed, default_client
 
+    from ncforge._ops.cluster import waiting
+
     client = default_client()
     futures = client.compute(blocks)
     where: dict[Any, list[int]] = {}
     for i, future in enumerate(futures):
         where.setdefault(future.key, []).append(i)
-    waiting = as_completed([futures[i[0]] for i in where.values()], with_results=True)
+    computed = as_completed([futures[i[0]] for i in where.values()], with_results=True)
     del futures
-    for future, values in waiting:
-        for i in where[future.key]:
-            target, at, _ = places[i]
-            target[at] = values
-        # The worker releases it.
-        future.release()
+    with waiting():
+        for future, values in computed:
+            if isinstance(values, BaseException):
+                # Of a future that was cancelled, or whose scheduler is lost.
+                raise values
+            for i in where[future.key]:
+                target, at, _ = places[i]
+                target[at] = values
+            # The worker releases it.
+            future.release()
 
 
 def _batch_by_batch(blocks: list[Any], places: list[Any]) -> None:
