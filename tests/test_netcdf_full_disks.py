@@ -107,3 +107,38 @@ def test_what_was_put_is_written_when_there_is_space_again(run_under, tmp_path):
         path,
     )
     run_under(*command, **STEADY)
+
+
+def test_a_chunk_that_grows_from_sync_to_sync_is_written_when_there_is_space_again(run_under, tmp_path):
+    """HDF5 gives the place of the old chunk away before it fails to write the new one."""
+    path = tmp_path / "a.nc"
+    command = program(
+        """
+        d = netCDF4.Dataset(sys.argv[1], "w")
+        for name, n in dict(t=None, y=200, x=300).items():
+            d.createDimension(name, n)
+        for name in "vw":
+            d.createVariable(name, "f4", ("t", "y", "x"), zlib=True, complevel=1, chunksizes=(8, 100, 150))
+        failed = 0
+        for t in range(24):
+            if t in (5, 13):
+                limit(os.path.getsize(sys.argv[1]) + 100_000)
+            for _ in range(3):
+                # A program that tries the step again.
+                puts = [fails(d[name].__setitem__, t, noise[t]) for name in "vw"]
+                if not (fails(d.sync) or any(puts)):
+                    break
+                failed += 1
+                limit(resource.RLIM_INFINITY)
+            else:
+                sys.exit("it never ends")
+        d.close()
+        assert failed == 2
+        with netCDF4.Dataset(sys.argv[1]) as d:
+            for name in "vw":
+                assert (d[name][:] == noise[:24]).all()
+        """,
+        path,
+    )
+    run_under(*command, **STEADY)
+    call("h5dump", "-H", path)

@@ -198,10 +198,11 @@ unsafe extern "C" fn create<const L: usize, const T: usize>(
             // SAFETY: netCDF-C passes a C string.
             let path = path_of(unsafe { CStr::from_ptr(path) });
             say_if_parallel(path, mode, parameters);
-            let is_read = writers::add_writer((L, ncid), Identity::at(path)?.file());
+            let file = Identity::at(path)?.file();
+            let is_read = writers::add_writer((L, ncid), file);
             let plain = mode & !(abi::HARMLESS | abi::WRITE | abi::NOCLOBBER) == 0 && parameters.is_null();
             if T == HDF5 && !is_written && plain {
-                writing::begin(L, ncid, path.to_path_buf(), is_read);
+                writing::begin(L, ncid, path.to_path_buf(), file, is_read);
             }
             Some(())
         });
@@ -242,10 +243,11 @@ unsafe extern "C" fn open<const L: usize, const T: usize>(
         let path = path_of(unsafe { CStr::from_ptr(path) });
         say_if_parallel(path, mode, parameters);
         if for_writing {
-            let is_read = writers::add_writer((L, ncid), identity.file());
+            let file = identity.file();
+            let is_read = writers::add_writer((L, ncid), file);
             let plain = mode & !(abi::HARMLESS | abi::WRITE) == 0 && parameters.is_null();
             if T == HDF5 && !is_written && plain {
-                writing::begin(L, ncid, path.to_path_buf(), is_read);
+                writing::begin(L, ncid, path.to_path_buf(), file, is_read);
             }
             return None;
         }

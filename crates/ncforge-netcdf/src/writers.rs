@@ -13,7 +13,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 /// Device and inode.
-type FileNumber = (u64, u64);
+pub(crate) type FileNumber = (u64, u64);
 /// Number of the library, and netCDF-C's id of the open file.
 type Id = (usize, i32);
 
@@ -42,26 +42,43 @@ pub(crate) fn writers_of(file: FileNumber) -> Vec<Id> {
     with(|r| r.writers.iter().filter(|(_, f)| *f == file).map(|(id, _)| *id).collect())
 }
 
-/// The regular file that a descriptor is for.
-fn file_of(descriptor: RawFd) -> Option<FileNumber> {
+/// What the system says of a descriptor's file.
+pub(crate) fn stat_of(descriptor: RawFd) -> Option<libc::stat> {
     let mut found = MaybeUninit::<libc::stat>::uninit();
     // SAFETY: the call writes the result, and is asked whether it did.
-    let found = unsafe { (libc::fstat(descriptor, found.as_mut_ptr()) == 0).then(|| found.assume_init()) }?;
+    unsafe { (libc::fstat(descriptor, found.as_mut_ptr()) == 0).then(|| found.assume_init()) }
+}
+
+/// The regular file that a descriptor is for.
+fn file_of(descriptor: RawFd) -> Option<FileNumber> {
+    let found = stat_of(descriptor)?;
     (found.st_mode & libc::S_IFMT == libc::S_IFREG).then_some((found.st_dev, found.st_ino))
+}
+
+/// Whether a descriptor can write to a file.
+pub(crate) fn writes_to(descriptor: RawFd, file: FileNumber) -> bool {
+    // SAFETY: asks for flags.
+    let flags = unsafe { libc::fcntl(descriptor, libc::F_GETFL) };
+    flags >= 0 && flags & libc::O_ACCMODE != libc::O_RDONLY && file_of(descriptor) == Some(file)
+}
+
+/// The descriptors of this process.
+fn descriptors() -> std::io::Result<impl Iterator<Item = RawFd>> {
+    let number = |entry: std::fs::DirEntry| entry.file_name().to_str()?.parse().ok();
+    Ok(std::fs::read_dir("/proc/self/fd")?.flatten().filter_map(number))
+}
+
+/// A descriptor of this process that can write to a file.
+pub(crate) fn descriptor_of(file: FileNumber) -> Option<RawFd> {
+    descriptors().ok()?.find(|&descriptor| writes_to(descriptor, file))
 }
 
 /// Whether a descriptor of this process can write to a file; true as well where that cannot be seen at this moment.
 pub(crate) fn is_writable_here(file: FileNumber) -> bool {
-    let descriptors = match std::fs::read_dir("/proc/self/fd") {
-        Ok(descriptors) => descriptors,
-        Err(e) => return e.kind() != std::io::ErrorKind::NotFound,
-    };
-    let number = |entry: std::fs::DirEntry| entry.file_name().to_str()?.parse::<RawFd>().ok();
-    descriptors.flatten().filter_map(number).any(|descriptor| {
-        // SAFETY: asks for flags.
-        let flags = unsafe { libc::fcntl(descriptor, libc::F_GETFL) };
-        flags >= 0 && flags & libc::O_ACCMODE != libc::O_RDONLY && file_of(descriptor) == Some(file)
-    })
+    match descriptors() {
+        Ok(mut all) => all.any(|descriptor| writes_to(descriptor, file)),
+        Err(e) => e.kind() != std::io::ErrorKind::NotFound,
+    }
 }
 
 /// A file was opened for writing: nobody who has it open for reading is served any more. Whether there is such a one.

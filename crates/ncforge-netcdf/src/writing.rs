@@ -16,6 +16,7 @@
 mod hdf5;
 mod jobs;
 mod output;
+mod room;
 mod seen;
 mod slab;
 mod target;
@@ -31,9 +32,11 @@ use ncforge::store::Process;
 use crate::imports;
 use crate::report::{log, wish};
 use crate::tables::{LIBRARIES, guarded};
+use crate::writers::FileNumber;
 
 use hdf5::{Close, Flush, Hdf5, Id, REPLACED, Transfer};
 use output::{File, Output};
+use room::Room;
 
 /// Files that one netCDF-C may have open.
 const FILES: usize = 1 << 16;
@@ -181,11 +184,12 @@ fn functions<const H: usize>() -> [*const c_void; 4] {
 }
 
 /// A file was opened for writing, by nobody else in this process; `shared`: it has it open for reading.
-pub(crate) fn begin(library: usize, ncid: c_int, path: PathBuf, shared: bool) {
+pub(crate) fn begin(library: usize, ncid: c_int, path: PathBuf, file: FileNumber, shared: bool) {
     let Some(&number) = CALLED[library].get() else { return };
     let Some((hdf5, mut locked)) = HDF5[number].get().zip(lock(number)) else { return };
     let output = locked.output.get_or_insert_with(|| Output::new(hdf5));
-    let file = File { path, served: 0, left: Vec::new(), stopped: None, shared, process: Process::this() };
+    let (room, process) = (Room::of(file), Process::this());
+    let file = File { path, room, served: 0, left: Vec::new(), stopped: None, shared, process };
     output.files.insert(number_of(library, ncid), file);
     is_served(library, ncid).store(true, Ordering::Relaxed);
     at_exit();

@@ -67,6 +67,7 @@ const UNKNOWN: &str = "its HDF5 is not known";
 functions! {
     version = c"H5get_libversion": fn(*mut c_uint, *mut c_uint, *mut c_uint) -> c_int;
     write_chunk = c"H5Dwrite_chunk": fn(Id, Id, u32, *const u64, usize, *const c_void) -> c_int;
+    chunk_size = c"H5Dget_chunk_storage_size": fn(Id, *const u64, *mut u64) -> c_int;
     storage_size = c"H5Dget_storage_size": fn(Id) -> u64;
     space = c"H5Dget_space": fn(Id) -> Id;
     data_type = c"H5Dget_type": fn(Id) -> Id;
@@ -93,6 +94,7 @@ functions! {
     close_type = c"H5Tclose": fn(Id) -> c_int;
     close_list = c"H5Pclose": fn(Id) -> c_int;
     file_of = c"H5Iget_file_id": fn(Id) -> Id;
+    file_size = c"H5Fget_filesize": fn(Id, *mut u64) -> c_int;
     close_file = c"H5Fclose": fn(Id) -> c_int;
 }
 
@@ -295,6 +297,22 @@ impl Hdf5 {
             (self.write_chunk)(dataset, DEFAULT, mask, at.as_ptr(), bytes.len(), bytes.as_ptr().cast())
         };
         if code < 0 { Err(()) } else { Ok(()) }
+    }
+
+    /// Bytes that the chunk at `at` takes; `None` if the file does not have it.
+    pub(super) fn stored_chunk(&self, dataset: Id, at: &[u64]) -> Option<u64> {
+        let mut bytes = 0;
+        // SAFETY: see above.
+        let code = unsafe { (self.chunk_size)(dataset, at.as_ptr(), &raw mut bytes) };
+        (code >= 0 && bytes > 0).then_some(bytes)
+    }
+
+    /// The end of what is used of a file.
+    pub(super) fn end_of(&self, file: Id) -> Option<u64> {
+        let mut end = 0;
+        // SAFETY: see above.
+        let code = unsafe { (self.file_size)(file, &raw mut end) };
+        (code >= 0).then_some(end)
     }
 
     /// Moves a block of elements between a dataset and the beginning of an array of this shape in memory.

@@ -24,6 +24,8 @@ pub(super) type Encoded = Option<(Vec<u8>, u32)>;
 pub(super) struct Queued {
     pub(super) dataset: Id,
     pub(super) number: Box<[u64]>,
+    /// Whether the file had none of this number when it was queued.
+    pub(super) is_new: bool,
     pub(super) job: Arc<Job>,
 }
 

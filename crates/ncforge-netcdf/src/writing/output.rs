@@ -17,6 +17,7 @@ use ncforge::store::Process;
 
 use super::hdf5::{Block, Cache, Hdf5, Id};
 use super::jobs::{Queued, Threads};
+use super::room::Room;
 use super::seen::Seen;
 use super::slab::{Part, Slab};
 use super::target::{Chunk, Target};
@@ -32,6 +33,7 @@ pub(super) enum Entry {
 /// A file that is open for writing, for the log.
 pub(super) struct File {
     pub(super) path: PathBuf,
+    pub(super) room: Room,
     pub(super) served: u64,
     /// Writes that were left to netCDF-C, by reason.
     pub(super) left: Vec<(&'static str, u64)>,

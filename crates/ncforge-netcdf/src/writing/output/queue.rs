@@ -7,6 +7,7 @@ use std::sync::Arc;
 
 use super::super::hdf5::{Block, Cache, Id};
 use super::super::jobs::{Job, Queued, Threads};
+use super::super::room::{Full, Promised};
 use super::super::target::Target;
 use super::{Entry, Failed, Output, Result};
 use crate::policy;
@@ -19,7 +20,8 @@ impl Output {
     /// cache, it goes there.
     pub(super) fn queue(&mut self, dataset: Id, number: Box<[u64]>, data: Arc<Vec<u8>>, cache: Cache) {
         let Some(Entry::Served(target)) = self.datasets.get_mut(&dataset) else { return };
-        let is_encoded = cache == Cache::Written || target.is_absent(&number);
+        let is_new = target.is_absent(&number);
+        let is_encoded = cache == Cache::Written || is_new;
         target.note_stored(&number);
         target.queued += 1;
         self.queued += data.len() as u64;
@@ -32,7 +34,7 @@ impl Output {
             self.threads.take_if(|t| !t.are_here());
             self.threads.get_or_insert_with(|| Threads::start(wanted)).add(&job);
         }
-        self.queue.push_back(Queued { dataset, number, job });
+        self.queue.push_back(Queued { dataset, number, is_new, job });
     }
 
     /// Takes the chunk that was queued first out of the queue: HDF5 has it then, or it waits with its dataset.
@@ -79,6 +81,10 @@ impl Output {
         }
         let at: Vec<u64> = chunk.number.iter().zip(&target.chunk).map(|(n, len)| n * len).collect();
         if let Some(Some((bytes, mask))) = job.result() {
+            let _promised = match chunk.is_new {
+                true => None,
+                false => self.room_for(dataset, target, &at, bytes.len() as u64)?,
+            };
             return Ok(self.hdf5.store_chunk(dataset, &at, *mask, bytes)?);
         }
         let (lens, _) = self.hdf5.extent_of(dataset).ok_or(Failed)?;
@@ -87,6 +93,16 @@ impl Output {
         // SAFETY: the job has all elements of a chunk.
         unsafe { self.hdf5.transfer(self.hdf5.write, dataset, kind, block, &target.chunk, values)? };
         Ok(())
+    }
+
+    /// Room in the file for an encoded chunk, if it takes the place of one of another length.
+    fn room_for(&self, dataset: Id, target: &Target, at: &[u64], bytes: u64) -> Result<Option<Promised>> {
+        let (hdf5, file) = (self.hdf5, self.files.get(&target.nc));
+        let is_moved = hdf5.stored_chunk(dataset, at).is_some_and(|stored| stored != bytes);
+        match (file, hdf5.end_of(target.file)) {
+            (Some(file), Some(end)) if is_moved => file.room.promise(end, bytes).map_err(|Full| Failed),
+            _ => Ok(None),
+        }
     }
 
     /// Stores the chunks of a dataset that wait; an error if one still does. `each`: also those behind it, which may be smaller.
