@@ -10,6 +10,7 @@ import shutil
 import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
@@ -566,6 +567,31 @@ def test_fsspec(web: servers.Web, tmp_path: Path) -> None:
             assert_same(again, web.folder / "a.nc")
     with pytest.raises(TypeError, match="get_ranges"):
         ncforge.Dataset("a.nc", store=object())
+
+
+@pytest.mark.parametrize("kind", ["obstore", "fsspec"])
+def test_an_object_of_a_store_that_is_replaced(tmp_path: Path, kind: str) -> None:
+    """Of a length that stays the same, while it is open: no value of the new one."""
+    versions = []
+    for value in (1, 2):
+        with netCDF4.Dataset(tmp_path / "a.nc", "w", format="NETCDF3_CLASSIC") as ds:
+            ds.createDimension("x", 1_000_000)
+            ds.createVariable("v", "f8", ("x",))[:] = value
+        versions.append((tmp_path / "a.nc").read_bytes())
+    if kind == "obstore":
+        store = pytest.importorskip("obstore").store.MemoryStore()
+        put = partial(store.put, "a.nc")
+    else:
+        store = pytest.importorskip("fsspec").filesystem("memory")
+        put = partial(store.pipe_file, "a.nc")
+    put(versions[0])
+    with ncforge.Dataset("a.nc", store=store) as ds:
+        assert ds["v"][:3].tolist() == [1, 1, 1]
+        put(versions[1])
+        with pytest.raises(ncforge.errors.ChangedError):
+            ds["v"][:]
+    with ncforge.Dataset("a.nc", store=store) as ds:
+        assert np.all(ds["v"][:] == 2)
 
 
 def test_a_store_that_lies(web: servers.Web) -> None:

@@ -116,8 +116,8 @@ impl ReadStore for ObjectStore {
     }
 }
 
-/// A Python object whose method `get_ranges(starts, ends)` gives a list of `bytes`: an object of an object store, read by a
-/// package of Python. It makes requests side by side by itself.
+/// A Python object whose method `get_ranges(starts, ends)` gives a list of `bytes`, or `None` if they are of another version: an object of
+/// an object store, read by a package of Python. It makes requests side by side by itself.
 #[derive(Debug)]
 pub(crate) struct RangesStore {
     name: String,
@@ -165,13 +165,14 @@ impl ReadStore for RangesStore {
         let starts: Vec<u64> = ranges.iter().map(|r| r.start).collect();
         let ends: Vec<u64> = ranges.iter().map(|r| r.end).collect();
         // Copied while the interpreter is held: to drop Python's objects without it, pyo3 takes a lock, which a fork may leave locked.
-        let read = Python::try_attach(|py| -> PyResult<Vec<Bytes>> {
+        let read = Python::try_attach(|py| -> PyResult<Option<Vec<Bytes>>> {
             let parts = self.reader.bind(py).call_method1("get_ranges", (starts, ends))?;
-            let parts: Vec<PyBackedBytes> = parts.extract()?;
-            Ok(parts.iter().map(|part| Bytes::copy_from_slice(part)).collect())
+            let parts: Option<Vec<PyBackedBytes>> = parts.extract()?;
+            Ok(parts.map(|parts| parts.iter().map(|part| Bytes::copy_from_slice(part)).collect()))
         });
         let parts = match read {
-            Some(Ok(parts)) => parts,
+            Some(Ok(Some(parts))) => parts,
+            Some(Ok(None)) => return Err(Error::Changed { path: self.name.clone() }),
             Some(Err(error)) => return Err(self.failed(error.to_string())),
             None => return Err(self.failed("the interpreter is going away")),
         };

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import os
 from collections import OrderedDict
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from functools import partial
-from typing import Any
+from typing import Any, cast
 
 from ncforge._core import File, set_remote_options
 from ncforge._dataset.identity import Identity
@@ -98,45 +98,68 @@ def open_file(url: str, how: Access, follow: bool = True) -> File:
     return File.open_url(url, how[0], dict(how[1]), None if follow else False)
 
 
-class _Obspec:
+class _Reader:
+    """Reads a file of a store: ranges of the version that was opened."""
+
+    def __init__(self, path: str) -> None:
+        self.name = path
+        self.size, self.version = self._state()
+
+    def get_ranges(self, starts: list[int], ends: list[int]) -> list[bytes] | None:
+        """The bytes of several ranges; ``None`` if the file has changed."""
+        parts = [part if isinstance(part, bytes) else bytes(memoryview(part)) for part in self._parts(starts, ends)]
+        # Stores do not say which version a range is of.
+        return parts if self._state() == (self.size, self.version) else None
+
+    def _state(self) -> tuple[int, str]:
+        """The length and the version of the object now."""
+        raise NotImplementedError
+
+    def _parts(self, starts: list[int], ends: list[int]) -> Iterable[Any]:
+        raise NotImplementedError
+
+
+class _Obspec(_Reader):
     """Reads an object of a store with obspec's methods, such as obstore's."""
 
     def __init__(self, store: Any, path: str) -> None:
         self._store, self._path = store, path
-        head = getattr(store, "head", None)
+        super().__init__(path)
+
+    def _state(self) -> tuple[int, str]:
+        head = getattr(self._store, "head", None)
         if head is None:
             import obstore
 
-            meta = obstore.head(store, path)
-        else:
-            meta = head(path)
-        self.name = path
-        self.size = int(meta["size"])
-        self.version = f"{meta.get('e_tag')} {meta.get('last_modified')}"
+            head = partial(obstore.head, self._store)
+        meta = head(self._path)
+        return int(meta["size"]), f"{meta.get('e_tag')} {meta.get('last_modified')}"
 
-    def get_ranges(self, starts: list[int], ends: list[int]) -> list[bytes]:
-        """The bytes of several ranges."""
-        return [bytes(memoryview(part)) for part in self._store.get_ranges(self._path, starts=starts, ends=ends)]
+    def _parts(self, starts: list[int], ends: list[int]) -> Iterable[Any]:
+        return cast("Iterable[Any]", self._store.get_ranges(self._path, starts=starts, ends=ends))
 
 
-class _Fsspec:
+class _Fsspec(_Reader):
     """Reads a file of an fsspec file system."""
 
     def __init__(self, system: Any, path: str) -> None:
         self._system = system
         self._path = system._strip_protocol(path)
-        info = system.info(self._path)
-        if info.get("size") is None:
-            raise InvalidError(f"the file system does not know the length of `{path}`")
-        self.name = path
-        self.size = int(info["size"])
-        marks = ("ETag", "etag", "mtime", "LastModified", "updated", "created")
-        self.version = " ".join(str(info[mark]) for mark in marks if mark in info)
+        super().__init__(path)
 
-    def get_ranges(self, starts: list[int], ends: list[int]) -> list[bytes]:
-        """The bytes of several ranges."""
-        parts = self._system.cat_ranges([self._path] * len(starts), starts, ends, on_error="raise")
-        return [part if isinstance(part, bytes) else bytes(part) for part in parts]
+    def _state(self) -> tuple[int, str]:
+        # Not what a list of the folder has said before.
+        self._system.invalidate_cache(self._system._parent(self._path))
+        info = self._system.info(self._path)
+        if info.get("size") is None:
+            raise InvalidError(f"the file system does not know the length of `{self.name}`")
+        marks = ("ETag", "etag", "mtime", "LastModified", "updated", "created")
+        return int(info["size"]), " ".join(str(info[mark]) for mark in marks if mark in info)
+
+    def _parts(self, starts: list[int], ends: list[int]) -> Iterable[Any]:
+        return cast(
+            "Iterable[Any]", self._system.cat_ranges([self._path] * len(starts), starts, ends, on_error="raise")
+        )
 
 
 def reader_of(store: Any, path: str) -> Any:
