@@ -19,6 +19,7 @@ from ncforge._core import ATTRIBUTES
 from ncforge._missing import hint
 from ncforge._warnings import warn
 from ncforge._xarray.dask import Writes
+from ncforge._xarray.encoding import owner
 from ncforge._xarray.writing import Target, WritingStore, is_rounded
 
 _VALUE_ENCODING = ("dtype", *ATTRIBUTES["units"], *ATTRIBUTES["packing"])
@@ -88,12 +89,12 @@ def _spans(dataset: Any, old: Any, store: WritingStore, append_dim: Any, region:
         region = {d: "auto" for d in dataset.dims if d in dataset.coords}
     spans: Spans = {}
     if append_dim is not None:
-        owner = _owner(store.ds, append_dim)
-        if owner is None:
+        of = owner(store.ds, append_dim)
+        if of is None:
             raise ValueError(
                 f"append_dim: the file has no dimension {append_dim!r}{hint(append_dim, store.ds.dimensions)}"
             )
-        known = owner.dimensions[append_dim]
+        known = of.dimensions[append_dim]
         if not known.isunlimited():
             raise ValueError(
                 f"dimension {append_dim!r} is not unlimited in the file: nothing can be appended to it; write the file with "
@@ -139,8 +140,8 @@ def _places(dataset: Any, old: Any, spans: Spans, region: Any) -> dict[Any, tupl
 
 def _check_complete(dataset: Any, store: WritingStore, append_dim: Any) -> None:
     """Whether every variable that would grow gets values; the others would have missing ones."""
-    owner = _owner(store.ds, append_dim)
-    along = [] if owner is None else list(_along(owner, append_dim))
+    of = owner(store.ds, append_dim)
+    along = [] if of is None else list(_along(of, append_dim))
     lacking = [name for group, name in along if group.path == store.ds.path and name not in dataset.variables]
     if lacking:
         raise ValueError(
@@ -153,13 +154,6 @@ def _check_complete(dataset: Any, store: WritingStore, append_dim: Any) -> None:
             f"append_dim: {', '.join(map(repr, elsewhere))} of other groups would grow along {append_dim!r}, too, and have no values "
             "there; make the dimension longer with `ncforge.Dataset`, then write each group with `region`"
         )
-
-
-def _owner(group: Any, dim: Any) -> Any:
-    """The group that defines the dimension of this name that a group sees."""
-    while group is not None and dim not in group.dimensions:
-        group = group.parent
-    return group
 
 
 def _along(group: Any, dim: Any) -> Iterator[tuple[Any, Any]]:
