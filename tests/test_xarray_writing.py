@@ -452,6 +452,12 @@ def test_writing_later(tmp_path: Path) -> None:
     assert not path.exists()
     later.compute()
     xr.testing.assert_allclose(back(path), dataset(), atol=1e-9)
+    before = path.read_bytes()
+    with pytest.raises(
+        ncforge.NcforgeError, match=r"later\.nc` is closed: .* is computed once; .* call `to_netcdf` again"
+    ):
+        later.compute()
+    assert path.read_bytes() == before
 
 
 @pytest.mark.filterwarnings("ignore")

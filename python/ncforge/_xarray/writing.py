@@ -60,6 +60,12 @@ class Target:
         values = np.asarray(value)
         if self._rounding is not None:
             values = self._rounding.rounded(values)
+        group = self._variable.group()
+        if not group.isopen():
+            raise InvalidError(
+                f"`{group.filepath()}` is closed: what `compute=False` returns is computed once; "
+                "to write the file again, call `to_netcdf` again"
+            )
         self._variable._put(key, values)
         if self._wrote is not None:
             self._wrote(values.nbytes)
