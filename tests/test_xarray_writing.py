@@ -447,6 +447,8 @@ def test_a_failure_later_gives_the_file_up(tmp_path: Path, whose: str, how: str)
 
 
 def test_writing_later(tmp_path: Path) -> None:
+    import dask
+
     path = tmp_path / "later.nc"
     later = ncforge.to_netcdf(dataset().chunk(time=4), path, compute=False)
     assert not path.exists()
@@ -457,6 +459,8 @@ def test_writing_later(tmp_path: Path) -> None:
         ncforge.NcforgeError, match=r"later\.nc` is closed: .* is computed once; .* call `to_netcdf` again"
     ):
         later.compute()
+    with dask.config.set(scheduler="processes"), pytest.raises(ncforge.NcforgeError, match="workers would write"):
+        ncforge.to_netcdf(dataset().chunk(time=4), path, compute=False)
     assert path.read_bytes() == before
 
 
