@@ -114,6 +114,8 @@ def test_integers_of_an_encoding(tmp_path: Path, values: Any, encoding: Any, mat
 
 def test_integers_that_fit(tmp_path: Path) -> None:
     values = {"a": [0.0, 254.0], "b": [-128.4, 127.4], "c": [0, 2**63 - 1], "d": [True, False], "e": [np.nan, 3.0]}
+    # Not what xarray reads as unsigned.
+    values["f"] = [-5.0, 3.0]
     ds = xr.Dataset({name: ("x", np.array(v)) for name, v in values.items()})
     encoding: dict[str, Any] = {
         "a": {"dtype": "i1", "_Unsigned": "true", "_FillValue": np.int8(-1)},
@@ -121,6 +123,7 @@ def test_integers_that_fit(tmp_path: Path) -> None:
         "c": {"dtype": "u8"},
         "d": {"dtype": "i1"},
         "e": {"dtype": "i2", "_FillValue": -1},
+        "f": {"dtype": "i1", "_Unsigned": "True", "_FillValue": -1},
     }
     ncforge.to_netcdf(ds, tmp_path / "i.nc", encoding=encoding)
     found = back(tmp_path / "i.nc")
@@ -376,6 +379,77 @@ def refused_values(path: Path, values: Any, match: str) -> None:
     refused(path, ds, match, append_dim="t")
     refused(path, ds.chunk(t=1), match, append_dim="t")
     refused(path, ds.isel(t=slice(0, 1)), match, region={"t": slice(0, 1)})
+
+
+TWO = {"missing_value": np.array([-9, -99], "i2")}
+
+
+@pytest.mark.parametrize(
+    ("kind", "fill", "attrs", "stored"),
+    [
+        ("f8", np.nan, {"missing_value": -9.0}, np.nan),
+        ("f8", None, {"missing_value": [-9.0, -99.0]}, -9),
+        ("f8", None, {"missing_value": [np.nan, -99.0]}, np.nan),
+        ("f8", -1, {"missing_value": "none"}, -1),
+        ("f8", None, {"missing_value": "-9"}, np.nan),
+        ("f4", None, {"missing_value": 1e300}, np.nan),
+        ("f4", np.nan, {"missing_value": np.int32(-9)}, np.nan),
+        ("f4", -1, {"_Unsigned": "true"}, -1),
+        ("i2", -1, {"missing_value": np.int16(-9)}, -1),
+        ("i2", -1, {"missing_value": np.nan}, -1),
+        ("i2", -1, {**TWO, "scale_factor": 0.5}, -1),
+        ("i2", None, {**TWO, "scale_factor": 0.5}, -9),
+        ("i4", None, {"missing_value": [1e30, -9]}, -9),
+        ("i1", -1, {"missing_value": np.int8(-2), "_Unsigned": "true"}, -1),
+        ("i1", None, {"missing_value": np.int16(255), "_Unsigned": "true"}, -1),
+        ("i1", -1, {"_Unsigned": "True"}, -1),
+        ("i4", -1, {**TWO, "units": "days since 2000-01-01"}, -1),
+        ("f8", np.nan, {**TWO, "units": "days since 2000-01-01"}, np.nan),
+        ("i4", -1, {**TWO, "units": "seconds"}, -1),
+    ],
+)
+def test_missing_values_become_what_the_file_says(
+    tmp_path: Path, kind: str, fill: Any, attrs: Any, stored: Any
+) -> None:
+    """xarray writes one value for missing ones, and refused what a file may have, or changed values for it."""
+    path = tmp_path / "m.nc"
+    with open_netcdf4(path, "w") as nc:
+        nc.createDimension("t", None)
+        made = nc.createVariable("v", kind, ("t",), fill_value=fill)
+        made.setncatts(attrs)
+        made.set_auto_maskandscale(False)
+        made[:] = [1, 2, 3]
+    read = {"decode_timedelta": True}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", xr.SerializationWarning)
+        old = back(path, **read)
+        undecoded = back(path, mask_and_scale=False, decode_times=False)
+    new = old.where(np.arange(3) != 1)
+    if kind in ("f4", "f8") and "units" not in attrs:
+        new["v"][2] = 0.5
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        ncforge.to_netcdf(new, path, append_dim="t")
+        ncforge.to_netcdf(new.chunk(t=2), path, append_dim="t")
+        ncforge.to_netcdf(new, path, region={"t": slice(0, 3)})
+        ncforge.to_netcdf(undecoded, path, append_dim="t")
+    with open_netcdf4(path) as nc:
+        nc.set_auto_maskandscale(False)
+        assert np.array_equal(nc["v"][[1, 4, 7, 10]], [stored] * 3 + [2], equal_nan=True)
+        for name, value in attrs.items():
+            assert np.array_equal(nc["v"].getncattr(name), value, equal_nan=np.asarray(value).dtype.kind == "f")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", xr.SerializationWarning)
+        xr.testing.assert_equal(back(path, **read), xr.concat([new] * 3 + [old], "t"))
+
+
+def test_missing_values_that_the_file_has_no_integer_for(tmp_path: Path) -> None:
+    path = tmp_path / "m.nc"
+    with open_netcdf4(path, "w") as nc:
+        nc.createDimension("t", None)
+        nc.createVariable("b", "i2", ("t",)).setncatts({"missing_value": 1e30, "scale_factor": 0.5})
+        nc["b"][:] = [1, 2]
+    refused_values(path, [np.nan], r"`b`: nan at \[0\] does not fit int16: a missing value needs a _FillValue")
 
 
 def test_numbers_where_the_file_has_true_and_false(tmp_path: Path) -> None:

@@ -247,6 +247,26 @@ def test_a_tree_in_a_group(tmp_path: Path) -> None:
             assert bool(found["t2m"].encoding["zlib"]) == ("deep" in group)
 
 
+@pytest.mark.parametrize("inherited", [True, False])
+@pytest.mark.parametrize("grows", [["/a"], ["/a", "/a/b"], ["/a/b"], []])
+def test_groups_share_the_dimensions_above_them(tmp_path: Path, grows: list[str], inherited: bool) -> None:
+    """Also one that grows, whose length is 0 until values are written."""
+    a = xr.Dataset({"v": ("time", np.arange(7.0))}, {"time": np.arange(7)})
+    tree = xr.DataTree.from_dict({"/a": a, "/a/b": xr.Dataset({"w": ("time", np.arange(7.0))})})
+    how: dict[str, Any] = {"write_inherited_coords": inherited, "unlimited_dims": {key: ["time"] for key in grows}}
+    ncforge.to_netcdf(tree, tmp_path / "ours.nc", **how)
+    tree.to_netcdf(tmp_path / "theirs.nc", engine="netcdf4", **how)
+    # As another file has it, where it does not grow; and blocks.
+    tree["/a/b/w"].encoding["contiguous"] = True
+    ncforge.to_netcdf(tree.chunk(time=3), tmp_path / "lazy.nc", **how)
+    found = []
+    for path in tmp_path.iterdir():
+        with open_netcdf4(path) as nc:
+            dims = {at: {k: (len(d), d.isunlimited()) for k, d in nc[at].dimensions.items()} for at in ("a", "a/b")}
+            found.append((dims, nc["a/b/w"][:].tolist()))
+    assert found == [found[0]] * 3
+
+
 def test_a_failure_leaves_nothing_and_the_old_file(tmp_path: Path) -> None:
     import dask.array
 
@@ -427,11 +447,21 @@ def test_a_failure_later_gives_the_file_up(tmp_path: Path, whose: str, how: str)
 
 
 def test_writing_later(tmp_path: Path) -> None:
+    import dask
+
     path = tmp_path / "later.nc"
     later = ncforge.to_netcdf(dataset().chunk(time=4), path, compute=False)
     assert not path.exists()
     later.compute()
     xr.testing.assert_allclose(back(path), dataset(), atol=1e-9)
+    before = path.read_bytes()
+    with pytest.raises(
+        ncforge.NcforgeError, match=r"later\.nc` is closed: .* is computed once; .* call `to_netcdf` again"
+    ):
+        later.compute()
+    with dask.config.set(scheduler="processes"), pytest.raises(ncforge.NcforgeError, match="workers would write"):
+        ncforge.to_netcdf(dataset().chunk(time=4), path, compute=False)
+    assert path.read_bytes() == before
 
 
 @pytest.mark.filterwarnings("ignore")

@@ -19,6 +19,7 @@ from ncforge._core import ATTRIBUTES
 from ncforge._missing import hint
 from ncforge._warnings import warn
 from ncforge._xarray.dask import Writes
+from ncforge._xarray.encoding import owner
 from ncforge._xarray.writing import Target, WritingStore, is_rounded
 
 _VALUE_ENCODING = ("dtype", *ATTRIBUTES["units"], *ATTRIBUTES["packing"])
@@ -38,22 +39,25 @@ def add(
     allow_overlap: bool,
 ) -> None:
     """Schedules values for writing, at the end of a dimension or in a region. Nothing is changed before all checks."""
-    with xr.open_dataset(path, engine="ncforge", group=group, decode_coords=False, auto_complex=True) as old:
+    with _opened(path, group, dataset) as old:
         spans = _spans(dataset, old, store, append_dim, region)
         places = _places(dataset, old, spans, region)
         if append_dim is not None:
             _check_complete(dataset, store, append_dim)
         _check_meanings(dataset, old, places)
         dataset = dataset.copy()
+        undecoded = store.get_variables()
         for name, variable in dataset.variables.items():
             # Values that were not decoded have these as attributes, which are compared.
-            stored = old.variables[name].encoding
-            variable.encoding = {k: stored[k] for k in _VALUE_ENCODING if k in stored and k not in variable.attrs}
-            _check_undecoded(name, variable.attrs, stored)
+            encoding = _encoding(old.variables[name].encoding)
+            variable.encoding = {k: v for k, v in encoding.items() if k not in variable.attrs}
+            _check_undecoded(name, variable.attrs, undecoded[name].attrs)
         variables, _ = conventions.encode_dataset_coordinates(dataset)
         with warnings.catch_warnings():
             # xarray would use other units; here that is an error.
             warnings.filterwarnings("ignore", r"Time(s|deltas) can't be serialized faithfully")
+            # Missing values that integers cannot have are one, too.
+            warnings.filterwarnings("ignore", "saving variable .* as an integer dtype without any _FillValue")
             encoded, _ = store.encode(variables, {})
         for name, variable in encoded.items():
             _check_units(name, variable, store.ds.variables[name], dataset.variables[name].encoding)
@@ -68,6 +72,22 @@ def add(
             source = _padded(source, width)
             place = (*place, slice(0, width))
         writes.add(source, Target(made, writes.wrote, rounds=is_rounded(made)), place)
+
+
+def _opened(path: str, group: str | None, dataset: Any) -> Any:
+    """The file as it is read. Where the dataset has time differences, units alone make them, as they do not in new versions
+    of xarray."""
+    with warnings.catch_warnings():
+        # Whoever reads the file is warned of it.
+        warnings.simplefilter("ignore", xr.SerializationWarning)
+        return xr.open_dataset(
+            path,
+            engine="ncforge",
+            group=group,
+            decode_coords=False,
+            decode_timedelta={name: True for name, v in dataset.variables.items() if v.dtype.kind == "m"},
+            auto_complex=True,
+        )
 
 
 def _padded(source: Any, width: int) -> Any:
@@ -88,12 +108,12 @@ def _spans(dataset: Any, old: Any, store: WritingStore, append_dim: Any, region:
         region = {d: "auto" for d in dataset.dims if d in dataset.coords}
     spans: Spans = {}
     if append_dim is not None:
-        owner = _owner(store.ds, append_dim)
-        if owner is None:
+        of = owner(store.ds, append_dim)
+        if of is None:
             raise ValueError(
                 f"append_dim: the file has no dimension {append_dim!r}{hint(append_dim, store.ds.dimensions)}"
             )
-        known = owner.dimensions[append_dim]
+        known = of.dimensions[append_dim]
         if not known.isunlimited():
             raise ValueError(
                 f"dimension {append_dim!r} is not unlimited in the file: nothing can be appended to it; write the file with "
@@ -139,8 +159,8 @@ def _places(dataset: Any, old: Any, spans: Spans, region: Any) -> dict[Any, tupl
 
 def _check_complete(dataset: Any, store: WritingStore, append_dim: Any) -> None:
     """Whether every variable that would grow gets values; the others would have missing ones."""
-    owner = _owner(store.ds, append_dim)
-    along = [] if owner is None else list(_along(owner, append_dim))
+    of = owner(store.ds, append_dim)
+    along = [] if of is None else list(_along(of, append_dim))
     lacking = [name for group, name in along if group.path == store.ds.path and name not in dataset.variables]
     if lacking:
         raise ValueError(
@@ -153,13 +173,6 @@ def _check_complete(dataset: Any, store: WritingStore, append_dim: Any) -> None:
             f"append_dim: {', '.join(map(repr, elsewhere))} of other groups would grow along {append_dim!r}, too, and have no values "
             "there; make the dimension longer with `ncforge.Dataset`, then write each group with `region`"
         )
-
-
-def _owner(group: Any, dim: Any) -> Any:
-    """The group that defines the dimension of this name that a group sees."""
-    while group is not None and dim not in group.dimensions:
-        group = group.parent
-    return group
 
 
 def _along(group: Any, dim: Any) -> Iterator[tuple[Any, Any]]:
@@ -186,9 +199,41 @@ def _check_meanings(dataset: Any, old: Any, names: Iterable[Any]) -> None:
             )
 
 
-def _check_undecoded(name: Any, attrs: Mapping[Any, Any], stored: Mapping[str, Any]) -> None:
+def _encoding(stored: Mapping[str, Any]) -> dict[str, Any]:
+    """The encoding of new values of a variable, from that of its values in the file. xarray's encoder takes one value for
+    missing ones, of the type that is stored, and rounds floats that are ``_Unsigned``."""
+    kind = np.dtype(stored["dtype"])
+    kinds = [kind]
+    left = {"_FillValue", "missing_value"}
+    if kind.kind not in "iu":
+        left.add("_Unsigned")
+    elif "_Unsigned" in stored:
+        # A missing value may be written as stored, or as meant.
+        kinds.append(np.dtype(f"{'i' if kind.kind == 'u' else 'u'}{kind.itemsize}"))
+    found = {k: stored[k] for k in _VALUE_ENCODING if k in stored and k not in left}
+    missing = _missing(stored, kinds)
+    return found if missing is None else {**found, "_FillValue": missing}
+
+
+def _missing(stored: Mapping[str, Any], kinds: list[np.dtype[Any]]) -> Any:
+    """The value that missing ones become, of the first of the types: the fill value, else the first of ``missing_value``
+    that one of the types can have; ``None`` if there is none."""
+    given = [stored[key] for key in ("_FillValue", "missing_value") if key in stored]
+    given = [one for value in given for one in (np.ravel(value) if np.ndim(value) else [value])]
+    if kinds[0].kind not in "iuf":
+        return given[0] if given else None
+    for value in map(np.asarray, given):
+        for kind in kinds if value.dtype.kind in "iuf" else ():
+            with np.errstate(over="ignore", invalid="ignore"):
+                cast = value.astype(kind)
+            if cast == value or (kind.kind == "f" and np.isfinite(cast) == np.isfinite(value)):
+                return cast.astype(kinds[0])[()]
+    return None
+
+
+def _check_undecoded(name: Any, attrs: Mapping[Any, Any], stored: Mapping[Any, Any]) -> None:
     """Whether values that were not decoded are packed as the file's are."""
-    for key in ("scale_factor", "add_offset", "_FillValue", "missing_value", "_Unsigned"):
+    for key in ATTRIBUTES["packing"]:
         if key in attrs and (key not in stored or not _is_equal(attrs[key], stored[key])):
             raise ValueError(
                 f"{name!r} has the attribute {key} = {attrs[key]}, the file {stored.get(key)}: decode the values"
@@ -197,11 +242,7 @@ def _check_undecoded(name: Any, attrs: Mapping[Any, Any], stored: Mapping[str, A
 
 def _is_equal(one: Any, other: Any) -> bool:
     """Whether values of an attribute are equal, missing ones included."""
-    return (
-        xr.Variable((), one).equals(xr.Variable((), other))
-        if np.ndim(one) == np.ndim(other) == 0
-        else bool(np.array_equal(one, other))
-    )
+    return bool(xr.Variable("i", np.ravel(one)).equals(xr.Variable("i", np.ravel(other))))
 
 
 def _check_units(name: Any, variable: Any, made: Any, encoding: Mapping[str, Any]) -> None:

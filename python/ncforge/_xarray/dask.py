@@ -144,8 +144,8 @@ class Writes(ArrayWriter):
         if get_dask_scheduler() in ("distributed", "multiprocessing"):
             if not compute:
                 raise UnsupportedCallError(
-                    "with compute=False, other processes would write, but only one may: leave it out (this process writes "
-                    "what the workers compute), or use it with dask.config.set(scheduler='threads')"
+                    "with compute=False, workers would write, but an open file cannot be sent to them: leave it out (this "
+                    "process writes what the workers compute), or use it with dask.config.set(scheduler='threads')"
                 )
             self._from_here()
             return None

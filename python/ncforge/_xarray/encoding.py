@@ -119,6 +119,14 @@ def _enum(group: Group, variable: str, dtype: np.dtype[Any], name: str, members:
     return known
 
 
+def owner(group: Group, dim: Any) -> Group | None:
+    """The group that defines the dimension of this name that a group sees."""
+    at: Group | None = group
+    while at is not None and dim not in at.dimensions:
+        at = at.parent
+    return at
+
+
 def root(group: Group) -> Dataset:
     """The dataset of a group."""
     at = group

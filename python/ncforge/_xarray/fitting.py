@@ -107,11 +107,13 @@ def _integers(variable: Variable) -> np.dtype[Any] | None:
     kind: np.dtype[Any] = np.dtype(wanted)
     if kind.kind not in "iu" or (variable.dtype.kind == "O" and not contains_cftime_datetimes(variable)):
         return None
-    unsigned = variable.encoding.get("_Unsigned", variable.attrs.get("_Unsigned"))
-    if unsigned is None:
-        return kind
-    stored: np.dtype[Any] = np.dtype(f"{'u' if str(unsigned).lower() == 'true' else 'i'}{kind.itemsize}")
-    return stored
+    unsigned = variable.encoding.get("_Unsigned")
+    if unsigned is None and variable.dtype != kind:
+        # As an attribute of values of the stored type, it says that they are as they are stored.
+        unsigned = variable.attrs.get("_Unsigned")
+    # Spelt otherwise, it means nothing to xarray.
+    other = {("i", "true"): "u", ("u", "false"): "i"}.get((kind.kind, str(unsigned)))
+    return kind if other is None else np.dtype(f"{other}{kind.itemsize}")
 
 
 def _checked(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import os
 import sys
 from collections.abc import Callable, Hashable, Mapping
@@ -23,10 +24,11 @@ from ncforge._dataset.handle import WritingHandle
 from ncforge._dataset.text import normalized
 from ncforge._xarray.choosing import Choosing
 from ncforge._xarray.dask import Abandonable, abandon_after_errors, check_sources
-from ncforge._xarray.encoding import arguments, datatype, root
+from ncforge._xarray.encoding import arguments, datatype, owner, root
 from ncforge._xarray.fitting import fitting, packable, uncut, whole_packing
 from ncforge._xarray.store import NcforgeDataStore, OpenFile
 from ncforge.dataset import Dataset, Group
+from ncforge.dimension import Dimension
 from ncforge.errors import InvalidError, UnsupportedError
 
 __all__ = ["Target", "WritingStore"]
@@ -58,6 +60,12 @@ class Target:
         values = np.asarray(value)
         if self._rounding is not None:
             values = self._rounding.rounded(values)
+        group = self._variable.group()
+        if not group.isopen():
+            raise InvalidError(
+                f"`{group.filepath()}` is closed: what `compute=False` returns is computed once; "
+                "to write the file again, call `to_netcdf` again"
+            )
         self._variable._put(key, values)
         if self._wrote is not None:
             self._wrote(values.nbytes)
@@ -69,7 +77,7 @@ class Target:
 class WritingStore(Abandonable, WritableCFDataStore):
     """One group of a file that is being written."""
 
-    __slots__ = ("_choosing", "_closing", "_defaults", "_group", "_updates", "_wrote")
+    __slots__ = ("_choosing", "_closing", "_defaults", "_group", "_lengths", "_updates", "_wrote")
 
     def __init__(
         self,
@@ -86,6 +94,8 @@ class WritingStore(Abandonable, WritableCFDataStore):
         self._closing = closing
         self._defaults = dict(defaults or {})
         self._wrote = wrote
+        # Of the dimensions that were defined: those that grow get theirs when values are written, after all definitions.
+        self._lengths: dict[Dimension, int] = {}
 
     @classmethod
     def open(
@@ -142,8 +152,9 @@ class WritingStore(Abandonable, WritableCFDataStore):
 
     def get_child_store(self, group: str) -> WritingStore:
         """The store of a group below, which is created if it does not exist."""
-        below = self._group.createGroup(group)
-        return WritingStore(below, self._closing, self._defaults, self._wrote, self._choosing, self._updates)
+        below = copy.copy(self)
+        below._group = self._group.createGroup(group)
+        return below
 
     def get_variables(self) -> Any:
         """Its variables as they are now, lazy."""
@@ -156,22 +167,26 @@ class WritingStore(Abandonable, WritableCFDataStore):
         return FrozenDict({k: self._group.getncattr(k) for k in self._group.ncattrs()})
 
     def get_dimensions(self) -> Any:
-        """Names and lengths of its dimensions."""
-        return FrozenDict({name: len(dim) for name, dim in self._group.dimensions.items()})
+        """Names of its dimensions, and the lengths that they will have."""
+        return FrozenDict(self._dimensions_of(self._group))
+
+    def _dimensions_of(self, group: Group) -> dict[str, int]:
+        return {name: max(len(dim), self._lengths.get(dim, 0)) for name, dim in group.dimensions.items()}
 
     def get_parent_dimensions(self) -> Any:
-        """Names and lengths of the dimensions of the groups above."""
+        """Names of the dimensions of the groups above, and the lengths that they will have."""
         found: dict[str, int] = {}
         above = self._group.parent
         while above is not None:
-            found = {**{name: len(dim) for name, dim in above.dimensions.items()}, **found}
+            found = {**self._dimensions_of(above), **found}
             above = above.parent
         return FrozenDict(found)
 
     def set_dimension(self, dim: str, length: int, is_unlimited: bool = False) -> None:
         """Defines a dimension."""
         _check_name(dim)
-        self._group.createDimension(dim, None if is_unlimited else length)
+        made = self._group.createDimension(dim, None if is_unlimited else length)
+        self._lengths[made] = length or 0
 
     def set_attribute(self, key: str, value: Any) -> None:
         """Sets an attribute."""
@@ -213,8 +228,16 @@ class WritingStore(Abandonable, WritableCFDataStore):
 
     def set_variables(self, variables: Any, check_encoding_set: Any, writer: Any, unlimited_dims: Any = None) -> None:
         """Defines variables, and schedules their values for writing."""
-        self._choosing.note(variables, unlimited_dims or ())
-        super().set_variables(variables, check_encoding_set, writer, unlimited_dims)
+        # Those of groups above may be among them.
+        grows = set(unlimited_dims or ()) | {
+            d for d in {d for v in variables.values() for d in v.dims} if self._grows(d)
+        }
+        self._choosing.note(variables, grows)
+        super().set_variables(variables, check_encoding_set, writer, grows)
+
+    def _grows(self, dim: Any) -> bool:
+        of = owner(self._group, dim)
+        return of is not None and of.dimensions[dim].isunlimited()
 
     def prepare_variable(
         self, name: str, variable: Variable, check_encoding: bool = False, unlimited_dims: Any = None
