@@ -527,3 +527,29 @@ def test_text_without_an_encoding_is_its_characters_or_refused(tmp_path: Path) -
         for key, text in ((0, "longer"), (0, "st"), ((2, 0), "str")):
             with pytest.raises(ValueError, match="cannot be broadcast"):
                 v[key] = text
+
+
+@pytest.mark.parametrize("dtype", ["f8", "f4", "i4", "bool"])
+def test_many_values_are_packed_as_few(tmp_path: Path, dtype: str) -> None:
+    """They are packed block by block."""
+    values = (np.random.default_rng(1).random((7, 150, 100)) * 3).astype(dtype)
+    paths = []
+    for package in (netCDF4, ncforge):
+        paths.append(tmp_path / f"{package.__name__}.nc")
+        with package.Dataset(paths[-1], "w") as ds:
+            for name, n in zip("tyx", values.shape, strict=True):
+                ds.createDimension(name, n)
+            v = ds.createVariable("v", "i2", ("t", "y", "x"), fill_value=-9)
+            v.setncatts({"scale_factor": 0.25, "add_offset": 1.0})
+            v[:] = values[:, ::-1]
+            if package is ncforge:
+                values[-1, -1, -1] = 1
+                unfit = values * np.float64(30_000)
+                with pytest.raises(ValueError, match="v"):
+                    v[:] = unfit
+    raw = []
+    for path in paths:
+        with netCDF4.Dataset(path) as ds:
+            ds.set_auto_maskandscale(False)
+            raw.append(ds["v"][:])
+    assert np.array_equal(*raw)

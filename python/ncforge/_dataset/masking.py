@@ -337,6 +337,19 @@ class Rules:
         return found
 
     def _packed(self, data: npt.NDArray[Any]) -> npt.NDArray[Any]:
+        """Packed values: integers block by block, so that what is calculated on the way stays in the processor's cache."""
+        if not self.scales or self.dtype.kind not in "iu" or data.size <= _BLOCK:
+            return self._packed_block(data)
+        flat, out = data.reshape(-1), np.empty(data.shape, self.dtype)
+        for first in range(0, data.size, _BLOCK):
+            block = self._packed_block(flat[first : first + _BLOCK])
+            if block.dtype != self.dtype:
+                # Some cannot be packed, which is said of all of them.
+                return self._packed_block(data)
+            out.reshape(-1)[first : first + _BLOCK] = block
+        return out
+
+    def _packed_block(self, data: npt.NDArray[Any]) -> npt.NDArray[Any]:
         if self.scales and data.dtype.kind in "iufb":
             out: Any = data
             if self.offset is not None:
@@ -351,6 +364,10 @@ class Rules:
             if data.dtype.kind != "i" or data.dtype.itemsize != self.dtype.itemsize:
                 data = exact(data, kind, truncate=True).view(self.dtype)
         return data
+
+
+_BLOCK = 1 << 15
+"""Values that are packed at a time."""
 
 
 def quantized(data: npt.NDArray[Any], digits: int) -> npt.NDArray[Any]:

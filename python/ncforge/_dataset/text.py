@@ -15,6 +15,9 @@ __all__ = ["chars", "chartostring", "normalized", "strings", "stringtoarr", "str
 NO_ENCODING = ("none", "None", "bytes")
 """The encodings with which netCDF4-python leaves text as bytes."""
 
+_ASCII = ("utf-8", "utf8", "ascii", "latin-1", "latin1", "iso-8859-1")
+"""Encodings in which bytes below 128 are the characters of ASCII."""
+
 
 def normalized(name: str) -> str:
     """A name in Unicode's form C, in which netCDF stores names."""
@@ -32,6 +35,8 @@ def strings(data: Any, encoding: str) -> npt.NDArray[Any]:
     joined = plain.reshape(-1, width).view(f"S{max(width, 1)}") if width else np.zeros((plain[..., :0].size, 1), "S1")
     if encoding in NO_ENCODING:
         return joined.reshape(plain.shape[:-1])
+    if encoding in _ASCII and not (joined.view("u1") & 0x80).any():
+        return joined.reshape(plain.shape[:-1]).astype(f"U{max(width, 1)}")
     decoded = np.char.decode(joined, encoding).reshape(plain.shape[:-1])
     return np.asarray(decoded, f"U{max(width, 1)}")
 
