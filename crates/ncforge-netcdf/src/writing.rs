@@ -217,6 +217,7 @@ pub(crate) fn end(library: usize, ncid: c_int) -> bool {
     let Some(&hdf5) = CALLED[library].get() else { return true };
     let file = with(hdf5, |output| output.files.remove(&number_of(library, ncid)));
     if let Some(Some(file)) = &file {
+        file.room.give_back(&file.path);
         say(file);
     }
     file.is_some() || !Mark::is_set(hdf5)

@@ -1,13 +1,17 @@
-//! Room in a file for chunks that take the place of others.
+//! Room in a file for chunks that take the place of shorter ones.
 //!
-//! HDF5 gives the place of a chunk away before it writes a longer or shorter one elsewhere. If that write fails, as the disk is full, the
-//! index of the file names a place that is free, and each further attempt gives the place away again: the file is damaged for good. So
-//! HDF5 gets such a chunk only when the file system has promised the room that it may need behind the end of the file.
+//! HDF5 gives the place of a chunk away before it writes a longer one elsewhere. If that write fails, as the disk is full, the index of the
+//! file names a place that is free, and each further attempt gives the place away again: the file is damaged for good. So HDF5 gets such
+//! a chunk only when the file system has promised the room that it may need behind the end of the file. What HDF5 did not take, as it
+//! had other places, is given back when the file is closed.
 //! File systems that make no promises (NFS) leave that as it is.
 
 use std::cell::Cell;
+use std::fs::File;
 use std::mem::MaybeUninit;
-use std::os::fd::RawFd;
+use std::os::fd::{AsRawFd, RawFd};
+use std::os::unix::fs::MetadataExt;
+use std::path::Path;
 
 use crate::writers::{self, FileNumber};
 
@@ -19,12 +23,8 @@ pub(super) struct Room {
     file: FileNumber,
     /// HDF5's descriptor of it, as far as is known.
     descriptor: Cell<RawFd>,
-}
-
-/// Room that was promised. What is not needed of it is given back.
-pub(super) struct Promised {
-    descriptor: RawFd,
-    end: u64,
+    /// Whether room was promised.
+    promised: Cell<bool>,
 }
 
 /// The disk, or the user's share of it, is full.
@@ -32,42 +32,54 @@ pub(super) struct Full;
 
 impl Room {
     pub(super) fn of(file: FileNumber) -> Self {
-        Self { file, descriptor: Cell::new(-1) }
+        Self { file, descriptor: Cell::new(-1), promised: Cell::new(false) }
     }
 
-    /// Has the file system promise room for so many bytes behind `end`, the end of what HDF5 uses of the file. `None`: nobody can tell.
-    pub(super) fn promise(&self, end: u64, bytes: u64) -> Result<Option<Promised>, Full> {
+    /// Has the file system promise room for so many bytes behind `end`, the end of what HDF5 uses of the file, as far as it makes promises.
+    pub(super) fn promise(&self, end: u64, bytes: u64) -> Result<(), Full> {
         if !writers::writes_to(self.descriptor.get(), self.file) {
-            let Some(found) = writers::descriptor_of(self.file) else { return Ok(None) };
+            let Some(found) = writers::descriptor_of(self.file) else { return Ok(()) };
             self.descriptor.set(found);
         }
         let descriptor = self.descriptor.get();
-        let Some(len) = len_of(descriptor) else { return Ok(None) };
-        let end = end.max(len) + bytes;
-        if end > longest() {
+        let Some(len) = len_of(descriptor) else { return Ok(()) };
+        let end = end.max(len);
+        if end + bytes > longest() {
             return Err(Full);
         }
-        let end = end + SLACK;
-        let (Ok(from), Ok(count)) = (len.try_into(), (end - len).try_into()) else { return Ok(None) };
-        // SAFETY: gives the file room behind its end, and changes nothing of what is in it.
-        match unsafe { libc::fallocate(descriptor, libc::FALLOC_FL_KEEP_SIZE, from, count) } {
-            0 => Ok(Some(Promised { descriptor, end })),
-            _ => match std::io::Error::last_os_error().raw_os_error() {
-                Some(libc::ENOSPC | libc::EDQUOT | libc::EFBIG) => Err(Full),
-                _ => Ok(None),
-            },
+        match behind(descriptor, libc::FALLOC_FL_KEEP_SIZE, end, bytes + SLACK) {
+            Ok(()) => {
+                self.promised.set(true);
+                Ok(())
+            }
+            Err(Some(libc::ENOSPC | libc::EDQUOT | libc::EFBIG)) => Err(Full),
+            Err(_) => Ok(()),
+        }
+    }
+
+    /// Nobody in this process writes to the file any more: gives back what was promised and lies behind its end.
+    pub(super) fn give_back(&self, path: &Path) {
+        const GIVE_BACK: libc::c_int = libc::FALLOC_FL_PUNCH_HOLE | libc::FALLOC_FL_KEEP_SIZE;
+        if !self.promised.get() || writers::descriptor_of(self.file).is_some() {
+            return;
+        }
+        let Ok(file) = File::options().write(true).open(path) else { return };
+        let Ok(meta) = file.metadata() else { return };
+        if (meta.dev(), meta.ino()) == self.file && meta.blocks() * 512 > meta.len() + SLACK {
+            // Of these, some file systems take the first, others the second.
+            let _ = file.set_len(meta.len());
+            let _ = behind(file.as_raw_fd(), GIVE_BACK, meta.len(), u64::from(u32::MAX));
         }
     }
 }
 
-impl Drop for Promised {
-    fn drop(&mut self) {
-        const GIVE_BACK: libc::c_int = libc::FALLOC_FL_PUNCH_HOLE | libc::FALLOC_FL_KEEP_SIZE;
-        let Some(len) = len_of(self.descriptor).filter(|len| len + SLACK < self.end) else { return };
-        if let (Ok(from), Ok(count)) = (len.try_into(), (self.end - len).try_into()) {
-            // SAFETY: what lies behind the end of the file is nobody's.
-            unsafe { libc::fallocate(self.descriptor, GIVE_BACK, from, count) };
-        }
+/// Allocates a part of a file that lies behind its end, or gives it back; else the system's number of the error, if it has one.
+fn behind(descriptor: RawFd, mode: libc::c_int, from: u64, count: u64) -> Result<(), Option<i32>> {
+    let (from, count) = (from.try_into().map_err(|_| None)?, count.try_into().map_err(|_| None)?);
+    // SAFETY: what lies behind the end of a file is nobody's, and its length stays.
+    match unsafe { libc::fallocate(descriptor, mode | libc::FALLOC_FL_KEEP_SIZE, from, count) } {
+        0 => Ok(()),
+        _ => Err(std::io::Error::last_os_error().raw_os_error()),
     }
 }
 
@@ -89,8 +101,7 @@ fn longest() -> u64 {
 
 #[cfg(test)]
 mod tests {
-    use std::fs::File;
-    use std::os::unix::fs::{FileExt, MetadataExt};
+    use std::os::unix::fs::FileExt;
 
     use super::*;
 
@@ -102,11 +113,16 @@ mod tests {
         let meta = file.metadata().expect("it is there");
         let room = Room::of((meta.dev(), meta.ino()));
         for (end, bytes) in [(0, 1 << 20), (5000, 10), (1 << 16, 1 << 16)] {
-            drop(room.promise(end, bytes));
+            assert!(room.promise(end, bytes).is_ok());
             assert_eq!(std::fs::read(&path).expect("it is there"), [7; 5000]);
         }
-        assert!(room.promise(1 << 50, 1 << 50).is_err() || !path.starts_with("/"), "no disk has that");
-        assert!(matches!(Room::of((meta.dev(), u64::MAX)).promise(0, 1), Ok(None)));
+        assert!(room.promise(1 << 50, 1 << 50).is_err(), "no disk has that");
+        assert!(Room::of((meta.dev(), u64::MAX)).promise(0, 1).is_ok(), "nobody has it open");
+        drop(file);
+        room.give_back(&path);
+        assert_eq!(std::fs::read(&path).expect("it is there"), [7; 5000]);
+        let left = path.metadata().expect("it is there").blocks() * 512;
+        assert!(left <= meta.blocks() * 512 + (8 << 10), "{left} bytes on disk");
         std::fs::remove_file(path).expect("it is there");
     }
 }

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use super::super::hdf5::{Block, Cache, Id};
 use super::super::jobs::{Job, Queued, Threads};
-use super::super::room::{Full, Promised};
+use super::super::room::Full;
 use super::super::target::Target;
 use super::{Entry, Failed, Output, Result};
 use crate::policy;
@@ -81,10 +81,9 @@ impl Output {
         }
         let at: Vec<u64> = chunk.number.iter().zip(&target.chunk).map(|(n, len)| n * len).collect();
         if let Some(Some((bytes, mask))) = job.result() {
-            let _promised = match chunk.is_new {
-                true => None,
-                false => self.room_for(dataset, target, &at, bytes.len() as u64)?,
-            };
+            if !chunk.is_new {
+                self.make_room(dataset, target, &at, bytes.len() as u64)?;
+            }
             return Ok(self.hdf5.store_chunk(dataset, &at, *mask, bytes)?);
         }
         let (lens, _) = self.hdf5.extent_of(dataset).ok_or(Failed)?;
@@ -95,13 +94,13 @@ impl Output {
         Ok(())
     }
 
-    /// Room in the file for an encoded chunk, if it takes the place of one of another length.
-    fn room_for(&self, dataset: Id, target: &Target, at: &[u64], bytes: u64) -> Result<Option<Promised>> {
+    /// Makes sure that there is room in the file for an encoded chunk that takes the place of a shorter one.
+    fn make_room(&self, dataset: Id, target: &Target, at: &[u64], bytes: u64) -> Result {
         let (hdf5, file) = (self.hdf5, self.files.get(&target.nc));
-        let is_moved = hdf5.stored_chunk(dataset, at).is_some_and(|stored| stored != bytes);
+        let is_longer = hdf5.stored_chunk(dataset, at).is_some_and(|stored| stored < bytes);
         match (file, hdf5.end_of(target.file)) {
-            (Some(file), Some(end)) if is_moved => file.room.promise(end, bytes).map_err(|Full| Failed),
-            _ => Ok(None),
+            (Some(file), Some(end)) if is_longer => file.room.promise(end, bytes).map_err(|Full| Failed),
+            _ => Ok(()),
         }
     }
 
