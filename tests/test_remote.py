@@ -594,6 +594,23 @@ def test_an_object_of_a_store_that_is_replaced(tmp_path: Path, kind: str) -> Non
         assert np.all(ds["v"][:] == 2)
 
 
+def test_a_system_whose_times_mean_nothing(tmp_path: Path) -> None:
+    """And which has only what is needed of one."""
+
+    class Bare:
+        def _strip_protocol(self, path: str) -> str:
+            return path
+
+        def info(self, path: str) -> dict[str, int]:
+            return {"size": os.path.getsize(path), "created": time.time_ns()}
+
+        def cat_ranges(self, paths: list[str], starts: list[int], ends: list[int], on_error: str) -> list[bytes]:
+            return [Path(path).read_bytes()[a:b] for path, a, b in zip(paths, starts, ends, strict=True)]
+
+    with ncforge.Dataset(str(DATA / "uv300.nc"), store=Bare()) as ds:
+        assert_same(ds, DATA / "uv300.nc")
+
+
 def test_a_store_that_lies(web: servers.Web) -> None:
     class Liar:
         def head(self, path: str) -> dict[str, int]:

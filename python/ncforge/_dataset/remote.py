@@ -108,8 +108,9 @@ class _Reader:
     def get_ranges(self, starts: list[int], ends: list[int]) -> list[bytes] | None:
         """The bytes of several ranges; ``None`` if the file has changed."""
         parts = [part if isinstance(part, bytes) else bytes(memoryview(part)) for part in self._parts(starts, ends)]
-        # Stores do not say which version a range is of.
-        return parts if self._state() == (self.size, self.version) else None
+        # Stores do not say which version a range is of. What differs from request to request is no version.
+        now = self._state()
+        return None if now != (self.size, self.version) and now == self._state() else parts
 
     def _state(self) -> tuple[int, str]:
         """The length and the version of the object now."""
@@ -148,8 +149,9 @@ class _Fsspec(_Reader):
         super().__init__(path)
 
     def _state(self) -> tuple[int, str]:
-        # Not what a list of the folder has said before.
-        self._system.invalidate_cache(self._system._parent(self._path))
+        if hasattr(self._system, "invalidate_cache"):
+            # Not what a list of the folder has said before.
+            self._system.invalidate_cache(self._path.rpartition("/")[0])
         info = self._system.info(self._path)
         if info.get("size") is None:
             raise InvalidError(f"the file system does not know the length of `{self.name}`")
