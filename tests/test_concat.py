@@ -524,3 +524,16 @@ def test_only_what_is_joined_has_to_agree(tmp_path: Path, run: Run, tool: Callab
     assert "own" not in done.stderr and "meaning" not in done.stderr
     with netCDF4.Dataset(tmp_path / "two.nc") as ds:
         assert set(ds.variables) == {"tas", "time"} and len(ds["tas"]) == 3
+
+
+def test_what_is_the_same_in_all_files_may_be_far_larger_than_what_is_stored(run: Run, tmp_path: Path) -> None:
+    for t, value in ((0, 1), (1, 1), (2, 5)):
+        with netCDF4.Dataset(tmp_path / f"{t}.nc", "w") as ds:
+            ds.createDimension("t", None)
+            ds.createDimension("x", 2**40)
+            ds.createVariable("t", "f8", ("t",))[0] = t
+            ds.createVariable("v", "f4", ("x",), zlib=True, chunksizes=(1000,))[2**39] = value
+    same, other = ([tmp_path / f"{t}.nc" for t in which] for which in ((0, 1), (0, 2)))
+    assert "2 files" in run("concat", *same, "-o", tmp_path / "all.nc", "--dry-run", timeout=60).stdout
+    said = run("concat", *other, "-o", tmp_path / "all.nc", "--dry-run", code=4, timeout=60).stderr
+    assert f"[{2**39}]" in said

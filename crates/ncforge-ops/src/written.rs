@@ -7,6 +7,7 @@ use std::collections::BTreeSet;
 use std::ops::Range;
 
 use super::boxes::Walk;
+use ncforge::model::equality::Equality;
 use ncforge::model::{VarId, shape};
 use ncforge::raw::{ChunkGrid, Chunks, PartIndex, VarLayout, coordinates};
 use ncforge::{Dataset, Hyperslab, Result};
@@ -41,6 +42,25 @@ pub(super) fn boxes(source: &Dataset, var: VarId, walk: &Walk) -> Result<Option<
         }
     })?;
     Ok(Some(boxes))
+}
+
+/// The boxes in which either of two variables holds anything, where all others are the same in both: fill. `None`: all have to be read, or
+/// almost all.
+pub(super) fn boxes_of_either(
+    (a, va): (&Dataset, VarId),
+    (b, vb): (&Dataset, VarId),
+    walk: &Walk,
+    equality: &Equality<'_>,
+) -> Result<Option<BTreeSet<u64>>> {
+    let (x, y) = (a.layout(va)?, b.layout(vb)?);
+    let same = x.one_absent().zip(y.one_absent()).is_some_and(|(x, y)| equality.same(&x, &y));
+    if !same {
+        return Ok(None);
+    }
+    let Some(mut both) = boxes(a, va, walk)? else { return Ok(None) };
+    let Some(others) = boxes(b, vb, walk)? else { return Ok(None) };
+    both.extend(others);
+    Ok(Some(both).filter(|both| (both.len() as u64) < walk.len() / 2))
 }
 
 /// The boxes that parts of an array lie in; `None` for more than half of them.

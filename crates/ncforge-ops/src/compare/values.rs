@@ -3,7 +3,6 @@
 pub(super) mod element;
 mod fingerprint;
 
-use std::collections::BTreeSet;
 use std::sync::{Mutex, PoisonError};
 
 use self::element::{format_element, format_value};
@@ -184,20 +183,6 @@ impl Job<'_> {
         Ok(Some(left == right))
     }
 
-    /// The boxes in which either file holds anything, where all others are the same in both: fill. `None`: all have to be
-    /// read, or almost all.
-    fn written(&self, walk: &Walk, equality: &Equality<'_>) -> Result<Option<BTreeSet<u64>>> {
-        let (x, y) = (self.a.layout(self.va)?, self.b.layout(self.vb)?);
-        let same = x.one_absent().zip(y.one_absent()).is_some_and(|(x, y)| equality.same(&x, &y));
-        if !same {
-            return Ok(None);
-        }
-        let Some(mut boxes) = written::boxes(self.a, self.va, walk)? else { return Ok(None) };
-        let Some(others) = written::boxes(self.b, self.vb, walk)? else { return Ok(None) };
-        boxes.extend(others);
-        Ok(Some(boxes).filter(|boxes| (boxes.len() as u64) < walk.len() / 2))
-    }
-
     fn fixed(&self, size: usize) -> Result<Found> {
         let mut found = Found::default();
         if self.shape.contains(&0) || size == 0 {
@@ -209,7 +194,8 @@ impl Job<'_> {
         let (m, n) = equality.sizes();
         let sides = [Side::of(&*self.a.layout(self.va)?), Side::of(&*self.b.layout(self.vb)?)];
         let walk = self.walk(m.max(n) as u64, &sides, self.how.box_bytes);
-        let written = self.written(&walk, &equality)?;
+        let (x, y) = ((self.a, self.va), (self.b, self.vb));
+        let written = written::boxes_of_either(x, y, &walk, &equality)?;
         if written.is_none() && self.same_by_sums(&sides, &walk)? == Some(true) {
             return Ok(found);
         }

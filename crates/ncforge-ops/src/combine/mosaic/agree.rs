@@ -8,10 +8,12 @@ use super::super::left_out::LeftOut;
 use super::super::options::Differing;
 use super::rebase::Rebased;
 use super::{From, Mosaic};
+use crate::boxes::Walk;
 use crate::words::many;
+use crate::written;
 use ncforge::model::equality::Equality;
 use ncforge::model::{Schema, Values, VarId, shape};
-use ncforge::raw::{Convert, Region, unravel};
+use ncforge::raw::{ChunkGrid, Convert, Region, unravel};
 use ncforge::store::remote::shown_path;
 use ncforge::{Dataset, Error, Hyperslab, Result, TileOption};
 
@@ -222,11 +224,25 @@ fn difference(
     count: &[u64],
 ) -> Result<Option<String>> {
     let equality = equality((ours.file.schema(), ours.var), (theirs.file.schema(), theirs.var));
-    for block in blocks(count) {
+    let walk = Walk { grid: block_grid(count), touched: Vec::new(), seconds: 0.0 };
+    let is_whole = |side: &Side<'_>, start: &[u64]| {
+        side.change.is_none() && start.iter().all(|s| *s == 0) && side.file.schema().shape(side.var) == count
+    };
+    let written = match is_whole(ours, start_a) && is_whole(theirs, start_b) {
+        true => written::boxes_of_either((ours.file, ours.var), (theirs.file, theirs.var), &walk, &equality)?,
+        false => None,
+    };
+    let numbers: Box<dyn Iterator<Item = u64>> = match written {
+        Some(written) => Box::new(written.into_iter()),
+        None => Box::new(0..walk.len()),
+    };
+    for i in numbers {
+        let block = walk.box_at(i);
         let shifted = |start: &[u64]| {
             let start: Vec<u64> = start.iter().zip(&block.start).map(|(a, b)| a + b).collect();
             Hyperslab::new(&start, &block.count)
         };
+        let block = Region { start: block.start.clone(), count: block.count.clone() };
         let (Some(x), Some(y)) = (ours.read(&shifted(start_a))?, theirs.read(&shifted(start_b))?) else {
             return Ok(Some(NOT_HELD.into()));
         };
@@ -254,15 +270,7 @@ pub(super) fn blocks(count: &[u64]) -> Vec<Region> {
     if count.contains(&0) {
         return Vec::new();
     }
-    let mut lens = count.to_vec();
-    for d in 0..lens.len() {
-        let inner = shape::elements(&count[d + 1..]);
-        lens[d] = (BLOCK / inner.max(1)).clamp(1, count[d]);
-        if lens[d] > 1 || inner <= BLOCK {
-            break;
-        }
-    }
-    let grid = ncforge::raw::ChunkGrid::new(count, &lens);
+    let grid = block_grid(count);
     let ranges: Vec<std::ops::Range<u64>> = grid.counts().iter().map(|&n| 0..n).collect();
     ncforge::raw::coordinates(&ranges)
         .map(|at| {
@@ -270,4 +278,17 @@ pub(super) fn blocks(count: &[u64]) -> Vec<Region> {
             Region { start, count }
         })
         .collect()
+}
+
+/// Those blocks, as a grid.
+fn block_grid(count: &[u64]) -> ChunkGrid {
+    let mut lens = count.to_vec();
+    for d in 0..lens.len() {
+        let inner = shape::elements(&count[d + 1..]);
+        lens[d] = (BLOCK / inner.max(1)).clamp(1, count[d].max(1));
+        if lens[d] > 1 || inner <= BLOCK {
+            break;
+        }
+    }
+    ChunkGrid::new(count, &lens)
 }
