@@ -60,6 +60,7 @@ OPS = {
     "traffic": {"choosing", "copy"},
     "combine": {
         "boxes", "calendar", "compare", "copy", "describe", "intact", "progress", "select", "series", "tune", "unlike",
+        "written",
     },
     "refs": {"alike", "boxes", "combine", "copy", "profile", "progress", "select", "series"},
     "split": {"combine", "copy", "intact", "progress", "tune"},

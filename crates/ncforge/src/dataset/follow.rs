@@ -324,9 +324,11 @@ mod tests {
         let follower = Follower::new(store, engine, leads);
         for slab in [None, Some(Hyperslab::new(&[1], &[2]))] {
             // Somebody writes to the file during each read.
-            follower
-                .read(&opened, VarId(0), slab.as_ref(), |_, _| Ok(file.write_all(b"x").unwrap()))
-                .unwrap();
+            let read = |_: &Arc<dyn Container>, _| {
+                file.write_all(b"x").unwrap();
+                Ok(())
+            };
+            follower.read(&opened, VarId(0), slab.as_ref(), read).unwrap();
         }
     }
 }
