@@ -50,7 +50,7 @@ use serde::Serialize;
 use crate::copy::{
     CopyOptions, CopyReport, Elsewhere, Encoder, Lasting, Plan, copy_of, engine_below, hidden,
 };
-use crate::progress::Progress;
+use crate::progress::{Progress, Silent};
 use ncforge::model::Format;
 use ncforge::{Engine, Error, Result};
 
@@ -204,7 +204,7 @@ pub fn plan(
     engine: &Engine,
 ) -> Result<CombinePlan> {
     let Ready { mut whole, copy, reasons } = prepare(tiles, output, options, engine)?;
-    whole.check_values(options.differing, u64::MAX)?;
+    whole.check_values(options.differing, u64::MAX, &Silent)?;
     let whole = Arc::new(whole);
     let plan = crate::copy::plan(&whole.dataset(), &copy.for_output(output)?, engine)?;
     Ok(CombinePlan {
@@ -247,7 +247,7 @@ pub fn combine_with(
     elsewhere: Option<&dyn Elsewhere>,
 ) -> Result<CombineReport> {
     let Ready { mut whole, mut copy, .. } = prepare(tiles, output, options, engine)?;
-    whole.check_values(options.differing, u64::MAX)?;
+    whole.check_values(options.differing, u64::MAX, progress)?;
     // Tiles are removed for an output that is known to hold all of them, on disk.
     copy.verify |= options.delete_tiles;
     let lasting = if options.delete_tiles { Lasting::Durable } else { Lasting::Relaxed };

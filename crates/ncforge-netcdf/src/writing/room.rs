@@ -13,6 +13,8 @@ use std::os::fd::{AsRawFd, RawFd};
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
+use ncforge::store::Process;
+
 use crate::writers::{self, FileNumber};
 
 /// What HDF5 may skip for alignment.
@@ -23,8 +25,8 @@ pub(super) struct Room {
     file: FileNumber,
     /// HDF5's descriptor of it, as far as is known.
     descriptor: Cell<RawFd>,
-    /// Whether room was promised.
-    promised: Cell<bool>,
+    /// The process to which room was promised.
+    promised: Cell<Option<Process>>,
 }
 
 /// The disk, or the user's share of it, is full.
@@ -32,7 +34,7 @@ pub(super) struct Full;
 
 impl Room {
     pub(super) fn of(file: FileNumber) -> Self {
-        Self { file, descriptor: Cell::new(-1), promised: Cell::new(false) }
+        Self { file, descriptor: Cell::new(-1), promised: Cell::new(None) }
     }
 
     /// Has the file system promise room for so many bytes behind `end`, the end of what HDF5 uses of the file, as far as it makes promises.
@@ -49,7 +51,7 @@ impl Room {
         }
         match behind(descriptor, libc::FALLOC_FL_KEEP_SIZE, end, bytes + SLACK) {
             Ok(()) => {
-                self.promised.set(true);
+                self.promised.set(Some(Process::this()));
                 Ok(())
             }
             Err(Some(libc::ENOSPC | libc::EDQUOT | libc::EFBIG)) => Err(Full),
@@ -60,7 +62,8 @@ impl Room {
     /// Nobody in this process writes to the file any more: gives back what was promised and lies behind its end.
     pub(super) fn give_back(&self, path: &Path) {
         const GIVE_BACK: libc::c_int = libc::FALLOC_FL_PUNCH_HOLE | libc::FALLOC_FL_KEEP_SIZE;
-        if !self.promised.get() || writers::descriptor_of(self.file).is_some() {
+        let is_own = self.promised.get().is_some_and(Process::is_here);
+        if !is_own || writers::descriptor_of(self.file).is_some() {
             return;
         }
         let Ok(file) = File::options().write(true).open(path) else { return };

@@ -38,7 +38,7 @@ use super::options::CombineOptions;
 use super::scheme::{SchemeChoice, SeriesScheme};
 use super::storage;
 use crate::copy::{CopyOptions, CopyReport, Lasting, Plan, copy_of, engine_below, part_of, plan};
-use crate::progress::Progress;
+use crate::progress::{Progress, Silent};
 use crate::series;
 use ncforge::model::Dimension;
 use ncforge::store::remote::shown_path;
@@ -91,7 +91,7 @@ pub fn concat(
     engine: &Engine,
     progress: &dyn Progress,
 ) -> Result<ConcatReport> {
-    let (whole, along) = joined(files::named(files)?, options, engine, &engine_below(engine)?)?;
+    let (whole, along) = joined(files::named(files)?, options, engine, &engine_below(engine)?, progress)?;
     not_among(output, &whole)?;
     let report = copy_of(&whole.dataset(), output, &options.copy, engine, progress, Lasting::Relaxed, None)?;
     Ok(ConcatReport {
@@ -113,7 +113,7 @@ pub fn plan_concat(
     options: &ConcatOptions,
     engine: &Engine,
 ) -> Result<ConcatPlan> {
-    let (whole, along) = joined(files::named(files)?, options, engine, &engine_below(engine)?)?;
+    let (whole, along) = joined(files::named(files)?, options, engine, &engine_below(engine)?, &Silent)?;
     not_among(output, &whole)?;
     let plan = plan(&whole.dataset(), &options.copy.clone().for_output(output)?, engine)?;
     Ok(ConcatPlan {
@@ -155,7 +155,7 @@ pub(crate) struct Joined {
 
 /// As [`join`], of files of these very names, with what there is to say of it.
 pub(crate) fn join_noted(files: Vec<PathBuf>, options: &ConcatOptions, engine: &Engine) -> Result<Joined> {
-    let (whole, along) = joined(files, options, engine, engine)?;
+    let (whole, along) = joined(files, options, engine, engine, &Silent)?;
     let dataset = part_of(&whole.dataset(), &options.copy)?;
     Ok(Joined { dataset, along, notes: whole.said().collect() })
 }
@@ -166,9 +166,10 @@ fn joined(
     options: &ConcatOptions,
     engine: &Engine,
     small: &Engine,
+    progress: &dyn Progress,
 ) -> Result<(Arc<Mosaic>, String)> {
     let dim = dimension(&files, options.along.as_deref(), small)?.1;
-    Ok((whole(files, &dim, options, engine, small)?, dim))
+    Ok((whole(files, &dim, options, (engine, small), progress)?, dim))
 }
 
 /// The first of the files, and the dimension along which they follow each other.
@@ -185,8 +186,8 @@ pub(super) fn whole(
     files: Vec<PathBuf>,
     dim: &str,
     options: &ConcatOptions,
-    engine: &Engine,
-    small: &Engine,
+    (engine, small): (&Engine, &Engine),
+    progress: &dyn Progress,
 ) -> Result<Arc<Mosaic>> {
     let of_tiles = CombineOptions {
         scheme: SchemeChoice::Series(SeriesScheme { dim: dim.to_owned(), unsorted: options.unsorted }),
@@ -198,7 +199,7 @@ pub(super) fn whole(
     };
     let found = Found { files, searched: false, named: None };
     let mut whole = super::mosaic(found, "", &of_tiles, engine, small)?;
-    whole.check_values(options.differing, options.compared)?;
+    whole.check_values(options.differing, options.compared, progress)?;
     whole.schema.format = storage::fitting(&whole.schema);
     Ok(Arc::new(whole))
 }

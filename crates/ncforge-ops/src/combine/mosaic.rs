@@ -34,6 +34,7 @@ mod var_group;
 mod whole;
 mod whole_records;
 
+use crate::progress::Progress;
 use ncforge::Result;
 
 pub(crate) use build::build;
@@ -51,8 +52,13 @@ impl Mosaic {
     }
 
     /// An error if the values of what is not distributed, and of at most `most` bytes a variable, differ between tiles.
-    pub(crate) fn check_values(&mut self, differing: super::Differing, most: u64) -> Result<()> {
-        let (notes, left_out) = agree::agree(self, differing, most)?;
+    pub(crate) fn check_values(
+        &mut self,
+        differing: super::Differing,
+        most: u64,
+        progress: &dyn Progress,
+    ) -> Result<()> {
+        let (notes, left_out) = agree::agree(self, differing, most, progress)?;
         self.notes.extend(notes.into_iter().map(Note::from));
         self.left_out.extend(left_out);
         Ok(())

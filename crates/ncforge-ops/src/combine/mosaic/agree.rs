@@ -9,6 +9,7 @@ use super::super::options::Differing;
 use super::rebase::Rebased;
 use super::{From, Mosaic};
 use crate::boxes::Walk;
+use crate::progress::{Progress, check_stop};
 use crate::words::many;
 use crate::written;
 use ncforge::model::equality::Equality;
@@ -35,9 +36,14 @@ struct Pair {
 
 /// Compares all variables of at most `most` bytes; gives notes where differences are allowed and on what is not compared, and what of
 /// which tile is left out for that.
-pub(crate) fn agree(mosaic: &Mosaic, differing: Differing, most: u64) -> Result<(Vec<String>, LeftOut)> {
+pub(crate) fn agree(
+    mosaic: &Mosaic,
+    differing: Differing,
+    most: u64,
+    progress: &dyn Progress,
+) -> Result<(Vec<String>, LeftOut)> {
     let mut left_out = LeftOut::default();
-    let mut notes = agree_with_existing(mosaic, differing)?;
+    let mut notes = agree_with_existing(mosaic, differing, progress)?;
     let mut pairs = Vec::new();
     for v in mosaic.schema.var_ids().filter(|v| mosaic.chosen[v.0]) {
         match mosaic.from[v.0] {
@@ -68,7 +74,7 @@ pub(crate) fn agree(mosaic: &Mosaic, differing: Differing, most: u64) -> Result<
     let differences = Mutex::new(Vec::new());
     mosaic.engine.for_each(groups.len(), |i| {
         for pair in groups[i] {
-            if let Some(what) = compare(mosaic, pair, retained.get(&pair.var))? {
+            if let Some(what) = compare(mosaic, pair, retained.get(&pair.var), progress)? {
                 differences
                     .lock()
                     .expect("nothing panics with the lock")
@@ -136,7 +142,11 @@ fn retained(mosaic: &Mosaic) -> Result<HashMap<VarId, Retained>> {
 }
 
 /// Compares what is not distributed with the file into which the tiles are put.
-fn agree_with_existing(mosaic: &Mosaic, differing: Differing) -> Result<Vec<String>> {
+fn agree_with_existing(
+    mosaic: &Mosaic,
+    differing: Differing,
+    progress: &dyn Progress,
+) -> Result<Vec<String>> {
     let mut notes = Vec::new();
     for v in mosaic.schema.var_ids() {
         let (From::Tile(tile), Some((file, theirs))) = (mosaic.from[v.0], mosaic.existing_var(v)) else {
@@ -150,7 +160,7 @@ fn agree_with_existing(mosaic: &Mosaic, differing: Differing) -> Result<Vec<Stri
         let tile_file = mosaic.tiles.open(tile)?;
         let ours = Side::of(mosaic, v, tile, &tile_file, own);
         let theirs = Side { file, var: theirs, change: None };
-        let Some(what) = difference((&ours, &start), (&theirs, &zeros), &count)? else { continue };
+        let Some(what) = difference((&ours, &start), (&theirs, &zeros), &count, progress)? else { continue };
         let name = mosaic.schema.var_path(v);
         let name = name.trim_start_matches('/');
         if differing == Differing::Error {
@@ -189,7 +199,12 @@ impl<'a> Side<'a> {
 }
 
 /// The first difference, if there is one.
-fn compare(mosaic: &Mosaic, pair: &Pair, retained: Option<&Retained>) -> Result<Option<String>> {
+fn compare(
+    mosaic: &Mosaic,
+    pair: &Pair,
+    retained: Option<&Retained>,
+    progress: &dyn Progress,
+) -> Result<Option<String>> {
     let v = pair.var;
     let ours = mosaic.tiles.open(pair.tile)?;
     let (Some(a), Some(b)) = (mosaic.facts[pair.tile].var(v), mosaic.facts[pair.with].var(v)) else {
@@ -214,7 +229,8 @@ fn compare(mosaic: &Mosaic, pair: &Pair, retained: Option<&Retained>) -> Result<
         return Ok(unlike(&values, &retained.values, &equality, &all));
     }
     let theirs = mosaic.tiles.open(pair.with)?;
-    difference((&ours, &start_a), (&Side::of(mosaic, v, pair.with, &theirs, b), &start_b), &count)
+    let theirs = Side::of(mosaic, v, pair.with, &theirs, b);
+    difference((&ours, &start_a), (&theirs, &start_b), &count, progress)
 }
 
 /// The first difference between `count` elements of two variables, each from a start on.
@@ -222,6 +238,7 @@ fn difference(
     (ours, start_a): (&Side<'_>, &[u64]),
     (theirs, start_b): (&Side<'_>, &[u64]),
     count: &[u64],
+    progress: &dyn Progress,
 ) -> Result<Option<String>> {
     let equality = equality((ours.file.schema(), ours.var), (theirs.file.schema(), theirs.var));
     let walk = Walk { grid: block_grid(count), touched: Vec::new(), seconds: 0.0 };
@@ -237,6 +254,7 @@ fn difference(
         None => Box::new(0..walk.len()),
     };
     for i in numbers {
+        check_stop(progress, "comparison")?;
         let block = walk.box_at(i);
         let shifted = |start: &[u64]| {
             let start: Vec<u64> = start.iter().zip(&block.start).map(|(a, b)| a + b).collect();

@@ -171,7 +171,7 @@ impl Making<'_> {
         };
         let files = [vec![earlier.path.clone()], files_from(&open.whole, dim, first as u64)].concat();
         drop(old);
-        let joint = whole(files, dim, &join, self.engine, self.small)?;
+        let joint = whole(files, dim, &join, (self.engine, self.small), progress)?;
         report.note(joint.notes.iter().cloned());
         let data = joint.dataset();
         let of_joint =

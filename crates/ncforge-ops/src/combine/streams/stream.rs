@@ -11,7 +11,7 @@ use super::report::BadFile;
 use super::variables::{Variables, names};
 use crate::copy::{CopyOptions, Names};
 use crate::intact::{check_undamaged, check_whole};
-use crate::progress::check_stop;
+use crate::progress::{Silent, check_stop};
 use ncforge::store::remote::shown_path;
 use ncforge::{Dataset, Error, Result};
 
@@ -176,7 +176,7 @@ impl Making<'_> {
             }
         };
         let join = ConcatOptions { copy: CopyOptions { only, ..CopyOptions::default() }, ..options.clone() };
-        let whole = whole(files, &dim, &join, self.engine, self.small)?;
+        let whole = whole(files, &dim, &join, (self.engine, self.small), &Silent)?;
         let vars = Variables::of(&whole.schema, &dim, wanted)?;
         if vars.own.is_empty() && wanted.is_none() {
             return Err(Error::Tiles(format!(
