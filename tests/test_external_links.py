@@ -226,3 +226,6 @@ def test_a_target_that_changes(tmp_path: Path, target: Path) -> None:
         os.remove(target)
         with pytest.raises(ncforge.NcforgeError, match=r"target\.nc"):
             ds["link"][0, 0]
+        os.utime(path)  # opens it anew, without the target
+        with pytest.raises(ncforge.NcforgeError, match=r"target\.nc"):
+            ds["link"][0, 0]

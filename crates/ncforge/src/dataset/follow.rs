@@ -71,7 +71,14 @@ impl State {
             }
         };
         let found = self.vars.get(var.0).and_then(find);
-        found.ok_or_else(|| Error::Changed { path: self.container.store().name().to_owned() })
+        found.ok_or_else(|| {
+            // What lies in another file may be gone with it.
+            let (now, file) = (self.container.schema(), self.container.store().name());
+            match now.find_skipped(&opened.var_path(var)) {
+                Some(skipped) => skipped.error(file),
+                None => Error::Changed { path: file.to_owned() },
+            }
+        })
     }
 }
 
