@@ -1,4 +1,4 @@
-"""Servers that the tests start: one of HTTP that can misbehave, and those of object stores (moto, Azurite, fake-gcs-server)."""
+"""Servers that the tests start: one of HTTP that can misbehave, and those of object stores (moto, Azurite, fake-gcs-server); files for them."""
 
 from __future__ import annotations
 
@@ -17,8 +17,11 @@ from dataclasses import dataclass, field
 from functools import partial
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from typing import Any
 from urllib.parse import unquote, urlparse
 
+import netCDF4
+import numpy as np
 import pytest
 
 
@@ -320,3 +323,39 @@ def google() -> Iterator[str]:
     places += ["-public-host", f"127.0.0.1:{port}"]
     with listening([program, *places], port):
         yield f"http://127.0.0.1:{port}"
+
+
+def write(path: Path, format: Any = "NETCDF4", n: int = 300, seed: int = 0) -> None:
+    """A file of several MB: chunks, contiguous values, and records."""
+    rng = np.random.default_rng(seed)
+    with netCDF4.Dataset(path, "w", format=format) as nc:
+        nc.createDimension("time", None)
+        nc.createDimension("x", 2000)
+        nc.title = "a title"
+        compressed: dict[str, Any] = {"zlib": True, "chunksizes": (7, 500)} if format == "NETCDF4" else {}
+        t = nc.createVariable("time", "f8", ("time",))
+        t.units = "days since 2000-01-01"
+        v = nc.createVariable("v", "f4", ("time", "x"), **compressed)
+        w = nc.createVariable("w", "i2", ("x",))
+        v.units = "K"
+        t[:] = np.arange(n)
+        v[:] = rng.normal(280, 9, (n, 2000)).round(2)
+        w[:] = np.arange(2000) % 601 - 300
+        if format == "NETCDF4":
+            names = nc.createVariable("names", str, ("x",))
+            names[:] = np.array([f"station {i}" for i in range(2000)], object)
+
+
+def assert_same(remote: Any, path: Path) -> None:
+    """All variables of an open dataset have the values that netCDF4-python reads from a file."""
+    with netCDF4.Dataset(path) as nc:
+        nc.set_auto_mask(False)
+        groups = [(remote, nc)]
+        while groups:
+            ours, theirs = groups.pop()
+            assert list(ours.variables) == list(theirs.variables)
+            for name, variable in theirs.variables.items():
+                variable.set_auto_maskandscale(False)
+                ours[name].set_auto_maskandscale(False)
+                np.testing.assert_array_equal(ours[name][...], variable[...], err_msg=name)
+            groups += [(ours.groups[name], group) for name, group in theirs.groups.items()]

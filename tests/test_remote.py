@@ -10,7 +10,6 @@ import shutil
 import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from functools import partial
 from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
@@ -23,6 +22,7 @@ import xarray as xr
 import ncforge
 import servers
 from conftest import DATA, Run
+from servers import assert_same, write
 
 pytest.importorskip("moto")
 
@@ -57,42 +57,6 @@ def bucket(s3_endpoint: str, monkeypatch: pytest.MonkeyPatch) -> Any:
     client = boto3.client("s3", endpoint_url=s3_endpoint, region_name="us-east-1")
     client.create_bucket(Bucket=name)
     return client, name
-
-
-def write(path: Path, format: Any = "NETCDF4", n: int = 300, seed: int = 0) -> None:
-    """A file of several MB: chunks, contiguous values, and records."""
-    rng = np.random.default_rng(seed)
-    with netCDF4.Dataset(path, "w", format=format) as nc:
-        nc.createDimension("time", None)
-        nc.createDimension("x", 2000)
-        nc.title = "a title"
-        compressed: dict[str, Any] = {"zlib": True, "chunksizes": (7, 500)} if format == "NETCDF4" else {}
-        t = nc.createVariable("time", "f8", ("time",))
-        t.units = "days since 2000-01-01"
-        v = nc.createVariable("v", "f4", ("time", "x"), **compressed)
-        w = nc.createVariable("w", "i2", ("x",))
-        v.units = "K"
-        t[:] = np.arange(n)
-        v[:] = rng.normal(280, 9, (n, 2000)).round(2)
-        w[:] = np.arange(2000) % 601 - 300
-        if format == "NETCDF4":
-            names = nc.createVariable("names", str, ("x",))
-            names[:] = np.array([f"station {i}" for i in range(2000)], object)
-
-
-def assert_same(remote: Any, path: Path) -> None:
-    """All variables of an open dataset have the values that netCDF4-python reads from a file."""
-    with netCDF4.Dataset(path) as nc:
-        nc.set_auto_mask(False)
-        groups = [(remote, nc)]
-        while groups:
-            ours, theirs = groups.pop()
-            assert list(ours.variables) == list(theirs.variables)
-            for name, variable in theirs.variables.items():
-                variable.set_auto_maskandscale(False)
-                ours[name].set_auto_maskandscale(False)
-                np.testing.assert_array_equal(ours[name][...], variable[...], err_msg=name)
-            groups += [(ours.groups[name], group) for name, group in theirs.groups.items()]
 
 
 @pytest.mark.parametrize("path", sorted(p for p in DATA.iterdir() if p.suffix in (".nc", ".cdf")), ids=lambda p: p.name)
@@ -539,88 +503,6 @@ def test_globs_in_s3(bucket: Any, tmp_path: Path, run: Run) -> None:
     assert json.loads(json.loads((tmp_path / "refs.json").read_text())["refs"]["v/.zarray"])["shape"] == [20, 2000]
     none = run("info", f"s3://{name}/none/*.nc", code=4).stderr
     assert "no object matches" in none and "hint: " in none
-
-
-def test_obstore(web: servers.Web) -> None:
-    obstore = pytest.importorskip("obstore")
-    from obstore.store import LocalStore, from_url
-
-    assert obstore
-    web_store = from_url(web.url, client_options={"allow_http": True})
-    for store in (LocalStore(str(web.folder)), web_store):
-        with ncforge.Dataset("a.nc", store=store) as remote:
-            assert_same(remote, web.folder / "a.nc")
-        ours = xr.open_dataset("a.nc", engine="ncforge", store=store)
-        with xr.open_dataset(web.folder / "a.nc", engine="netcdf4") as theirs:
-            xr.testing.assert_identical(ours.load(), theirs.load())
-
-
-def test_fsspec(web: servers.Web, tmp_path: Path) -> None:
-    fsspec = pytest.importorskip("fsspec")
-    memory = fsspec.filesystem("memory")
-    memory.pipe_file("/a.nc", (web.folder / "a.nc").read_bytes())
-    local = fsspec.filesystem("file")
-    for system, path in ((memory, "memory://a.nc"), (local, str(web.folder / "a.nc"))):
-        with ncforge.Dataset(path, store=system) as remote:
-            assert_same(remote, web.folder / "a.nc")
-        with pickle.loads(pickle.dumps(ncforge.Dataset(path, store=system))) as again:
-            assert_same(again, web.folder / "a.nc")
-    with pytest.raises(TypeError, match="get_ranges"):
-        ncforge.Dataset("a.nc", store=object())
-
-
-@pytest.mark.parametrize("kind", ["obstore", "fsspec"])
-def test_an_object_of_a_store_that_is_replaced(tmp_path: Path, kind: str) -> None:
-    """Of a length that stays the same, while it is open: no value of the new one."""
-    versions = []
-    for value in (1, 2):
-        with netCDF4.Dataset(tmp_path / "a.nc", "w", format="NETCDF3_CLASSIC") as ds:
-            ds.createDimension("x", 1_000_000)
-            ds.createVariable("v", "f8", ("x",))[:] = value
-        versions.append((tmp_path / "a.nc").read_bytes())
-    if kind == "obstore":
-        store = pytest.importorskip("obstore").store.MemoryStore()
-        put = partial(store.put, "a.nc")
-    else:
-        store = pytest.importorskip("fsspec").filesystem("memory")
-        put = partial(store.pipe_file, "a.nc")
-    put(versions[0])
-    with ncforge.Dataset("a.nc", store=store) as ds:
-        assert ds["v"][:3].tolist() == [1, 1, 1]
-        put(versions[1])
-        with pytest.raises(ncforge.errors.ChangedError):
-            ds["v"][:]
-    with ncforge.Dataset("a.nc", store=store) as ds:
-        assert np.all(ds["v"][:] == 2)
-
-
-def test_a_system_whose_times_mean_nothing(tmp_path: Path) -> None:
-    """And which has only what is needed of one."""
-
-    class Bare:
-        def _strip_protocol(self, path: str) -> str:
-            return path
-
-        def info(self, path: str) -> dict[str, int]:
-            return {"size": os.path.getsize(path), "created": time.time_ns()}
-
-        def cat_ranges(self, paths: list[str], starts: list[int], ends: list[int], on_error: str) -> list[bytes]:
-            return [Path(path).read_bytes()[a:b] for path, a, b in zip(paths, starts, ends, strict=True)]
-
-    with ncforge.Dataset(str(DATA / "uv300.nc"), store=Bare()) as ds:
-        assert_same(ds, DATA / "uv300.nc")
-
-
-def test_a_store_that_lies(web: servers.Web) -> None:
-    class Liar:
-        def head(self, path: str) -> dict[str, int]:
-            return {"size": (web.folder / "a.nc").stat().st_size}
-
-        def get_ranges(self, path: str, *, starts: list[int], ends: list[int]) -> list[bytes]:
-            return [b"short"] * len(starts)
-
-    with pytest.raises(OSError, match="other bytes than it was asked for"):
-        ncforge.Dataset("a.nc", store=Liar())
 
 
 def test_local_files_are_as_before(tmp_path: Path) -> None:

@@ -5,13 +5,12 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Iterable
-from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, overload
 
 from ncforge import _core
 from ncforge._dataset.identity import Identity, identity_at
-from ncforge._dataset.remote import placed
+from ncforge._ops.cluster import encoding
 from ncforge._ops.digests import Digest, digest
 from ncforge._ops.options import given
 from ncforge._ops.progress import Progress, reporter
@@ -24,7 +23,6 @@ if TYPE_CHECKING:
     from distributed import Client
     from typing_extensions import Unpack
 
-    from ncforge._ops.cluster import Encoding
     from ncforge._ops.options import ChoosingOptions, Chunks, CodingOptions, EngineOptions, RunOptions, Selection
 
     class CopyOptions(ChoosingOptions, CodingOptions, RunOptions, total=False):
@@ -405,13 +403,8 @@ def copy(
         with reporter(progress, "files") as report:
             done = list(copy_files(source, target, request, client, report))
         return [only(CopyReport, {**raw, "raw": raw}) for raw in map(json.loads, done)]
-    elsewhere: AbstractContextManager[Encoding | None] = nullcontext()
-    if client is not None:
-        from ncforge._ops.cluster import Encoding
-
-        elsewhere = Encoding.of_copy(client, placed(source), request)
-    with reporter(progress) as report, elsewhere as encoding:
-        raw = json.loads(_core.copy(source, target, request, report, encoding))
+    with reporter(progress) as report, encoding(client, [os.fspath(source)], None, request) as elsewhere:
+        raw = json.loads(_core.copy(source, target, request, report, elsewhere))
     return only(CopyReport, {**raw, "raw": raw})
 
 

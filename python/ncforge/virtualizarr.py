@@ -98,7 +98,7 @@ def _opened(url: str, registry: ObjectStoreRegistry) -> File:
         return _core.File.open(unquote(parts.path) if parts.scheme else url)
     store, path = registry.resolve(url)
     reader = reader_of(store, path)
-    return _core.File.open_reader(url, reader.size, reader)
+    return _core.File.open_reader(url, reader.state[0], reader)
 
 
 def _location(url: str) -> str:

@@ -150,7 +150,7 @@ impl<'a> Reading<'a> {
             None => (1, HEAP_BATCH),
         };
         let walk = choose(&shape, element, &[Side::of(&layout)], &vec![1; shape.len()], budget);
-        let boxes: Box<dyn Iterator<Item = u64>> = match written::boxes(data, var, &walk)? {
+        let boxes: Box<dyn Iterator<Item = u64>> = match written::boxes(data, var, &walk.grid)? {
             Some(boxes) => {
                 self.progress.advance(written::elements_outside(&walk, &boxes).saturating_mul(element));
                 Box::new(boxes.into_iter())

@@ -1,4 +1,4 @@
-//! Which boxes of a walk hold anything, where a source stored only some of its chunks.
+//! Which boxes of an array hold anything, where a source stored only some of its chunks.
 //!
 //! An array can have many more elements than values: what was never written is not there to be moved, nor to be
 //! compared. The work on such a variable is in proportion to the chunks that the source stored, not to the array.
@@ -15,20 +15,20 @@ use ncforge::{Dataset, Hyperslab, Result};
 /// The number of boxes below which the list is not worth it.
 const FEW: u64 = 4;
 
-/// The boxes of `walk` that any stored chunk of a variable touches, or any part of one whose values lie elsewhere. `None` where all of
+/// The boxes, as places in the grid of all, that any stored chunk of a variable touches, or any part of one whose values lie elsewhere. `None` where all of
 /// them have to be walked: they are few, most chunks are stored, or the source does not know its chunks by heart.
-pub(super) fn boxes(source: &Dataset, var: VarId, walk: &Walk) -> Result<Option<BTreeSet<u64>>> {
+pub(super) fn boxes(source: &Dataset, var: VarId, all: &ChunkGrid) -> Result<Option<BTreeSet<u64>>> {
     let layout = source.layout(var)?;
-    if walk.len() < FEW || !layout.is_exact() {
+    if all.len() < FEW || !layout.is_exact() {
         return Ok(None);
     }
     if layout.place.is_nowhere() {
         return Ok(Some(BTreeSet::new()));
     }
     let Some(Chunks { chunk, .. }) = layout.place.chunks() else {
-        return layout.place.parts().map_or(Ok(None), |parts| met(parts, walk));
+        return layout.place.parts().map_or(Ok(None), |parts| met(parts, all));
     };
-    let grid = ChunkGrid::new(&walk.grid.shape, chunk);
+    let grid = ChunkGrid::new(&all.shape, chunk);
     if number_stored(&layout, &grid)?.is_none_or(|stored| stored > grid.len() / 2) {
         return Ok(None);
     }
@@ -37,8 +37,8 @@ pub(super) fn boxes(source: &Dataset, var: VarId, walk: &Walk) -> Result<Option<
     layout.each_chunk(&mut |at| {
         if is_inside(at, &counts) {
             let (start, count) = grid.region(at);
-            let touched = walk.grid.touched(&Hyperslab::new(&start, &count));
-            boxes.extend(coordinates(&touched).map(|at| walk.grid.linear(&at)));
+            let touched = all.touched(&Hyperslab::new(&start, &count));
+            boxes.extend(coordinates(&touched).map(|at| all.linear(&at)));
         }
     })?;
     Ok(Some(boxes))
@@ -49,7 +49,7 @@ pub(super) fn boxes(source: &Dataset, var: VarId, walk: &Walk) -> Result<Option<
 pub(super) fn boxes_of_either(
     (a, va): (&Dataset, VarId),
     (b, vb): (&Dataset, VarId),
-    walk: &Walk,
+    all: &ChunkGrid,
     equality: &Equality<'_>,
 ) -> Result<Option<BTreeSet<u64>>> {
     let (x, y) = (a.layout(va)?, b.layout(vb)?);
@@ -57,26 +57,26 @@ pub(super) fn boxes_of_either(
     if !same {
         return Ok(None);
     }
-    let Some(mut both) = boxes(a, va, walk)? else { return Ok(None) };
-    let Some(others) = boxes(b, vb, walk)? else { return Ok(None) };
+    let Some(mut both) = boxes(a, va, all)? else { return Ok(None) };
+    let Some(others) = boxes(b, vb, all)? else { return Ok(None) };
     both.extend(others);
-    Ok(Some(both).filter(|both| (both.len() as u64) < walk.len() / 2))
+    Ok(Some(both).filter(|both| (both.len() as u64) < all.len() / 2))
 }
 
 /// The boxes that parts of an array lie in; `None` for more than half of them.
-fn met(parts: &dyn PartIndex, walk: &Walk) -> Result<Option<BTreeSet<u64>>> {
-    let all: Vec<Range<u64>> = walk.grid.shape.iter().map(|n| 0..*n).collect();
+fn met(parts: &dyn PartIndex, grid: &ChunkGrid) -> Result<Option<BTreeSet<u64>>> {
+    let all: Vec<Range<u64>> = grid.shape.iter().map(|n| 0..*n).collect();
     let mut boxes = BTreeSet::new();
     for part in parts.meeting(&all)? {
         let within = |d: usize| {
-            let (range, len) = (part.axes[d].range(), walk.grid.chunk[d]);
-            range.start / len..range.end.min(walk.grid.shape[d]).div_ceil(len)
+            let (range, len) = (part.axes[d].range(), grid.chunk[d]);
+            range.start / len..range.end.min(grid.shape[d]).div_ceil(len)
         };
         let touched: Vec<Range<u64>> = (0..part.axes.len()).map(within).collect();
-        if number_of(&touched).saturating_add(boxes.len() as u64) > walk.len() / 2 {
+        if number_of(&touched).saturating_add(boxes.len() as u64) > grid.len() / 2 {
             return Ok(None);
         }
-        boxes.extend(coordinates(&touched).map(|at| walk.grid.linear(&at)));
+        boxes.extend(coordinates(&touched).map(|at| grid.linear(&at)));
     }
     Ok(Some(boxes))
 }

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import os
 from collections import OrderedDict
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from functools import partial
-from typing import Any, cast
+from typing import Any
 
 from ncforge._core import File, set_remote_options
 from ncforge._dataset.identity import Identity
@@ -98,78 +98,68 @@ def open_file(url: str, how: Access, follow: bool = True) -> File:
     return File.open_url(url, how[0], dict(how[1]), None if follow else False)
 
 
-class _Reader:
-    """Reads a file of a store: ranges of the version that was opened."""
+State = tuple[int, str]
+"""The length and the version of a file in a store."""
 
-    def __init__(self, path: str) -> None:
-        self.name = path
-        self.size, self.version = self._state()
+
+class _Reader:
+    """Reads ranges of a file in a store, of the version that was opened. ``state`` asks what it is now, ``parts`` for ranges."""
+
+    def __init__(self, state: Callable[[], State], parts: Callable[[list[int], list[int]], Any]) -> None:
+        self._now, self._parts = state, parts
+        self.state = state()
 
     def get_ranges(self, starts: list[int], ends: list[int]) -> list[bytes] | None:
         """The bytes of several ranges; ``None`` if the file has changed."""
         parts = [part if isinstance(part, bytes) else bytes(memoryview(part)) for part in self._parts(starts, ends)]
-        # Stores do not say which version a range is of. What differs from request to request is no version.
-        now = self._state()
-        return None if now != (self.size, self.version) and now == self._state() else parts
-
-    def _state(self) -> tuple[int, str]:
-        """The length and the version of the object now."""
-        raise NotImplementedError
-
-    def _parts(self, starts: list[int], ends: list[int]) -> Iterable[Any]:
-        raise NotImplementedError
+        # Stores do not say which version a range is of.
+        return parts if self._now() == self.state else None
 
 
-class _Obspec(_Reader):
-    """Reads an object of a store with obspec's methods, such as obstore's."""
+def _version(tag: Any, *dates: Any) -> str:
+    """The version that a store's marks say: the ETag, unless it is weak (RFC 9110, section 8.8.1), else the dates."""
+    return str(tag) if tag is not None and not str(tag).startswith("W/") else " ".join(map(str, dates))
 
-    def __init__(self, store: Any, path: str) -> None:
-        self._store, self._path = store, path
-        super().__init__(path)
 
-    def _state(self) -> tuple[int, str]:
-        head = getattr(self._store, "head", None)
-        if head is None:
+def _of_obspec(store: Any, path: str) -> _Reader:
+    """The reader of an object in a store with obspec's methods, such as obstore's."""
+
+    def state() -> State:
+        if hasattr(store, "head"):
+            meta = store.head(path)
+        else:
             import obstore
 
-            head = partial(obstore.head, self._store)
-        meta = head(self._path)
-        return int(meta["size"]), f"{meta.get('e_tag')} {meta.get('last_modified')}"
+            meta = obstore.head(store, path)
+        return int(meta["size"]), _version(meta.get("e_tag"), meta.get("last_modified"))
 
-    def _parts(self, starts: list[int], ends: list[int]) -> Iterable[Any]:
-        return cast("Iterable[Any]", self._store.get_ranges(self._path, starts=starts, ends=ends))
+    return _Reader(state, lambda starts, ends: store.get_ranges(path, starts=starts, ends=ends))
 
 
-class _Fsspec(_Reader):
-    """Reads a file of an fsspec file system."""
+def _of_fsspec(system: Any, name: str) -> _Reader:
+    """The reader of a file of an fsspec file system."""
+    path = system._strip_protocol(name)
 
-    def __init__(self, system: Any, path: str) -> None:
-        self._system = system
-        self._path = system._strip_protocol(path)
-        super().__init__(path)
-
-    def _state(self) -> tuple[int, str]:
-        if hasattr(self._system, "invalidate_cache"):
+    def state() -> State:
+        if hasattr(system, "invalidate_cache"):
             # Not what a list of the folder has said before.
-            self._system.invalidate_cache(self._path.rpartition("/")[0])
-        info = self._system.info(self._path)
+            system.invalidate_cache(path.rpartition("/")[0])
+        info = system.info(path)
         if info.get("size") is None:
-            raise InvalidError(f"the file system does not know the length of `{self.name}`")
-        marks = ("ETag", "etag", "mtime", "LastModified", "updated", "created")
-        return int(info["size"]), " ".join(str(info[mark]) for mark in marks if mark in info)
+            raise InvalidError(f"the file system does not know the length of `{name}`")
+        dates = ("mtime", "LastModified", "updated", "created")
+        tag = info.get("ETag", info.get("etag"))
+        return int(info["size"]), _version(tag, *(info[date] for date in dates if date in info))
 
-    def _parts(self, starts: list[int], ends: list[int]) -> Iterable[Any]:
-        return cast(
-            "Iterable[Any]", self._system.cat_ranges([self._path] * len(starts), starts, ends, on_error="raise")
-        )
+    return _Reader(state, lambda starts, ends: system.cat_ranges([path] * len(starts), starts, ends, on_error="raise"))
 
 
-def reader_of(store: Any, path: str) -> Any:
+def reader_of(store: Any, path: str) -> _Reader:
     """The reader of ranges of a file in a store."""
     if hasattr(store, "get_ranges"):
-        return _Obspec(store, path)
+        return _of_obspec(store, path)
     if hasattr(store, "cat_ranges"):
-        return _Fsspec(store, path)
+        return _of_fsspec(store, path)
     raise TypeError(
         f"store= is an object with `get_ranges` (obstore) or `cat_ranges` (fsspec), not {type(store).__name__}"
     )
@@ -247,13 +237,12 @@ class StoreHandle:
 
     __slots__ = ("_file", "_store", "_version", "path")
 
-    def __init__(self, store: Any, path: str, version: tuple[int, str] | None = None) -> None:
+    def __init__(self, store: Any, path: str, version: State | None = None) -> None:
         reader = reader_of(store, path)
-        found = (reader.size, reader.version)
-        if version is not None and version != found:
+        if version is not None and version != reader.state:
             raise ChangedError(f"`{path}` has changed since it was opened; open it again")
-        self.path, self._store, self._version = path, store, found
-        self._file = File.open_reader(path, reader.size, reader)
+        self.path, self._store, self._version = path, store, reader.state
+        self._file = File.open_reader(path, reader.state[0], reader)
 
     def file(self) -> File:
         """The open file."""

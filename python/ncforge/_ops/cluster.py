@@ -9,12 +9,11 @@ ahead as the workers need to stay busy: memory stays bounded, and the output's b
 from __future__ import annotations
 
 import contextlib
+import os
 import threading
-import uuid
 from collections import OrderedDict, deque
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ncforge._core import Encoder
 from ncforge._dataset.remote import placed
@@ -36,8 +35,7 @@ Group = tuple[int, int, int]
 Chunks = list[tuple[bytes, int] | None]
 
 
-@dataclass(frozen=True)
-class _Job:
+class _Job(NamedTuple):
     """Everything that a worker needs for its part of a copy."""
 
     key: str
@@ -91,7 +89,7 @@ def waiting() -> Iterator[None]:
 
 
 class Encoding:
-    """Supplies the writer with encoded chunks: it calls ``begin`` once, then ``group`` for one group after the other, in a block."""
+    """Supplies the writer with encoded chunks: it calls ``begin`` once, then ``group`` for one group after the other."""
 
     group_bytes = _GROUP_BYTES
 
@@ -99,28 +97,9 @@ class Encoding:
         _check(client)
         self._client = client
         # Only the writer needs to know whether the output may be replaced.
-        self._job = _Job(f"ncforge-encode-{uuid.uuid4().hex}", tuple(sources), output, request, "")
+        self._job = _Job(f"ncforge-encode-{os.urandom(16).hex()}", tuple(sources), output, request, "")
         self._todo: deque[Group] = deque()
         self._asked: deque[tuple[Group, Future]] = deque()
-        self._ends = contextlib.ExitStack()
-
-    def __enter__(self) -> Encoding:
-        self._ends.enter_context(waiting())
-        self._ends.callback(self.close)
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._ends.close()
-
-    @classmethod
-    def of_copy(cls, client: Client, source: str, request: dict[str, Any]) -> Encoding:
-        """For the copy of a file."""
-        return cls(client, [source], None, request)
-
-    @classmethod
-    def of_combine(cls, client: Client, tiles: Sequence[str], output: str, request: dict[str, Any]) -> Encoding:
-        """For a combination of tiles."""
-        return cls(client, tiles, output, request)
 
     def begin(self, ticket: str, groups: list[Group]) -> None:
         """The writer's plan, and the groups that it may request, in this order."""
@@ -159,6 +138,19 @@ class Encoding:
             self._asked.popleft()[1].cancel()
 
 
+@contextlib.contextmanager
+def encoding(
+    client: Client | None, sources: Sequence[str], output: str | None, request: dict[str, Any]
+) -> Iterator[Encoding | None]:
+    """What encodes the chunks of a copy (``output`` is ``None``) or a combination on a cluster, for a block; ``None`` without a client."""
+    if client is None:
+        yield None
+        return
+    there = Encoding(client, [placed(name) for name in sources], None if output is None else placed(output), request)
+    with waiting(), contextlib.closing(there):
+        yield there
+
+
 def each_file(
     client: Client, work: Callable[..., str], names: Sequence[str], *rest: Any, writes: bool = False
 ) -> Iterator[str | NcforgeError]:
@@ -166,7 +158,7 @@ def each_file(
     is a result, like any other.
     """
     _check(client)
-    label = f"ncforge-{work.__name__.strip('_')}-{uuid.uuid4().hex}"
+    label = f"ncforge-{work.__name__.strip('_')}-{os.urandom(16).hex()}"
     paths = [placed(n) for n in names]
     futures = [
         client.submit(_or_error, work, path, *rest, key=f"{label}-{i}", pure=not writes) for i, path in enumerate(paths)

@@ -5,12 +5,12 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Iterable
-from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from ncforge import _core
 from ncforge._dataset.remote import placed
+from ncforge._ops.cluster import encoding
 from ncforge._ops.options import given
 from ncforge._ops.progress import Progress, reporter
 from ncforge._ops.reports import Path, only
@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from distributed import Client
     from typing_extensions import Unpack
 
-    from ncforge._ops.cluster import Encoding
     from ncforge._ops.options import Chunks, CodingOptions, RunOptions
 
     class Options(CodingOptions, RunOptions, total=False):
@@ -167,13 +166,9 @@ def combine(
     """
     request = _request(options)
     files = names_of(tiles)
-    elsewhere: AbstractContextManager[Encoding | None] = nullcontext()
-    if client is not None:
-        from ncforge._ops.cluster import Encoding
-
-        elsewhere = Encoding.of_combine(client, [placed(f) for f in files], placed(output), request)
-    with reporter(progress) as report, elsewhere as encoding:
-        text = _core.combine(files, os.fspath(output), request, report, encoding)
+    whole = os.fspath(output)
+    with reporter(progress) as report, encoding(client, files, whole, request) as elsewhere:
+        text = _core.combine(files, whole, request, report, elsewhere)
     raw = json.loads(text)
     parts = {
         "mosaics": [only(Mosaic, m) for m in raw["mosaics"]],

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from ncforge import _core
 from ncforge._dataset.remote import placed
+from ncforge._ops.cluster import each_file
 from ncforge._ops.progress import Progress
 from ncforge._ops.reports import Path, names
 from ncforge.errors import ExistsError, InvalidError, NcforgeError
@@ -30,8 +31,6 @@ def copy_files(
     if client is None:
         results = (_one(path, into, request) for path in paths)
     else:
-        from ncforge._ops.cluster import each_file
-
         results = each_file(client, _task, paths, into, request, writes=True)
     for done, result in enumerate(results, 1):
         if not isinstance(result, str):

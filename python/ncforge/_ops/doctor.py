@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, overload
 
 from ncforge import _core
 from ncforge._dataset.identity import Identity, identity_at
+from ncforge._ops.cluster import each_file
 from ncforge._ops.options import given
 from ncforge._ops.progress import Progress, reporter
 from ncforge._ops.reports import Path, only
@@ -382,8 +383,6 @@ def doctor(
 
 def _each(names: list[str], request: dict[str, Any], client: Client | None) -> Iterator[str | NcforgeError]:
     if client is not None:
-        from ncforge._ops.cluster import each_file
-
         yield from each_file(client, _one, names, request)
         return
     for name in names:

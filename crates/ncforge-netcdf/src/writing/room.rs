@@ -49,7 +49,7 @@ impl Room {
         if end + bytes > longest() {
             return Err(Full);
         }
-        match behind(descriptor, libc::FALLOC_FL_KEEP_SIZE, end, bytes + SLACK) {
+        match behind(descriptor, 0, end, bytes + SLACK) {
             Ok(()) => {
                 self.promised.set(Some(Process::this()));
                 Ok(())
@@ -61,7 +61,6 @@ impl Room {
 
     /// Nobody in this process writes to the file any more: gives back what was promised and lies behind its end.
     pub(super) fn give_back(&self, path: &Path) {
-        const GIVE_BACK: libc::c_int = libc::FALLOC_FL_PUNCH_HOLE | libc::FALLOC_FL_KEEP_SIZE;
         let is_own = self.promised.get().is_some_and(Process::is_here);
         if !is_own || writers::descriptor_of(self.file).is_some() {
             return;
@@ -71,7 +70,7 @@ impl Room {
         if (meta.dev(), meta.ino()) == self.file && meta.blocks() * 512 > meta.len() + SLACK {
             // Of these, some file systems take the first, others the second.
             let _ = file.set_len(meta.len());
-            let _ = behind(file.as_raw_fd(), GIVE_BACK, meta.len(), u64::from(u32::MAX));
+            let _ = behind(file.as_raw_fd(), libc::FALLOC_FL_PUNCH_HOLE, meta.len(), u64::from(u32::MAX));
         }
     }
 }

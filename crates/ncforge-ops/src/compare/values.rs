@@ -195,7 +195,7 @@ impl Job<'_> {
         let sides = [Side::of(&*self.a.layout(self.va)?), Side::of(&*self.b.layout(self.vb)?)];
         let walk = self.walk(m.max(n) as u64, &sides, self.how.box_bytes);
         let (x, y) = ((self.a, self.va), (self.b, self.vb));
-        let written = written::boxes_of_either(x, y, &walk, &equality)?;
+        let written = written::boxes_of_either(x, y, &walk.grid, &equality)?;
         if written.is_none() && self.same_by_sums(&sides, &walk)? == Some(true) {
             return Ok(found);
         }

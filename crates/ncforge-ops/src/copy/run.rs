@@ -205,7 +205,7 @@ impl Run<'_> {
         let shape = &work.walk.grid.shape;
         let by_chunks = matches!(work.route, Route::Boxes | Route::Raw | Route::Points | Route::Spill(_));
         let written = match work.sparse && by_chunks {
-            true => written::boxes(self.task.source, work.moved.from, &work.walk)?,
+            true => written::boxes(self.task.source, work.moved.from, &work.walk.grid)?,
             false => None,
         };
         let sparse = work.sparse

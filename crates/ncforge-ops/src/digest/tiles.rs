@@ -162,7 +162,7 @@ impl Hashing<'_> {
     /// The boxes that have anything but one fill value; `None`: all.
     fn written(&self, layout: &VarLayout, walk: &Walk) -> Result<Option<BTreeSet<u64>>> {
         match self.canonical.size() {
-            Some(_) if layout.absent.one().is_some() => written::boxes(self.data, self.var, walk),
+            Some(_) if layout.absent.one().is_some() => written::boxes(self.data, self.var, &walk.grid),
             _ => Ok(None),
         }
     }

@@ -96,10 +96,11 @@ impl Output {
 
     /// Makes sure that there is room in the file for an encoded chunk that takes the place of a shorter one.
     fn make_room(&self, dataset: Id, target: &Target, at: &[u64], bytes: u64) -> Result {
-        let (hdf5, file) = (self.hdf5, self.files.get(&target.nc));
-        let is_longer = hdf5.stored_chunk(dataset, at).is_some_and(|stored| stored < bytes);
-        match (file, hdf5.end_of(target.file)) {
-            (Some(file), Some(end)) if is_longer => file.room.promise(end, bytes).map_err(|Full| Failed),
+        if self.hdf5.stored_chunk(dataset, at).is_none_or(|stored| stored >= bytes) {
+            return Ok(());
+        }
+        match (self.files.get(&target.nc), self.hdf5.end_of(target.file)) {
+            (Some(file), Some(end)) => file.room.promise(end, bytes).map_err(|Full| Failed),
             _ => Ok(()),
         }
     }

@@ -8,7 +8,6 @@ use super::super::left_out::LeftOut;
 use super::super::options::Differing;
 use super::rebase::Rebased;
 use super::{From, Mosaic};
-use crate::boxes::Walk;
 use crate::progress::{Progress, check_stop};
 use crate::words::many;
 use crate::written;
@@ -224,7 +223,7 @@ fn compare(
         let Some(values) = ours.read(&Hyperslab::new(&start_a, &count))? else {
             return Ok(Some(NOT_HELD.into()));
         };
-        let all = Region { start: vec![0; count.len()], count };
+        let all = Hyperslab::all(&count);
         let equality = equality((ours.file.schema(), a), (&mosaic.schema, v));
         return Ok(unlike(&values, &retained.values, &equality, &all));
     }
@@ -241,26 +240,28 @@ fn difference(
     progress: &dyn Progress,
 ) -> Result<Option<String>> {
     let equality = equality((ours.file.schema(), ours.var), (theirs.file.schema(), theirs.var));
-    let walk = Walk { grid: block_grid(count), touched: Vec::new(), seconds: 0.0 };
+    let blocks = block_grid(count);
     let is_whole = |side: &Side<'_>, start: &[u64]| {
         side.change.is_none() && start.iter().all(|s| *s == 0) && side.file.schema().shape(side.var) == count
     };
     let written = match is_whole(ours, start_a) && is_whole(theirs, start_b) {
-        true => written::boxes_of_either((ours.file, ours.var), (theirs.file, theirs.var), &walk, &equality)?,
+        true => {
+            written::boxes_of_either((ours.file, ours.var), (theirs.file, theirs.var), &blocks, &equality)?
+        }
         false => None,
     };
     let numbers: Box<dyn Iterator<Item = u64>> = match written {
         Some(written) => Box::new(written.into_iter()),
-        None => Box::new(0..walk.len()),
+        None => Box::new(0..blocks.len()),
     };
     for i in numbers {
         check_stop(progress, "comparison")?;
-        let block = walk.box_at(i);
+        let (start, count) = blocks.region(&unravel(i, &blocks.counts()));
+        let block = Hyperslab::new(&start, &count);
         let shifted = |start: &[u64]| {
             let start: Vec<u64> = start.iter().zip(&block.start).map(|(a, b)| a + b).collect();
             Hyperslab::new(&start, &block.count)
         };
-        let block = Region { start: block.start.clone(), count: block.count.clone() };
         let (Some(x), Some(y)) = (ours.read(&shifted(start_a))?, theirs.read(&shifted(start_b))?) else {
             return Ok(Some(NOT_HELD.into()));
         };
@@ -272,7 +273,7 @@ fn difference(
 }
 
 /// The first difference between the values of one block, if there is one.
-fn unlike(x: &Values, y: &Values, equality: &Equality<'_>, block: &Region) -> Option<String> {
+fn unlike(x: &Values, y: &Values, equality: &Equality<'_>, block: &Hyperslab) -> Option<String> {
     let at = equality.first_difference(x, y)? as u64;
     let index: Vec<u64> = unravel(at, &block.count).iter().zip(&block.start).map(|(i, s)| i + s).collect();
     Some(format!("first at {index:?}"))
