@@ -258,9 +258,28 @@ def test_what_was_cancelled_is_not_written(client: Any, tmp_path: Path, value: A
         written = pool.submit(ncforge.to_netcdf, ds, tmp_path / "a.nc")
         while not (tmp_path / "begun").exists():
             time.sleep(0.01)
-        client.restart()
+        client.cancel([distributed.Future(key, client) for key in list(client.futures)], force=True)
         with pytest.raises(concurrent.futures.CancelledError):
             written.result()
+    assert not (tmp_path / "a.nc").exists()
+
+
+class _Unread:
+    """A block that is no array here."""
+
+    nbytes, ndim, shape, dtype = 16, 1, (2,), np.dtype("f8")
+
+    def __reduce__(self) -> Any:
+        return divmod, (1, 0)
+
+
+def test_a_block_that_cannot_be_fetched_is_an_error(client: Any, tmp_path: Path) -> None:
+    import dask.array as da
+    import xarray as xr
+
+    values = da.zeros(30, chunks=2).map_blocks(lambda block: _Unread(), meta=np.empty(0))
+    with pytest.raises(ZeroDivisionError):
+        ncforge.to_netcdf(xr.Dataset({"v": ("x", values)}), tmp_path / "a.nc")
     assert not (tmp_path / "a.nc").exists()
 
 

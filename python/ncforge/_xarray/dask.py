@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import contextlib
+import itertools
 import math
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from concurrent.futures import CancelledError, ThreadPoolExecutor
 from typing import Any
 
 from xarray.backends.common import ArrayWriter
@@ -19,6 +21,8 @@ from ncforge.errors import InvalidError, UnsupportedCallError
 Region = tuple[slice, ...] | None
 _BATCH = 256 << 20
 """Bytes of blocks that are computed at a time if workers are processes on this machine."""
+_FETCHED = 64 << 20
+"""Bytes of blocks that are fetched from a cluster at a time, while as many are written."""
 
 
 def check_sources(variables: Mapping[Any, Any], path: str, grows: set[Any] | None = None) -> None:
@@ -219,6 +223,7 @@ def _ended(tasks: Mapping[Any, Any], _state: Any, failed: bool) -> None:
 
 
 def _as_they_come(blocks: list[Any], places: list[Any]) -> None:
+    """Blocks are written while further ones are computed and fetched."""
     from distributed import as_completed, default_client
 
     from ncforge._ops.cluster import waiting
@@ -228,18 +233,39 @@ def _as_they_come(blocks: list[Any], places: list[Any]) -> None:
     where: dict[Any, list[int]] = {}
     for i, future in enumerate(futures):
         where.setdefault(future.key, []).append(i)
-    computed = as_completed([futures[i[0]] for i in where.values()], with_results=True)
+    # Not with_results: a result that is lost on its way would be waited for without end.
+    finished = as_completed([futures[i[0]] for i in where.values()])
     del futures
-    with waiting():
-        for future, values in computed:
-            if isinstance(values, BaseException):
-                # Of a future that was cancelled, or whose scheduler is lost.
-                raise values
-            for i in where[future.key]:
-                target, at, _ = places[i]
-                target[at] = values
-            # The worker releases it.
-            future.release()
+
+    def fetch() -> list[tuple[Any, Any]]:
+        batch, size = list(itertools.islice(finished, 1)), 0
+        while batch and size < _FETCHED and finished.has_ready():
+            size += places[where[batch[-1].key][0]][2]
+            batch.append(next(finished))
+        try:
+            return list(zip(batch, client.gather(batch), strict=True))
+        except AttributeError:
+            # What distributed raises for a result that was there, and was given up by everybody since.
+            if all(future.key in client.futures for future in batch):
+                raise
+            raise CancelledError("results were cancelled before they were fetched") from None
+
+    with waiting(), ThreadPoolExecutor(1) as pool:
+        coming = pool.submit(fetch)
+        try:
+            while fetched := coming.result():
+                coming = pool.submit(fetch)
+                for future, values in fetched:
+                    for i in where[future.key]:
+                        target, at, _ = places[i]
+                        target[at] = values
+                    # The worker releases it.
+                    future.release()
+        except BaseException:
+            # Nobody waits for the rest.
+            with contextlib.suppress(Exception):
+                client.cancel(list(finished.futures))
+            raise
 
 
 def _batch_by_batch(blocks: list[Any], places: list[Any]) -> None:
