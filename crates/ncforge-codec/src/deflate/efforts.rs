@@ -21,7 +21,7 @@ struct Level {
 const LEVELS: [Level; 9] = [
     Level { own: (2, 16), zlib: (8, 8), patient: (24, 32), tolerance: 0.010 },
     Level { own: (4, 16), zlib: (16, 16), patient: (24, 32), tolerance: 0.010 },
-    Level { own: (6, 32), zlib: (32, 32), patient: (24, 32), tolerance: 0.010 },
+    Level { own: (16, 32), zlib: (32, 32), patient: (48, 64), tolerance: 0.010 },
     Level { own: (8, 32), zlib: (16, 16), patient: (24, 64), tolerance: 0.010 },
     Level { own: (16, 64), zlib: (32, 32), patient: (40, 128), tolerance: 0.005 },
     Level { own: (40, 128), zlib: (128, 128), patient: (128, 128), tolerance: 0.005 },

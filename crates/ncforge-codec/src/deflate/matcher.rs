@@ -108,18 +108,12 @@ impl Matcher {
         self.next += len as u64 + WINDOW as u64 + 1;
     }
 
-    /// Enters the positions `from..to` without a search for matches.
-    pub(super) fn prime(&mut self, bytes: &[u8], effort: Effort, from: usize, to: usize) {
+    /// Enters the positions before `to` without a search for matches.
+    pub(super) fn prime(&mut self, bytes: &[u8], effort: Effort, to: usize) {
         let entries = self.entries;
         let to = to.min(bytes.len().saturating_sub(3));
-        // As in a search: of a run, only the first and the last positions. All others are equivalent, and entering one waits for the one before.
-        let inside = |at: usize| {
-            at >= from + 4 && {
-                let eight = bytes::word8(bytes, at - 4);
-                eight == eight.rotate_left(8)
-            }
-        };
-        let places = (from..to).filter(|at| !inside(*at));
+        // Entering a position of a run waits for the one before.
+        let places = (0..to).filter(|at| !bytes::inside_run(bytes, *at));
         match effort {
             Effort::Runs | Effort::Echo { .. } => {}
             Effort::Pairs { .. } => places.for_each(|at| buckets::enter(&mut self.pairs, entries, bytes, at)),

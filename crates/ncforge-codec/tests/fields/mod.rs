@@ -304,6 +304,11 @@ pub(crate) const FIELDS: &[Field] = &[
             i32s(n, |i| (waves(i) * 4.0 + 0.2 * random.normal()) as i32)
         },
     },
+    // A latitude of two dimensions in a chunk of several steps, and a field in steps.
+    Field { name: "rows.f32", size: 4, make: |n| f32s(n, |i| -90.0 + (i / 75 % 75) as f64 * 0.602) },
+    Field { name: "rows.f64", size: 8, make: |n| f64s(n, |i| -90.0 + (i / 100 % 60) as f64 * 0.602) },
+    Field { name: "steps.f32", size: 4, make: |n| f32s(n, |i| (waves(i) * 20.0).floor() / 20.0) },
+    Field { name: "steps.f64", size: 8, make: |n| f64s(n, |i| (waves(i) * 20.0).floor() / 20.0) },
     Field { name: "counter.i32", size: 4, make: |n| i32s(n, |i| i as i32 * 6) },
     Field {
         name: "index.i32",

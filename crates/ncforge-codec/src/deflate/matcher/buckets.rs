@@ -1,7 +1,7 @@
 //! The last positions of the same four bytes.
 
 use super::bytes::{common8, word, word8};
-use super::entries::Entries;
+use super::entries::{AT_ONCE, Entries};
 use super::search::{Range, push};
 use crate::deflate::block::Sequence;
 use crate::deflate::symbols::{MAX_MATCH, WINDOW};
@@ -39,6 +39,23 @@ pub(super) fn enter<const WORDS: usize>(
     at: usize,
 ) {
     shift(&mut table[entries.hash::<PAIR_BITS>(word(bytes, at))], entries.place(at));
+}
+
+/// Enters some positions, at most [`AT_ONCE`]; `bytes` begin at the first.
+#[inline(always)]
+fn enter_few<const WORDS: usize>(
+    table: &mut Buckets<WORDS>,
+    entries: Entries,
+    bytes: &[u8; AT_ONCE + 3],
+    from: usize,
+    count: usize,
+) {
+    for i in 0..AT_ONCE {
+        let bucket = &mut table[entries.hash::<PAIR_BITS>(word(bytes, i))];
+        let mut with = *bucket;
+        shift(&mut with, entries.place(from + i));
+        *bucket = if i < count { with } else { *bucket };
+    }
 }
 
 /// The longest match among the last positions of the same hash, and its distance; enters the position. `here` is the
@@ -121,15 +138,18 @@ pub(super) fn find<const WORDS: usize, const LAZY: bool>(
         push(out, first - start, length, distance);
         start = first + length;
         let last = start.min(end.saturating_sub(3));
-        if length <= ENTER_ALL && distance > 1 {
-            for inside in entered..last {
-                enter(table, entries, bytes, inside);
+        let inside = entered..last;
+        match bytes[entered..].first_chunk() {
+            Some(few) if inside.len() <= AT_ONCE => enter_few(table, entries, few, entered, inside.len()),
+            _ if length <= ENTER_ALL && distance > 1 => {
+                inside.for_each(|at| enter(table, entries, bytes, at));
             }
-        } else {
-            let (first, rest) = ((entered + 4).min(last), (start - 4).max(entered + 4));
-            let some = if distance > 1 { first..rest } else { first..first };
-            for inside in (entered..first).chain(some.step_by(ENTER_EACH)).chain(rest..last) {
-                enter(table, entries, bytes, inside);
+            _ => {
+                let (first, rest) = ((entered + 4).min(last), (start - 4).max(entered + 4));
+                let some = if distance > 1 { first..rest } else { first..first };
+                for inside in (entered..first).chain(some.step_by(ENTER_EACH)).chain(rest..last) {
+                    enter(table, entries, bytes, inside);
+                }
             }
         }
         at = start;

@@ -34,3 +34,13 @@ pub(super) fn common8(bytes: &[u8], here: u64, a: usize, b: usize, most: usize) 
     }
     8 + common(bytes, a + 8, b + 8, most - 8)
 }
+
+/// Whether a position lies inside a run: the four bytes before it and the four from it on are the same. All such positions are equivalent:
+/// of a run, the first and the last positions suffice.
+#[inline(always)]
+pub(super) fn inside_run(bytes: &[u8], at: usize) -> bool {
+    at >= 4 && {
+        let eight = word8(bytes, at - 4);
+        eight == eight.rotate_left(8)
+    }
+}

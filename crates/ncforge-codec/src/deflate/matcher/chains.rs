@@ -1,11 +1,14 @@
 //! Chains of earlier positions of the same three or four bytes.
 
-use super::bytes::{common8, word, word8};
+use super::bytes::{common8, inside_run, word, word8};
 use super::entries::{Entries, table};
 use super::search::{Range, push};
 use crate::deflate::block::Sequence;
 use crate::deflate::symbols::{MAX_MATCH, WINDOW};
 
+/// Of runs inside matches from this length on, some positions are entered: all that a chain is searched for may lie in one. Chains that are
+/// searched for more than the longest match have them all.
+const LONG: usize = 32;
 const HEAD_BITS: u32 = 15;
 /// Where the next position is tried, too, a match of three bytes is not taken from further away: it would hardly pay off.
 const NEAR: usize = 4096;
@@ -52,9 +55,12 @@ impl Chains {
         let Range { from, stop, end } = range;
         let bytes = &bytes[..end];
         let (mut start, mut at) = (from, from);
+        // The distance of a repeat that is longer than a match may be, and 0 elsewhere.
+        let mut going = 0;
         while at < stop && at + 8 <= end {
             let (mut length, mut distance) =
-                self.longest::<LEAST>(entries, bytes, at, depth, LEAST - 1, nice);
+                self.longest::<LEAST>(entries, bytes, at, going, depth, LEAST - 1, nice);
+            going = 0;
             if length < LEAST || LAZY && length == 3 && distance > NEAR {
                 at += 1;
                 continue;
@@ -63,7 +69,8 @@ impl Chains {
             // A better match one byte later is worth a literal.
             while LAZY && length < nice && at + 9 <= end {
                 let tries = if length >= 8 { depth / 4 } else { depth };
-                let (longer, d) = self.longest::<LEAST>(entries, bytes, at + 1, tries.max(1), length, nice);
+                let (longer, d) =
+                    self.longest::<LEAST>(entries, bytes, at + 1, 0, tries.max(1), length, nice);
                 entered = at + 2;
                 if longer <= length {
                     break;
@@ -74,22 +81,26 @@ impl Chains {
             push(out, at - start, length, distance);
             start = at + length;
             let last = start.min(end.saturating_sub(3));
-            let few = if distance == 1 { (entered + 4).min(last) } else { last };
-            for inside in (entered..few).chain((start - 4).max(few)..last) {
-                self.enter::<LEAST>(entries, bytes, inside);
+            if length < LONG || depth > MAX_MATCH as u32 {
+                (entered..last).for_each(|at| _ = self.enter::<LEAST>(entries, bytes, at));
+            } else {
+                let some = (entered..last).filter(|at| !inside_run(bytes, *at));
+                some.for_each(|at| _ = self.enter::<LEAST>(entries, bytes, at));
             }
+            going = if length == MAX_MATCH { distance } else { 0 };
             at = start;
         }
         start
     }
 
-    /// The longest match at a position, longer than `least`, and its distance; enters the position.
+    /// The longest match at a position, longer than `least`, and its distance; enters the position. A repeat that is `going` on is one.
     #[inline(always)]
     fn longest<const LEAST: usize>(
         &mut self,
         entries: Entries,
         bytes: &[u8],
         at: usize,
+        going: usize,
         depth: u32,
         least: usize,
         nice: usize,
@@ -122,6 +133,12 @@ impl Chains {
             }
             earlier = next;
             left -= 1;
+        }
+        if going > 0 {
+            let goes = common8(bytes, here, at - going, at, most);
+            if goes > best || goes == best && going < distance {
+                (best, distance) = (goes, going);
+            }
         }
         if distance == 0 { (0, 0) } else { (best, distance) }
     }

@@ -1,5 +1,9 @@
 //! How positions of a buffer are entered into tables: as position + base, in the entry that the hash of a word chooses.
 
+/// This many positions behind the begin of a match are looked up, and those inside it entered, where a match is not longer: a processor
+/// can hardly guess how long the next one is, and a wrong guess takes as long as all of them.
+pub(super) const AT_ONCE: usize = 7;
+
 /// The entries of one buffer. The base of a new buffer is a window beyond all positions entered before: entries of earlier
 /// buffers are out of reach, and nothing has to be cleared between chunks.
 #[derive(Clone, Copy)]

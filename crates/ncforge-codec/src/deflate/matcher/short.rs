@@ -1,7 +1,7 @@
 //! The last position of the same three bytes.
 
 use super::bytes::{common, word};
-use super::entries::{Entries, table};
+use super::entries::{AT_ONCE, Entries, table};
 use super::search::{Range, push};
 use crate::deflate::block::Sequence;
 use crate::deflate::symbols::{MAX_MATCH, WINDOW};
@@ -26,6 +26,15 @@ impl Short {
     #[inline(always)]
     pub(super) fn enter(&mut self, entries: Entries, bytes: &[u8], at: usize) {
         self.0[entries.hash::<SHORT_BITS>(word(bytes, at) << 8)] = entries.place(at);
+    }
+
+    /// Enters some positions, at most [`AT_ONCE`]; `bytes` begin at the first.
+    #[inline(always)]
+    fn enter_few(&mut self, entries: Entries, bytes: &[u8; AT_ONCE + 3], from: usize, count: usize) {
+        for i in 0..AT_ONCE {
+            let slot = &mut self.0[entries.hash::<SHORT_BITS>(word(bytes, i) << 8)];
+            *slot = if i < count { entries.place(from + i) } else { *slot };
+        }
     }
 
     /// Returns the first position that no sequence covers.
@@ -53,8 +62,14 @@ impl Short {
             push(out, at - start, length, back);
             start = at + length;
             let last = start.min(end.saturating_sub(3));
-            for inside in (at + 1..(at + 16).min(last)).chain((start - 3).max(at + 16)..last) {
-                self.enter(entries, bytes, inside);
+            let inside = at + 1..last;
+            match bytes[inside.start..].first_chunk() {
+                Some(few) if inside.len() <= AT_ONCE => self.enter_few(entries, few, at + 1, inside.len()),
+                _ => {
+                    for inside in (at + 1..(at + 16).min(last)).chain((start - 3).max(at + 16)..last) {
+                        self.enter(entries, bytes, inside);
+                    }
+                }
             }
             at = start;
         }

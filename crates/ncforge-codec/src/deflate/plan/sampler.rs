@@ -216,7 +216,7 @@ impl Sampler<'_> {
         let threes = repeats_of_three(plane) > 0.002;
         let quick = match level {
             ..4 if threes => Effort::Short,
-            ..4 => Effort::Pairs { lazy: false },
+            ..3 => Effort::Pairs { lazy: false },
             _ => thorough(level),
         };
         let found = (quick, self.whole(plane, quick));
@@ -225,7 +225,7 @@ impl Sampler<'_> {
         let mut least = bits.min(some);
         // Repeats of three bytes are for planes that repeat in many short pieces; at the low levels, more positions than the
         // last are tried only if that one makes a difference.
-        if threes && (level >= 4 || some < DEEPER * bits) {
+        if threes && (level >= 3 || some < DEEPER * bits) {
             let like = (like_zlib(level), self.whole(plane, like_zlib(level)));
             if like.1.bits() < least * (1.0 - tolerance(level)) {
                 least = like.1.bits();
@@ -253,7 +253,7 @@ impl Sampler<'_> {
     fn counts(&mut self, bytes: &[u8], effort: Effort, from: usize) -> Counts {
         if effort != Effort::Runs {
             self.matcher.begin(bytes.len());
-            self.matcher.prime(bytes, effort, 0, from);
+            self.matcher.prime(bytes, effort, from);
         }
         self.sequences.clear();
         let range = Range { from, stop: bytes.len(), end: bytes.len() };
