@@ -111,6 +111,14 @@ impl Chains {
         let most = MAX_MATCH.min(bytes.len() - at);
         let (mut best, mut distance) = (least, 0);
         let mut left = depth;
+        // Of a run, the position before is the nearest, and mostly not entered.
+        if at > 0 && word8(bytes, at - 1) == here {
+            let length = common8(bytes, here, at - 1, at, most);
+            if length > best {
+                (best, distance) = (length, 1);
+                left = if length >= nice && going == 0 { 0 } else { depth };
+            }
+        }
         while left > 0 && best < most {
             let back = (place - earlier) as usize;
             if back > WINDOW {
