@@ -472,8 +472,8 @@ def test_options_of_access_points(tmp_path: Path, run: Any) -> None:
     with netCDF4.Dataset(tmp_path / "small.nc", "w") as d:
         d.createDimension("x", 3)
         d.createVariable("v", "f4", ("x",))
-    for asked in [["--access-points", "20000"], ["--add-access-points"]]:
-        run("copy", tmp_path / "small.nc", tmp_path / "none.nc", "--codec", "deflate", *asked, "-O")
+    for points in [["--access-points", "20000"], ["--add-access-points"]]:
+        run("copy", tmp_path / "small.nc", tmp_path / "none.nc", "--codec", "deflate", *points, "-O")
     run("copy", source, classic, "--format", "classic", "--vars", "plain")
     for wrong in [
         [source, "--access-points", "8"],
