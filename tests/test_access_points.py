@@ -388,7 +388,8 @@ def test_access_points_are_added_to_what_has_none(tmp_path: Path, run: Any) -> N
     assert "points" in ways["v"] and "points" in ways["bytes"]
     # netCDF-C puts checksums between shuffle and deflate.
     assert all("raw" in ways[name] for name in ["checked", "zstd", "plain", "small"])
-    run("copy", source, path, "--add-access-points", "--verify", "--no-history")
+    said = run("copy", source, path, "--add-access-points", "--verify", "--no-history").stderr
+    assert "chunks of `checked` get no access points" in said and "--codec deflate" in said
     found = access_points.segments(raw_chunk(path, (1, 0, 0)), 300 * 410)
     assert found is not None and b"".join(found) == values["v"][1].tobytes()
     assert segments(path, "bytes") >= 8
@@ -462,6 +463,17 @@ def test_options_of_access_points(tmp_path: Path, run: Any) -> None:
     # Moved chunks keep what they have, and a note says so.
     moved = run("copy", tmp_path / "20000.nc", tmp_path / "moved.nc", "--access-points", "off")
     assert "`v`" in moved.stderr and segments(tmp_path / "moved.nc") == 25
+    # Filters that allow none are named, also where chunks are encoded.
+    filters = ["--filters", "v,fletcher32|deflate,1", "--filters", "plain,shuffle|shuffle|deflate,1"]
+    said = run("copy", source, tmp_path / "none.nc", "--access-points", "20000", *filters).stderr
+    assert "chunks of `v`, `checked`, `plain` get no access points" in said, said
+    # With the codec that has them, nothing needs any.
+    run("copy", source, tmp_path / "none.nc", "--vars", "small", "--codec", "deflate", "--access-points", "20000", "-O")
+    with netCDF4.Dataset(tmp_path / "small.nc", "w") as d:
+        d.createDimension("x", 3)
+        d.createVariable("v", "f4", ("x",))
+    for points in [["--access-points", "20000"], ["--add-access-points"]]:
+        run("copy", tmp_path / "small.nc", tmp_path / "none.nc", "--codec", "deflate", *points, "-O")
     run("copy", source, classic, "--format", "classic", "--vars", "plain")
     for wrong in [
         [source, "--access-points", "8"],

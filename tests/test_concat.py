@@ -486,6 +486,11 @@ def test_single_steps_rise(tmp_path: Path, given: tuple[int | None, ...]) -> Non
         assert joined["time"][:].tolist() == many["time"][:].tolist() == [1, 2, 3]
 
 
+def test_an_empty_list_is_named(tmp_path: Path, run: Run) -> None:
+    (tmp_path / "empty.txt").write_text("\n")
+    assert "/empty.txt` gives no arguments" in run("concat", f"@{tmp_path}/empty.txt", "-o", "out.nc", code=2).stderr
+
+
 def test_an_unlimited_dimension_behind_others(tmp_path: Path, run: Run) -> None:
     """As netCDF-C writes netCDF-4 files of the classic model. Classic formats have records, of which the dimension is the first."""
     files = [tmp_path / f"{i}.nc" for i in range(2)]
@@ -502,6 +507,8 @@ def test_an_unlimited_dimension_behind_others(tmp_path: Path, run: Run) -> None:
         assert ds.data_model == "NETCDF4_CLASSIC"
         assert ds["v"][:].tolist() == [[0, 1, 10, 11], [2, 3, 12, 13], [4, 5, 14, 15]]
     assert "is not the first" in run("copy", "-5", files[0], tmp_path / "five.nc", code=1).stderr
+    assert "--fix-unlimited" in run("concat", "-5", *files, "-o", tmp_path / "five.nc", code=1).stderr
+    run("concat", "-5", "--fix-unlimited", *files, "-o", tmp_path / "five.nc")
 
 
 @pytest.mark.parametrize("kind", ["NETCDF3_CLASSIC", "NETCDF4"])

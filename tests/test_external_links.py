@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 import os
+import re
+import subprocess
+from collections.abc import Callable
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +17,7 @@ import pytest
 import xarray as xr
 
 import ncforge
+from conftest import Measured
 
 
 @pytest.fixture
@@ -167,6 +172,52 @@ def test_circles_are_errors(tmp_path: Path) -> None:
         pytest.raises(ncforge.NcforgeError, match="one link after the other"),
     ):
         ds["c"]
+
+
+def doubled(path: Path, n: int, large: int = 0) -> Path:
+    """Groups which each link twice to the next one; the last one has a variable with an attribute of so many numbers."""
+    with h5py.File(path, "w", libver="latest") as h:
+        groups = [h.create_group(f"g{i}") for i in range(n)]
+        for group, below in pairwise(groups):
+            group["l"] = group["r"] = below
+        groups[-1]["d"] = [1]
+        groups[-1]["d"].attrs["large"] = np.zeros(large)
+    return path
+
+
+def doubled_files(path: Path, n: int) -> Path:
+    """The same of files."""
+    for i in range(n):
+        with h5py.File(path / f"{i}.h5", "w") as h:
+            h["d"] = [i]
+            if i < n - 1:
+                h["l"] = h["r"] = h5py.ExternalLink(f"{i + 1}.h5", "/")
+    return path / "0.h5"
+
+
+def test_a_group_is_read_by_each_of_its_links(tmp_path: Path, run: Any) -> None:
+    """8,178 groups in one file, and 2,046 files, as netCDF-C shows them."""
+    for path in (doubled(tmp_path / "links.h5", 12), doubled_files(tmp_path, 11)):
+        expected = subprocess.run(["ncdump", "-h", path], capture_output=True, text=True, check=True).stdout
+        said = run("info", path).stdout
+        for pattern in (r"group: \w+ \{", r"int64 d\("):
+            assert len(re.findall(pattern, said)) == len(re.findall(pattern, expected)) > 2000
+        assert "left out" not in said
+
+
+@pytest.mark.parametrize("make", [lambda p: doubled(p / "links.h5", 30, 1 << 17), lambda p: doubled_files(p, 30)])
+def test_groups_of_many_links_end(
+    tmp_path: Path, measured: Measured, ncforge_bin: Path, run: Any, make: Callable[[Path], Path]
+) -> None:
+    """Each object is there once, and 2^30 paths are not."""
+    path = make(tmp_path)
+    code, messages, peak = measured(ncforge_bin, "info", path, seconds=20)
+    assert code == 0 and peak < 128 << 20, (messages, peak)
+    said = run("info", path).stdout
+    assert "shown elsewhere, too: no more than 32768 objects" in said
+    deepest = "/".join(["", *("g0" for _ in range(path.stem == "links")), *"l" * 29, "d"])
+    with ncforge.Dataset(path) as ds:
+        assert ds[deepest][:].tolist() == [1 if path.stem == "links" else 29]
 
 
 def test_other_files_are_refused_behind_the_names_of_other_tools(tmp_path: Path, target: Path, run: Any) -> None:

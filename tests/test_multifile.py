@@ -406,3 +406,29 @@ def test_datasets_share_the_places(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     gc.collect()
     assert second["v"][:].tolist() == list(range(8))
     assert len(second._parts._open) == 4
+
+
+def test_a_replaced_file_is_noticed_when_it_is_opened_again(tmp_path: Path) -> None:
+    """By the dataset of either kind with the same error, where few files may be open."""
+    for i in range(90):
+        with netCDF4.Dataset(tmp_path / f"{i:02}.nc", "w") as ds:
+            ds.createDimension("time", None)
+            ds.createVariable("time", "f8", ("time",))[:] = [i]
+    program = f"""
+import pathlib, resource, shutil
+resource.setrlimit(resource.RLIMIT_NOFILE, (64, 64))
+import ncforge
+files = sorted(pathlib.Path({str(tmp_path)!r}).glob("*.nc"))
+for opens in (ncforge.open_many, ncforge.MFDataset):
+    with opens([str(f) for f in files]) as ds:
+        assert ds["time"][:].tolist() == list(range(90))
+        shutil.copy(files[40], files[40].with_suffix(".new"))
+        files[40].with_suffix(".new").replace(files[40])
+        try:
+            ds["time"][:]
+        except ncforge.ChangedError as e:
+            assert "has changed since it was opened" in str(e), e
+        else:
+            raise AssertionError("not noticed")
+"""
+    subprocess.run([sys.executable, "-c", program], check=True, timeout=600)

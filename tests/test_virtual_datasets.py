@@ -333,14 +333,47 @@ def test_texts_and_compounds(tmp_path: Path) -> None:
         assert ds["pair"][...].tolist() == [(0, 0.0), (1, 0.5), (2, 1.5), (3, 2.5), (0, 0.0)]
 
 
+def test_texts_are_not_cut(tmp_path: Path) -> None:
+    """HDF5 cuts them; shorter ones fit."""
+    source(tmp_path / "s.h5", np.array([b"abc", b"defg"], "S4"))
+    path = tmp_path / "v.h5"
+    with h5py.File(path, "w") as f:
+        for name, dtype in [("longer", "S6"), ("same", "S4"), ("shorter", "S2")]:
+            layout = h5py.VirtualLayout((2,), dtype)
+            layout[:] = h5py.VirtualSource("s.h5", "d", (2,))
+            f.create_virtual_dataset(name, layout)
+    with ncforge.Dataset(path) as ds:
+        assert list(ds["longer"][:]) == list(ds["same"][:]) == ["abc", "defg"]
+        with pytest.raises(ncforge.NcforgeError, match=r"a string of 2 bytes whose source .* has a string of 4 bytes"):
+            ds["shorter"][:]
+
+
+def test_a_long_chain_is_not_damage(tmp_path: Path, run: Any) -> None:
+    source(tmp_path / "0.h5", np.arange(4, dtype="i4"))
+    for i in range(1, 19):
+        with h5py.File(tmp_path / f"{i}.h5", "w") as f:
+            virtual(f, "d", (4,), [(space((4,)), f"{i - 1}.h5", "d", space((4,)))])
+    with ncforge.Dataset(tmp_path / "16.h5") as ds:
+        assert ds["d"][:].tolist() == [0, 1, 2, 3]
+    with ncforge.Dataset(tmp_path / "18.h5") as ds, pytest.raises(ncforge.NcforgeError, match="more than 16") as e:
+        ds["d"][:]
+    assert "damaged" not in str(e.value)
+    said = run("dump", tmp_path / "18.h5", code=1).stderr
+    assert "more than 16" in said and "damaged" not in said
+
+
 def test_sources_that_do_not_fit(tmp_path: Path) -> None:
     """What is there and cannot be read is an error, not the fill value."""
     source(tmp_path / "short.h5", np.arange(6, dtype="i4"))
     source(tmp_path / "text.h5", np.array([b"a"] * 10, "S3"))
+    with netCDF4.Dataset(tmp_path / "classic.h5", "w", format="NETCDF3_64BIT_DATA") as ds:
+        ds.createDimension("x", 10)
+        ds.createVariable("d", "i4", ("x",))
     with h5py.File(tmp_path / "group.h5", "w") as f:
         f.create_group("d")
     (tmp_path / "nothing.h5").write_text("no HDF5")
-    cases = {"short": "outside|beyond|6|range", "text": "string", "group": "no dataset", "nothing": "HDF5|netCDF"}
+    cases = {"short": "outside|beyond|6|range", "text": "string", "group": "no dataset", "nothing": "not an HDF5 file"}
+    cases["classic"] = "classic.h5`, to which `.*v-classic.h5` leads, is not an HDF5 file"
     for name, words in cases.items():
         path = tmp_path / f"v-{name}.h5"
         with h5py.File(path, "w") as f:

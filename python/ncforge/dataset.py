@@ -420,7 +420,7 @@ def _from_handle(opened: Any, auto_complex: bool) -> Dataset:
 def _open_again(path: str, identity: Identity, auto_complex: bool, follow: bool = True) -> Dataset:
     core = File.open(path, follow=None if follow else False)
     if core.identity() != identity:
-        raise ChangedError(f"`{shown(path)}` is another file, or has other contents, than the one that was sent here")
+        raise ChangedError(f"`{shown(path)}` has changed since it was opened")
     new = Dataset._of(core)
     put_own(new, _follow=follow)
     new._contents.auto_complex = auto_complex

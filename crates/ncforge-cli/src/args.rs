@@ -33,7 +33,7 @@ use std::path::{Path, PathBuf};
 
 use clap::{ArgMatches, CommandFactory, FromArgMatches, Parser, Subcommand};
 
-pub(crate) use at_file::expanded;
+pub(crate) use at_file::{expanded, name_empty};
 pub(crate) use bench::{
     AccessArgs, BenchArgs, BenchCombineArgs, BenchCompareArgs, BenchDoctorArgs, ChunksBenchArgs,
     CombinePreset, ConvertArgs, IoArgs, OutputArgs, OutputForm, PatternArg, PublishedArgs, RecordsArgs,

@@ -37,6 +37,9 @@ fn usual(e: &Error) -> &'static str {
         Error::NotNetcdf { .. } => {
             "ncforge reads netCDF classic, netCDF-4 and zipped files; `file NAME` may tell what this is"
         }
+        Error::NotHdf5 { .. } => {
+            "virtual datasets and external links lead to HDF5 files only: `ncforge copy -4 FILE` makes one of a classic or zipped file"
+        }
         Error::WriteToUrl { .. } => {
             "write a local file, and upload it by `ncforge copy FILE URL` or a tool of the store"
         }
@@ -230,6 +233,7 @@ mod tests {
             Error::io(Op::Write, "x", ErrorKind::StorageFull.into()),
             Error::corrupt("x", None, "y"),
             Error::NotNetcdf { path: text(), what: text() },
+            Error::NotHdf5 { path: text(), from: text() },
             Error::Unsupported { path: text(), what: text() },
             Error::NotFound { kind: "variable", name: text(), path: text(), nearest: None },
             Error::Invalid(text()),

@@ -36,7 +36,8 @@ pub fn main(argv: Vec<OsString>, again: &[OsString]) -> u8 {
     panics::install();
     let argv = args::under_its_name(argv);
     let run = || {
-        let argv = match args::expanded(argv) {
+        let given = argv;
+        let argv = match args::expanded(given.clone()) {
             Ok(argv) => argv,
             Err(failure) => {
                 printer::Printer::new(&args::GlobalArgs::default()).failure(&failure);
@@ -45,7 +46,12 @@ pub fn main(argv: Vec<OsString>, again: &[OsString]) -> u8 {
         };
         match args::parse(&argv) {
             Ok(cli) => commands::run(cli, &argv, again),
-            Err(early) => early,
+            Err(early) => {
+                if early == exit::Exit::Usage {
+                    args::name_empty(&given);
+                }
+                early
+            }
         }
     };
     // A panic is a bug of ours; the hook has reported it in one line, what is left is the exit code.

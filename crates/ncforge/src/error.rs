@@ -58,6 +58,15 @@ pub enum Error {
         /// A description of the file's first bytes.
         what: String,
     },
+    /// A file, of whatever format, to which virtual datasets or external links lead, and which is not HDF5: none of its bytes are
+    /// repeated, as whoever made `from` may not read it.
+    #[error("`{path}`, to which `{from}` leads, is not an HDF5 file")]
+    NotHdf5 {
+        /// The file.
+        path: String,
+        /// The file that names it.
+        from: String,
+    },
     /// Legal, but not supported; names the feature.
     #[error("`{path}`: {what} is not supported")]
     Unsupported {

@@ -16,6 +16,7 @@ use clap::{Args, Command};
 
 use super::GlobalArgs;
 use crate::exit::{Exit, Failure, Result};
+use crate::stderr::to_stderr;
 
 /// The command line with the arguments of files that it names; words of `ncforge run` are another program's.
 pub(crate) fn expanded(argv: Vec<OsString>) -> Result<Vec<OsString>, Failure> {
@@ -33,6 +34,15 @@ pub(crate) fn expanded(argv: Vec<OsString>) -> Result<Vec<OsString>, Failure> {
             .into(),
         exit: Exit::BadInput,
     })
+}
+
+/// Says which files of a command line that is wrong gave no arguments.
+pub(crate) fn name_empty(argv: &[OsString]) {
+    for word in argv.iter().filter(|word| word.as_encoded_bytes().starts_with(b"@")) {
+        if expanded(vec![word.clone()]).is_ok_and(|found| found.is_empty()) {
+            to_stderr(format_args!("hint: `{}` gives no arguments: the file is empty\n", word.display()));
+        }
+    }
 }
 
 /// Whether a word is an option of every command whose value is the next word.

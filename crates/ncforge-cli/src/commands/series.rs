@@ -59,7 +59,7 @@ fn failure(error: Error, folder: &Path) -> Failure {
         Error::Tiles(_) => {
             "`ncforge info FILE` shows what a file says; --keep-going goes on with the other files and streams"
         }
-        Error::Corrupt { .. } | Error::NotNetcdf { .. } => {
+        Error::Corrupt { .. } | Error::NotNetcdf { .. } | Error::NotHdf5 { .. } => {
             "get the file anew, or go on without it by --keep-going"
         }
         _ => return concat::failure(error, folder),

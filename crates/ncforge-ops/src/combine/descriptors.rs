@@ -159,7 +159,7 @@ impl PooledFile {
         }
         let (file, meta) = open_to_read(&self.path)?;
         if !Identity::of(&meta).has_contents_of(&self.identity) {
-            return Err(Error::Tiles(format!("`{}` has changed while it was being read", self.name)));
+            return Err(Error::Changed { path: self.name.clone() });
         }
         match self.put(file) {
             Some(file) => Ok(use_it(&file)),

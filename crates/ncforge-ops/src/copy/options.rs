@@ -239,13 +239,20 @@ impl CopyOptions {
         Err(Error::bad_option(asked, why))
     }
 
-    fn set_access_points(&self, schema: &mut Schema) -> Result<()> {
-        let asked = match (self.switches.add_access_points, self.access_points) {
+    /// The option that asks for access points, if one does.
+    pub(super) fn asks_for_points(&self) -> Option<&'static str> {
+        match (self.switches.add_access_points, self.access_points) {
             (true, _) => Some("add_access_points"),
             (_, Some(Segments::Auto | Segments::Bytes(_))) => Some("access_points"),
             _ => None,
-        };
-        if let Some(asked) = asked.filter(|_| !schema.vars.iter().any(|v| v.storage.is_deflated())) {
+        }
+    }
+
+    fn set_access_points(&self, schema: &mut Schema) -> Result<()> {
+        // As for other options: with a codec that may deflate, variables without chunks are as they must be.
+        let deflates = matches!(self.codec, Codec::Deflate | Codec::Auto { .. })
+            || schema.vars.iter().any(|v| v.storage.is_deflated());
+        if let Some(asked) = self.asks_for_points().filter(|_| !deflates) {
             let why = "only chunks that are deflated (zlib) have access points, and nothing of the output is";
             return Err(Error::bad_option(asked, why));
         }

@@ -28,6 +28,7 @@ use crate::boxes::{COMFORTABLE, HEAP_BATCH, Side, Walk, choose, price};
 use crate::conversion::Conversion;
 use crate::profile::Profile;
 use crate::rates;
+use ncforge::codec::CodecChain;
 use ncforge::codec::quantize::Quantize;
 use ncforge::model::{Fill, Filter, Format, Schema, Segments, Storage, VarId, element_of, shape};
 use ncforge::raw::{Chunks, Remark, VarGroup, VarLayout};
@@ -122,6 +123,7 @@ pub(crate) fn plan_with(
         variables.push(report);
     }
     notes.extend(kept_points(&schema, &work, options));
+    notes.extend(no_points(&schema, &work, options));
     Ok(Plan {
         input,
         source_format: source.format().kind(),
@@ -143,14 +145,44 @@ pub(crate) fn plan_with(
 fn kept_points(schema: &Schema, work: &[VarWork], options: &CopyOptions) -> Option<String> {
     let (Segments::None | Segments::Bytes(_)) = options.access_points? else { return None };
     let is_kept = |w: &&VarWork| {
-        matches!(w.route, Route::Raw | Route::Points) && schema.var(w.moved.to).storage.is_deflated()
+        matches!(w.route, Route::Raw | Route::Points)
+            && schema.var(w.moved.to).storage.is_deflated()
+            && may_have_points(schema, w.moved.to)
     };
-    let names: Vec<String> =
-        work.iter().filter(is_kept).map(|w| format!("`{}`", schema.var_path(w.moved.to))).collect();
-    (!names.is_empty()).then(|| {
-        let (names, they) = (names.join(", "), "the access points that they have");
-        format!("chunks of {names} are not encoded again: they keep {they}")
-    })
+    let names = names_of(schema, work, is_kept)?;
+    Some(format!("chunks of {names} are not encoded again: they keep the access points that they have"))
+}
+
+/// The note where access points were asked for, and filters beside deflate allow none.
+fn no_points(schema: &Schema, work: &[VarWork], options: &CopyOptions) -> Option<String> {
+    options.asks_for_points()?;
+    let segments = options.access_points.unwrap_or_default();
+    let is_without = |w: &&VarWork| {
+        let var = schema.var(w.moved.to);
+        let element = schema.fixed_size(var.dtype).unwrap_or(0) as u64;
+        let Storage::Chunked { chunks, .. } = &var.storage else { return false };
+        var.storage.is_deflated()
+            && segments.may_cut(usize::try_from(shape::bytes(chunks, element)).unwrap_or(usize::MAX))
+            && !may_have_points(schema, w.moved.to)
+    };
+    let names = names_of(schema, work, is_without)?;
+    Some(format!(
+        "chunks of {names} get no access points, which allow only a shuffle before deflate and a checksum after it: with \
+         `--codec deflate` (`codec=\"deflate\"`) they would have such filters"
+    ))
+}
+
+/// Whether deflated chunks of a variable may have access points, as its filters say.
+fn may_have_points(schema: &Schema, id: VarId) -> bool {
+    let var = schema.var(id);
+    let element = schema.fixed_size(var.dtype).unwrap_or_else(|| schema.memory_size(var.dtype));
+    CodecChain::new(var.storage.filters(), element).is_ok_and(|chain| chain.segmented(0).is_some())
+}
+
+/// The names of those variables whose work is such; `None` where there are none.
+fn names_of(schema: &Schema, work: &[VarWork], is_such: impl Fn(&&VarWork) -> bool) -> Option<String> {
+    let names = work.iter().filter(is_such).map(|w| format!("`{}`", schema.var_path(w.moved.to)));
+    Some(names.collect::<Vec<_>>().join(", ")).filter(|names| !names.is_empty())
 }
 
 /// Leaves variables without a fill value where the source has zeros for what was not written, and no `_FillValue` says so

@@ -326,7 +326,7 @@ fn check_classic(s: &Schema, format: Format) -> Result<()> {
     let unlimited: Vec<DimId> = (0..s.dims.len()).map(DimId).filter(|&d| s.dim(d).unlimited).collect();
     if let [first, second, ..] = unlimited[..] {
         return cannot(format!(
-            "two unlimited dimensions, `{}` and `{}` (`ncforge nccopy -u` makes them fixed)",
+            "two unlimited dimensions, `{}` and `{}` (`--fix-unlimited`, of nccopy `-u`, makes them fixed)",
             s.dim(first).name,
             s.dim(second).name
         ));
@@ -340,8 +340,8 @@ fn check_classic(s: &Schema, format: Format) -> Result<()> {
         }
         if let Some(d) = v.dims.iter().skip(1).find(|d| format.is_classic() && s.dim(**d).unlimited) {
             return cannot(format!(
-                "variable `{}`: its unlimited dimension `{}` is not the first (`ncforge nccopy -u` makes it \
-                 fixed)",
+                "variable `{}`: its unlimited dimension `{}` is not the first (`--fix-unlimited`, of nccopy `-u`, \
+                 makes it fixed)",
                 v.name,
                 s.dim(*d).name
             ));

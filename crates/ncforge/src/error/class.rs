@@ -56,7 +56,7 @@ impl Error {
         match self {
             Error::Io { .. } | Error::Lost { .. } => ErrorClass::Io,
             Error::Corrupt { .. } => ErrorClass::Corrupt,
-            Error::NotNetcdf { .. } => ErrorClass::NotNetcdf,
+            Error::NotNetcdf { .. } | Error::NotHdf5 { .. } => ErrorClass::NotNetcdf,
             Error::Unsupported { .. } | Error::WriteToUrl { .. } | Error::NoRanges { .. } => {
                 ErrorClass::Unsupported
             }
@@ -116,6 +116,7 @@ impl Error {
             Error::Io { path, .. }
             | Error::Corrupt { path, .. }
             | Error::NotNetcdf { path, .. }
+            | Error::NotHdf5 { path, .. }
             | Error::Unsupported { path, .. }
             | Error::Changed { path }
             | Error::Locked { path, .. }

@@ -18,6 +18,7 @@ impl Error {
         match self {
             Error::Corrupt { .. }
             | Error::NotNetcdf { .. }
+            | Error::NotHdf5 { .. }
             | Error::Tiles(_)
             | Error::TilesUnless { .. }
             | Error::BadTile { .. }

@@ -97,7 +97,7 @@ impl Error {
     pub fn netcdf_code(&self) -> i32 {
         match self {
             Error::Io { source, .. } => source.raw_os_error().unwrap_or(EIO),
-            Error::NotNetcdf { .. } => ENOTNC,
+            Error::NotNetcdf { .. } | Error::NotHdf5 { .. } => ENOTNC,
             Error::NotFound { kind, .. } => match *kind {
                 "variable" => ENOTVAR,
                 "dimension" => EBADDIM,

@@ -1,5 +1,6 @@
 //! Reading netCDF-4: an HDF5 file as a netCDF dataset.
 
+mod again;
 pub(crate) mod attrs;
 mod builder;
 mod container;

@@ -280,13 +280,12 @@ impl Source<'_> {
 fn deeper(source: &Source<'_>, how: How) -> Result<How> {
     let VarLayout { name, .. } = source.layout;
     match how.depth {
-        MAX_DEPTH.. => Err(Error::corrupt(
-            source.store.name(),
-            None,
-            format!(
-                "`{name}`: arrays that are parts of one another more than {MAX_DEPTH} times, or in a circle"
+        MAX_DEPTH.. => Err(Error::Unsupported {
+            path: format!("{}: {name}", source.store.name()),
+            what: format!(
+                "a chain of more than {MAX_DEPTH} arrays, each a part of the one before, or a circle of them,"
             ),
-        )),
+        }),
         depth => Ok(How { depth: depth + 1, ..how }),
     }
 }

@@ -119,6 +119,8 @@ impl Container for Linked {
 #[derive(Debug)]
 struct Target {
     path: PathBuf,
+    /// Without symbolic links.
+    real: PathBuf,
     container: Netcdf4File,
     externals: Vec<FoundExternal>,
 }
@@ -202,7 +204,8 @@ impl Pool {
             return Ok(known);
         }
         let Opened { container, externals } = super::open_own(Arc::new(FileStore::open(path)?), true)?;
-        let opened = Arc::new(Target { path: path.to_owned(), container, externals });
+        let real = path.canonicalize().unwrap_or_else(|_| path.to_owned());
+        let opened = Arc::new(Target { path: path.to_owned(), real, container, externals });
         let mut open = lock();
         open.retain(|t| t.path != path);
         if open.len() >= KEPT {

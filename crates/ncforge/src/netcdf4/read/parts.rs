@@ -283,15 +283,22 @@ impl OpenPart for Numbers {
     }
 }
 
-/// Whether values of two types are the same in memory.
-fn are_alike(a: &Datatype, b: &Datatype) -> bool {
-    let is_text = |d: &Datatype| {
-        matches!(d.class, Class::VlenString { .. }) || matches!(d.class, Class::String { .. } if d.size > 1)
+/// Whether values of a source are in memory what they would be in a dataset of type `here`.
+fn are_alike(here: &Datatype, there: &Datatype) -> bool {
+    // Bytes of a text; `None` for what is none, or a character.
+    let text = |d: &Datatype| match d.class {
+        Class::VlenString { .. } => Some(u32::MAX),
+        Class::String { .. } if d.size > 1 => Some(d.size),
+        _ => None,
     };
-    match (narrow::read_as(a).or_else(|| atomic(a)), narrow::read_as(b).or_else(|| atomic(b))) {
-        (Some(_), Some(_)) if narrow::widen(a).is_some() => a.normal() == b.normal(),
-        (Some(a), Some(b)) => a == b,
-        _ => (is_text(a) && is_text(b)) || a.normal() == b.normal(),
+    match (narrow::read_as(here).or_else(|| atomic(here)), narrow::read_as(there).or_else(|| atomic(there))) {
+        (Some(_), Some(_)) if narrow::widen(here).is_some() => here.normal() == there.normal(),
+        (Some(here), Some(there)) => here == there,
+        _ => match text(here).zip(text(there)) {
+            // HDF5 would cut them.
+            Some((here, there)) => here >= there,
+            None => here.normal() == there.normal(),
+        },
     }
 }
 

@@ -8,6 +8,7 @@
 //! only the root must be whole.
 
 use crate::error::{Error, Result};
+use crate::hdf5::attribute::Attribute;
 use crate::hdf5::dataset::Dataset;
 use crate::hdf5::file::{File, ObjectKind};
 use crate::hdf5::group::Links;
@@ -16,6 +17,7 @@ use crate::hdf5::message::ObjectHeader;
 use crate::layout::printable;
 use crate::model::{Cause, Group, GroupId, Skipped, decode_name};
 
+use super::again::{Shown, bytes};
 use super::attrs::{FoundAttrs, text, understood};
 use super::hints::Hints;
 use super::paths::{End, Paths};
@@ -88,11 +90,17 @@ pub(crate) struct Found {
 
 /// Walks a file from its root.
 pub(crate) fn scan(file: &File) -> Result<Found> {
-    // A link takes at least 16 bytes of the file; a file that shows more objects than it can name holds
-    // groups that are linked many times over.
-    let left = file.source.len() / 16 + 64;
-    let mut scan =
-        Scan { file, out: Found::default(), left, paths: Paths::default(), open: Vec::new(), damaged: 0 };
+    let mut scan = Scan {
+        file,
+        out: Found::default(),
+        // A link takes at least 16 bytes.
+        left: file.source.len() / 16 + 64,
+        shown: Shown::default(),
+        attribute_bytes: 0,
+        paths: Paths::default(),
+        open: Vec::new(),
+        damaged: 0,
+    };
     prefetch(file)?;
     let root = file.object(file.superblock.root)?;
     if File::kind(&root) != ObjectKind::Group {
@@ -105,7 +113,12 @@ pub(crate) fn scan(file: &File) -> Result<Found> {
 struct Scan<'a> {
     file: &'a File,
     out: Found,
+    /// Links that the file may still have.
     left: u64,
+    /// Groups, by the addresses of their headers.
+    shown: Shown<u64>,
+    /// Bytes of the attributes of all objects that were found.
+    attribute_bytes: usize,
     /// What soft links led through.
     paths: Paths,
     /// Addresses of the groups that are being walked, to notice circles.
@@ -121,7 +134,14 @@ impl Scan<'_> {
         parent: Option<GroupId>,
         path: &str,
     ) -> Result<()> {
-        let id = GroupId(self.out.tree.len());
+        let is_first = match self.shown.is_first(&header.address) {
+            Ok(is_first) => is_first,
+            Err(why) => {
+                self.skip(path.into(), why);
+                return Ok(());
+            }
+        };
+        let (id, before) = (GroupId(self.out.tree.len()), self.attribute_bytes);
         let (links, attrs) = match self.contents(header, parent.is_none()) {
             Ok(contents) => contents,
             Err(e) if parent.is_some() => return self.leave_out(path, e),
@@ -130,15 +150,15 @@ impl Scan<'_> {
         self.out.tree.push(Group { name, parent, attrs: Vec::new() });
         self.out.groups.push(FoundGroup { address: header.address, attrs, tracked: links.tracked });
         self.open.push(header.address);
+        let count = links.links.len();
+        if is_first {
+            let left = self.left.checked_sub(count as u64);
+            let fail =
+                || self.file.source.fail(header.address, "more links to objects than the file can hold");
+            self.left = left.ok_or_else(fail)?;
+        }
         let mut below = Vec::new();
         for link in links.links {
-            if self.left == 0 {
-                return Err(self
-                    .file
-                    .source
-                    .fail(header.address, "more links to objects than the file can hold"));
-            }
-            self.left -= 1;
             let name = decode_name(&link.name);
             let full = |name: &str| format!("{path}/{name}");
             match self.target(header, &link) {
@@ -157,6 +177,7 @@ impl Scan<'_> {
                 Err(e) => self.leave_out(&full(&name), e)?,
             }
         }
+        self.shown.note(header.address, count, self.attribute_bytes - before);
         for (name, child) in below {
             let full = format!("{path}/{name}");
             if self.open.contains(&child.address) {
@@ -179,7 +200,21 @@ impl Scan<'_> {
             self.out.strict = stored.iter().any(|a| a.name[..] == *b"_nc3_strict");
             self.out.provenance = text(&stored, b"_NCProperties");
         }
-        Ok((links, understood(self.file, &stored)?))
+        Ok((links, self.understood(&stored)?))
+    }
+
+    fn understood(&mut self, stored: &[Attribute]) -> Result<FoundAttrs> {
+        let attrs = understood(self.file, stored)?;
+        let raw = attrs.raw.iter().map(|(_, stored)| stored.data.len()).sum::<usize>();
+        self.attribute_bytes += bytes(&attrs.ready) + raw;
+        Ok(attrs)
+    }
+
+    fn dataset(&mut self, header: &ObjectHeader) -> Result<(Dataset, FoundAttrs, Hints)> {
+        let dataset = self.file.dataset(header)?;
+        let stored = self.file.attributes(header)?;
+        let hints = Hints::new(&stored, &dataset.space);
+        Ok((dataset, self.understood(&stored)?, hints))
     }
 
     fn skip(&mut self, path: String, why: String) {
@@ -221,7 +256,7 @@ impl Scan<'_> {
                 Ok((datatype, _)) => self.out.types.push(FoundType { group, name, address, datatype }),
                 Err(e) => return Err((name, e)),
             },
-            ObjectKind::Dataset => match dataset(self.file, &header) {
+            ObjectKind::Dataset => match self.dataset(&header) {
                 Ok((dataset, attrs, hints)) => {
                     self.out.datasets.push(FoundDataset { group, name, address, dataset, attrs, hints });
                 }
@@ -247,13 +282,6 @@ impl Scan<'_> {
             Target::Other(kind) => Lead::Skip(format!("a user-defined link of kind {kind}")),
         })
     }
-}
-
-fn dataset(file: &File, header: &ObjectHeader) -> Result<(Dataset, FoundAttrs, Hints)> {
-    let dataset = file.dataset(header)?;
-    let stored = file.attributes(header)?;
-    let hints = Hints::new(&stored, &dataset.space);
-    Ok((dataset, understood(file, &stored)?, hints))
 }
 
 /// The entry for an object that is left out because of an error; errors that do not concern the object come back.

@@ -4,6 +4,7 @@ use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use super::super::again::{Shown, bytes};
 use super::super::scan::{FoundExternal, MAX_GROUPS};
 use super::{Object, Pool, Source, Target};
 use crate::layout::printable;
@@ -12,12 +13,10 @@ use crate::model::{
     UserType, VarId, decode_name,
 };
 
-/// Objects of other files, in all: links to groups with links make as many as they like.
-const MOST_OBJECTS: usize = 1 << 18;
 /// Links that lead to links.
 const MAX_HOPS: usize = 32;
 
-/// Groups that are being walked: the files, and the groups in them.
+/// Groups that are being walked: the files, without symbolic links, and the groups in them.
 type Chain = Vec<(PathBuf, GroupId)>;
 
 /// The path of a link.
@@ -32,10 +31,11 @@ pub(super) fn all(
     path: &Path,
     pool: &Arc<Pool>,
 ) -> (Schema, Vec<Arc<Source>>) {
-    let mut graft = Graft { schema, vars: Vec::new(), pool, left: MOST_OBJECTS };
+    let mut graft = Graft { schema, vars: Vec::new(), pool, shown: Shown::default() };
+    let real = path.canonicalize().unwrap_or_else(|_| path.to_owned());
     for link in links {
         let at = path_in(&graft.schema, link);
-        let chain: Chain = ancestors(&graft.schema, link.group).map(|g| (path.to_owned(), g)).collect();
+        let chain: Chain = ancestors(&graft.schema, link.group).map(|g| (real.clone(), g)).collect();
         let done = graft.link(link.group, link, path, &chain, MAX_HOPS);
         match done {
             Ok(()) => graft.schema.skipped.retain(|s| s.path != at),
@@ -77,7 +77,8 @@ struct Graft<'a> {
     schema: Schema,
     vars: Vec<Arc<Source>>,
     pool: &'a Arc<Pool>,
-    left: usize,
+    /// Groups of other files.
+    shown: Shown<(PathBuf, GroupId)>,
 }
 
 /// The new numbers of the objects of a target.
@@ -124,7 +125,8 @@ impl Graft<'_> {
                         numbers.dims.insert(*id, self.outer(at, &dim));
                     }
                 }
-                Ok(self.var(&mut numbers, var, at, link.name.clone())?)
+                self.var(&mut numbers, var, at, link.name.clone());
+                Ok(())
             }
         }
     }
@@ -138,20 +140,22 @@ impl Graft<'_> {
         group: GroupId,
         chain: &Chain,
     ) -> Result<(), String> {
-        if chain.contains(&(target.path.clone(), group)) || is_open(chain, target, group) {
+        let own = (target.real.clone(), group);
+        if chain.contains(&own) {
             return Err("a group that contains itself".into());
         }
         if ancestors(&self.schema, at).count() >= MAX_GROUPS || chain.len() >= MAX_GROUPS {
             return Err(format!("a group inside more than {MAX_GROUPS} others"));
         }
+        self.shown.is_first(&own)?;
         let there = target.schema();
         let (dims, types, groups) = (HashMap::new(), HashMap::new(), HashMap::new());
         let mut numbers = Numbers { target, root: at, groups, dims, types };
+        let (mut objects, mut attribute_bytes) = (0, 0);
         for id in (0..there.groups.len()).map(GroupId) {
             if !ancestors(there, id).any(|g| g == group) {
                 continue;
             }
-            self.count()?;
             let mut new = there.group(id).clone();
             if id == group {
                 (new.name, new.parent) = (name.to_owned(), Some(at));
@@ -173,16 +177,20 @@ impl Graft<'_> {
         inside.sort_unstable();
         for (id, made) in &inside {
             let attrs = self.attrs(&mut numbers, &there.group(*id).attrs);
+            attribute_bytes += bytes(&attrs);
             self.schema.groups[made.0].attrs = attrs;
             for var in there.vars_in(*id) {
-                self.var(&mut numbers, var, *made, there.var(var).name.clone())?;
+                (objects, attribute_bytes) = (objects + 1, attribute_bytes + bytes(&there.var(var).attrs));
+                self.var(&mut numbers, var, *made, there.var(var).name.clone());
             }
         }
+        let links = target.externals.iter().filter(|link| numbers.groups.contains_key(&link.group));
+        self.shown.note(own, objects + inside.len() + links.count(), attribute_bytes);
         for link in &target.externals {
             let Some(made) = numbers.groups.get(&link.group).copied() else { continue };
             let mut longer = chain.clone();
             let within = ancestors(there, link.group).take_while(|g| numbers.groups.contains_key(g));
-            longer.extend(within.map(|g| (target.path.clone(), g)));
+            longer.extend(within.map(|g| (target.real.clone(), g)));
             if let Err(Dead { why, cause }) = self.link(made, link, &target.path, &longer, MAX_HOPS) {
                 let path = format!("{}/{}", self.schema.group_path(made).trim_end_matches('/'), link.name);
                 let (object, file) = (decode_name(&link.path), decode_name(&link.file));
@@ -194,21 +202,8 @@ impl Graft<'_> {
         Ok(())
     }
 
-    fn count(&mut self) -> Result<(), String> {
-        let left = self.left.checked_sub(1).ok_or("more objects than external links may lead to")?;
-        self.left = left;
-        Ok(())
-    }
-
     /// Adds a variable.
-    fn var(
-        &mut self,
-        numbers: &mut Numbers<'_>,
-        id: VarId,
-        group: GroupId,
-        name: String,
-    ) -> Result<(), String> {
-        self.count()?;
+    fn var(&mut self, numbers: &mut Numbers<'_>, id: VarId, group: GroupId, name: String) {
         let target = numbers.target;
         let there = target.schema();
         let mut var = there.var(id).clone();
@@ -233,7 +228,6 @@ impl Graft<'_> {
         (var.name, var.group, var.storage) = (name, group, Storage::Contiguous);
         self.schema.vars.push(var);
         self.vars.push(Arc::new(source));
-        Ok(())
     }
 
     /// The dimension that stands for one of another file: one of the same name and length that is seen from a group, or a new one there.
@@ -281,10 +275,4 @@ impl Graft<'_> {
         numbers.types.insert(id, new);
         DType::User(new)
     }
-}
-
-/// Whether a group is being walked, in a file that is known by another path.
-fn is_open(chain: &Chain, target: &Target, group: GroupId) -> bool {
-    let real = target.path.canonicalize().ok();
-    real.is_some() && chain.iter().any(|(path, g)| *g == group && path.canonicalize().ok() == real)
 }

@@ -163,13 +163,8 @@ impl Sources {
         depth: usize,
     ) -> Result<Option<Arc<Opened>>> {
         if depth > MAX_NESTED {
-            return Err(Error::corrupt(
-                self.file.source.name(),
-                None,
-                format!(
-                    "virtual datasets that lead to one another more than {MAX_NESTED} times, or in a circle"
-                ),
-            ));
+            let what = format!("a chain of more than {MAX_NESTED} virtual datasets, or a circle of them,");
+            return Err(self.file.source.unsupported(what));
         }
         let sources = if file == b"." { Some(self.clone()) } else { self.file(file)? };
         let Some(sources) = sources else { return Ok(None) };
@@ -259,8 +254,11 @@ pub(in super::super) fn first_of<T>(
         match open(&path) {
             Ok(found) => return Ok(Some(found)),
             Err(Error::Io { source, .. }) if is_missing(&source) => {}
+            Err(Error::NotNetcdf { path, .. }) => {
+                failed.get_or_insert(Error::NotHdf5 { path, from: own.display().to_string() });
+            }
             Err(e) => {
-                failed.get_or_insert(e.led_from(&own.display().to_string()));
+                failed.get_or_insert(e);
             }
         }
     }
