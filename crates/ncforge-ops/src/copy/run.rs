@@ -27,7 +27,7 @@ use ncforge::model::Storage;
 use ncforge::raw::{Writer, coordinates, with_stop};
 use ncforge::store::remote::shown_path;
 use ncforge::store::zipped::{self, ZippedStore};
-use ncforge::store::{Durability, OutputFile, WriteStore, free_space};
+use ncforge::store::{Durability, OutputFile, ReadStore, WriteStore, free_space};
 use ncforge::{Buffer, Dataset, Engine, Error, Hyperslab, Result};
 
 /// One copy.
@@ -403,7 +403,7 @@ impl Run<'_> {
                 }));
             }
         }
-        Ok(Step { var, at, chunks })
+        Ok(Step { var, at, bytes: self.output.store().len(), chunks })
     }
 
     /// Makes durable what is done, and then says so.
