@@ -98,3 +98,21 @@ def test_partitions_of_a_mesh_are_refused(tmp_path: Path, owner: str | None) -> 
         assert "combining the partitions of an unstructured mesh" in done.stderr
         assert ("dfmoutput mapmerge" in done.stderr) == (owner is not None)
         assert not out.exists()
+
+
+def test_a_whole_that_no_disk_holds_is_refused(tmp_path: Path) -> None:
+    """Two tiles of a whole of 2^62 points: nothing is written, however well that would compress."""
+    for i in range(2):
+        with netCDF4.Dataset(tmp_path / f"n_000{i}.nc", "w") as d:
+            d.createDimension("x", 10)
+            d.createDimension("y", 10)
+            d.createVariable("v", "f8", ("y", "x"), zlib=True)[:] = i
+            places = {"dimensions_ids": [1, 2], "size_global": [2**31 - 1] * 2, "size_local": [10, 10]}
+            places |= {"position_first": [1 + 10 * i, 1], "position_last": [10 + 10 * i, 10]}
+            places |= {"halo_size_start": [0, 0], "halo_size_end": [0, 0], "number_total": [2], "number": [i]}
+            d.setncatts({f"DOMAIN_{name}": np.array(values, "i4") for name, values in places.items()})
+            d.DOMAIN_type = "BOX"
+    out = tmp_path / "out.nc"
+    refused = ncforge("combine", tmp_path / "n_0000.nc", tmp_path / "n_0001.nc", "-o", out, "--allow-missing", code=1)
+    assert "out.nc`: it takes at least " in refused.stderr and "are free" in refused.stderr
+    assert not list(tmp_path.glob("*out*"))

@@ -107,6 +107,14 @@ def test_codecs_are_chosen(tmp_path: Path) -> None:
     combine(mosaic, folder / "out.nc", "-O", "--goal", "small", code=2)
 
 
+def test_kept_chunks_of_classic_tiles(tmp_path: Path) -> None:
+    """`--chunks keep` of tiles that have none: the output has none, as that of a copy."""
+    whole = ocean()
+    mosaic = tl.nemo(tmp_path, whole, (2, 3), CLASSIC)
+    combine(mosaic, tmp_path / "out.nc", "--chunks", "keep")
+    tl.check(tmp_path / "out.nc", whole, mosaic)
+
+
 def test_tiles_are_removed_only_after_verifying(tmp_path: Path) -> None:
     """`--delete-tiles`."""
     whole = ocean()

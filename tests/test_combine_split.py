@@ -57,6 +57,23 @@ def test_a_foreign_file_and_back(tmp_path: Path, scheme: str, storage: tl.Storag
     ncforge("compare", path, tmp_path / "back.nc")
 
 
+def test_the_input_is_no_tile(tmp_path: Path) -> None:
+    """A tile that would replace the file is refused, also with ``-O``."""
+    path = tmp_path / "whole_0001.nc"
+    tl.write(path, fms_whole(), tl.Tile({}, {}), CLASSIC)
+    before = path.read_bytes()
+    refused = ncforge("split", path, "-o", tmp_path / "whole", "--tiles", "2x1", "-O", code=2)
+    assert "whole_0001.nc` is one of the inputs" in refused.stderr
+    assert path.read_bytes() == before and [f.name for f in tmp_path.iterdir()] == [path.name]
+
+
+def test_a_dimension_is_split_once(tmp_path: Path) -> None:
+    """``--dims x,x`` is an error of usage."""
+    tl.write(tmp_path / "a.nc", fms_whole(), tl.Tile({}, {}), CLASSIC)
+    refused = ncforge("split", tmp_path / "a.nc", "-o", tmp_path / "t", "--tiles", "2x2", "--dims", "x,x", code=2)
+    assert "--dims names `x` twice" in refused.stderr
+
+
 def test_a_name_that_is_taken_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "whole.nc"
     tl.write(path, wholes()["roms"], tl.Tile({}, {}), CLASSIC)

@@ -118,6 +118,28 @@ def test_ctrl_c_keeps_what_is_done(source: Path, tmp_path: Path) -> None:
     assert [p.name for p in tmp_path.iterdir()] == ["out.nc"]
 
 
+@pytest.mark.parametrize("kind", [[], ["-6"]], ids=["chunks", "classic"])
+def test_a_partial_file_that_lost_its_end_is_not_gone_on_with(source: Path, tmp_path: Path, kind: list[str]) -> None:
+    """What the journal says was written, and a crash of the machine took away, is told; without ``--resume`` all begins anew."""
+    if kind:
+        values = tmp_path / "v.nc"
+        assert ncforge("copy", source, values, "--vars", "v").returncode == 0
+        source = values
+    out = tmp_path / "out.nc"
+    words = ["copy", source, out, *(kind or OPTIONS[:-4]), *BUDGET, "-q", "--checkpoint", "0"]
+    partial = tmp_path / ".out.nc.ncforge-partial"
+    journal = tmp_path / ".out.nc.ncforge-journal"
+    end = changes(*words)
+    out.unlink()
+    assert killed(end * 2 // 3, *words)
+    assert journal.read_text().count("\n") > 1
+    os.truncate(partial, partial.stat().st_size // 2)
+    done = ncforge(*words, "--resume")
+    assert done.returncode == 2 and f"`{partial}` is shorter than its journal says" in done.stderr, done.stderr
+    assert "without --resume" in done.stderr
+    assert ncforge(*words).returncode == 0 and ncforge("compare", source, out).returncode == 0
+
+
 def test_a_full_disk_is_an_error(source: Path, tmp_path: Path) -> None:
     """No room: exit code 1, nothing under the final name."""
     out = tmp_path / "out.nc"

@@ -608,3 +608,14 @@ def test_a_static_field_has_no_series(tmp_path: Path) -> None:
     chunks = reported["choice"]["chunks"]
     assert min(chunks) >= 60, chunks
     assert not [f for f in findings(path) if "series" in f["message"]]
+
+
+def test_a_name_that_is_not_utf8_is_told_as_bash_reads_it(tmp_path: Path) -> None:
+    """What stands for such a name in a command is no name."""
+    path = os.path.join(os.fsencode(tmp_path), b"it's \xff.nc")
+    with netCDF4.Dataset(tmp_path / "a.nc", "w"):
+        pass
+    os.rename(tmp_path / "a.nc", path)
+    said = one(os.fsdecode(path))["notes"]
+    word = next(note for note in said if "not UTF-8" in note).split(" is ", 2)[2].removesuffix(" in commands")
+    assert subprocess.run(["bash", "-c", f"printf %s {word}"], capture_output=True, check=True).stdout == path

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import json
 import warnings
 from pathlib import Path
 from typing import Any
 
+import h5py
 import netCDF4
 import numpy as np
 import pytest
 
 import ncforge
+from conftest import Run
 from peers import FORMATS
 
 
@@ -178,3 +181,16 @@ def test_classic_variables_that_are_not_filled_take_no_space(tmp_path: Path, off
     assert path.stat().st_blocks * 512 < 1 << 20 < 4 << 30 <= path.stat().st_size
     with netCDF4.Dataset(path) as ds:
         assert (ds["v"][5], ds["v"][-1]) == (3, 4)
+
+
+def test_absent_chunks_that_are_written_are_planned(tmp_path: Path, run: Run) -> None:
+    """Chunks that read as a value which is not ``_FillValue`` are in the copy, in its plan, and in a note."""
+    path, out = tmp_path / "in.h5", tmp_path / "out.nc"
+    with h5py.File(path, "w") as f:
+        f.create_dataset("v", (100, 100, 10), chunks=(10, 10, 10), dtype="f8", fillvalue=7)[0, 0, 0] = 1
+    plan = json.loads(run("copy", path, out, "--dry-run", "--json").stdout)
+    assert plan["totals"]["written"] == 100 * 100 * 10 * 8
+    done = run("copy", path, out, "--skip-fill")
+    for text in [done.stderr, *plan["notes"]]:
+        assert "`v`: 99 chunks, which the source does not have, are written" in text
+    assert out.stat().st_size > plan["totals"]["written"]

@@ -177,6 +177,9 @@ pub(crate) fn of_io(e: &std::io::Error) -> &'static str {
         Some(libc::EFBIG) => {
             return "`ulimit -f` shows how large files may become; raise it (`ulimit -f unlimited`)";
         }
+        Some(libc::ENAMETOOLONG) => {
+            return "name a shorter one: most file systems have names of at most 255 bytes";
+        }
         _ => {}
     }
     match e.kind() {
@@ -191,7 +194,9 @@ pub(crate) fn of_io(e: &std::io::Error) -> &'static str {
         }
         ErrorKind::ReadOnlyFilesystem => "name an output on a file system that can be written to",
         ErrorKind::IsADirectory => "name a file, not a folder",
-        ErrorKind::NotSeekable => "netCDF files are not read from beginning to end: write it to a file first",
+        ErrorKind::NotSeekable => {
+            "netCDF files are not read or written from beginning to end: name a file on a disk"
+        }
         ErrorKind::NotADirectory => "a part of the path is a file where a folder must be",
         ErrorKind::UnexpectedEof => "the file became shorter while it was read: is somebody writing it?",
         _ => "the system refused it; if it does so again, the disk or the file server may be at fault",

@@ -161,11 +161,19 @@ fn a_usage_error_names_the_help_of_its_own_command() {
 fn hints_fit_what_went_wrong() {
     let p = Folder::new();
     p.real("navy_winds.nc");
+    p.real("uv300.nc");
     std::fs::create_dir(p.path("folder")).expect("a folder");
     p.run("copy navy_winds.nc folder")
         .exits(2)
         .says("cannot create `folder`")
         .says("hint: name a file, not a folder");
+    for line in
+        ["copy navy_winds.nc /dev/null", "copy navy_winds.nc /dev/stdout -O", "zip uv300.nc /dev/full"]
+    {
+        p.run(line).exits(2).says("a pipe or a device cannot be the output").says("name a file on a disk");
+    }
+    let long = "x".repeat(256);
+    p.run(&format!("copy navy_winds.nc {long}.nc")).exits(2).says("at most 255 bytes");
     p.run("copy navy_winds.nc nowhere/out.nc").exits(2).says("nowhere/out.nc").says("a folder that exists");
     p.run("copy navy_winds.nc out.nc -4 --filters UWND,snappy")
         .exits(1)

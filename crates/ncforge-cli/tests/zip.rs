@@ -65,6 +65,36 @@ fn damage_is_told_with_what_it_touches() {
 }
 
 #[test]
+fn a_cut_file_is_a_cut_one_when_zipped() {
+    let p = Folder::new();
+    let plain = std::fs::read(p.real("uv300.nc")).expect("readable");
+    p.file("cut.nc", &plain[..plain.len() - 5000]);
+    p.run("zip cut.nc cut.ncz").exits(0).says("5000 bytes shorter than its header says");
+    for file in ["cut.nc", "cut.ncz"] {
+        let doc = p.run(&format!("verify --json {file}")).exits(3).json();
+        assert_eq!(doc["files"][0]["problems"][0]["kind"], "truncated", "{file}");
+    }
+}
+
+#[test]
+fn a_commit_that_may_be_lost_is_told_and_not_made_final() {
+    let p = Folder::new();
+    p.real("uv300.nc");
+    p.run("zip uv300.nc a.ncz").exits(0);
+    // What a second commit would have begun to write.
+    let mut bad = std::fs::read(p.path("a.ncz")).expect("readable");
+    bad[..1024].fill(7);
+    p.file("a.ncz", &bad);
+    let lost = "neither copy of the root at byte 0 can be read";
+    p.run("info a.ncz").exits(0).says(lost);
+    p.run("verify a.ncz").exits(3).prints(lost);
+    p.run("compact a.ncz").exits(4).says(lost).says("ncforge copy");
+    assert_eq!(std::fs::read(p.path("a.ncz")).expect("readable"), bad);
+    p.run("copy a.ncz b.nc --no-history").exits(0).says(lost);
+    p.run("compare uv300.nc b.nc").exits(0);
+}
+
+#[test]
 fn compacting_changes_no_value() {
     let p = Folder::new();
     p.real("uv300.nc");

@@ -50,9 +50,10 @@ use serde::Serialize;
 use crate::copy::{
     CopyOptions, CopyReport, Elsewhere, Encoder, Lasting, Plan, copy_of, engine_below, hidden,
 };
+use crate::intact::check_kept;
 use crate::progress::{Progress, Silent};
 use ncforge::model::Format;
-use ncforge::{Engine, Error, Result};
+use ncforge::{Engine, Result};
 
 use self::files::Found;
 use self::mosaic::{Mosaic, build, pictures};
@@ -139,7 +140,7 @@ fn prepare(tiles: &[PathBuf], output: &Path, options: &CombineOptions, engine: &
     let small = engine_below(engine)?;
     let name = output.file_name().unwrap_or_default().to_string_lossy();
     let mut whole = mosaic(files::find(tiles, options.exact)?, &name, options, engine, &small)?;
-    not_among(output, &whole)?;
+    check_kept(output, whole.tiles.paths(), whole.scheme.noun())?;
     let (copy, why) = storage::decide(&mut whole, &options.chunks, &options.copy)?;
     let schema = &whole.schema;
     let reasons = schema
@@ -180,16 +181,6 @@ pub fn encoder(
     let Ready { whole, mut copy, .. } = prepare(tiles, output, options, engine)?;
     copy.verify |= options.delete_tiles;
     Encoder::of(&Arc::new(whole).dataset(), &copy, ticket, engine)
-}
-
-/// An error if the output is one of the tiles.
-fn not_among(output: &Path, whole: &Mosaic) -> Result<()> {
-    let Ok(file) = std::fs::canonicalize(output) else { return Ok(()) };
-    let is_output = |tile: &PathBuf| std::fs::canonicalize(tile).is_ok_and(|tile| tile == file);
-    match whole.tiles.paths().iter().any(is_output) {
-        true => Err(Error::OutputIsInput { output: output.to_owned(), input: whole.scheme.noun() }),
-        false => Ok(()),
-    }
 }
 
 /// Finds out how the tiles lie and how they would be combined, and writes nothing. `tiles` are files, one pattern,

@@ -75,7 +75,7 @@ use ncforge::{Dataset, Engine, Error, Result, Stale};
 pub use ncforge::store::partial_path;
 
 use self::identity::{Identity, hash_of};
-use self::journal::{Header, Journal, VERSION};
+use self::journal::{Header, Journal, Step, VERSION};
 use self::planned::Memory;
 use self::storage::Chosen;
 
@@ -223,7 +223,7 @@ pub(crate) fn copy_of(
             header = header_of(&plan, &options.history);
             report = report_of(&plan, output, &identity);
         }
-        check_same(&claim, &old, &header)?;
+        check_same(&claim, &old, &header, &steps)?;
         done = steps;
     }
     report.resumed_steps = done.len() as u64;
@@ -328,7 +328,7 @@ fn report_of(plan: &Plan, output: &Path, identity: &Identity) -> CopyReport {
 }
 
 /// The header and the finished steps of an interrupted run.
-fn earlier(claim: &mut OutputFile) -> Result<Option<(Header, Vec<journal::Step>)>> {
+fn earlier(claim: &mut OutputFile) -> Result<Option<(Header, Vec<Step>)>> {
     if !claim.was_there() {
         return Ok(None);
     }
@@ -336,13 +336,16 @@ fn earlier(claim: &mut OutputFile) -> Result<Option<(Header, Vec<journal::Step>)
 }
 
 /// Whether this run would go on where the interrupted one was.
-fn check_same(claim: &OutputFile, old: &Header, new: &Header) -> Result<()> {
+fn check_same(claim: &OutputFile, old: &Header, new: &Header, done: &[Step]) -> Result<()> {
     let partial = claim.partial().display().to_string();
     if old.source != new.source {
         return Err(Error::CannotResume { partial, why: Stale::Source });
     }
     if old.plan != new.plan {
         return Err(Error::CannotResume { partial, why: Stale::Options });
+    }
+    if done.iter().any(|step| step.bytes > claim.store().len()) {
+        return Err(Error::CannotResume { partial, why: Stale::Short });
     }
     Ok(())
 }

@@ -67,6 +67,7 @@ mod shapes;
 mod text;
 mod virtual_stores;
 
+use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -253,6 +254,10 @@ fn gather(path: &Path, options: &DoctorOptions, engine: &Engine) -> Result<Facts
     let zipped = ZippedStore::of(&**dataset.container().store()).is_some();
     check_dimensions(&options.accesses, dataset.schema(), &shown_path(path))?;
     let mut facts = Facts::gather(dataset, watched, zipped);
+    if path.to_str().is_none() {
+        let word = path.as_os_str().as_bytes().escape_ascii();
+        facts.notes.push(format!("the name, which is not UTF-8, is $'{word}' in commands"));
+    }
     // Values matter to these families only.
     let mut telling = [shapes::RULES, caches::RULES, codecs::RULES].into_iter().flatten();
     if options.sample && options.profile.is_none() && telling.any(|r| options.wants(r)) {

@@ -1,4 +1,6 @@
-//! Whether all of a file is there: what is not would become something else in what is made of it.
+//! Whether all of a file is there, and stays: what is not would become something else in what is made of it.
+
+use std::path::{Path, PathBuf};
 
 use ncforge::store::remote::shown_path;
 use ncforge::{Dataset, Error, Result};
@@ -19,5 +21,15 @@ pub(crate) fn check_undamaged(dataset: &Dataset) -> Result<()> {
     match dataset.schema().skipped.iter().find(|s| s.is_damaged()) {
         Some(damaged) => Err(damaged.error(&shown_path(dataset.path()))),
         None => Ok(()),
+    }
+}
+
+/// An error if the output is one of the inputs, each of which is a `noun`.
+pub(crate) fn check_kept(output: &Path, inputs: &[PathBuf], noun: &'static str) -> Result<()> {
+    let Ok(file) = std::fs::canonicalize(output) else { return Ok(()) };
+    let is_output = |input: &PathBuf| std::fs::canonicalize(input).is_ok_and(|input| input == file);
+    match inputs.iter().any(is_output) {
+        true => Err(Error::OutputIsInput { output: output.to_owned(), input: noun }),
+        false => Ok(()),
     }
 }

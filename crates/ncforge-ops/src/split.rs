@@ -29,7 +29,7 @@ use serde::Serialize;
 use crate::combine::{is_of_tile, lists_of_nemo};
 use crate::copy::{Lasting, copy_of, engine_below};
 use crate::endings;
-use crate::intact::check_whole;
+use crate::intact::{check_kept, check_whole};
 use crate::progress::{Parts, Progress, check_stop};
 use ncforge::model::{Atomic, DType, DimId, Number, Schema, VarId, shape};
 use ncforge::raw::View;
@@ -109,7 +109,11 @@ pub fn split(
     };
     let kept: Vec<usize> = (0..kept.len()).filter(|&i| kept[i]).collect();
     let sizes: Vec<u64> = (kept.iter().enumerate())
-        .map(|(rank, &i)| Ok(bytes_of(&of_tile(rank, i)?.1.schema)))
+        .map(|(rank, &i)| {
+            let (path, tile) = of_tile(rank, i)?;
+            check_kept(&path, &[input.to_owned()], "input")?;
+            Ok(bytes_of(&tile.schema))
+        })
         .collect::<Result<_>>()?;
     let parts = Parts::of(progress, "copy", &sizes, 1 + u64::from(options.copy.verify));
     let mut made = Vec::new();

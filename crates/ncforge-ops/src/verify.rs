@@ -63,11 +63,7 @@ pub fn verify(path: &Path, engine: &Engine, progress: &dyn Progress) -> Result<V
             None => notes.push(Note::of_skipped(s)),
         }
     }
-    let missing = data.container().missing_bytes();
-    if missing > 0 {
-        let what = format!("{missing} bytes are missing at the end; their values are read as zeros");
-        problems.push(Problem::of(ProblemKind::Truncated, what, None));
-    }
+    problems.extend(Problem::of_missing(data.container().missing_bytes()));
     let (mut variables, mut bytes) = (0, 0);
     schema.var_ids().filter(|&v| data.layout(v).is_ok()).try_for_each(|v| check_chunk(&data, v))?;
     for var in schema.var_ids() {

@@ -96,7 +96,7 @@ pub(super) fn is_complete(source: &Dataset, var: VarId, shape: &[u64]) -> Result
 }
 
 /// How many chunks of a grid a layout has, if it knows them by heart.
-fn number_stored(layout: &VarLayout, grid: &ChunkGrid) -> Result<Option<u64>> {
+pub(super) fn number_stored(layout: &VarLayout, grid: &ChunkGrid) -> Result<Option<u64>> {
     let counts = grid.counts();
     let mut stored = 0u64;
     let known = layout.each_chunk(&mut |at| stored += u64::from(is_inside(at, &counts)))?;

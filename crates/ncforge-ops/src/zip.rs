@@ -29,6 +29,7 @@ use std::time::Instant;
 use serde::Serialize;
 
 use crate::endings::{self, Told};
+use crate::intact::check_whole;
 use crate::progress::Progress;
 use ncforge::raw::classic;
 use ncforge::store::remote::shown_path;
@@ -65,6 +66,8 @@ pub struct ZipReport {
     pub image_bytes: u64,
     /// Seconds that it took.
     pub seconds: f64,
+    /// Remarks on the source.
+    pub notes: Vec<String>,
 }
 
 /// The zipped file at a path, open for reading.
@@ -142,7 +145,8 @@ pub fn zip(
         }
         zipped.sync()
     })?;
-    Ok(report(input, output, len, output_bytes, len, begun))
+    let notes = check_whole(&data).err().map(|e| e.to_string()).into_iter().collect();
+    Ok(ZipReport { notes, ..report(input, output, len, output_bytes, len, begun) })
 }
 
 /// Unzips a zipped file: the output is what was zipped, to the byte, with what was changed since.
@@ -218,5 +222,6 @@ fn report(
         output_bytes,
         image_bytes,
         seconds: begun.elapsed().as_secs_f64(),
+        notes: Vec::new(),
     }
 }

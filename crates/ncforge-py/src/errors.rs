@@ -13,7 +13,7 @@ pub(crate) fn outside<T: Send>(
     work: impl FnOnce() -> ncforge::Result<T> + Send,
 ) -> PyResult<T> {
     let done = raised(py, py.detach(|| catch_unwind(AssertUnwindSafe(work))))?;
-    if let Some(warning) = ncforge::store::take_lock_warning() {
+    for warning in ncforge::store::take_warnings() {
         py.import("ncforge.errors")?.getattr("warn")?.call1((warning,))?;
     }
     Ok(done)

@@ -20,6 +20,7 @@ mod recorded;
 pub mod remote;
 mod replace;
 pub mod requests;
+mod warnings;
 pub mod zipped;
 
 use std::any::Any;
@@ -36,7 +37,7 @@ pub use blocks::{BlockStore, Part, RecordInsertion, Wider};
 pub use durability::Durability;
 pub use file::{FileStore, open_to_read};
 pub use identity::Identity;
-pub use lock::{Locking, take_lock_warning};
+pub use lock::Locking;
 pub use memory::MemoryStore;
 pub use open::open;
 pub use output::{OutputFile, OutputOptions, companion_path, free_space, partial_path};
@@ -44,6 +45,8 @@ pub use process::{PerProcess, Process};
 pub use profile::{FIRST_REQUEST, IoProfile};
 pub use recorded::RecordedStore;
 pub use remote::RemoteOptions;
+pub use warnings::take_warnings;
+pub(crate) use warnings::warn;
 
 /// A flat, random-access run of bytes that any number of threads may read at once.
 ///

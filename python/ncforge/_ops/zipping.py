@@ -44,6 +44,8 @@ class ZipReport:
     image_bytes: int
     """Bytes of the file as it is, or would be, unzipped."""
     seconds: float
+    notes: list[str] = field(default_factory=list)
+    """Remarks on the source."""
 
 
 @dataclass(frozen=True)

@@ -10,8 +10,13 @@
 //! them.
 
 use std::ffi::{OsStr, OsString};
+use std::fmt::Display;
+use std::fs::File;
+use std::io::Read;
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::MetadataExt;
+use std::path::Path;
 
-use argfile::{Argument, PREFIX, expand_args_from, parse_fromfile};
 use clap::{Args, Command};
 
 use super::GlobalArgs;
@@ -23,17 +28,43 @@ pub(crate) fn expanded(argv: Vec<OsString>) -> Result<Vec<OsString>, Failure> {
     if command(&argv).is_some_and(|word| word == "run") {
         return Ok(argv);
     }
-    let lines = |content: &str, prefix| {
-        let mut lines = parse_fromfile(content, prefix);
-        lines.retain(|line| !matches!(line, Argument::PassThrough(word) if word.is_empty()));
-        lines
-    };
-    expand_args_from(argv.into_iter(), lines, PREFIX).map_err(|e| Failure { class: None,
-        message: format!("cannot read arguments from a file: {e}"),
-        hint: "@FILE names a file of arguments, one per line; write ./@NAME for a file whose own name begins with @"
-            .into(),
-        exit: Exit::BadInput,
-    })
+    let mut words = Vec::with_capacity(argv.len());
+    expand(&mut argv.into_iter(), &mut Vec::new(), &mut words)?;
+    Ok(words)
+}
+
+/// Appends words to `out`, those of files in their place. `within` are the files that the words come from.
+fn expand(
+    words: &mut dyn Iterator<Item = OsString>,
+    within: &mut Vec<(u64, u64)>,
+    out: &mut Vec<OsString>,
+) -> Result<(), Failure> {
+    for word in words {
+        let Some(name) = word.as_bytes().strip_prefix(b"@") else {
+            out.push(word);
+            continue;
+        };
+        let path = Path::new(OsStr::from_bytes(name));
+        let failed = |e| Failure { exit: Exit::BadInput, ..unreadable(path, &e) };
+        let mut file = File::open(path).map_err(failed)?;
+        let identity = file.metadata().map(|m| (m.dev(), m.ino())).map_err(failed)?;
+        if within.contains(&identity) {
+            return Err(unreadable(path, &"it names itself, or a file that names it"));
+        }
+        let mut lines = String::new();
+        file.read_to_string(&mut lines).map_err(failed)?;
+        within.push(identity);
+        expand(&mut lines.lines().filter(|line| !line.is_empty()).map(OsString::from), within, out)?;
+        within.pop();
+    }
+    Ok(())
+}
+
+fn unreadable(path: &Path, why: &dyn Display) -> Failure {
+    Failure::usage(
+        format!("cannot read arguments from a file: `{}`: {why}", path.display()),
+        "@FILE names a file of arguments, one per line; write ./@NAME for a file whose own name begins with @",
+    )
 }
 
 /// Says which files of a command line that is wrong gave no arguments.
@@ -86,5 +117,24 @@ mod tests {
         let run = words(&["ncforge", "-v", "-j", "1", "--memory=1G", "run", "prog", &at]);
         assert_eq!(expanded(run.clone()).unwrap(), run);
         assert_eq!(expanded(words(&["ncforge", "@/nowhere/x"])).unwrap_err().exit, Exit::BadInput);
+    }
+
+    #[test]
+    fn files_that_name_each_other_are_refused() {
+        let dir = tempfile::tempdir().unwrap();
+        let at = |name: &str| format!("@{}", dir.path().join(name).display());
+        for (name, lines) in
+            [("own", [at("own"), "-w".into()]), ("a", [at("b"), at("b")]), ("b", ["-w".into(), at("a")])]
+        {
+            std::fs::write(dir.path().join(name), lines.join("\n")).unwrap();
+        }
+        for name in ["own", "a", "b"] {
+            let failed = expanded(vec!["ncforge".into(), "info".into(), at(name).into()]).unwrap_err();
+            assert_eq!(failed.exit, Exit::Usage);
+            assert!(failed.message.contains(&at(name)[1..]), "{}", failed.message);
+        }
+        // Twice, one behind the other, is no circle.
+        std::fs::write(dir.path().join("b"), "-w").unwrap();
+        assert_eq!(expanded(vec![at("a").into()]).unwrap(), ["-w", "-w"]);
     }
 }

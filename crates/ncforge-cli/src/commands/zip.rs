@@ -51,6 +51,7 @@ fn done(
     let report = work(&progress);
     progress.finish();
     let report = report.map_err(failure)?;
+    report.notes.iter().for_each(|note| cx.printer.warn(note));
     if !document::put(name, &report, written, cx.printer)? {
         return Ok(Exit::Ok);
     }

@@ -33,11 +33,11 @@ use serde::Serialize;
 
 use super::files::{self, Found};
 use super::mosaic::Mosaic;
-use super::not_among;
 use super::options::CombineOptions;
 use super::scheme::{SchemeChoice, SeriesScheme};
 use super::storage;
 use crate::copy::{CopyOptions, CopyReport, Lasting, Plan, copy_of, engine_below, part_of, plan};
+use crate::intact::check_kept;
 use crate::progress::{Progress, Silent};
 use crate::series;
 use ncforge::model::Dimension;
@@ -92,7 +92,7 @@ pub fn concat(
     progress: &dyn Progress,
 ) -> Result<ConcatReport> {
     let (whole, along) = joined(files::named(files)?, options, engine, &engine_below(engine)?, progress)?;
-    not_among(output, &whole)?;
+    check_kept(output, whole.tiles.paths(), whole.scheme.noun())?;
     let report = copy_of(&whole.dataset(), output, &options.copy, engine, progress, Lasting::Relaxed, None)?;
     Ok(ConcatReport {
         files: whole.tiles.len(),
@@ -114,7 +114,7 @@ pub fn plan_concat(
     engine: &Engine,
 ) -> Result<ConcatPlan> {
     let (whole, along) = joined(files::named(files)?, options, engine, &engine_below(engine)?, &Silent)?;
-    not_among(output, &whole)?;
+    check_kept(output, whole.tiles.paths(), whole.scheme.noun())?;
     let plan = plan(&whole.dataset(), &options.copy.clone().for_output(output)?, engine)?;
     Ok(ConcatPlan {
         files: whole.tiles.len(),

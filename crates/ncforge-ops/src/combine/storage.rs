@@ -30,10 +30,11 @@ pub(crate) fn decide(
     let format = copy.format.or(existing).unwrap_or_else(|| fitting(&mosaic.schema));
     let mut options = CopyOptions { format: Some(format), chunks: Chunks::Keep, ..copy.clone() };
     if format.is_classic() {
-        if copy.format.is_none() && existing.is_none() && (*chunks != TileChunks::Auto || wants_codec(copy)) {
+        let has_wish = !matches!(chunks, TileChunks::Auto | TileChunks::Keep);
+        if copy.format.is_none() && existing.is_none() && (has_wish || wants_codec(copy)) {
             // The copy says what cannot be done.
             options.format = None;
-            options.chunks = if *chunks == TileChunks::Auto { Chunks::Keep } else { Chunks::Auto };
+            options.chunks = if has_wish { Chunks::Auto } else { Chunks::Keep };
         }
         return Ok((options, vec!["classic"; mosaic.schema.vars.len()]));
     }

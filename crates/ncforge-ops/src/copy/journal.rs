@@ -33,7 +33,7 @@ pub(crate) struct Header {
 }
 
 /// The version that is written and understood.
-pub(crate) const VERSION: u32 = 4;
+pub(crate) const VERSION: u32 = 5;
 
 /// A finished step: which, and the chunks it stored in row-major order (`None`: not stored).
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -42,6 +42,8 @@ pub(crate) struct Step {
     pub(crate) var: usize,
     /// The box.
     pub(crate) at: u64,
+    /// Bytes of the unfinished output.
+    pub(crate) bytes: u64,
     /// Offset, length, filter mask of each chunk; absent for variables without chunks.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub(crate) chunks: Vec<Option<(u64, u64, u32)>>,
@@ -133,7 +135,7 @@ mod tests {
         };
         let j = Journal::begin(open(), "j".into(), &header, &[]).unwrap();
         let steps: Vec<Step> =
-            (0..3).map(|at| Step { var: 0, at, chunks: vec![Some((at, 5, 0)), None] }).collect();
+            (0..3).map(|at| Step { var: 0, at, bytes: 9, chunks: vec![Some((at, 5, 0)), None] }).collect();
         j.commit(steps.iter().cloned().map(Ok)).unwrap();
         assert_eq!(Journal::read(open()), Some((header.clone(), steps.clone())));
         let len = path.metadata().unwrap().len();

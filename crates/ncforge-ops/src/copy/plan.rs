@@ -28,10 +28,12 @@ use crate::boxes::{COMFORTABLE, HEAP_BATCH, Side, Walk, choose, price};
 use crate::conversion::Conversion;
 use crate::profile::Profile;
 use crate::rates;
+use crate::words::many;
+use crate::written;
 use ncforge::codec::CodecChain;
 use ncforge::codec::quantize::Quantize;
 use ncforge::model::{Fill, Filter, Format, Schema, Segments, Storage, VarId, element_of, shape};
-use ncforge::raw::{Chunks, Remark, VarGroup, VarLayout};
+use ncforge::raw::{ChunkGrid, Chunks, Remark, VarGroup, VarLayout};
 use ncforge::{Dataset, Engine, Result};
 
 /// Chunks of a box in which they are moved as they are: each is listed, and chunks may be as small as an element.
@@ -118,7 +120,8 @@ pub(crate) fn plan_with(
             report.reads = Some(reads);
         }
         report.codec = codecs.remove(&report.name);
-        totals.add(&report, seconds);
+        notes.extend(job.absent_values(&w)?);
+        totals.add(&report, w.least_bytes(&schema, options.switches.skip_fill), seconds);
         work.push(w);
         variables.push(report);
     }
@@ -303,6 +306,28 @@ impl Planner<'_> {
         Ok((work, report, seconds))
     }
 
+    /// A note that chunks are written which the source does not have.
+    fn absent_values(&self, work: &VarWork) -> Result<Option<String>> {
+        let var = self.schema.var(self.moved.to);
+        let layout = self.source.layout(self.moved.from)?;
+        let is_written = !work.sparse && !matches!(work.route, Route::Nothing | Route::Heap);
+        if !is_written || !matches!(var.storage, Storage::Chunked { .. }) || !layout.is_exact() {
+            return Ok(None);
+        }
+        let grid = layout.place.chunks().map(|c| ChunkGrid::new(&layout.shape, c.chunk));
+        let absent = match &grid {
+            Some(grid) => written::number_stored(&layout, grid)?.map_or(0, |n| grid.len().saturating_sub(n)),
+            None => 0,
+        };
+        Ok((absent > 0).then(|| {
+            format!(
+                "`{}`: {}, which the source does not have, are written: they do not read as the fill value",
+                self.schema.var_path(self.moved.to),
+                many(absent, "chunk")
+            )
+        }))
+    }
+
     /// Whether unwritten source chunks may stay unwritten: the output is chunked, and reads the same there.
     fn is_sparse(&self, layout: &VarLayout) -> Result<bool> {
         let var = self.schema.var(self.moved.to);
@@ -460,7 +485,7 @@ impl Planner<'_> {
 }
 
 /// Elements of all chunks, the ones at the edges counted whole.
-fn padded(shape: &[u64], chunk: &[u64]) -> u64 {
+pub(super) fn padded(shape: &[u64], chunk: &[u64]) -> u64 {
     shape::product(shape.iter().zip(chunk).map(|(&n, &c)| n.div_ceil(c).saturating_mul(c)))
 }
 

@@ -3,6 +3,7 @@
 use serde::Serialize;
 
 use super::identity::hash_of;
+use super::plan::padded;
 use super::reads::ChosenChunks;
 use super::schema::Moved;
 use super::storage::Chosen;
@@ -11,10 +12,12 @@ use crate::rates;
 use crate::tune::Choice;
 use crate::tune::codec::CodecChoice;
 use ncforge::codec::quantize::Quantize;
-use ncforge::model::{Schema, shape};
+use ncforge::model::{Schema, Storage, shape};
 
 /// The size of an element of a heap type in sums.
 pub(super) const HEAP_ELEMENT: u64 = 16;
+/// Bytes that a chunk takes with its entry in an index, at least.
+const CHUNK_ENTRY: u64 = 16;
 
 /// The memory of a copy, by use.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -92,6 +95,24 @@ impl VarWork {
         }
         shape::bytes(&self.walk.grid.shape, self.element)
     }
+
+    /// Bytes that it takes in the output, whatever its values are and however well they compress: a compressed chunk has its
+    /// entry in an index.
+    pub(super) fn least_bytes(&self, schema: &Schema, skip_fill: bool) -> u64 {
+        let shape = &self.walk.grid.shape;
+        match &schema.var(self.moved.to).storage {
+            _ if matches!(self.route, Route::Nothing | Route::Heap) => 0,
+            Storage::Chunked { .. } if self.sparse || skip_fill => 0,
+            Storage::Chunked { chunks, filters } if filters.is_empty() => {
+                padded(shape, chunks).saturating_mul(self.element)
+            }
+            Storage::Chunked { chunks, .. } => {
+                let counts = shape.iter().zip(chunks).map(|(n, c)| n.div_ceil(*c));
+                shape::product(counts).saturating_mul(CHUNK_ENTRY)
+            }
+            Storage::Contiguous | Storage::Compact => self.bytes(),
+        }
+    }
 }
 
 /// One variable's part of a [`Plan`].
@@ -155,7 +176,8 @@ pub struct Totals {
 }
 
 impl Totals {
-    pub(super) fn add(&mut self, v: &VarPlan, seconds: f64) {
+    /// Adds a variable that takes at least `least` bytes.
+    pub(super) fn add(&mut self, v: &VarPlan, least: u64, seconds: f64) {
         // A file may say of several variables that each is as large as numbers go.
         let add = |sum: &mut u64, more: u64| *sum = sum.saturating_add(more);
         add(&mut self.values_bytes, v.values_bytes);
@@ -170,14 +192,11 @@ impl Totals {
             _ if v.decoded > 0 && before < 1.0 => before,
             _ => rates::USUAL_FRACTION,
         };
-        add(
-            &mut self.written,
-            if matches!(v.route, "raw" | "points") {
-                v.read
-            } else {
-                (v.values_bytes as f64 * stored) as u64
-            },
-        );
+        let written = match v.route {
+            "raw" | "points" => v.read,
+            _ => (v.values_bytes as f64 * stored) as u64,
+        };
+        add(&mut self.written, written.max(least));
         self.seconds += seconds;
     }
 }
@@ -215,6 +234,12 @@ pub struct Plan {
 }
 
 impl Plan {
+    /// Bytes that the values take in the output, at least.
+    pub(crate) fn least_bytes(&self) -> u64 {
+        let least = self.work.iter().map(|work| work.least_bytes(&self.schema, self.skip_fill));
+        least.fold(0, u64::saturating_add)
+    }
+
     /// A number that is the same for two plans that put the same bytes at the same places: what a journal
     /// belongs to. The text of `history` does not count.
     pub(crate) fn identity(&self) -> u64 {

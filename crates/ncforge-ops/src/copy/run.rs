@@ -22,13 +22,17 @@ use super::quantized;
 use super::spill::Spill;
 use crate::boxes::check_chunk;
 use crate::progress::Progress;
+use crate::words::bytes;
 use crate::written;
 use ncforge::model::Storage;
 use ncforge::raw::{Writer, coordinates, with_stop};
 use ncforge::store::remote::shown_path;
 use ncforge::store::zipped::{self, ZippedStore};
-use ncforge::store::{Durability, OutputFile, WriteStore, free_space};
-use ncforge::{Buffer, Dataset, Engine, Error, Hyperslab, Result};
+use ncforge::store::{Durability, OutputFile, ReadStore, WriteStore, free_space};
+use ncforge::{Buffer, Dataset, Engine, Error, Hyperslab, Op, Result};
+
+/// How many times smaller a file system may make a file.
+const COMPRESSED: u64 = 4;
 
 /// One copy.
 pub(crate) struct Task<'a> {
@@ -53,6 +57,7 @@ pub(crate) struct Task<'a> {
 /// Writes the partial output from its beginning, or from behind the steps that are `done`.
 pub(crate) fn run(task: Task<'_>, output: &mut OutputFile, done: Vec<Step>) -> Result<()> {
     check_budget(&task)?;
+    check_disk(&task, output)?;
     if done.is_empty() {
         output.restart()?;
     }
@@ -117,6 +122,19 @@ fn check_budget(task: &Task<'_>) -> Result<()> {
         }
     }
     Ok(())
+}
+
+/// An error where the output cannot have room on its disk, even if the file system compresses.
+fn check_disk(task: &Task<'_>, output: &OutputFile) -> Result<()> {
+    let (least, own) = (task.plan.least_bytes(), output.store().len());
+    match free_space(output.destination()) {
+        Some(free) if task.zipped.is_none() && least / COMPRESSED > free.saturating_add(own) => {
+            let what = format!("it takes at least {}, and {} are free", bytes(least), bytes(free));
+            let full = std::io::Error::new(std::io::ErrorKind::StorageFull, what);
+            Err(Error::io(Op::Write, shown_path(output.destination()), full))
+        }
+        _ => Ok(()),
+    }
 }
 
 struct Run<'a> {
@@ -403,7 +421,7 @@ impl Run<'_> {
                 }));
             }
         }
-        Ok(Step { var, at, chunks })
+        Ok(Step { var, at, bytes: self.output.store().len(), chunks })
     }
 
     /// Makes durable what is done, and then says so.

@@ -356,7 +356,7 @@ fn a_damaged_journal_is_told_and_nothing_is_taken_up() {
     make(&folder.path("a.nc"), &schema(Format::Cdf2, &[64, 40, 50], None, &[]), &e);
     let (a, b) = (folder.path("a.nc"), folder.path("b.nc"));
     let options = |resume| CopyOptions { resume, ..netcdf4("auto", Codec::Deflate) };
-    for step in [r#"{"var":99,"at":0}"#, r#"{"var":0,"at":18446744073709551615}"#] {
+    for step in [r#"{"var":99,"at":0,"bytes":0}"#, r#"{"var":0,"at":18446744073709551615,"bytes":0}"#] {
         let stop = StopAt(AtomicU64::new(0), 400_000);
         assert!(copy(&a, &b, &options(false), &e, &stop).is_err());
         let mut journal = std::fs::File::options()

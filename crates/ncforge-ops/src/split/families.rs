@@ -79,6 +79,10 @@ impl Families {
                 Error::bad_option("dims", "no variable has two fixed dimensions to split: name them")
             })?,
         };
+        if mains.0 == mains.1 {
+            let name = &schema.dim(mains.0).name;
+            return Err(Error::bad_option("dims", format!("--dims names `{name}` twice")));
+        }
         let named = |main: DimId, others: &[(&str, Edge)]| {
             let mut members = vec![Member { dim: main, edge: Edge::Centre }];
             for (name, edge) in others {

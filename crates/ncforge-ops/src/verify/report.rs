@@ -62,6 +62,12 @@ impl Problem {
     pub(super) fn of(kind: ProblemKind, what: String, touches: Option<String>) -> Self {
         Problem { kind, what, image: None, every: None, touches: touches.into_iter().collect() }
     }
+
+    /// The problem that this many bytes of the file are missing; none is no problem.
+    pub(super) fn of_missing(bytes: u64) -> Option<Self> {
+        let what = format!("{bytes} bytes are missing at the end; their values are read as zeros");
+        (bytes > 0).then(|| Problem::of(ProblemKind::Truncated, what, None))
+    }
 }
 
 /// What a note is about.

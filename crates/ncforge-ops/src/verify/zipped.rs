@@ -36,6 +36,7 @@ pub(super) fn verify(path: &Path, engine: &Engine, progress: &dyn Progress) -> R
             image: d.image.map(|r| (r.from, r.to)),
             every: d.image.and_then(|r| r.every),
         })
+        .chain(Problem::of_missing(container.missing_bytes()))
         .collect();
     let variables = container.schema().vars.len() as u64;
     let file = shown_path(path);

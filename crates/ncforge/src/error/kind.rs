@@ -95,5 +95,6 @@ fn has_no_descriptor(e: &std::io::Error) -> bool {
 
 /// Whether a file cannot be made where it was asked for, whatever the disk is like.
 fn is_no_place(e: &std::io::Error) -> bool {
-    matches!(e.kind(), Io::NotFound | Io::NotADirectory | Io::IsADirectory)
+    matches!(e.kind(), Io::NotFound | Io::NotADirectory | Io::IsADirectory | Io::NotSeekable)
+        || e.raw_os_error() == Some(libc::ENAMETOOLONG)
 }

@@ -81,6 +81,8 @@ pub enum Stale {
     Source,
     /// The options, or the memory budget, are other ones.
     Options,
+    /// The unfinished output is shorter than it was.
+    Short,
 }
 
 /// A part of a variable's definition that is fixed once the variable has values.

@@ -17,6 +17,7 @@ pub(super) fn stale(partial: &str, why: Stale) -> String {
     match why {
         Stale::Source => format!("the source has changed since `{partial}` was begun"),
         Stale::Options => format!("`{partial}` was begun with other options or another memory budget"),
+        Stale::Short => format!("`{partial}` is shorter than its journal says; its end was lost"),
     }
 }
 

@@ -8,18 +8,18 @@
 //!
 //! Locks belong to the open file: two datasets of one process exclude each other like two processes, and the system
 //! releases them when a process ends, however it ends. On file systems without locks everything works, with one warning
-//! for each process ([`take_lock_warning`]).
+//! for each process ([`super::take_warnings`]).
 
 pub(crate) mod ranges;
 
 use std::fs::File;
 use std::os::fd::{AsRawFd, RawFd};
 use std::path::Path;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Mutex, OnceLock, PoisonError};
+use std::sync::{Mutex, Once, PoisonError};
 
 use super::identity::is_file_at;
 use super::process::Process;
+use super::warn;
 use crate::error::{Error, Op, Result};
 
 /// Whether files are locked while they are open, in HDF5's terms.
@@ -190,24 +190,14 @@ pub(crate) fn without(e: &std::io::Error, how: Locking, name: &str) -> Result<()
             std::io::Error::from_raw_os_error(code.unwrap_or(libc::EIO)),
         ));
     }
-    WITHOUT.get_or_init(|| name.to_owned());
-    Ok(())
-}
-
-/// The first file that could not be locked.
-static WITHOUT: OnceLock<String> = OnceLock::new();
-/// Whether the warning was handed out.
-static WARNED: AtomicBool = AtomicBool::new(false);
-
-/// A warning that a file was written on a file system without locks; given once for each process, to be shown to the user.
-pub fn take_lock_warning() -> Option<String> {
-    let name = WITHOUT.get()?;
-    (!WARNED.swap(true, Ordering::Relaxed)).then(|| {
-        format!(
+    static WARNED: Once = Once::new();
+    WARNED.call_once(|| {
+        warn(format!(
             "the file system of `{name}` has no locks: nothing keeps two programs from writing to the same file at the \
              same time"
-        )
-    })
+        ));
+    });
+    Ok(())
 }
 
 fn flock(file: RawFd, operation: i32) -> std::io::Result<()> {

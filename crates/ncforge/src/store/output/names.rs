@@ -35,17 +35,14 @@ pub(super) fn target(path: &Path) -> Result<PathBuf> {
     if path.file_name().is_none() || path.is_dir() {
         return Err(Error::io(Op::Create, shown, std::io::ErrorKind::IsADirectory.into()));
     }
-    let target = match path.is_symlink() {
-        true => {
-            std::fs::canonicalize(path).map_err(|e| Error::io(Op::Other("follow the link"), &shown, e))?
-        }
-        false => path.to_owned(),
-    };
-    match target.metadata() {
-        Ok(m) if !m.is_file() => {
-            Err(Error::wrong_kind(shown, "is not a regular file; the output must be one"))
-        }
-        _ => Ok(target),
+    // Before the link is followed: that of `/dev/stdout` leads to a pipe, which has no path.
+    if path.metadata().is_ok_and(|m| !m.is_file()) {
+        let what = "a pipe or a device cannot be the output";
+        return Err(Error::io(Op::Create, shown, std::io::Error::new(std::io::ErrorKind::NotSeekable, what)));
+    }
+    match path.is_symlink() {
+        true => std::fs::canonicalize(path).map_err(|e| Error::io(Op::Other("follow the link"), shown, e)),
+        false => Ok(path.to_owned()),
     }
 }
 

@@ -3,8 +3,8 @@
 //! At any moment, the disk contains the last root and everything reachable from it, because none of it is overwritten;
 //! and the data of the next root, in any state, and possibly that root. The next root is written to the other place, in
 //! two sectors of its own. One sync covers the first copy and everything reachable from it: there is no other
-//! wait. Then the second copy is written. A root with two complete copies is therefore valid; one with a single
-//! complete copy is valid if everything reachable from it is intact (see [`super::open`]). And one damaged
+//! wait. Then the second copy is written. A root with a complete second copy is therefore valid; one with the first
+//! alone is valid if everything that its commit added is intact (see [`super::open`]). And one damaged
 //! byte does not destroy the newest state.
 
 use std::collections::HashMap;
@@ -101,7 +101,7 @@ impl ZippedStore {
 
     /// Writes the root: a first copy, which is synced together with everything reachable from it, then the second one,
     /// which marks the end of the sync.
-    fn write_root(&self, root: &Root) -> Result<()> {
+    pub(super) fn write_root(&self, root: &Root) -> Result<()> {
         let bytes = root.emit();
         let place = ROOT_PLACES[(root.sequence % 2) as usize];
         self.sink()?.write_at(&bytes, place)?;

@@ -2,7 +2,7 @@
 
 use super::format::{Entry, Kind, Over, ROOT_PLACES, SLOT};
 use super::image::{Reach, RunOver, tree_pieces};
-use super::open::roots;
+use super::open::{Copy, FIRST, lost_place, lost_root, roots};
 use super::read::{Fetch, load_block};
 use super::{ZippedStore, choice};
 use crate::error::{Error, Result};
@@ -85,8 +85,10 @@ impl ZippedStore {
                 Ok(())
             })?;
         }
-        let map =
-            roots(&*self.backing)?.into_iter().filter_map(|(_, r)| r).find(|r| r.sequence == core.sequence);
+        let map = roots(&*self.backing)?
+            .into_iter()
+            .filter_map(|copy| copy.root)
+            .find(|r| r.sequence == core.sequence);
         survey.index += map.and_then(|r| r.map.extent()).map_or(0, |(_, slots)| slots * SLOT);
         let used = survey.total.space + survey.index + ROOT_PLACES.len() as u64 * 2 * SLOT;
         survey.wasted = survey.file.saturating_sub(used);
@@ -183,10 +185,16 @@ impl ZippedStore {
         let mut found = Vec::new();
         let core = self.core();
         let fetch = Fetch { backing: &*self.backing };
-        for (at, root) in roots(&*self.backing)? {
+        let copies = roots(&*self.backing)?;
+        let lost = lost_place(&copies);
+        if let Some(place) = lost {
+            let what = format!("{}; commit {} is read", lost_root(place), core.sequence);
+            found.push(Damage { what, image: None });
+        }
+        for Copy { at, root, .. } in copies {
             // After the first commit, only one of the two places is written.
-            let expected = core.sequence > 1 || at >= ROOT_PLACES[1];
-            if root.is_none() && expected {
+            let is_expected = core.sequence > FIRST || at >= ROOT_PLACES[1];
+            if root.is_none() && is_expected && lost.is_none() {
                 let what = format!("the copy of a root at byte {at} is damaged (another one is whole)");
                 found.push(Damage { what, image: None });
             }

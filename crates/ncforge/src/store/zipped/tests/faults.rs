@@ -97,6 +97,73 @@ fn damage_affects_its_block_only() {
     assert_eq!(store.read_vec(to, store.len() - to).unwrap(), want[to as usize..]);
 }
 
+/// A file after three commits: 9000 bytes, then the first one changed, twice. The third root is at byte 4096.
+fn three_commits() -> Vec<u8> {
+    let file = memory();
+    let store = ZippedStore::create(file.clone(), &small(), Resources::default()).unwrap();
+    store.write_at(&bytes(9000, 3), 0).unwrap();
+    store.sync().unwrap();
+    for k in [1, 2] {
+        store.write_at(&[k], 0).unwrap();
+        store.sync().unwrap();
+    }
+    drop(store);
+    file.to_vec()
+}
+
+fn opened(file: &[u8]) -> Result<ZippedStore> {
+    ZippedStore::open(Arc::new(MemoryStore::new("a.ncz", file.to_vec())), Resources::default())
+}
+
+#[test]
+fn damage_that_two_commits_share_is_no_evidence_against_the_newer_one() {
+    let whole = three_commits();
+    // A block that only the first commit wrote.
+    let store = opened(&whole).unwrap();
+    let entry =
+        store.core().trees[0].get(2, &super::super::read::Fetch { backing: &*store.backing }).unwrap();
+    assert!(entry.extent().is_some());
+    for copy in [4096, 4608] {
+        let mut bad = whole.clone();
+        bad[copy + 100] ^= 1;
+        bad[entry.offset() as usize] ^= 1;
+        let store = opened(&bad).unwrap();
+        assert_eq!((store.commit_number(), store.read_vec(0, 1).unwrap()), (3, vec![2]));
+        assert!(store.read_vec(8500, 1).unwrap_err().to_string().contains("block"));
+    }
+}
+
+#[test]
+fn a_place_without_copies_is_damage_and_is_not_written_over() {
+    let whole = three_commits();
+    assert_eq!(opened(&whole).unwrap().read_vec(0, 1).unwrap(), [2]);
+    for place in [0, 4096] {
+        let mut bad = whole.clone();
+        bad[place..place + 1024].fill(0);
+        let name = format!("lost{place}.ncz");
+        let file = Arc::new(MemoryStore::new(&name, bad));
+        let store = ZippedStore::open(file.clone(), Resources::default()).unwrap();
+        let found = store.verify(&mut |_| Ok(())).unwrap();
+        let says = |text: &str| text.contains(&format!("byte {place}")) && text.contains("may be lost");
+        assert!(found.len() == 1 && says(&found[0].what), "{found:?}");
+        assert!(crate::store::take_warnings().iter().any(|w| w.contains(&name) && says(w)));
+        let e = ZippedStore::open_rw(file, Resources::default()).unwrap_err();
+        assert!(says(&e.to_string()), "{e}");
+    }
+}
+
+#[test]
+fn a_writer_restores_the_second_copy_of_a_root() {
+    let whole = three_commits();
+    for copy in [4096, 4608] {
+        let mut bad = whole.clone();
+        bad[copy..copy + 512].fill(0);
+        let file = Arc::new(MemoryStore::new("a.ncz", bad));
+        drop(ZippedStore::open_rw(file.clone(), Resources::default()).unwrap());
+        assert_eq!(file.to_vec(), whole);
+    }
+}
+
 /// A disk with a limited number of free bytes.
 #[derive(Debug)]
 struct Full {
