@@ -151,6 +151,7 @@ pub fn free_space(path: &Path) -> Option<u64> {
     }
     // SAFETY: the call succeeded.
     let stat = unsafe { stat.assume_init() };
+    // Some file systems of FUSE have no blocks at all, and room nevertheless.
     #[allow(clippy::unnecessary_cast, reason = "the fields' types differ between systems")]
-    Some((stat.f_bavail as u64).saturating_mul(stat.f_frsize as u64))
+    (stat.f_blocks > 0).then(|| (stat.f_bavail as u64).saturating_mul(stat.f_frsize as u64))
 }
