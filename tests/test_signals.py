@@ -123,7 +123,7 @@ def test_a_second_signal_ends_the_command_at_once(
     folder: Path, first: signal.Signals, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(folder)
-    for _ in range(5):
+    for _ in range(30):
         running = start("copy", "a.nc", "second.nc", *DEFLATE, "-O")
         while running.poll() is None and not catches(running.pid, first):
             time.sleep(0.001)

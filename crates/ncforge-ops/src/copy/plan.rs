@@ -19,7 +19,7 @@ use std::collections::HashSet;
 
 use self::wording::{describe_place, describe_storage};
 use super::options::CopyOptions;
-use super::planned::{HEAP_ELEMENT, Memory, Plan, Rounding, Route, Totals, VarPlan, VarWork};
+use super::planned::{HEAP_ELEMENT, Memory, Plan, Rounding, Route, Totals, VarPlan, VarWork, padded};
 use super::quantized;
 use super::reads::ChosenChunks;
 use super::schema::{Moved, Translation, selected, translate};
@@ -482,11 +482,6 @@ impl Planner<'_> {
         };
         Ok((report, seconds))
     }
-}
-
-/// Elements of all chunks, the ones at the edges counted whole.
-pub(super) fn padded(shape: &[u64], chunk: &[u64]) -> u64 {
-    shape::product(shape.iter().zip(chunk).map(|(&n, &c)| n.div_ceil(c).saturating_mul(c)))
 }
 
 /// Whether two filter chains do the same; whether a filter may be skipped does not matter for chunks that exist.

@@ -3,7 +3,6 @@
 use serde::Serialize;
 
 use super::identity::hash_of;
-use super::plan::padded;
 use super::reads::ChosenChunks;
 use super::schema::Moved;
 use super::storage::Chosen;
@@ -248,4 +247,9 @@ impl Plan {
         let text = format!("{schema:?} {:?} {} {}", self.work, self.skip_fill, self.part);
         hash_of(text.as_bytes())
     }
+}
+
+/// Elements of all chunks, the ones at the edges counted whole.
+pub(super) fn padded(shape: &[u64], chunk: &[u64]) -> u64 {
+    shape::product(shape.iter().zip(chunk).map(|(&n, &c)| n.div_ceil(c).saturating_mul(c)))
 }

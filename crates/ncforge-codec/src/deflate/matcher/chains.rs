@@ -59,7 +59,7 @@ impl Chains {
         let mut going = 0;
         while at < stop && at + 8 <= end {
             let (mut length, mut distance) =
-                self.longest::<LEAST>(entries, bytes, at, going, depth, LEAST - 1, nice);
+                self.longest::<LEAST>(entries, bytes, at, going, LEAST - 1, (depth, nice));
             going = 0;
             if length < LEAST || LAZY && length == 3 && distance > NEAR {
                 at += 1;
@@ -70,7 +70,7 @@ impl Chains {
             while LAZY && length < nice && at + 9 <= end {
                 let tries = if length >= 8 { depth / 4 } else { depth };
                 let (longer, d) =
-                    self.longest::<LEAST>(entries, bytes, at + 1, 0, tries.max(1), length, nice);
+                    self.longest::<LEAST>(entries, bytes, at + 1, 0, length, (tries.max(1), nice));
                 entered = at + 2;
                 if longer <= length {
                     break;
@@ -101,9 +101,8 @@ impl Chains {
         bytes: &[u8],
         at: usize,
         going: usize,
-        depth: u32,
         least: usize,
-        nice: usize,
+        (depth, nice): (u32, usize),
     ) -> (usize, usize) {
         let here = word8(bytes, at);
         let place = entries.place(at);
