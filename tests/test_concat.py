@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import signal
 import subprocess
 import time
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -489,6 +491,10 @@ def test_single_steps_rise(tmp_path: Path, given: tuple[int | None, ...]) -> Non
 def test_an_empty_list_is_named(tmp_path: Path, run: Run) -> None:
     (tmp_path / "empty.txt").write_text("\n")
     assert "/empty.txt` gives no arguments" in run("concat", f"@{tmp_path}/empty.txt", "-o", "out.nc", code=2).stderr
+    os.mkfifo(tmp_path / "pipe")
+    with ThreadPoolExecutor(1) as pool:
+        pool.submit((tmp_path / "pipe").write_text, "a.nc\n")
+        assert "gives no arguments" not in run("concat", f"@{tmp_path}/pipe", "--unknown", code=2).stderr
 
 
 def test_an_unlimited_dimension_behind_others(tmp_path: Path, run: Run) -> None:

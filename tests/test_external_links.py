@@ -220,6 +220,24 @@ def test_groups_of_many_links_end(
         assert ds[deepest][:].tolist() == [1 if path.stem == "links" else 29]
 
 
+def test_a_large_object_has_two_names(tmp_path: Path) -> None:
+    """A group keeps its own beside that of a soft link, which comes first; a dataset of a thousand links is not read for all of them."""
+    with h5py.File(tmp_path / "a.h5", "w", libver="latest") as h:
+        run = h.create_group("run_2024")
+        for i in range(33_000):
+            run.create_dataset(f"v{i}", shape=(), dtype="i1")
+        h["latest"] = h5py.SoftLink("/run_2024")
+    with ncforge.Dataset(tmp_path / "a.h5") as ds:
+        assert [len(ds[name].variables) for name in ("latest", "run_2024")] == [33_000, 33_000]
+    with h5py.File(tmp_path / "b.h5", "w", libver="latest") as h:
+        h["v"] = [1]
+        h["v"].attrs["large"] = np.zeros(1 << 17)
+        for i in range(1000):
+            h[f"l{i}"] = h["v"]
+    with ncforge.Dataset(tmp_path / "b.h5") as ds:
+        assert 2 <= len(ds.variables) < 100
+
+
 def test_other_files_are_refused_behind_the_names_of_other_tools(tmp_path: Path, target: Path, run: Any) -> None:
     path = linked(tmp_path / "a.h5", link=(target.name, "/v"))
     with h5py.File(path, "a") as f:

@@ -45,6 +45,10 @@ class UnlockedWarning(UserWarning):
     """A file was written on a file system that has no locks: two writers are not detected."""
 
 
+class DamagedWarning(UserWarning):
+    """A file is damaged, and what is left of it is read; the message says what may be lost."""
+
+
 class CorruptError(NcforgeError, OSError):
     """The bytes do not follow their format; the message says where."""
 
@@ -155,13 +159,13 @@ _CLASSES: dict[str, type[NcforgeError]] = {
 }
 
 
-def warn(message: str) -> None:
-    """Issues the extension module's warning about missing locks, at the line outside the package that caused it."""
+def warn(category: str, message: str) -> None:
+    """Issues a warning of the extension module, at the line outside the package that caused it."""
     level = 1
     frame: FrameType | None = sys._getframe(1)
     while frame is not None and frame.f_globals.get("__name__", "").partition(".")[0] == "ncforge":
         level, frame = level + 1, frame.f_back
-    warnings.warn(message, UnlockedWarning, stacklevel=level + 1)
+    warnings.warn(message, globals()[category], stacklevel=level + 1)
 
 
 def build(name: str, message: str, errno: int | None, path: str | None) -> NcforgeError:

@@ -99,7 +99,7 @@ pub(crate) fn run(cli: Cli, argv: &[OsString], again: &[OsString]) -> Exit {
     let cx = Context { global: &cli.global, argv, again, printer: &printer };
     let done = dispatch(cli.command, &cx).map_err(|failure| failure.after(interrupt::exit(), cli.can_resume));
     for warning in ncforge::store::take_warnings() {
-        printer.warn(warning);
+        printer.warn(warning.to_string());
     }
     let lost = printer.lost_output().map(|e| Failure::lost_output(&e));
     let failed = match (done, lost) {

@@ -109,7 +109,8 @@ impl Libdeflate {
         let more = if n < src.len() / 8 { more } else { &mut [] };
         let small = n < SHORT.min(src.len() / 4 * 3).max(src.len() / 8);
         let own = small && src.len() <= PlaneEncoder::MOST;
-        if own || !more.is_empty() {
+        let parts = !own && planes::in_parts(src) < n - n / 64;
+        if own || parts || !more.is_empty() {
             grow(&mut self.buffer, bound)?;
         }
         let mut keep = |m: usize, buffer: &[u8]| {
@@ -124,6 +125,9 @@ impl Libdeflate {
         }
         if own {
             let m = with_planes(level, |encoder| encoder.encode_patiently(src, &mut self.buffer));
+            keep(m, &self.buffer);
+        } else if parts {
+            let m = with_planes(level, |encoder| encoder.encode_in_parts(src, &mut self.buffer))?;
             keep(m, &self.buffer);
         }
         Ok(n)

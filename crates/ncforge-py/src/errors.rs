@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
+use ncforge::store::Warning;
 use ncforge::{Error, ErrorClass, TileOption};
 use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
@@ -12,11 +13,24 @@ pub(crate) fn outside<T: Send>(
     py: Python<'_>,
     work: impl FnOnce() -> ncforge::Result<T> + Send,
 ) -> PyResult<T> {
-    let done = raised(py, py.detach(|| catch_unwind(AssertUnwindSafe(work))))?;
-    for warning in ncforge::store::take_warnings() {
-        py.import("ncforge.errors")?.getattr("warn")?.call1((warning,))?;
+    let done = raised(py, py.detach(|| catch_unwind(AssertUnwindSafe(work))));
+    // Those of work that failed are its own, too; its error is more than theirs.
+    match warned(py) {
+        Err(error) if done.is_ok() => Err(error),
+        _ => done,
     }
-    Ok(done)
+}
+
+/// Issues the warnings of files.
+fn warned(py: Python<'_>) -> PyResult<()> {
+    for warning in ncforge::store::take_warnings() {
+        let category = match warning {
+            Warning::Unlocked(_) => "UnlockedWarning",
+            Warning::Damaged(_) => "DamagedWarning",
+        };
+        py.import("ncforge.errors")?.getattr("warn")?.call1((category, warning.to_string()))?;
+    }
+    Ok(())
 }
 
 /// Runs `work` that takes less than letting go of the interpreter does; an error, or a panic, becomes a Python

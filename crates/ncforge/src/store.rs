@@ -45,8 +45,8 @@ pub use process::{PerProcess, Process};
 pub use profile::{FIRST_REQUEST, IoProfile};
 pub use recorded::RecordedStore;
 pub use remote::RemoteOptions;
-pub use warnings::take_warnings;
 pub(crate) use warnings::warn;
+pub use warnings::{Warning, take_warnings};
 
 /// A flat, random-access run of bytes that any number of threads may read at once.
 ///

@@ -69,7 +69,9 @@ fn unreadable(path: &Path, why: &dyn Display) -> Failure {
 
 /// Says which files of a command line that is wrong gave no arguments.
 pub(crate) fn name_empty(argv: &[OsString]) {
-    for word in argv.iter().filter(|word| word.as_encoded_bytes().starts_with(b"@")) {
+    // What a pipe gave is not there a second time.
+    let is_file = |name: &[u8]| Path::new(OsStr::from_bytes(name)).is_file();
+    for word in argv.iter().filter(|word| word.as_bytes().strip_prefix(b"@").is_some_and(is_file)) {
         if expanded(vec![word.clone()]).is_ok_and(|found| found.is_empty()) {
             to_stderr(format_args!("hint: `{}` gives no arguments: the file is empty\n", word.display()));
         }

@@ -20,6 +20,8 @@ use crate::error::Result;
 
 /// Bytes whose symbols are counted together; blocks are whole segments.
 const SEGMENT: usize = 16 << 10;
+/// The same where bytes change from part to part.
+const PART: usize = 4 << 10;
 /// A segment of a plane that the plan stores is stored only if its bytes have at least this many bits of entropy.
 const RANDOM: f32 = 7.8;
 /// A separate block must save this many bits in addition to its header: building its codes takes time.
@@ -30,6 +32,8 @@ pub struct PlaneEncoder {
     matcher: Matcher,
     sequences: Vec<Sequence>,
     level: u32,
+    /// Bytes that are counted together.
+    segment: usize,
     work: Work,
     marks: Marks,
 }
@@ -48,6 +52,7 @@ impl PlaneEncoder {
             matcher: Matcher::new(),
             sequences: Vec::new(),
             level: level.clamp(1, 9),
+            segment: SEGMENT,
             work: Work::default(),
             marks: Marks::default(),
         }
@@ -69,7 +74,7 @@ impl PlaneEncoder {
     /// Longest stream for `len` bytes in `planes` planes.
     pub fn bound(len: usize, planes: usize) -> usize {
         // At worst every block is stored: at most three bits, padding and lengths for each segment.
-        len + 6 * (len / SEGMENT + 2 * planes + 2) + 16 + Bits::SLACK
+        len + 6 * (len / PART + 2 * planes + 2) + 16 + Bits::SLACK
     }
 
     /// Encodes `bytes`, which consist of `planes` equal parts, one for each plane (remaining bytes belong to the last), with segments and their
@@ -148,6 +153,14 @@ impl PlaneEncoder {
         self.encode_planned(bytes, Plan::patient(self.level), out)
     }
 
+    /// Encodes bytes that were not shuffled and change from part to part.
+    pub(super) fn encode_in_parts(&mut self, bytes: &[u8], out: &mut Vec<u8>) -> Result<usize> {
+        self.segment = PART;
+        let encoded = self.encode(bytes, 1, Segments::None, out);
+        self.segment = SEGMENT;
+        encoded
+    }
+
     fn encode_planned(&mut self, bytes: &[u8], mut plan: Plan, out: &mut [u8]) -> usize {
         let planes = plan.planes();
         let n = bytes.len() / planes;
@@ -204,7 +217,7 @@ impl PlaneEncoder {
         pending: &mut Pending,
     ) -> usize {
         let before = self.sequences.len();
-        let stop = (at + SEGMENT).min(end);
+        let stop = (at + self.segment).min(end);
         let mut to = at;
         while to < stop {
             let reach = bits.marks.around(to, end);
@@ -256,7 +269,7 @@ impl PlaneEncoder {
     ) -> usize {
         let mut to = at;
         while to < end {
-            let next = (to + SEGMENT).min(end);
+            let next = (to + self.segment).min(end);
             if !is_random(&bytes[to..next]) {
                 break;
             }
@@ -282,6 +295,18 @@ fn asked(len: usize, planes: usize, n: usize) -> Option<usize> {
     let fits =
         len.is_multiple_of(planes) && plane > segment && planes * plane.div_ceil(segment) <= MOST_POINTS;
     fits.then_some(segment)
+}
+
+/// An estimate, from every second part, of the bytes that are left if each part has a code of its own, and nothing repeats: less than a
+/// search leaves whose blocks are long, where the bytes change from part to part.
+pub(super) fn in_parts(bytes: &[u8]) -> usize {
+    let (mut bits, mut seen) = (0.0, 0);
+    for part in bytes.chunks(PART).step_by(2) {
+        let counts = Counts::of(part, &[Sequence { literals: part.len() as u32, ..Sequence::default() }]);
+        bits += f64::from(counts.bits() + counts.header_bits());
+        seen += part.len();
+    }
+    (bits / 8.0 * bytes.len() as f64 / seen.max(1) as f64) as usize
 }
 
 /// Whether a code for these bytes gains nothing, estimated from a quarter of them.

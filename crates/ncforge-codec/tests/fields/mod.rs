@@ -343,5 +343,16 @@ pub(crate) const FIELDS: &[Field] = &[
             (0..n).map(|i| if land(i) { 9 } else { (random.bits() % 11 / 8) as u8 }).collect()
         },
     },
+    // Bytes that change with latitude.
+    Field {
+        name: "bands.i8",
+        size: 1,
+        make: |n| {
+            let mut random = Random(15);
+            (0..n)
+                .map(|i| (((i / 360) as f64 * 0.0167 - 1.5).sin() * 50.0 + random.normal()) as i8 as u8)
+                .collect()
+        },
+    },
     Field { name: "text", size: 1, make: text },
 ];

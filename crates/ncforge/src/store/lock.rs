@@ -19,7 +19,7 @@ use std::sync::{Mutex, Once, PoisonError};
 
 use super::identity::is_file_at;
 use super::process::Process;
-use super::warn;
+use super::{Warning, warn};
 use crate::error::{Error, Op, Result};
 
 /// Whether files are locked while they are open, in HDF5's terms.
@@ -192,10 +192,10 @@ pub(crate) fn without(e: &std::io::Error, how: Locking, name: &str) -> Result<()
     }
     static WARNED: Once = Once::new();
     WARNED.call_once(|| {
-        warn(format!(
+        warn(Warning::Unlocked(format!(
             "the file system of `{name}` has no locks: nothing keeps two programs from writing to the same file at the \
              same time"
-        ));
+        )));
     });
     Ok(())
 }

@@ -1,20 +1,21 @@
-//! Groups to which several links lead: each link shows all that is in the group, and links that lead to one another show more objects
-//! than any file has.
+//! Objects to which several links lead: each link to a group shows all that is in the group, and links that lead to one another show more
+//! objects than any file has.
 //!
-//! Each group is shown once in any case. What is shown more than once is limited in all, be it of this file or of others.
+//! Each object is shown twice in any case: under its own name, and under another. What is shown more often is limited in all, be it of this
+//! file or of others.
 
 use std::collections::HashMap;
 use std::hash::Hash;
 
 use crate::model::{Attribute, Value, Values};
 
-/// Objects that are shown more than once, at most; a KiB of attributes counts as one.
+/// Objects that are shown more than twice, at most; a KiB of attributes counts as one.
 const MOST: usize = 1 << 15;
 
-/// The groups that were shown, each with what it takes to show it, and what is left for showing some of them again.
+/// The objects that were shown, each with what it takes to show it and whether it was shown again; and what is left for showing some more often.
 #[derive(Debug)]
 pub(super) struct Shown<G> {
-    known: HashMap<G, usize>,
+    known: HashMap<G, (usize, bool)>,
     left: usize,
 }
 
@@ -25,20 +26,22 @@ impl<G> Default for Shown<G> {
 }
 
 impl<G: Eq + Hash> Shown<G> {
-    /// Whether a group is shown for the first time; why it cannot be shown again.
-    pub(super) fn is_first(&mut self, group: &G) -> Result<bool, String> {
-        let Some(cost) = self.known.get(group) else { return Ok(true) };
-        self.left = self.left.checked_sub(*cost).ok_or_else(|| {
-            format!(
-                "a group that is shown elsewhere, too: no more than {MOST} objects are shown more than once"
-            )
-        })?;
+    /// Whether an object is shown for the first time; why it cannot be shown again.
+    pub(super) fn is_first(&mut self, object: &G) -> Result<bool, String> {
+        let Some((cost, is_twice)) = self.known.get_mut(object) else { return Ok(true) };
+        if std::mem::replace(is_twice, true) {
+            self.left = self.left.checked_sub(*cost).ok_or_else(|| {
+                format!(
+                    "an object that is shown elsewhere, too: no more than {MOST} objects are shown more than twice"
+                )
+            })?;
+        }
         Ok(false)
     }
 
-    /// Notes what a group has, without those below that may be left out on their own.
-    pub(super) fn note(&mut self, group: G, objects: usize, attribute_bytes: usize) {
-        self.known.entry(group).or_insert(1 + objects + (attribute_bytes >> 10));
+    /// Notes what an object has, without what is noted itself.
+    pub(super) fn note(&mut self, object: G, objects: usize, attribute_bytes: usize) {
+        self.known.entry(object).or_insert((1 + objects + (attribute_bytes >> 10), false));
     }
 }
 

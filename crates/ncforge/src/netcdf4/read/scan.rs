@@ -96,7 +96,6 @@ pub(crate) fn scan(file: &File) -> Result<Found> {
         // A link takes at least 16 bytes.
         left: file.source.len() / 16 + 64,
         shown: Shown::default(),
-        attribute_bytes: 0,
         paths: Paths::default(),
         open: Vec::new(),
         damaged: 0,
@@ -115,10 +114,8 @@ struct Scan<'a> {
     out: Found,
     /// Links that the file may still have.
     left: u64,
-    /// Groups, by the addresses of their headers.
+    /// Groups and datasets, by the addresses of their headers.
     shown: Shown<u64>,
-    /// Bytes of the attributes of all objects that were found.
-    attribute_bytes: usize,
     /// What soft links led through.
     paths: Paths,
     /// Addresses of the groups that are being walked, to notice circles.
@@ -141,7 +138,7 @@ impl Scan<'_> {
                 return Ok(());
             }
         };
-        let (id, before) = (GroupId(self.out.tree.len()), self.attribute_bytes);
+        let id = GroupId(self.out.tree.len());
         let (links, attrs) = match self.contents(header, parent.is_none()) {
             Ok(contents) => contents,
             Err(e) if parent.is_some() => return self.leave_out(path, e),
@@ -177,7 +174,6 @@ impl Scan<'_> {
                 Err(e) => self.leave_out(&full(&name), e)?,
             }
         }
-        self.shown.note(header.address, count, self.attribute_bytes - before);
         for (name, child) in below {
             let full = format!("{path}/{name}");
             if self.open.contains(&child.address) {
@@ -200,21 +196,27 @@ impl Scan<'_> {
             self.out.strict = stored.iter().any(|a| a.name[..] == *b"_nc3_strict");
             self.out.provenance = text(&stored, b"_NCProperties");
         }
-        Ok((links, self.understood(&stored)?))
+        Ok((links, self.understood(header, &stored)?))
     }
 
-    fn understood(&mut self, stored: &[Attribute]) -> Result<FoundAttrs> {
+    /// The attributes of an object, which is noted as shown.
+    fn understood(&mut self, header: &ObjectHeader, stored: &[Attribute]) -> Result<FoundAttrs> {
         let attrs = understood(self.file, stored)?;
         let raw = attrs.raw.iter().map(|(_, stored)| stored.data.len()).sum::<usize>();
-        self.attribute_bytes += bytes(&attrs.ready) + raw;
+        self.shown.note(header.address, 0, bytes(&attrs.ready) + raw);
         Ok(attrs)
+    }
+
+    /// An error if a dataset cannot be shown once more.
+    fn again(&mut self, header: &ObjectHeader) -> Result<()> {
+        self.shown.is_first(&header.address).map(drop).map_err(|why| self.file.source.unsupported(why))
     }
 
     fn dataset(&mut self, header: &ObjectHeader) -> Result<(Dataset, FoundAttrs, Hints)> {
         let dataset = self.file.dataset(header)?;
         let stored = self.file.attributes(header)?;
         let hints = Hints::new(&stored, &dataset.space);
-        Ok((dataset, self.understood(&stored)?, hints))
+        Ok((dataset, self.understood(header, &stored)?, hints))
     }
 
     fn skip(&mut self, path: String, why: String) {
@@ -256,7 +258,7 @@ impl Scan<'_> {
                 Ok((datatype, _)) => self.out.types.push(FoundType { group, name, address, datatype }),
                 Err(e) => return Err((name, e)),
             },
-            ObjectKind::Dataset => match self.dataset(&header) {
+            ObjectKind::Dataset => match self.again(&header).and_then(|()| self.dataset(&header)) {
                 Ok((dataset, attrs, hints)) => {
                     self.out.datasets.push(FoundDataset { group, name, address, dataset, attrs, hints });
                 }

@@ -12,7 +12,7 @@ use super::tx::Tx;
 use super::{Codec, Core, Lock, Options, Recent, Resources, ZippedStore};
 use crate::error::{Error, Result};
 use crate::store::lock::{Locking, ranges as lock};
-use crate::store::{ReadStore, WriteStore, warn};
+use crate::store::{ReadStore, Warning, WriteStore, warn};
 
 /// Number of a file's first commit.
 pub(super) const FIRST: u64 = 1;
@@ -46,8 +46,8 @@ pub(super) fn roots(backing: &dyn ReadStore) -> Result<Vec<Copy>> {
 }
 
 /// The valid root of a file.
-struct Newest {
-    root: Root,
+pub(super) struct Newest {
+    pub(super) root: Root,
     /// Whether both copies are complete.
     is_twice: bool,
     /// Byte offset of the other place, if it is damaged: a newer root may have been there.
@@ -55,9 +55,10 @@ struct Newest {
 }
 
 /// The valid root: the one with the highest number, if its second copy is complete, which is written after the sync, or if
-/// everything that its commit added is intact; else the one before. With `is_written`, a program is writing at the moment
-/// and may not have synced the newest root yet: the newest one with a second copy is used.
-fn newest(backing: &dyn ReadStore, is_written: bool) -> Result<Newest> {
+/// everything that its commit added is intact; else the one before. That is so while a program writes, too: after a crash,
+/// what the one before reaches may be written over, though the newer one has no second copy. With `is_written`, a program is
+/// writing at the moment, and a place without copies is no damage.
+pub(super) fn newest(backing: &dyn ReadStore, is_written: bool) -> Result<Newest> {
     let copies = roots(backing)?;
     let mut candidates: Vec<Candidate<'_>> = Vec::new();
     for (i, copy) in copies.iter().enumerate() {
@@ -70,9 +71,6 @@ fn newest(backing: &dyn ReadStore, is_written: bool) -> Result<Newest> {
     candidates.sort_by_key(|c| std::cmp::Reverse(c.root.sequence));
     let lost = if is_written { None } else { lost_place(&copies) };
     let found = |c: &Candidate<'_>| Newest { root: c.root.clone(), is_twice: c.is_twice, lost };
-    if is_written && let Some(synced) = candidates.iter().find(|c| c.is_synced) {
-        return Ok(found(synced));
-    }
     for (i, candidate) in candidates.iter().enumerate() {
         let before = candidates.get(i + 1).map(|c| c.root);
         // The machine may have failed while a root was synced. Before the last one there is none to fall back to:
@@ -214,7 +212,11 @@ impl ZippedStore {
         let (Newest { root, lost, .. }, pin) = pinned(&backing)?;
         if let Some(place) = lost {
             let name = backing.name();
-            warn(format!("`{name}`: {}; commit {} is read", lost_root(place), root.sequence));
+            warn(Warning::Damaged(format!(
+                "`{name}`: {}; commit {} is read",
+                lost_root(place),
+                root.sequence
+            )));
         }
         Self::at_root(backing, None, &root, pin, resources)
     }
