@@ -127,7 +127,7 @@ impl Libdeflate {
             let m = with_planes(level, |encoder| encoder.encode_patiently(src, &mut self.buffer));
             keep(m, &self.buffer);
         } else if parts {
-            let m = with_planes(level, |encoder| encoder.encode_in_parts(src, &mut self.buffer))?;
+            let m = with_planes(level, |encoder| encoder.encode_in_parts(src, &mut self.buffer));
             keep(m, &self.buffer);
         }
         Ok(n)

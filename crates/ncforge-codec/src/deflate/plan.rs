@@ -87,6 +87,11 @@ impl Plan {
         Plan::new(vec![Treatment::Code(patient(level))])
     }
 
+    /// The plan for bytes in one plane whose codes are worth more than their repeats.
+    pub(super) fn runs() -> Plan {
+        Plan::new(vec![Treatment::Code(Effort::Runs)])
+    }
+
     fn new(treatments: Vec<Treatment>) -> Plan {
         Plan { treatments, parses: Vec::new(), stretch: false, echoes: 0, bits: 0.0 }
     }

@@ -21,7 +21,7 @@ use crate::error::Result;
 /// Bytes whose symbols are counted together; blocks are whole segments.
 const SEGMENT: usize = 16 << 10;
 /// The same where bytes change from part to part.
-const PART: usize = 4 << 10;
+const PART: usize = 2 << 10;
 /// A segment of a plane that the plan stores is stored only if its bytes have at least this many bits of entropy.
 const RANDOM: f32 = 7.8;
 /// A separate block must save this many bits in addition to its header: building its codes takes time.
@@ -154,11 +154,11 @@ impl PlaneEncoder {
     }
 
     /// Encodes bytes that were not shuffled and change from part to part.
-    pub(super) fn encode_in_parts(&mut self, bytes: &[u8], out: &mut Vec<u8>) -> Result<usize> {
+    pub(super) fn encode_in_parts(&mut self, bytes: &[u8], out: &mut [u8]) -> usize {
         self.segment = PART;
-        let encoded = self.encode(bytes, 1, Segments::None, out);
+        let end = self.encode_planned(bytes, Plan::runs(), out);
         self.segment = SEGMENT;
-        encoded
+        end
     }
 
     fn encode_planned(&mut self, bytes: &[u8], mut plan: Plan, out: &mut [u8]) -> usize {
