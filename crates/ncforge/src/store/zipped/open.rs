@@ -58,8 +58,7 @@ pub(super) struct Newest {
 /// everything that its commit added is intact; else the one before. That is so while a program writes, too: after a crash,
 /// what the one before reaches may be written over, though the newer one has no second copy. With `is_written`, a program is
 /// writing at the moment, and a place without copies is no damage.
-pub(super) fn newest(backing: &dyn ReadStore, is_written: bool) -> Result<Newest> {
-    let copies = roots(backing)?;
+pub(super) fn newest(backing: &dyn ReadStore, copies: &[Copy], is_written: bool) -> Result<Newest> {
     let mut candidates: Vec<Candidate<'_>> = Vec::new();
     for (i, copy) in copies.iter().enumerate() {
         let Some(root) = &copy.root else { continue };
@@ -69,7 +68,7 @@ pub(super) fn newest(backing: &dyn ReadStore, is_written: bool) -> Result<Newest
         }
     }
     candidates.sort_by_key(|c| std::cmp::Reverse(c.root.sequence));
-    let lost = if is_written { None } else { lost_place(&copies) };
+    let lost = if is_written { None } else { lost_place(copies) };
     let found = |c: &Candidate<'_>| Newest { root: c.root.clone(), is_twice: c.is_twice, lost };
     for (i, candidate) in candidates.iter().enumerate() {
         let before = candidates.get(i + 1).map(|c| c.root);
@@ -181,16 +180,17 @@ pub(super) fn lost_root(place: u64) -> String {
 
 /// The newest root and a pin on it.
 fn pinned(backing: &Arc<dyn ReadStore>) -> Result<(Newest, Option<Lock>)> {
-    let find = || newest(&**backing, lock::is_written(&**backing));
-    let mut found = find()?;
+    let mut copies = roots(&**backing)?;
     loop {
+        let found = newest(&**backing, &copies, lock::is_written(&**backing))?;
         let pin = lock::pin(backing, found.root.sequence);
         // A program that wrote another root in the meantime may not have seen the pin.
-        let again = find()?;
-        if again.root.sequence == found.root.sequence || pin.is_none() {
-            return Ok((again, pin));
+        let now = roots(&**backing)?;
+        let same = now.iter().zip(&copies).all(|(now, then)| now.bytes == then.bytes);
+        if same || pin.is_none() {
+            return Ok((found, pin));
         }
-        found = again;
+        copies = now;
     }
 }
 
@@ -231,7 +231,7 @@ impl ZippedStore {
         let sink = backing;
         let backing: Arc<dyn ReadStore> = sink.clone();
         let writer = lock::writer(&backing, locking.or_environment())?;
-        let Newest { root, is_twice, lost } = newest(&*backing, false)?;
+        let Newest { root, is_twice, lost } = newest(&*backing, &roots(&*backing)?, false)?;
         if let Some(place) = lost {
             let what = format!(
                 "{}. `ncforge copy` makes a new file of what commit {} holds",

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
 
-use super::super::open::newest;
+use super::super::open::{newest, roots};
 use super::super::{Reach, Resources, ZippedStore};
 use super::basics::{image, memory, small};
 use super::steps::{bytes, tight};
@@ -130,7 +130,8 @@ fn a_newer_root_that_a_crash_left_is_read_while_a_writer_opens_the_file() {
     let mut left = file.to_vec();
     left[512..1024].copy_from_slice(&second);
     for is_written in [true, false] {
-        let found = newest(&MemoryStore::new("a.ncz", left.clone()), is_written).unwrap();
+        let file = MemoryStore::new("a.ncz", left.clone());
+        let found = newest(&file, &roots(&file).unwrap(), is_written).unwrap();
         assert_eq!(found.root.sequence, 4);
     }
 }
