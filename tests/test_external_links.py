@@ -220,6 +220,18 @@ def test_groups_of_many_links_end(
         assert ds[deepest][:].tolist() == [1 if path.stem == "links" else 29]
 
 
+def test_links_to_each_of_many_groups_end(tmp_path: Path, run: Any) -> None:
+    """One inside the other: each link shows all groups below."""
+    with h5py.File(tmp_path / "deep.h5", "w", libver="latest") as h, h5py.File(tmp_path / "a.h5", "w") as links:
+        for level in range(40):
+            group = h.create_group("/".join("g" * (level + 1)))
+            for i in range(200):
+                group.create_dataset(f"v{i}", shape=(), dtype="i1")
+            links[f"l{level}"] = h5py.ExternalLink("deep.h5", group.name)
+    said = run("info", tmp_path / "a.h5").stdout
+    assert 8000 < said.count("byte v") < 60_000 and "no more than 32768 objects" in said
+
+
 def test_a_large_object_has_two_names(tmp_path: Path) -> None:
     """A group keeps its own beside that of a soft link, which comes first; a dataset of a thousand links is not read for all of them."""
     with h5py.File(tmp_path / "a.h5", "w", libver="latest") as h:

@@ -147,15 +147,17 @@ impl Graft<'_> {
         if ancestors(&self.schema, at).count() >= MAX_GROUPS || chain.len() >= MAX_GROUPS {
             return Err(format!("a group inside more than {MAX_GROUPS} others"));
         }
-        self.shown.is_first(&own)?;
         let there = target.schema();
+        let contents: Vec<GroupId> = (0..there.groups.len())
+            .map(GroupId)
+            .filter(|id| ancestors(there, *id).any(|g| g == group))
+            .collect();
+        for id in &contents {
+            self.shown.is_first(&(target.real.clone(), *id))?;
+        }
         let (dims, types, groups) = (HashMap::new(), HashMap::new(), HashMap::new());
         let mut numbers = Numbers { target, root: at, groups, dims, types };
-        let (mut objects, mut attribute_bytes) = (0, 0);
-        for id in (0..there.groups.len()).map(GroupId) {
-            if !ancestors(there, id).any(|g| g == group) {
-                continue;
-            }
+        for id in contents {
             let mut new = there.group(id).clone();
             if id == group {
                 (new.name, new.parent) = (name.to_owned(), Some(at));
@@ -177,15 +179,15 @@ impl Graft<'_> {
         inside.sort_unstable();
         for (id, made) in &inside {
             let attrs = self.attrs(&mut numbers, &there.group(*id).attrs);
-            attribute_bytes += bytes(&attrs);
+            let mut attribute_bytes = bytes(&attrs);
             self.schema.groups[made.0].attrs = attrs;
+            let mut objects = target.externals.iter().filter(|link| link.group == *id).count();
             for var in there.vars_in(*id) {
                 (objects, attribute_bytes) = (objects + 1, attribute_bytes + bytes(&there.var(var).attrs));
                 self.var(&mut numbers, var, *made, there.var(var).name.clone());
             }
+            self.shown.note((target.real.clone(), *id), objects, attribute_bytes);
         }
-        let links = target.externals.iter().filter(|link| numbers.groups.contains_key(&link.group));
-        self.shown.note(own, objects + inside.len() + links.count(), attribute_bytes);
         for link in &target.externals {
             let Some(made) = numbers.groups.get(&link.group).copied() else { continue };
             let mut longer = chain.clone();
