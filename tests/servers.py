@@ -325,6 +325,15 @@ def google() -> Iterator[str]:
         yield f"http://127.0.0.1:{port}"
 
 
+@contextlib.contextmanager
+def web_of_a_file(folder: Path, n: int) -> Iterator[Web]:
+    """A web server of a folder with a file of netCDF4-python, ``a.nc``, of so many records."""
+    folder.mkdir()
+    write(folder / "a.nc", n=n)
+    with web(folder) as running:
+        yield running
+
+
 def write(path: Path, format: Any = "NETCDF4", n: int = 300, seed: int = 0) -> None:
     """A file of several MB: chunks, contiguous values, and records."""
     rng = np.random.default_rng(seed)

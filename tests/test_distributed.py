@@ -9,7 +9,7 @@ import os
 import signal
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -241,8 +241,27 @@ def test_a_task_waits_for_other_tasks(client: Any, source: Path, tmp_path: Path)
     assert client.gather(tasks) == [True, True]
 
 
-@pytest.mark.parametrize("value", ["ab", b"ab", 1.5])
-def test_what_was_cancelled_is_not_written(client: Any, tmp_path: Path, value: Any) -> None:
+def _cancel(client: Any) -> None:
+    client.cancel([distributed.Future(key, client) for key in list(client.futures)], force=True)
+
+
+def _close(client: Any) -> None:
+    client.close()
+
+
+def _restart(client: Any) -> None:
+    """What a client does when its scheduler says that it has restarted; the workers stay as they are."""
+    client.sync(_handled, client)
+
+
+async def _handled(client: Any) -> None:
+    client._handle_restart()
+
+
+@pytest.mark.parametrize(("value", "stop"), [("ab", _cancel), (b"ab", _close), (1.5, _restart), (1.5, _close)])
+def test_what_was_cancelled_is_not_written(
+    client: Any, tmp_path: Path, value: Any, stop: Callable[[Any], None]
+) -> None:
     import dask.array as da
     import xarray as xr
 
@@ -254,11 +273,15 @@ def test_what_was_cancelled_is_not_written(client: Any, tmp_path: Path, value: A
 
     values = da.from_array(np.full(30, value), chunks=2)
     ds = xr.Dataset({"v": ("x", values.map_blocks(slow, dtype=values.dtype))})
-    with concurrent.futures.ThreadPoolExecutor(1) as pool:
+    with (
+        distributed.Client(client.scheduler.address) as own,
+        own.as_current(),
+        concurrent.futures.ThreadPoolExecutor(1) as pool,
+    ):
         written = pool.submit(ncforge.to_netcdf, ds, tmp_path / "a.nc")
         while not (tmp_path / "begun").exists():
             time.sleep(0.01)
-        client.cancel([distributed.Future(key, client) for key in list(client.futures)], force=True)
+        stop(own)
         with pytest.raises(concurrent.futures.CancelledError):
             written.result()
     assert not (tmp_path / "a.nc").exists()

@@ -31,11 +31,7 @@ S3_ENVIRONMENT = {"AWS_ACCESS_KEY_ID": "test", "AWS_SECRET_ACCESS_KEY": "test", 
 
 @pytest.fixture
 def web(tmp_path: Path) -> Iterator[servers.Web]:
-    """A web server of a folder with files of netCDF4-python."""
-    folder = tmp_path / "served"
-    folder.mkdir()
-    write(folder / "a.nc", n=1400)
-    with servers.web(folder) as running:
+    with servers.web_of_a_file(tmp_path / "served", 1400) as running:
         yield running
 
 

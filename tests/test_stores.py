@@ -18,16 +18,12 @@ import xarray as xr
 import ncforge
 import servers
 from conftest import DATA
-from servers import assert_same, write
+from servers import assert_same
 
 
 @pytest.fixture
 def web(tmp_path: Path) -> Iterator[servers.Web]:
-    """A web server of a folder with a file of netCDF4-python."""
-    folder = tmp_path / "served"
-    folder.mkdir()
-    write(folder / "a.nc", n=300)
-    with servers.web(folder) as running:
+    with servers.web_of_a_file(tmp_path / "served", 300) as running:
         yield running
 
 

@@ -237,18 +237,22 @@ def _as_they_come(blocks: list[Any], places: list[Any]) -> None:
     finished = as_completed([futures[i[0]] for i in where.values()])
     del futures
 
+    def check(batch: list[Any]) -> None:
+        if any(future.cancelled() or future.key not in client.futures for future in batch):
+            raise CancelledError("results were cancelled before they were fetched")
+
     def fetch() -> list[tuple[Any, Any]]:
         batch, size = list(itertools.islice(finished, 1)), 0
         while batch and size < _FETCHED and finished.has_ready():
             size += places[where[batch[-1].key][0]][2]
             batch.append(next(finished))
+        check(batch)
         try:
             return list(zip(batch, client.gather(batch), strict=True))
         except AttributeError:
-            # What distributed raises for a result that was there, and was given up by everybody since.
-            if all(future.key in client.futures for future in batch):
-                raise
-            raise CancelledError("results were cancelled before they were fetched") from None
+            # What distributed raises for a result that was there, and was given up meanwhile.
+            check(batch)
+            raise
 
     with waiting(), ThreadPoolExecutor(1) as pool:
         coming = pool.submit(fetch)
@@ -261,11 +265,9 @@ def _as_they_come(blocks: list[Any], places: list[Any]) -> None:
                         target[at] = values
                     # The worker releases it.
                     future.release()
-        except BaseException:
-            # Nobody waits for the rest.
-            with contextlib.suppress(Exception):
-                client.cancel(list(finished.futures))
-            raise
+        finally:
+            # After an error, nobody waits for the rest: without its future, a task is given up.
+            finished.clear()
 
 
 def _batch_by_batch(blocks: list[Any], places: list[Any]) -> None:
