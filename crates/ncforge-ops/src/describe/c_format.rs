@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use super::number::{general, plain, scientific};
+use super::number::{Zeros, push_general, push_scientific};
 use ncforge::model::{Atomic, DType, Number, Variable};
 
 /// Longer ones are not obeyed, as in `ncdump`.
@@ -106,12 +106,14 @@ impl CFormat {
 
     fn float(&self, x: f64) -> String {
         let precision = self.precision.unwrap_or(6);
-        let text = match (self.conversion.to_ascii_lowercase(), self.flags.contains('#')) {
-            ('f', _) => format!("{x:.precision$}"),
-            ('e', _) => scientific(x, precision),
-            (_, true) => general(x, precision.max(1)),
-            _ => plain(x, precision.max(1)),
-        };
+        let mut text = Vec::new();
+        match (self.conversion.to_ascii_lowercase(), self.flags.contains('#')) {
+            ('f', _) => text.extend_from_slice(format!("{x:.precision$}").as_bytes()),
+            ('e', _) => push_scientific(&mut text, x, precision),
+            (_, true) => push_general(&mut text, x, precision.max(1), Zeros::Kept),
+            _ => push_general(&mut text, x, precision.max(1), Zeros::CutWithPoint),
+        }
+        let text = String::from_utf8_lossy(&text).into_owned();
         if self.conversion.is_ascii_uppercase() { text.to_uppercase() } else { text }
     }
 }
