@@ -17,6 +17,7 @@ def make(path: Path, fmt: Any) -> None:
     with netCDF4.Dataset(path, "w", format=fmt) as nc:
         nc.title = "a title"
         nc.numbers = np.arange(3, dtype="i4")
+        nc.version = np.float32(6.28)
         nc.createDimension("x", 3)
         nc.createDimension("t", None)
         nc.createVariable("f", "f4", ("t", "x")).units = "m"

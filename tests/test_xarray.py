@@ -145,6 +145,8 @@ def of_all_kinds(path: Path) -> Path:
         add("word", str, ("x",), np.array(["a", "bc", "d"], object))
         add("twice", "i4", ("time", "both"), 1)
         add("both", "i4", ("x", "both"), 5)
+        # A variable with the name of a dimension that is not its own.
+        add("nv", "f4", ("x",), 6)
     return path
 
 

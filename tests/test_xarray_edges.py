@@ -212,3 +212,30 @@ def test_text_of_a_fixed_length_is_not_cut(
         assert nc["v"].dtype is str
         assert nc["v"][:].tolist() == expected
         assert {key: nc["v"].getncattr(key) for key in nc["v"].ncattrs()} == encoding
+
+
+@pytest.mark.parametrize("lazy", [False, True])
+@pytest.mark.parametrize("units", ["seconds", "days since 2000-01-01"])
+def test_missing_times_that_were_not_decoded(tmp_path: Path, units: str, lazy: bool) -> None:
+    """xarray reads them as the number of NaT, and stores them as the fill value; in other units, the number is one that does not fit."""
+    path = tmp_path / "in.nc"
+    with netCDF4.Dataset(path, "w") as nc:
+        nc.createDimension("t", None)
+        nc.createVariable("lag", "i2", ("t",), fill_value=-32768).units = units
+        nc["lag"][:] = np.ma.array([1, 2, 3], mask=[False, True, False])
+    # Durations are not decoded unless that is asked for. Times that are not have the same marks.
+    with xr.open_dataset(path, engine="ncforge") as found:
+        ds = found.load() if "since" not in units else found.load().drop_vars("lag")
+    if "since" in units:
+        marked = np.array([1, np.iinfo("i8").min, 3])
+        ds["lag"] = ("t", marked, {"units": units}, {"dtype": "int16", "_FillValue": np.int16(-32768)})
+    assert ds["lag"].dtype == np.int64
+    out = tmp_path / "out.nc"
+    written = ds.chunk(t=2) if lazy else ds
+    ncforge.to_netcdf(written, out, unlimited_dims=["t"])
+    ncforge.to_netcdf(written, out, append_dim="t")
+    with netCDF4.Dataset(out) as nc:
+        assert nc["lag"][:].tolist() == [1, None, 3] * 2
+    ds["lag"].attrs["units"] = "m"
+    with pytest.raises(ncforge.InvalidError, match="does not fit int16"):
+        ncforge.to_netcdf(ds.chunk(t=2) if lazy else ds, tmp_path / "odd.nc")

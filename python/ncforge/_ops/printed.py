@@ -71,7 +71,8 @@ def variable_text(variable: Variable) -> str:
 
 
 def _attributes(of: Any) -> list[str]:
-    return [f"    {name}: {of.getncattr(name)}" for name in of.ncattrs()]
+    # Formatted, a number of NumPy would have the digits of Python's float.
+    return [f"    {name}: {of.getncattr(name)!s}" for name in of.ncattrs()]
 
 
 def _kind(variable: Variable) -> str:

@@ -51,7 +51,8 @@ def decoded(store: NcforgeDataStore, drop_variables: str | Iterable[str] | None,
 
 
 def _dataset(variables: Mapping[Any, Variable], attrs: Mapping[Any, Any], named: set[Any]) -> Dataset:
-    """The dataset of decoded variables; coordinates are those that are ``named``, and those of dimensions. Without indexes."""
+    """The dataset of decoded variables; coordinates are those that are ``named``, and those with the name of a dimension, which need
+    not be their own. Without indexes."""
     data: dict[Any, Variable] = {}
     coords: dict[Any, Variable] = {}
     for name, one in variables.items():
@@ -59,7 +60,10 @@ def _dataset(variables: Mapping[Any, Variable], attrs: Mapping[Any, Any], named:
     # A variable of two dimensions with the name of one of them: xarray raises its own error.
     if _construct is None or any(name in one.dims for name, one in data.items()):
         return Dataset(data, coords=Coordinates(coords, indexes={}), attrs=attrs)
-    made: Dataset = _construct({**data, **coords}, set(coords), attrs=dict(attrs) if attrs else None)
+    dims = {dim for one in variables.values() for dim in one.dims}
+    made: Dataset = _construct(
+        {**data, **coords}, coords.keys() | (data.keys() & dims), attrs=dict(attrs) if attrs else None
+    )
     return made
 
 

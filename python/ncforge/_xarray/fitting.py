@@ -24,6 +24,8 @@ _PACKING = ("scale_factor", "add_offset")
 _MISSING = ("_FillValue", "missing_value")
 _TIME = ("units", "calendar")
 _STRING = create_vlen_dtype(str)
+_NAT = np.iinfo("i8").min
+"""The number of a missing time, in NumPy and in xarray."""
 
 
 def packable(variable: Variable) -> Variable:
@@ -88,7 +90,8 @@ def fitting(variable: Variable, name: Any, rounds: bool) -> Variable:
     plain = not set(how) & set(_PACKING) and not _members(kind)
     if variable.dtype.kind in "iub" and plain and np.can_cast(variable.dtype, kind):
         return variable
-    check = functools.partial(_checked, name=name, kind=kind, how=how, rounds=rounds or not plain)
+    numbered = _are_times(variable, how)
+    check = functools.partial(_checked, name=name, kind=kind, how=how, rounds=rounds or not plain, numbered=numbered)
     source: Any = variable._data
     if hasattr(source, "dask"):
         data = source.map_blocks(check, dtype=source.dtype, meta=source._meta)
@@ -97,6 +100,17 @@ def fitting(variable: Variable, name: Any, rounds: bool) -> Variable:
         if isinstance(source, np.ndarray) or variable.dims == (name,):
             return variable
     return Variable(variable.dims, data, variable.attrs, variable.encoding)
+
+
+def _are_times(variable: Variable, how: dict[str, Any]) -> bool:
+    """Whether integers are times to xarray, as those of a file that it did not decode are: it stores a fill value for the number of a
+    missing time."""
+    if variable.dtype.kind not in "iu" or set(how) & set(_PACKING):
+        return False
+    one = Variable(
+        ("x",), np.array([_NAT]), {"units": variable.attrs.get("units")}, {**how, "dtype": variable.encoding["dtype"]}
+    )
+    return bool(CFMaskCoder().encode(one).values[0] != _NAT)
 
 
 def _integers(variable: Variable) -> np.dtype[Any] | None:
@@ -117,7 +131,13 @@ def _integers(variable: Variable) -> np.dtype[Any] | None:
 
 
 def _checked(
-    values: Any, name: Any, kind: np.dtype[Any], how: dict[str, Any], rounds: bool, block_info: Any = None
+    values: Any,
+    name: Any,
+    kind: np.dtype[Any],
+    how: dict[str, Any],
+    rounds: bool,
+    numbered: bool,
+    block_info: Any = None,
 ) -> Any:
     """The values, unchanged. Those that do not fit ``kind`` when they are packed are an error."""
     numbers = np.asarray(values)
@@ -126,6 +146,8 @@ def _checked(
     is_time = numbers.dtype.kind not in "iufb"
     packed = _packed(_of_times(numbers, how, lazy=block_info is not None) if is_time else numbers, how)
     limits = np.iinfo(kind)
+    if numbered:
+        packed = np.where(packed == _NAT, limits.min, packed)
     ends = _whole(np.fmin.reduce(packed, axis=None)), _whole(np.fmax.reduce(packed, axis=None))
     # xarray stores and reads a missing time as the smallest 64-bit integer.
     marked = set(how) & set(_MISSING) or (is_time and kind == np.dtype("i8") and not set(how) & set(_PACKING))
@@ -211,7 +233,7 @@ def _of_times(times: np.ndarray[Any, Any], how: dict[str, Any], lazy: bool) -> n
         numbers = np.asarray(coder.encode(Variable(dims, times, {}, {**encoding, "dtype": wanted})).data)
     found: np.ndarray[Any, Any] = numbers.astype("f8")
     if numbers.dtype.kind == "i":
-        found[numbers == np.iinfo("i8").min] = np.nan
+        found[numbers == _NAT] = np.nan
     return found
 
 
