@@ -232,3 +232,16 @@ def test_a_single_time_is_compared_as_a_moment(tmp_path: Path, run: Run) -> None
     for path in (out, tmp_path / "first.nc"):
         with netCDF4.Dataset(path) as ds:
             assert (ds["reftime"][...], ds["reftime"].units) == (48, "hours since 2000-01-01")
+
+
+@pytest.mark.parametrize("second", ["days since 2001-01-01", "days since 2000-01-01"])
+def test_the_error_names_the_calendar(tmp_path: Path, run: Run, second: str) -> None:
+    """Other units of one calendar are converted: they are in nobody's way."""
+    for name, units, calendar in (("a", "days since 2000-01-01", "360_day"), ("b", second, "standard")):
+        with netCDF4.Dataset(tmp_path / f"{name}.nc", "w") as ds:
+            ds.createDimension("time", None)
+            time = ds.createVariable("time", "f8", ("time",))
+            time.units, time.calendar = units, calendar
+            time[:] = [1, 2] if name == "a" else [400, 401]
+    done = run("concat", tmp_path / "a.nc", tmp_path / "b.nc", "-o", tmp_path / "out.nc", code=4)
+    assert "the attribute `time:calendar` differs" in done.stderr, done.stderr

@@ -122,6 +122,21 @@ def test_chunks_with_access_points(tmp_path: Path, dtype: str, how: dict[str, An
         equal(opened(kerchunk.SingleHdf5ToZarr(str(path)).translate())["v"][...], values, "v")
 
 
+@pytest.mark.parametrize("inline", [0, "64K"])
+def test_references_are_not_longer_than_what_they_refer_to(tmp_path: Path, inline: Any) -> None:
+    """A record of one number is four bytes, and the reference to it some fifty."""
+    values = np.arange(30_000, dtype="f4")
+    with netCDF4.Dataset(tmp_path / "scans.nc", "w", format="NETCDF3_CLASSIC") as nc:
+        nc.createDimension("point", None)
+        for name in ("mass", "intensity"):
+            nc.createVariable(name, "f4", ("point",))
+            nc[name][:] = values
+    refs = ncforge.references(tmp_path / "scans.nc", inline=inline)
+    equal(opened(refs)["mass"][...], values, "mass")
+    size = (tmp_path / "scans.nc").stat().st_size
+    assert len(json.dumps(refs)) < 2 * size if inline else "mass/29999" in refs["refs"]
+
+
 def test_filter_masks_are_no_surprise(tmp_path: Path) -> None:
     path = tmp_path / "masks.h5"
     values = np.arange(48, dtype="f4").reshape(4, 12)

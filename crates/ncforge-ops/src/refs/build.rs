@@ -4,7 +4,7 @@ use super::gather::{Gathered, Var, gather};
 use super::inline::{fill_chunk, free_filters, refiltered, whole};
 use super::kinds::Kind;
 use super::model::{Array, Chunk, LeftOut, RefGroup, References};
-use super::options::{Fills, MOST_INLINED, RefsOptions};
+use super::options::{Fills, MOST_INLINED, REFERENCE, RefsOptions};
 use super::parts::{Misfit, parts};
 use super::pieces::{Pieces, Whole};
 use super::ranges::{Placed, placed};
@@ -111,7 +111,8 @@ impl Builder<'_> {
         }
         let misfit = match places {
             Ok(parts) => match self.referred(var, &parts)? {
-                Ok(array) => return Ok(Ok(array)),
+                Ok(array) if !self.is_shorter_inlined(var, &array) => return Ok(Ok(array)),
+                Ok(array) => return Ok(Ok(self.inlined(var, kind)?.unwrap_or(array))),
                 Err(misfit) => misfit,
             },
             Err(misfit) => misfit,
@@ -127,6 +128,13 @@ impl Builder<'_> {
             }),
             false => Ok(Err(misfit)),
         }
+    }
+
+    /// Whether values, four letters for three bytes, take less of the document than the references to them: those of records of one
+    /// number are many times as long as the file.
+    fn is_shorter_inlined(&self, var: &Var, array: &Array) -> bool {
+        let most = if self.options.inline > 0 { MOST_INLINED } else { 0 };
+        var.bytes() <= most && var.bytes() / 3 * 4 < array.stored.len() as u64 * REFERENCE
     }
 
     /// An array with the fields that all kinds of arrays share.

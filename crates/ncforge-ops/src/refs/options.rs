@@ -6,6 +6,8 @@ use serde::{Deserialize, Serialize};
 
 /// Bytes of one variable that are stored in the document, at most.
 pub(super) const MOST_INLINED: u64 = 8 << 20;
+/// Letters of a reference to a chunk, at least: its name, its file, where it lies, and how long it is.
+pub(super) const REFERENCE: u64 = 40;
 /// Strings of one variable that are stored in the document, at most.
 pub(super) const MOST_STRINGS: u64 = 1 << 18;
 

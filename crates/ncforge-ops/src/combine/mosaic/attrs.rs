@@ -58,7 +58,9 @@ pub(super) fn compare_one(
 ) {
     let is_range = |a: &Attribute| Class::of_variable(&a.name) == Class::Span;
     let ranges: Vec<&Attribute> = tile.var(other).attrs.iter().filter(|a| is_range(a)).collect();
-    let differing = differences((first, v), (tile, other));
+    let mut differing = differences((first, v), (tile, other));
+    // Where calendars differ, other units are not what is in the way.
+    differing.sort_by_key(|d| d.name != "calendar");
     if differing.iter().any(|d| BOUNDS.contains(&d.name)) {
         found.bounds.extend(tile.bounds_of(other).map(|b| (v, tile.var_path(b))));
     }
