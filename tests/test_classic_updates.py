@@ -88,3 +88,27 @@ def test_another_file_that_took_the_name_is_not_replaced(tmp_path: Path) -> None
         ours.close()
     assert first_value_and_attributes(path) == (7, [])
     assert first_value_and_attributes(moved) == (1, [])
+
+
+@pytest.mark.parametrize("fmt", ["NETCDF3_CLASSIC", "NETCDF3_64BIT_OFFSET", "NETCDF3_64BIT_DATA"])
+def test_records_move_seldom(tmp_path: Path, fmt: Any) -> None:
+    """Fixed variables lie before the records. For each that is added, all records were moved, to a new file."""
+    path = tmp_path / "r.nc"
+    with netCDF4.Dataset(path, "w", format=fmt) as ds:
+        ds.createDimension("x", 10)
+        ds.createDimension("t", None)
+        for i in range(6):
+            ds.createVariable(f"v{i}", "f4", ("t", "x") if i % 2 else ("x",))[:] = np.full((3, 10) if i % 2 else 10, i)
+    files = set()
+    with ncforge.Dataset(path, "a") as ds:
+        for i in range(20):
+            ds.createVariable(f"n{i}", "f4", ("x",))[:] = i
+            files.add(path.stat().st_ino)
+        ds["v1"][5] = 7
+    assert len(files) <= 4
+    with netCDF4.Dataset(path) as ds:
+        for i in range(20):
+            assert (ds[f"n{i}"][:] == i).all()
+        for i in range(6):
+            assert (ds[f"v{i}"][:3] == i).all()
+        assert (ds["v1"][5] == 7).all() and ds["v3"][3:].mask.all()

@@ -61,7 +61,9 @@ pub(super) fn redefine(w: &mut ClassicWriter, schema: Schema) -> Result<()> {
                 // A new file, which has no old header. A file that was redefined once will be again: with as much room as the
                 // header takes, data move seldom however often.
                 let room = w.options.header_room.unwrap_or(header.max(SPARE));
-                let layout = limits::place(&schema, version, &sizes, Some(room))?;
+                let tight = limits::place(&schema, version, &sizes, Some(room))?;
+                let roomy = before_records(&tight, w).filter(|roomy| fits(&schema, roomy, w, 0).is_ok());
+                let layout = roomy.unwrap_or(tight);
                 fits(&schema, &layout, w, 0)?;
                 rebuild(w, schema, layout, &refilled)?;
             }
@@ -94,6 +96,26 @@ fn refill(w: &mut ClassicWriter, vars: &[usize]) {
 const SPARE: u64 = 4096;
 /// Space is inserted in multiples of this, so that data stay aligned to pages.
 const PAGE: u64 = 4096;
+
+/// Bytes of the variables without records.
+fn fixed(vars: &[Extent]) -> Option<u64> {
+    vars.iter().filter(|e| !e.record).try_fold(0u64, |n, e| n.checked_add(e.padded()))
+}
+
+/// The layout with as much room before the records as the new fixed variables take: more of them are added one by one, and for each
+/// all records would be moved.
+fn before_records(layout: &Layout, w: &ClassicWriter) -> Option<Layout> {
+    let old = &w.file.layout;
+    let new = fixed(&layout.vars[old.vars.len()..]).filter(|new| *new > 0)?;
+    let has_records = w.file.records() > 0 && old.record_size > 0;
+    let room = has_records.then(|| new.max(SPARE)).and_then(|room| room.checked_next_multiple_of(4))?;
+    let mut roomy = layout.clone();
+    roomy.records_begin = roomy.records_begin.checked_add(room)?;
+    for e in roomy.vars.iter_mut().filter(|e| e.record) {
+        e.begin = e.begin.checked_add(room)?;
+    }
+    Some(roomy)
+}
 
 /// Inserts space where it is needed, if the store can do that without moving data; returns the schema if it cannot.
 fn widen(w: &mut ClassicWriter, schema: Schema, sizes: &[Extent], header: u64) -> Result<Option<Schema>> {
@@ -155,8 +177,7 @@ fn widened(old: &Layout, sizes: &[Extent], header: u64, records: u64) -> Option<
         None | Some(0) => 0,
         Some(lacking) => lacking.checked_add(SPARE)?.checked_next_multiple_of(PAGE)?,
     };
-    let need =
-        sizes[count..].iter().filter(|e| !e.record).try_fold(0u64, |n, e| n.checked_add(e.padded()))?;
+    let need = fixed(&sizes[count..])?;
     let odd = old.records_begin.next_multiple_of(4) - old.records_begin;
     let middle = if records_stay && need > 0 { (need + odd).checked_next_multiple_of(PAGE)? } else { 0 };
     let mut vars = sizes.to_vec();
@@ -255,7 +276,7 @@ fn extend(old: &Layout, sizes: &[Extent], header: u64, floor: u64, records: u64)
         new.begin = old.begin;
     }
     let records_stay = records > 0 && old.record_size > 0;
-    let need = vars[count..].iter().filter(|e| !e.record).try_fold(0u64, |n, e| n.checked_add(e.padded()))?;
+    let need = fixed(&vars[count..])?;
     let mut at = if old.vars.iter().any(|e| !e.record) {
         old.fixed_end()
     } else {
