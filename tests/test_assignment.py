@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import tracemalloc
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,7 @@ import numpy as np
 import pytest
 
 import ncforge
+from ncforge._dataset.values import exact
 
 VALUES: list[Any] = [
     [123.456, 1.26, 77.03],
@@ -553,3 +555,45 @@ def test_many_values_are_packed_as_few(tmp_path: Path, dtype: str) -> None:
             ds.set_auto_maskandscale(False)
             raw.append(ds["v"][:])
     assert np.array_equal(*raw)
+
+
+INTEGERS = ["i1", "u1", "i2", "u2", "i4", "u4", "i8", "u8"]
+
+
+@pytest.mark.parametrize("source", [*INTEGERS, "f2", "f4", "f8", "g"])
+@pytest.mark.parametrize("kind", INTEGERS)
+def test_values_around_the_limits_of_integers(source: str, kind: str) -> None:
+    """Each fits or is named with its place; a fraction is removed before."""
+    limits = np.iinfo(kind)
+    edges: list[Any] = [n + more for n in (limits.min, 0, limits.max) for more in (-2, -1, 0, 1, 2)]
+    if source in INTEGERS:
+        edges = [n for n in edges if np.iinfo(source).min <= n <= np.iinfo(source).max]
+    else:
+        edges = [*edges, *(n + half for n in edges for half in (-0.5, 0.5)), np.nan, np.inf, -np.inf]
+    for edge in edges:
+        values = np.ones(3, source)
+        with np.errstate(over="ignore"):
+            values[1] = edge
+        given = values[1].item()
+        if np.isfinite(given) and limits.min <= int(given) <= limits.max:
+            assert exact(values, np.dtype(kind), truncate=True).tolist() == [1, int(given), 1]
+        else:
+            with pytest.raises(ValueError, match=r" at \[1\] does not fit"):
+                exact(values, np.dtype(kind), truncate=True)
+        if source not in INTEGERS and given != np.trunc(given):
+            with pytest.raises(ValueError, match=r" at \[1\] does not fit"):
+                exact(values, np.dtype(kind))
+    assert exact(np.ones((0, 2), source), np.dtype(kind)).shape == (0, 2)
+
+
+@pytest.mark.parametrize(("source", "kind"), [("i8", "i2"), ("u8", "i4"), ("i2", "u1"), ("f8", "i2"), ("f4", "u8")])
+def test_integers_that_fit_are_checked_without_memory(source: str, kind: str) -> None:
+    """Arrays of booleans for each comparison, and of floats without their fraction, took more memory and time than the conversion."""
+    values = (np.arange(100_000) % 100).astype(source)
+    tracemalloc.start()
+    try:
+        made = exact(values, np.dtype(kind), truncate=True)
+        assert tracemalloc.get_traced_memory()[1] < made.nbytes + 50_000
+    finally:
+        tracemalloc.stop()
+    assert made.tolist() == values.tolist()

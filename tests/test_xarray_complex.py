@@ -100,6 +100,7 @@ def test_selections(tmp_path: Path, format: str, key: dict[str, Any]) -> None:
         xr.open_dataset(path, engine="ncforge", auto_complex=True, chunks={}),
     ):
         np.testing.assert_array_equal(ds["z"].isel(key).values, want["z"].isel(key).values)
+        np.testing.assert_array_equal(ds["z"].T.isel(key).values, want["z"].T.isel(key).values)
 
 
 @pytest.mark.parametrize("format", ["NETCDF4", "NETCDF4_CLASSIC"])

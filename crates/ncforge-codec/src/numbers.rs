@@ -2,6 +2,8 @@
 //!
 //! Floats lose their fraction in integers. A number that the other type does not have is converted all the same, and counted.
 
+use std::ops::BitOr;
+
 use bytemuck::Pod;
 
 use crate::types::Atomic;
@@ -16,16 +18,21 @@ pub enum OutOfRange {
     Nearest,
 }
 
-/// Integers wrap round; one that comes back as another number, or with another sign, did not fit.
+/// Integers wrap round. The second number has the bits of an integer that do not fit, 0 if it fits: of signed types, those above the range
+/// when the range is moved to begin at 0.
 macro_rules! wrapped {
-    ($S:ty, $D:ty) => {
-        |s: $S| {
-            let d = s as $D;
-            #[allow(unused_comparisons, reason = "one of the two may be unsigned")]
-            let sign_changed = (d < 0) != (s < 0);
-            (d, d as $S != s || sign_changed)
-        }
-    };
+    ($S:ty, $D:ty) => {{
+        const SIGNED: (bool, bool) = (<$S>::MIN != 0, <$D>::MIN != 0);
+        const FREE: u32 = match SIGNED {
+            (false, true) => <$D>::BITS - 1,
+            (true, false) if <$D>::BITS >= <$S>::BITS => <$S>::BITS - 1,
+            _ => <$D>::BITS,
+        };
+        const FITS_ALL: bool = FREE >= <$S>::BITS;
+        const OUTSIDE: $S = if FITS_ALL { 0 } else { !0 << FREE };
+        const MOVED: $S = if !FITS_ALL && SIGNED.0 && SIGNED.1 { 1 << (FREE - 1) } else { 0 };
+        |s: $S| (s as $D, s.wrapping_add(MOVED) & OUTSIDE)
+    }};
 }
 /// Integers become the nearest one.
 macro_rules! nearest {
@@ -70,7 +77,7 @@ pub fn convert(from: Atomic, src: &[u8], to: Atomic, out: &mut [u8], outside: Ou
     macro_rules! integer {
         ($S:ty, $D:ty) => {
             match outside {
-                OutOfRange::Wraps => each::<$S, $D>(src, out, wrapped!($S, $D)),
+                OutOfRange::Wraps => integers::<$S, $D>(src, out, wrapped!($S, $D)),
                 OutOfRange::Nearest => each::<$S, $D>(src, out, nearest!($S, $D)),
             }
         };
@@ -131,6 +138,33 @@ pub fn convert(from: Atomic, src: &[u8], to: Atomic, out: &mut [u8], outside: Ou
 /// Values that are counted together: what is out of range fits 32 bits, which leaves the loop to vector registers.
 const COUNTED: usize = 4096;
 
+/// As [`each`], with bits instead of answers. Bits are joined without a comparison, which vector registers of 128 bits do not have for
+/// integers of 64. Values are counted only where one does not fit.
+#[inline]
+fn integers<S, D>(src: &[u8], out: &mut [u8], one: impl Fn(S) -> (D, S)) -> u64
+where
+    S: Pod + BitOr<Output = S> + PartialEq,
+    D: Pod,
+{
+    let (from, to) = (size_of::<S>(), size_of::<D>());
+    let parts = src.chunks(COUNTED * from).zip(out.chunks_mut(COUNTED * to));
+    parts
+        .map(|(src, out)| {
+            let mut outside = S::zeroed();
+            for (s, d) in src.chunks_exact(from).zip(out.chunks_exact_mut(to)) {
+                let (value, bits) = one(bytemuck::pod_read_unaligned(s));
+                d.copy_from_slice(bytemuck::bytes_of(&value));
+                outside = outside | bits;
+            }
+            if outside == S::zeroed() {
+                return 0;
+            }
+            let does_not_fit = |s: &&[u8]| one(bytemuck::pod_read_unaligned(s)).1 != S::zeroed();
+            src.chunks_exact(from).filter(does_not_fit).count() as u64
+        })
+        .sum()
+}
+
 #[inline]
 fn each<S: Pod, D: Pod>(src: &[u8], out: &mut [u8], one: impl Fn(S) -> (D, bool)) -> u64 {
     let (from, to) = (size_of::<S>(), size_of::<D>());
@@ -146,4 +180,46 @@ fn each<S: Pod, D: Pod>(src: &[u8], out: &mut [u8], one: impl Fn(S) -> (D, bool)
             u64::from(count)
         })
         .sum()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const INTEGERS: [(Atomic, i128, i128); 8] = [
+        (Atomic::Byte, i8::MIN as i128, i8::MAX as i128),
+        (Atomic::UByte, 0, u8::MAX as i128),
+        (Atomic::Short, i16::MIN as i128, i16::MAX as i128),
+        (Atomic::UShort, 0, u16::MAX as i128),
+        (Atomic::Int, i32::MIN as i128, i32::MAX as i128),
+        (Atomic::UInt, 0, u32::MAX as i128),
+        (Atomic::Int64, i64::MIN as i128, i64::MAX as i128),
+        (Atomic::UInt64, 0, u64::MAX as i128),
+    ];
+
+    fn stored(values: &[i128], of: Atomic) -> Vec<u8> {
+        // Two's complement: the low bytes.
+        values.iter().flat_map(|n| n.to_le_bytes()[..of.size()].to_vec()).collect()
+    }
+
+    /// Around the limits of all types, and in arrays of several parts, of which some have values that do not fit.
+    #[test]
+    #[cfg(target_endian = "little")]
+    fn integers_that_do_not_fit_are_counted() {
+        for (from, least, greatest) in INTEGERS {
+            let near = INTEGERS.iter().flat_map(|&(_, low, high)| [low, 0, high]);
+            let near = near.flat_map(|edge| (-2..=2).map(move |more| edge + more));
+            let mut values: Vec<i128> = near.filter(|n| (least..=greatest).contains(n)).collect();
+            values.extend(std::iter::repeat_n(1, 2 * COUNTED));
+            values.push(greatest);
+            let bytes = stored(&values, from);
+            for (to, low, high) in INTEGERS.into_iter().filter(|&(to, ..)| to != from) {
+                let mut out = vec![0; values.len() * to.size()];
+                let count = convert(from, &bytes, to, &mut out, OutOfRange::Wraps);
+                let expected = values.iter().filter(|n| !(low..=high).contains(*n)).count();
+                assert_eq!(count, expected as u64, "{from:?} to {to:?}");
+                assert_eq!(out, stored(&values, to), "{from:?} to {to:?}");
+            }
+        }
+    }
 }

@@ -325,6 +325,9 @@ def exact(values: Any, dtype: np.dtype[Any], truncate: bool = False) -> np.ndarr
         return np.char.encode(array, "utf-8").astype(dtype)
     if dtype.kind not in "iu" or array.dtype.kind not in "iufb" or np.can_cast(array.dtype, dtype):
         return _converted(array, dtype)
+    # The least and the greatest value tell of most arrays that all values fit. Comparing all of them takes memory, and twice the time.
+    if (truncate or array.dtype.kind != "f") and _all_between(array, np.iinfo(dtype)):
+        return np.asarray(array.astype(dtype), order="C")
     with np.errstate(invalid="ignore"):
         out = array.astype(dtype)
         # Signs and values are compared: a round trip of a large unsigned number through a signed one would not change it.
@@ -337,6 +340,16 @@ def exact(values: Any, dtype: np.dtype[Any], truncate: bool = False) -> np.ndarr
             f"{at_place(array[place], place)} does not fit {dtype} ({limits.min} to {limits.max}) unchanged"
         )
     return np.asarray(out, order="C")
+
+
+def _all_between(array: np.ndarray, limits: np.iinfo[Any]) -> bool:
+    """Whether all numbers are between the limits of a type of integers, without their fraction; NaN is not."""
+    if array.size == 0:
+        return True
+    with np.errstate(invalid="ignore"):
+        least, greatest = array.min().item(), array.max().item()
+    # Numbers of Python are compared exactly.
+    return bool(limits.min - 1 < least and greatest < limits.max + 1)
 
 
 def _structures(values: Any, dtype: np.dtype[Any]) -> np.ndarray:

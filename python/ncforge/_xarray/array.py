@@ -16,10 +16,13 @@ from ncforge._dataset import read as _read
 from ncforge._dataset.complex import joined
 from ncforge._dataset.handle import Handle
 from ncforge._dataset.values import TypeName, Types
-from ncforge.errors import SelectionError
+from ncforge._xarray import keys
 
 _TEXT: np.dtype[Any] = create_vlen_dtype(str)  # type: ignore[no-untyped-call]
 """The type that xarray uses for strings."""
+
+_POINTS = 1 << 20
+"""Points of a read. Their index table takes several times the memory of the values; a chunk is decoded once for so many points."""
 
 
 def _lazy_type(kind: TypeName, types: Types) -> np.dtype[Any]:
@@ -66,8 +69,8 @@ class NcforgeArray(BackendArray):
 
     def __getitem__(self, key: Any) -> Any:
         if isinstance(key, indexing.VectorizedIndexer):
-            vectorized = indexing.IndexingSupport.VECTORIZED
-            return indexing.explicit_indexing_adapter(key, self.shape, vectorized, self._points)
+            found = keys.separated(key.tuple, self.shape, self._name)
+            return found.of_outer(self._outer(found.outer())) if found.is_outer else self._points(found)
         return indexing.explicit_indexing_adapter(key, self.shape, indexing.IndexingSupport.OUTER, self._outer)
 
     async def async_getitem(self, key: Any) -> Any:
@@ -92,11 +95,11 @@ class NcforgeArray(BackendArray):
                 found: slice | None = slice(forward.start, forward.stop, forward.step)
                 flips.append(slice(None) if positions.step > 0 else slice(None, None, -1))
             elif np.ndim(k) == 0:
-                only = int(self._positions(np.asarray([k]), n)[0])
+                only = int(keys.positions(np.asarray([k]), n, self._name)[0])
                 found, at = slice(only, only + 1, 1), None
                 flips.append(0)
             else:
-                at = self._positions(np.asarray(k).reshape(-1), n)
+                at = keys.positions(np.asarray(k).reshape(-1), n, self._name)
                 found = _read.as_slice(at)
                 flips.append(slice(None))
             slices.append(found)
@@ -122,35 +125,33 @@ class NcforgeArray(BackendArray):
                 array = np.ascontiguousarray(array)
         return array
 
-    def _points(self, key: tuple[Any, ...]) -> npt.NDArray[Any]:
-        """Pointwise indexing, as in NumPy's fancy indexing; axes of slices come last."""
-        arrays = [(d, k) for d, k in enumerate(key) if not isinstance(k, slice)]
-        axes: list[tuple[list[int], npt.NDArray[np.int64]]] = []
-        points: tuple[int, ...] = ()
-        if arrays:
-            together = np.broadcast_arrays(*(self._positions(np.asarray(k), self.shape[d]) for d, k in arrays))
-            points = together[0].shape
-            axes.append(([d for d, _ in arrays], np.stack([a.reshape(-1) for a in together], axis=-1)))
-        for d, k in enumerate(key):
-            if isinstance(k, slice):
-                axes.append(([d], np.arange(*k.indices(self.shape[d]))[:, None]))
-        array = self._picks(self._handle.file(), axes)
-        return array.reshape(points + array.shape[1 if arrays else 0 :])
+    def _points(self, key: keys.Separated) -> npt.NDArray[Any]:
+        """Dimensions that change together point by point, and the others orthogonally."""
+        lengths = [g.points for g in key.groups]
+        # All other tables are short beside the result.
+        at = lengths.index(max(lengths))
+        axes = [(g.dims, g.table(0, 0 if i == at else g.points)) for i, g in enumerate(key.groups)]
+        core, long = self._handle.file(), key.groups[at]
+
+        def part(start: int) -> npt.NDArray[Any]:
+            axes[at] = (long.dims, long.table(start, start + _POINTS))
+            return self._picks(core, axes)
+
+        array = part(0)
+        if lengths[at] > _POINTS:
+            whole = np.empty(lengths, array.dtype)
+            along = np.moveaxis(whole, at, 0)
+            along[:_POINTS] = np.moveaxis(array, at, 0)
+            for start in range(_POINTS, lengths[at], _POINTS):
+                along[start : start + _POINTS] = np.moveaxis(part(start), at, 0)
+            array = whole
+        return key.of_points(array)
 
     def _slab(self, core: File, start: list[int], count: list[int], stride: list[int]) -> npt.NDArray[Any]:
         return _read.slab(core, self._kinds(), self._var, self._kind, start, count, stride)
 
     def _picks(self, core: File, axes: _read.Axes) -> npt.NDArray[Any]:
         return _read.picks(core, self._kinds(), self._var, self._kind, axes)
-
-    def _positions(self, at: npt.NDArray[Any], n: int) -> npt.NDArray[np.int64]:
-        if at.dtype.kind == "b":
-            at = np.flatnonzero(at)
-        at = at.astype(np.int64)
-        at = np.where(at < 0, at + n, at)
-        if at.size and (at.min() < 0 or at.max() >= n):
-            raise SelectionError(f"`{self._name}`: index out of range on a dimension of length {n}")
-        return at
 
 
 class ComplexArray(NcforgeArray):

@@ -15,6 +15,7 @@ from xarray.core.variable import Variable
 from ncforge._dataset.handle import Handle
 from ncforge._dataset.pieces import gathered
 from ncforge._dataset.unpack import Plan
+from ncforge._xarray import keys
 from ncforge._xarray.array import NcforgeArray
 from ncforge._xarray.store import NcforgeDataStore, OpenFile, Stored
 
@@ -90,6 +91,10 @@ class ManyArray(BackendArray):
         return ManyArray(self._files, self._axis, self._of, plan)
 
     def __getitem__(self, key: Any) -> Any:
+        if isinstance(key, indexing.VectorizedIndexer):
+            found = keys.separated(key.tuple, self.shape, self._of._name)
+            if found.is_outer:
+                return found.of_outer(self._outer(found.outer()))
         return indexing.explicit_indexing_adapter(key, self.shape, indexing.IndexingSupport.OUTER, self._outer)
 
     async def async_getitem(self, key: Any) -> Any:

@@ -3,7 +3,7 @@
 //! A [`Schema`] is a list of each kind of object, and asking it for one by its name goes through the list. A caller that asks again and
 //! again (a program that defines one thing after the other) has an index beside it, and tells the index what it changes.
 
-use std::collections::{BTreeSet, HashSet};
+use std::collections::{BTreeSet, HashMap};
 use std::hash::{BuildHasher, RandomState};
 
 use super::definition::Definition;
@@ -89,10 +89,12 @@ impl Definition {
 #[derive(Clone, Debug, Default)]
 pub struct Names {
     hasher: RandomState,
-    /// Scope, hash of the name, position: names of one hash stand side by side, the first one first.
+    /// Scope, hash of the name, number: names of one hash stand side by side, the first one first. The number of an object is its
+    /// position.
     hashes: BTreeSet<(Scope, u64, usize)>,
-    /// Attributes that are in the index: those of objects that have many.
-    listed: HashSet<Scope>,
+    /// Numbers of the attributes that are in the index (those of objects that have many), in the order of the attributes, which is rising.
+    /// They stay when an attribute is removed, and positions change.
+    listed: HashMap<Scope, Vec<usize>>,
     members: Members,
 }
 
@@ -134,12 +136,17 @@ impl Names {
 
     fn find_but(&self, schema: &Schema, scope: Scope, name: &str, but: Option<usize>) -> Option<usize> {
         let is_other = |at: &usize| Some(*at) != but;
-        if let Some(list) = scope.attributes(schema).filter(|_| !self.listed.contains(&scope)) {
+        let numbers = self.listed.get(&scope);
+        if let Some(list) = scope.attributes(schema).filter(|_| numbers.is_none()) {
             let mut named = list.iter().enumerate().filter(|(_, a)| a.name == name);
             return named.find_map(|(at, _)| Some(at).filter(is_other));
         }
         let hash = self.hasher.hash_one(name);
-        let mut same = self.hashes.range((scope, hash, 0)..=(scope, hash, usize::MAX)).map(|(.., at)| *at);
+        let same = self.hashes.range((scope, hash, 0)..=(scope, hash, usize::MAX));
+        let mut same = same.filter_map(|(.., number)| match numbers {
+            Some(numbers) => numbers.binary_search(number).ok(),
+            None => Some(*number),
+        });
         same.find(|at| is_other(at) && scope.definition(*at).name(schema) == name)
     }
 
@@ -158,41 +165,45 @@ impl Names {
     /// Records what was just defined, the last one of its scope.
     pub fn insert(&mut self, schema: &Schema, new: Definition) {
         let Some((scope, at)) = new.scope(schema) else { return };
-        if scope.attributes(schema).is_some() && !self.listed.contains(&scope) {
-            if at >= FEW {
-                self.list(schema, scope);
-            }
-            return;
+        let mut number = at;
+        if scope.attributes(schema).is_some() {
+            let Some(numbers) = self.listed.get_mut(&scope) else {
+                if at >= FEW {
+                    self.list(schema, scope);
+                }
+                return;
+            };
+            number = numbers.last().map_or(0, |last| last + 1);
+            numbers.push(number);
         }
-        self.hashes.insert((scope, self.hasher.hash_one(new.name(schema)), at));
+        self.hashes.insert((scope, self.hasher.hash_one(new.name(schema)), number));
         self.members.insert(schema, new);
     }
 
     /// Records another name; `old` is the one before.
     pub fn rename(&mut self, schema: &Schema, of: Definition, old: &str) {
         let Some((scope, at)) = of.scope(schema) else { return };
-        if self.hashes.remove(&(scope, self.hasher.hash_one(old), at)) {
-            self.hashes.insert((scope, self.hasher.hash_one(of.name(schema)), at));
+        let number = self.listed.get(&scope).map_or(at, |numbers| numbers[at]);
+        if self.hashes.remove(&(scope, self.hasher.hash_one(old), number)) {
+            self.hashes.insert((scope, self.hasher.hash_one(of.name(schema)), number));
         }
     }
 
-    /// Records that one of these attributes was removed.
-    pub fn remove_attribute(&mut self, schema: &Schema, scope: Scope) {
-        if self.listed.contains(&scope) {
-            self.list(schema, scope);
+    /// Records that the attribute at this position was removed; `old` was its name.
+    pub fn remove_attribute(&mut self, scope: Scope, at: usize, old: &str) {
+        if let Some(numbers) = self.listed.get_mut(&scope) {
+            let number = numbers.remove(at);
+            self.hashes.remove(&(scope, self.hasher.hash_one(old), number));
         }
     }
 
-    /// Makes the index of an object's attributes anew.
+    /// Indexes the attributes of an object.
     fn list(&mut self, schema: &Schema, scope: Scope) {
-        let old: Vec<_> = self.hashes.range((scope, 0, 0)..=(scope, u64::MAX, usize::MAX)).copied().collect();
-        for entry in old {
-            self.hashes.remove(&entry);
-        }
-        for (at, a) in scope.attributes(schema).unwrap_or_default().iter().enumerate() {
+        let attributes = scope.attributes(schema).unwrap_or_default();
+        for (at, a) in attributes.iter().enumerate() {
             self.hashes.insert((scope, self.hasher.hash_one(&a.name), at));
         }
-        self.listed.insert(scope);
+        self.listed.insert(scope, (0..attributes.len()).collect());
     }
 }
 
@@ -237,10 +248,49 @@ mod tests {
             assert_eq!(Names::of(&s).find(&s, scope, &format!("a{i}")), Some(i));
         }
         s.groups[0].attrs.remove(20);
-        names.remove_attribute(&s, scope);
+        let before = names.hashes.clone();
+        names.remove_attribute(scope, 20, "a20");
+        assert_eq!(before.symmetric_difference(&names.hashes).count(), 1, "the others stay as they are");
         assert_eq!((names.find(&s, scope, "a20"), names.find(&s, scope, "a40")), (None, Some(39)));
         s.groups[0].attrs.push(Attribute::text("a3", ""));
         assert!(names.is_taken(&s, Definition::GroupAttribute(Schema::ROOT, 3 * FEW - 1)));
+    }
+
+    /// Removing all attributes in any order, with others defined and renamed in between.
+    #[test]
+    fn removed_attributes_are_those_of_a_new_index() {
+        let mut s = Schema::new(Format::Netcdf4);
+        let scope = Scope::GroupAttributes(Schema::ROOT);
+        let mut names = Names::of(&s);
+        let mut made = 0;
+        for turn in 0..400usize {
+            let len = s.groups[0].attrs.len();
+            match turn * 7 % 5 {
+                // More are defined than removed in the first half, and fewer in the second.
+                0 | 1 if turn < 200 || len == 0 => {
+                    s.groups[0].attrs.push(Attribute::text(format!("a{made}"), ""));
+                    names.insert(&s, Definition::GroupAttribute(Schema::ROOT, len));
+                    made += 1;
+                }
+                2 if len > 0 => {
+                    let at = turn * 13 % len;
+                    let new = format!("b{turn}");
+                    let old = std::mem::replace(&mut s.groups[0].attrs[at].name, new);
+                    names.rename(&s, Definition::GroupAttribute(Schema::ROOT, at), &old);
+                }
+                _ if len > 0 && (turn >= 200 || turn % 3 == 0) => {
+                    let at = turn * 11 % len;
+                    let old = s.groups[0].attrs.remove(at);
+                    names.remove_attribute(scope, at, &old.name);
+                    assert_eq!(names.find(&s, scope, &old.name), None);
+                }
+                _ => {}
+            }
+            for (at, a) in s.groups[0].attrs.iter().enumerate() {
+                assert_eq!(names.find(&s, scope, &a.name), Some(at), "turn {turn}");
+            }
+        }
+        assert!(made > 2 * FEW && s.groups[0].attrs.len() < FEW && names.listed.contains_key(&scope));
     }
 
     #[test]

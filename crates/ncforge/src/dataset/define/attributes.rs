@@ -138,8 +138,8 @@ impl Definer {
         let at = self.find_attribute(owner, name)?;
         self.must_define("to delete an attribute")?;
         self.change(|draft| {
-            owner.attributes_mut(draft.schema).remove(at);
-            draft.names.remove_attribute(draft.schema, owner.scope());
+            let old = owner.attributes_mut(draft.schema).remove(at);
+            draft.names.remove_attribute(owner.scope(), at, &old.name);
             draft.changes.insert_list(owner.scope());
             Ok(())
         })
