@@ -17,6 +17,7 @@ use super::cache::Key;
 use super::fetch::{self, Joining};
 use super::how::{How, Keep};
 use super::linear::{LinearBox, PastEnd};
+use super::newer::Newer;
 use super::plan::{ChunkPlan, Piece};
 use super::policy::{DECODE_PARALLEL, INFLATE_TWO, JOIN_MIN, JOIN_PLAIN, JOIN_TWO, PLAN_WINDOW, STAGED_ROW};
 use super::scratch::{Block, Scratch};
@@ -26,6 +27,7 @@ use crate::codec::{self, CodecChain, Stage, kernels};
 use crate::codec::{PADDING, PaddedInput};
 use crate::error::{Error, Op, Result};
 use crate::layout::{ChunkIndex, ChunkRecord, Order, VarLayout};
+use crate::model::VarId;
 use crate::select::Hyperslab;
 use crate::store::{ReadStore, past_end};
 
@@ -34,6 +36,8 @@ pub(super) struct ChunkedRead<'a> {
     pub(super) engine: &'a Engine,
     pub(super) store: &'a Arc<dyn ReadStore>,
     pub(super) var: usize,
+    /// Where some of its chunks are newer than in the store.
+    pub(super) newer: Option<&'a dyn Newer>,
     pub(super) layout: &'a VarLayout,
     pub(super) chunk: &'a [u64],
     pub(super) codecs: &'a CodecChain,
@@ -51,9 +55,11 @@ struct Stored {
 }
 
 /// The unit of work of a thread.
-enum Task {
+enum Task<'a> {
     Fill(u64),
     Kept(u64, Arc<Block>),
+    /// A chunk that is newer in memory.
+    Newer(u64, &'a [u8]),
     /// A chunk with access points of which little is needed.
     Segments(Stored),
     /// A run of the stored pieces, fetched in one request.
@@ -89,6 +95,44 @@ impl ChunkedRead<'_> {
         Ok(())
     }
 
+    /// Whether a selection is not to be read ahead while its variable is changed: some of it is newer in memory; or the cache keeps its
+    /// chunks, and a chunk that is changed after it was read is taken from there.
+    pub(super) fn is_changing(&self, slab: &Hyperslab) -> Result<bool> {
+        let is_inside = (0..slab.rank()).all(|d| slab.end(d) <= self.layout.shape[d]);
+        if self.newer.is_none() || !is_inside {
+            return Ok(false);
+        }
+        let steps = boxes::steps(&slab.count, self.layout.element.size)?;
+        let plan = ChunkPlan::new(&self.layout.shape, self.chunk, slab, &steps, self.layout.element.size)?;
+        let bytes = plan.len().saturating_mul(self.chunk_bytes()?);
+        if !self.codecs.is_empty() && bytes <= self.engine.inner.cache.limit() {
+            return Ok(true);
+        }
+        let mut at = Vec::new();
+        for number in 0..plan.len() {
+            plan.at(number, &mut at);
+            if self.newer_chunk(&at)?.is_some() {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+
+    /// The bytes of a chunk that is newer in memory.
+    fn newer_chunk(&self, at: &[u64]) -> Result<Option<&[u8]>> {
+        let Some(chunk) = self.newer.and_then(|newer| newer.chunk(VarId(self.var), at)) else {
+            return Ok(None);
+        };
+        if chunk.len() as u64 != self.chunk_bytes()? {
+            return Err(Error::Internal(format!(
+                "chunk {at:?} of `{}` has {} bytes",
+                self.layout.name,
+                chunk.len()
+            )));
+        }
+        Ok(Some(chunk))
+    }
+
     /// # Safety
     /// As for [`ChunkedRead::read`].
     unsafe fn read_window(&self, plan: &ChunkPlan, numbers: Range<u64>, out: &SharedOut<'_>) -> Result<()> {
@@ -100,6 +144,10 @@ impl ChunkedRead<'_> {
         let kept_possible = !self.codecs.is_empty();
         for number in numbers.clone() {
             plan.at(number, &mut at);
+            if let Some(chunk) = self.newer_chunk(&at)? {
+                tasks.push(Task::Newer(number, chunk));
+                continue;
+            }
             let Some(record) = self.index.get(&at).map_err(|e| self.explain(e, &at, None))? else {
                 tasks.push(Task::Fill(number));
                 continue;
@@ -114,7 +162,7 @@ impl ChunkedRead<'_> {
                 _ => stored.push(Stored { number, record }),
             }
         }
-        let count = |f: fn(&Task) -> bool| tasks.iter().filter(|t| f(t)).count() as u64;
+        let count = |f: fn(&Task<'_>) -> bool| tasks.iter().filter(|t| f(t)).count() as u64;
         add(&inner.counters.hits, count(|t| matches!(t, Task::Kept(..))));
         add(&inner.counters.misses, stored.len() as u64);
 
@@ -158,6 +206,10 @@ impl ChunkedRead<'_> {
                     }
                     Task::Kept(number, block) => {
                         self.scatter(&plan.piece(*number), block, out);
+                        Ok(())
+                    }
+                    Task::Newer(number, chunk) => {
+                        self.scatter(&plan.piece(*number), chunk, out);
                         Ok(())
                     }
                     Task::Segments(s) => match self.read_segments(plan, &[*s], &profile, out)? {
