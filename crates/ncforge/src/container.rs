@@ -108,7 +108,7 @@ pub trait ContainerMut: Container {
     /// Sets the current length of an unlimited dimension (it never shrinks).
     fn grow(&mut self, dim: DimId, len: u64) -> Result<()>;
     /// Stores one encoded chunk of a chunked variable. Replacing a chunk never overwrites the old bytes before
-    /// the next [`ContainerMut::sync`].
+    /// the next [`ContainerMut::sync`], unless they are numbers without filters: these may be overwritten as contiguous ones are.
     fn place_chunk(&mut self, var: VarId, at: &[u64], encoded: &[u8], mask: u32) -> Result<()>;
     /// Announces that chunks of `bytes` stored bytes in total will be placed next, so that space can be reserved for them
     /// at once. A hint: there may be more or fewer.

@@ -32,6 +32,7 @@ mod fill;
 mod how;
 mod linear;
 mod machine;
+mod newer;
 mod options;
 mod parts;
 mod picks;
@@ -254,12 +255,12 @@ impl Engine {
         picks: &Picks,
         out: &mut [u8],
     ) -> Result<()> {
-        picks::read_bytes(self, container, var, picks, out)
+        self.reading(container).read_picks_bytes(var, picks, out)
     }
 
     /// Reads picked positions of a variable of any type.
     pub fn read_picks(&self, container: &dyn Container, var: VarId, picks: &Picks) -> Result<Values> {
-        picks::read(self, container, var, picks)
+        self.reading(container).read_picks(var, picks)
     }
 
     /// Runs `work` for every index below `n` on the engine's threads, the caller's among them. Indexes are

@@ -260,7 +260,13 @@ impl Request<'_> {
 
     /// How many times less the request decodes if its chunks have access points: 1 if they have none.
     fn cheapness(&self) -> u64 {
-        let source = Source { engine: self.engine, store: self.store, var: self.var, layout: self.layout };
+        let source = Source {
+            engine: self.engine,
+            store: self.store,
+            var: self.var,
+            layout: self.layout,
+            newer: None,
+        };
         let how = How::new(self.number, false, Keep::Nothing);
         source.chunked(&[], how).and_then(|read| read.cheapness(self.slab)).unwrap_or(1)
     }

@@ -1,6 +1,7 @@
 //! Reads selections of chunked variables: look up, fetch in file order, decode, scatter.
 
 mod apart;
+mod changing;
 mod ends;
 mod groups;
 mod partial;
@@ -17,6 +18,7 @@ use super::cache::Key;
 use super::fetch::{self, Joining};
 use super::how::{How, Keep};
 use super::linear::{LinearBox, PastEnd};
+use super::newer::Newer;
 use super::plan::{ChunkPlan, Piece};
 use super::policy::{DECODE_PARALLEL, INFLATE_TWO, JOIN_MIN, JOIN_PLAIN, JOIN_TWO, PLAN_WINDOW, STAGED_ROW};
 use super::scratch::{Block, Scratch};
@@ -34,6 +36,8 @@ pub(super) struct ChunkedRead<'a> {
     pub(super) engine: &'a Engine,
     pub(super) store: &'a Arc<dyn ReadStore>,
     pub(super) var: usize,
+    /// Where some of its chunks are newer than in the store.
+    pub(super) newer: Option<&'a dyn Newer>,
     pub(super) layout: &'a VarLayout,
     pub(super) chunk: &'a [u64],
     pub(super) codecs: &'a CodecChain,
@@ -51,9 +55,11 @@ struct Stored {
 }
 
 /// The unit of work of a thread.
-enum Task {
+enum Task<'a> {
     Fill(u64),
     Kept(u64, Arc<Block>),
+    /// A chunk that is newer in memory.
+    Newer(u64, &'a [u8]),
     /// A chunk with access points of which little is needed.
     Segments(Stored),
     /// A run of the stored pieces, fetched in one request.
@@ -100,6 +106,10 @@ impl ChunkedRead<'_> {
         let kept_possible = !self.codecs.is_empty();
         for number in numbers.clone() {
             plan.at(number, &mut at);
+            if let Some(chunk) = self.newer_chunk(&at)? {
+                tasks.push(Task::Newer(number, chunk));
+                continue;
+            }
             let Some(record) = self.index.get(&at).map_err(|e| self.explain(e, &at, None))? else {
                 tasks.push(Task::Fill(number));
                 continue;
@@ -114,7 +124,7 @@ impl ChunkedRead<'_> {
                 _ => stored.push(Stored { number, record }),
             }
         }
-        let count = |f: fn(&Task) -> bool| tasks.iter().filter(|t| f(t)).count() as u64;
+        let count = |f: fn(&Task<'_>) -> bool| tasks.iter().filter(|t| f(t)).count() as u64;
         add(&inner.counters.hits, count(|t| matches!(t, Task::Kept(..))));
         add(&inner.counters.misses, stored.len() as u64);
 
@@ -158,6 +168,10 @@ impl ChunkedRead<'_> {
                     }
                     Task::Kept(number, block) => {
                         self.scatter(&plan.piece(*number), block, out);
+                        Ok(())
+                    }
+                    Task::Newer(number, chunk) => {
+                        self.scatter(&plan.piece(*number), chunk, out);
                         Ok(())
                     }
                     Task::Segments(s) => match self.read_segments(plan, &[*s], &profile, out)? {

@@ -70,7 +70,8 @@ impl Part<'_> {
         }
         let inner = &*self.engine.inner;
         let number = inner.reads.fetch_add(1, Ordering::Relaxed) + 1;
-        let source = Source { engine: self.engine, store: container.store(), var, layout: &layout };
+        let source =
+            Source { engine: self.engine, store: container.store(), var, layout: &layout, newer: None };
         let how = How::new(number, self.parallel, Keep::Parts);
         // SAFETY: the regions are disjoint and inside the destination, both checked by `read_parts`, and this one is
         // ours alone.

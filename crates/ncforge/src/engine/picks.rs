@@ -9,10 +9,11 @@ use std::sync::atomic::Ordering;
 
 use super::checks::{check_memory, check_plain, check_room, layout_if};
 use super::how::{How, Keep};
+use super::read::Reading;
 use super::shared::SharedOut;
 use super::source::Source;
 use super::stats::add;
-use super::{Engine, boxes, fetch};
+use super::{boxes, fetch};
 use crate::buffer;
 use crate::container::Container;
 use crate::error::{Error, Result};
@@ -23,34 +24,32 @@ use crate::select::{Hyperslab, Pick, Picks};
 /// Cells of arrays that are stored row by row have about this many bytes: positions in one are read by one request.
 const RUN: u64 = 32 << 10;
 
-pub(super) fn read_bytes(
-    engine: &Engine,
-    container: &dyn Container,
-    var: VarId,
-    picks: &Picks,
-    out: &mut [u8],
-) -> Result<()> {
-    let layout = checked_layout(container, var, picks)?;
-    check_plain(&layout)?;
-    read_stored(engine, container, var, &layout, picks, out)
-}
+impl Reading<'_> {
+    /// See [`Engine::read_picks_bytes`](super::Engine::read_picks_bytes).
+    pub(super) fn read_picks_bytes(&self, var: VarId, picks: &Picks, out: &mut [u8]) -> Result<()> {
+        let layout = checked_layout(self.container, var, picks)?;
+        check_plain(&layout)?;
+        read_stored(self, var, &layout, picks, out)
+    }
 
-pub(super) fn read(engine: &Engine, container: &dyn Container, var: VarId, picks: &Picks) -> Result<Values> {
-    let layout = checked_layout(container, var, picks)?;
-    let bytes = picks.len().saturating_mul(layout.element.size as u64);
-    check_memory(&layout, bytes)?;
-    if layout.element.heap && layout.place.parts().is_some() {
-        let source = Source { engine, store: container.store(), var, layout: &layout };
-        let how = How::new(engine.inner.reads.fetch_add(1, Ordering::Relaxed) + 1, true, Keep::Parts);
-        let decode = |stored: &[u8]| container.decode_heap(var, stored);
-        return Ok(Values::Heap(source.pick_values(picks, &decode, how)?));
+    /// See [`Engine::read_picks`](super::Engine::read_picks).
+    pub(super) fn read_picks(&self, var: VarId, picks: &Picks) -> Result<Values> {
+        let (engine, container) = (self.engine, self.container);
+        let layout = checked_layout(container, var, picks)?;
+        let bytes = picks.len().saturating_mul(layout.element.size as u64);
+        check_memory(&layout, bytes)?;
+        if layout.element.heap && layout.place.parts().is_some() {
+            let how = How::new(engine.inner.reads.fetch_add(1, Ordering::Relaxed) + 1, true, Keep::Parts);
+            let decode = |stored: &[u8]| container.decode_heap(var, stored);
+            return Ok(Values::Heap(self.source(var, &layout).pick_values(picks, &decode, how)?));
+        }
+        let mut out = engine.inner.results.buffer(bytes as usize)?;
+        read_stored(self, var, &layout, picks, &mut out)?;
+        if layout.element.heap {
+            return Ok(Values::Heap(container.decode_heap(var, &out)?));
+        }
+        Ok(Values::Fixed(out))
     }
-    let mut out = engine.inner.results.buffer(bytes as usize)?;
-    read_stored(engine, container, var, &layout, picks, &mut out)?;
-    if layout.element.heap {
-        return Ok(Values::Heap(container.decode_heap(var, &out)?));
-    }
-    Ok(Values::Fixed(out))
 }
 
 fn checked_layout(container: &dyn Container, var: VarId, picks: &Picks) -> Result<Arc<VarLayout>> {
@@ -58,13 +57,13 @@ fn checked_layout(container: &dyn Container, var: VarId, picks: &Picks) -> Resul
 }
 
 fn read_stored(
-    engine: &Engine,
-    container: &dyn Container,
+    reading: &Reading<'_>,
     var: VarId,
     layout: &Arc<VarLayout>,
     picks: &Picks,
     out: &mut [u8],
 ) -> Result<()> {
+    let (engine, container) = (reading.engine, reading.container);
     let size = layout.element.size;
     let out_steps = boxes::steps(&picks.shape(), size)?;
     let want = picks.len().saturating_mul(size as u64);
@@ -82,7 +81,7 @@ fn read_stored(
     let number = engine.inner.reads.fetch_add(1, Ordering::Relaxed) + 1;
     let out = SharedOut::new(out);
     let work = Work {
-        source: Source { engine, store: container.store(), var, layout },
+        source: reading.source(var, layout),
         how: How::new(number, tasks == 1, Keep::Parts),
         rank: cell.len(),
         size,

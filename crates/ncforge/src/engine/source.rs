@@ -9,6 +9,7 @@ use super::chunked::ChunkedRead;
 use super::fill;
 use super::how::How;
 use super::linear::{LinearBox, PastEnd};
+use super::newer::Newer;
 use super::shared::SharedOut;
 use super::{Engine, axes};
 use crate::error::{Error, Result};
@@ -24,6 +25,8 @@ pub(super) struct Source<'a> {
     pub(super) store: &'a Arc<dyn ReadStore>,
     pub(super) var: VarId,
     pub(super) layout: &'a VarLayout,
+    /// Chunks that are not read from the store.
+    pub(super) newer: Option<&'a dyn Newer>,
 }
 
 impl Source<'_> {
@@ -122,6 +125,7 @@ impl Source<'_> {
             engine: self.engine,
             store: self.store,
             var: self.var.0,
+            newer: self.newer.filter(|newer| newer.has_some(self.var)),
             layout: self.layout,
             chunk,
             codecs,

@@ -1,6 +1,7 @@
 //! The engine against a plain array, over variables of every place.
 
 mod ahead;
+mod between;
 mod parts;
 mod picks;
 mod segments;

@@ -69,7 +69,7 @@ pub(super) fn read(
     let number = inner.reads.fetch_add(1, Ordering::Relaxed) + 1;
     let rooms = cut(out, mask, (count / slab.count[0] * rows) as usize, rules);
     let any = AtomicBool::new(false);
-    let source = Source { engine, store: container.store(), var, layout: &layout };
+    let source = Source { engine, store: container.store(), var, layout: &layout, newer: None };
     let parallel = inner.pool.shares(stored, DECODE_PARALLEL);
     inner.pool.run(strips, parallel, |i| {
         let Some((out, mask)) = take(&rooms[i]) else { return Ok(()) };

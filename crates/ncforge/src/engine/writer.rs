@@ -14,6 +14,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 
 use super::policy::WRITE_GAP;
+use super::read::Reading;
 use super::{Engine, axes, boxes};
 use crate::codec::CodecChain;
 use crate::container::{Container, ContainerMut};
@@ -32,7 +33,7 @@ use tail::Tail;
 /// threads in batches and placed in the order in which they became whole, row-major within one call, so that
 /// **the file's bytes do not depend on the number of threads**. A chunk that one call covers is encoded straight
 /// from the caller's memory. When the parts outgrow their share of the budget some are written as they are, and
-/// read back when more of them comes. Contiguous variables and records are converted block by block on all
+/// read back when more of them comes. Reads take chunks that wait from memory. Contiguous variables and records are converted block by block on all
 /// threads, and written in place; small ones that follow each other wait until they are worth a request.
 ///
 /// Writing past the end of an unlimited dimension grows it. Errors may come late, from data of an earlier call;
@@ -190,19 +191,19 @@ impl Writer {
     /// Reads back a selection of any type, what was just written included.
     pub fn read(&mut self, var: VarId, slab: &Hyperslab) -> Result<Values> {
         self.before_read(var)?;
-        self.engine.read(self.container.as_container(), var, slab)
+        self.reading().read(var, slab)
     }
 
     /// Reads back a selection of a fixed-size type, see [`Engine::read_bytes`].
     pub fn read_bytes(&mut self, var: VarId, slab: &Hyperslab, out: &mut [u8]) -> Result<()> {
         self.before_read(var)?;
-        self.engine.read_bytes(self.container.as_container(), var, slab, out)
+        self.reading().read_bytes(var, slab, out)
     }
 
     /// Reads back picked positions, see [`Engine::read_picks`].
     pub fn read_picks(&mut self, var: VarId, picks: &Picks) -> Result<Values> {
         self.before_read(var)?;
-        self.engine.read_picks(self.container.as_container(), var, picks)
+        self.reading().read_picks(var, picks)
     }
 
     /// Changes the description, see [`ContainerMut::redefine`].
@@ -244,7 +245,7 @@ impl Writer {
     /// Encodes and places everything that is being gathered, whole or not.
     pub fn flush(&mut self) -> Result<()> {
         self.flush_tail()?;
-        self.enqueue_all(None)?;
+        self.enqueue_all()?;
         self.flush_pending()
     }
 
@@ -278,12 +279,17 @@ impl Writer {
         self.complete()
     }
 
+    /// Brings into the store what is not read from memory: everything but chunks.
     fn before_read(&mut self, var: VarId) -> Result<()> {
         let var = self.known(var)?;
         self.flush_tail()?;
-        self.enqueue_all(Some(var))?;
-        self.flush_pending()?;
         self.container.settle(var)
+    }
+
+    /// The container with the chunks that are not in it yet: encoding them for each read would encode them as often as they are
+    /// read between two writes.
+    fn reading(&self) -> Reading<'_> {
+        Reading { engine: &self.engine, container: self.container.as_container(), newer: Some(&self.gather) }
     }
 
     fn known(&self, var: VarId) -> Result<VarId> {

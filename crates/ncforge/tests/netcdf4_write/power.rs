@@ -1,8 +1,8 @@
 //! Random durable updates in place, and the power is cut at any moment of them: every reader finds the last sync's state, or
 //! that of the one that was going on.
 //!
-//! One thing is promised less: numbers that are stored in one run are overwritten where they are, so each of them is the old
-//! one or the new one.
+//! One thing is promised less: numbers that are stored without filters, in one run or in chunks, are overwritten where they are, so
+//! each of them is the old one or the new one.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -23,7 +23,7 @@ const SYNCS: usize = 10;
 const JUDGED: usize = 12;
 
 const X: u64 = 40;
-/// The variables: compressed records, text records, text and numbers in one run.
+/// The variables: compressed records, text records, text in one run, and numbers in one run or in chunks without filters.
 const RECORDS: VarId = VarId(0);
 const WORDS: VarId = VarId(1);
 const NAMES: VarId = VarId(2);
@@ -49,7 +49,7 @@ impl Random {
     }
 }
 
-fn schema() -> Schema {
+fn schema(numbers: Storage) -> Schema {
     let mut s = Schema::new(Format::Netcdf4);
     s.dims = vec![dim("t", 0, true), dim("x", X, false)];
     let mut v = Variable::new("records", Atomic::Int, vec![DimId(0), DimId(1)]);
@@ -59,7 +59,9 @@ fn schema() -> Schema {
     v.storage = Storage::Chunked { chunks: vec![3], filters: vec![] };
     s.vars.push(v);
     s.vars.push(Variable::new("names", DType::String, vec![DimId(1)]));
-    s.vars.push(Variable::new("numbers", Atomic::Int, vec![DimId(1)]));
+    let mut v = Variable::new("numbers", Atomic::Int, vec![DimId(1)]);
+    v.storage = numbers;
+    s.vars.push(v);
     s
 }
 
@@ -174,10 +176,14 @@ fn expected(bytes: &[u8]) -> String {
 /// Lives one history; puts some of the states that a cut leaves into `folder`. How many were looked at.
 fn history(seed: u64, folder: &Path) -> usize {
     let mut r = Random(seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1);
+    let numbers = match seed % 2 {
+        0 => Storage::Contiguous,
+        _ => Storage::Chunked { chunks: vec![16], filters: vec![] },
+    };
     let store = Arc::new(LoggedStore::new(Vec::new()));
     let container = netcdf4::create(
         Arc::clone(&store) as Arc<dyn WriteStore>,
-        schema(),
+        schema(numbers),
         &netcdf4::CreateOptions::default(),
     );
     let mut w = Writer::new(engine(), container.unwrap());
@@ -238,7 +244,7 @@ fn without_the_waits_what_a_power_cut_leaves_is_read_or_an_error() {
         let store = Arc::new(LoggedStore::new(Vec::new()));
         let container = netcdf4::create(
             Arc::clone(&store) as Arc<dyn WriteStore>,
-            schema(),
+            schema(Storage::Contiguous),
             &netcdf4::CreateOptions::default(),
         );
         let mut w = Writer::new(engine(), container.unwrap());
@@ -277,7 +283,7 @@ fn the_test_finds_a_missing_sync() {
     let store = Arc::new(LoggedStore::new(Vec::new()));
     let container = netcdf4::create(
         Arc::clone(&store) as Arc<dyn WriteStore>,
-        schema(),
+        schema(Storage::Contiguous),
         &netcdf4::CreateOptions::default(),
     );
     let mut w = Writer::new(engine(), container.unwrap());

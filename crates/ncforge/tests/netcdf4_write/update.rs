@@ -2,9 +2,11 @@
 
 use std::path::Path;
 
-use ncforge::model::{Atomic, Attribute, Dimension, Group, GroupId, Schema, Variable};
+use ncforge::model::{
+    Atomic, Attribute, DimId, Dimension, Format, Group, GroupId, Schema, Storage, VarId, Variable,
+};
 use ncforge::raw::put_attribute;
-use ncforge::{Dataset, DatasetMut, Hyperslab};
+use ncforge::{CreateOptions, Dataset, DatasetMut, Hyperslab};
 
 use crate::make;
 use crate::peers;
@@ -127,4 +129,63 @@ fn what_cannot_be_written_again_is_refused() {
         assert!(error.contains(word) && error.contains("changing a file"), "{kind}: {error}");
         assert!(Dataset::open(&path).is_ok(), "{kind} can be read");
     }
+}
+
+/// A variable of 16 records of 6000 floats in chunks of 16 records.
+fn records(filters: Vec<ncforge::model::Filter>) -> Schema {
+    let mut s = Schema::new(Format::Netcdf4);
+    s.dims = vec![make::dim("t", 0, true), make::dim("x", 6000, false)];
+    let mut v = Variable::new("v", Atomic::Float, vec![DimId(0), DimId(1)]);
+    v.storage = Storage::Chunked { chunks: vec![16, 2000], filters };
+    s.vars.push(v);
+    s
+}
+
+fn record(t: u64, n: f32) -> Vec<u8> {
+    (0..6000).flat_map(|x| (n + t as f32 * 10000. + x as f32).to_ne_bytes()).collect()
+}
+
+#[test]
+fn chunks_without_filters_are_overwritten_where_they_are() {
+    let values = 16 * 6000 * 4;
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("records.nc");
+    let size = || std::fs::metadata(&path).unwrap().len();
+    let mut d = DatasetMut::create(&path, records(Vec::new()), CreateOptions::default()).unwrap();
+    let slab = |t| Hyperslab::new(&[t, 0], &[1, 6000]);
+    for t in 0..16 {
+        d.write_bytes(VarId(0), &slab(t), &record(t, 0.)).unwrap();
+        d.sync().unwrap();
+    }
+    d.close().unwrap();
+    assert!(size() < values + 30_000, "{} bytes for {values}", size());
+
+    let before = size();
+    let mut d = DatasetMut::open(&path).unwrap();
+    for t in 0..16 {
+        d.write_bytes(VarId(0), &slab(t), &record(t, 0.5)).unwrap();
+        assert_eq!(d.read(VarId(0), &slab(t)).unwrap().bytes(), Some(&record(t, 0.5)[..]));
+    }
+    d.close().unwrap();
+    assert!(size() < before + 30_000, "{} bytes, {before} before", size());
+    let d = Dataset::open(&path).unwrap();
+    let want: Vec<u8> = (0..16).flat_map(|t| record(t, 0.5)).collect();
+    assert_eq!(d.read_all(VarId(0)).unwrap().bytes(), Some(&want[..]));
+}
+
+#[test]
+fn chunks_with_a_checksum_are_not_overwritten_before_the_sync() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("records.nc");
+    let schema = records(vec![ncforge::codec::filters::fletcher32()]);
+    let mut d = DatasetMut::create(&path, schema, CreateOptions::default()).unwrap();
+    let all = Hyperslab::new(&[0, 0], &[16, 6000]);
+    let old: Vec<u8> = (0..16).flat_map(|t| record(t, 0.)).collect();
+    d.write_bytes(VarId(0), &all, &old).unwrap();
+    d.sync().unwrap();
+    d.write_bytes(VarId(0), &all, &[0; 16 * 6000 * 4]).unwrap();
+    d.writer().flush().unwrap();
+    let found = Dataset::open(&path).unwrap().read_all(VarId(0)).unwrap();
+    assert_eq!(found.bytes(), Some(&old[..]), "what a crash would leave");
+    d.close().unwrap();
 }

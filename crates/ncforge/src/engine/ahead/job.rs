@@ -37,8 +37,13 @@ impl Work {
                 // SAFETY: the memory lives as long as the window, which we hold, and is used in no other way
                 // until all parts have ended.
                 let out = unsafe { SharedOut::from_raw(w.memory.ptr, w.len) };
-                let source =
-                    Source { engine: &self.engine, store: &self.store, var: self.var, layout: &self.layout };
+                let source = Source {
+                    engine: &self.engine,
+                    store: &self.store,
+                    var: self.var,
+                    layout: &self.layout,
+                    newer: None,
+                };
                 let how = How::new(self.number, w.shared, keep);
                 // SAFETY: parts are disjoint, and each is taken once.
                 unsafe { source.read(part, &w.steps, &out.from(*at), how) }

@@ -214,8 +214,13 @@ impl Source<'_> {
                 return Ok(());
             };
             let layout = open.layout()?;
-            let source =
-                Source { engine: self.engine, store: open.store(), var: open.var(), layout: &layout };
+            let source = Source {
+                engine: self.engine,
+                store: open.store(),
+                var: open.var(),
+                layout: &layout,
+                newer: None,
+            };
             self.check(&source, open)?;
             for piece in met.pieces() {
                 let (to, own) = place(&piece, steps);

@@ -4,7 +4,7 @@ use super::*;
 use crate::select::{Pick, Picks};
 
 /// Picks of an array, made of numbers that may be anything: dimensions in a rotated order, some of them together.
-fn picks(shape: &[u64], joins: &[bool], turn: usize, seeds: &[Vec<u64>]) -> Picks {
+pub(super) fn picks(shape: &[u64], joins: &[bool], turn: usize, seeds: &[Vec<u64>]) -> Picks {
     let rank = shape.len();
     let mut axes: Vec<Pick> = Vec::new();
     for (k, &joined) in joins.iter().enumerate().take(rank) {
@@ -22,7 +22,7 @@ fn picks(shape: &[u64], joins: &[bool], turn: usize, seeds: &[Vec<u64>]) -> Pick
     Picks::new(axes)
 }
 
-fn expected(model: &Model, picks: &Picks) -> Vec<u8> {
+pub(super) fn expected(model: &Model, picks: &Picks) -> Vec<u8> {
     let mut out = Vec::new();
     let all: Vec<_> = picks.shape().iter().map(|&n| 0..n).collect();
     for index in crate::select::coordinates(&all) {

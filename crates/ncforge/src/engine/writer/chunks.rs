@@ -1,8 +1,9 @@
 //! A selection on its way into chunks: what it covers whole goes to the encoder, the rest is gathered.
 
-use std::sync::Mutex;
+use std::sync::{Arc, Mutex};
 
 use super::super::boxes::{self, Axis};
+use super::super::cache::Key;
 use super::super::chunked::{self, chunk_bytes};
 use super::super::plan::{ChunkPlan, Piece};
 use super::super::policy::{DIRECT_CHUNKS, GATHER_PARALLEL};
@@ -11,7 +12,7 @@ use super::super::shared::SharedOut;
 use super::super::{Engine, pool};
 use super::Writer;
 use super::encode::Encoded;
-use super::gather::{ChunkId, Part};
+use super::gather::Part;
 use crate::codec::CodecChain;
 use crate::error::{Error, Result};
 use crate::layout::{ChunkRecord, Place, VarLayout};
@@ -87,8 +88,6 @@ impl Writer {
         shape: &[u64],
         bytes: &[u8],
     ) -> Result<()> {
-        self.settle_pending(var, plan, numbers.clone())?;
-        // Placing chunks may have changed the layout.
         let layout = self.layout(var)?;
         let Place::Chunked { chunk, codecs, index } = &layout.place else {
             return Err(Error::not_chunked(&layout.name));
@@ -97,16 +96,15 @@ impl Writer {
         let mut at = Vec::new();
         for number in numbers.clone() {
             plan.at(number, &mut at);
-            let id: ChunkId = (var, at.clone());
             if plan.is_whole(number) {
                 self.gather.drop_chunk(&self.engine, var, &at);
                 todo.push(Step::Whole);
                 continue;
             }
-            let part = self.gather.take(&id);
+            let part = self.gather.take(var, &at);
             let mut record = None;
             if part.is_none() {
-                self.gather.note_begin(&id);
+                self.gather.note_begin(&(var, at.clone()));
                 let explain = |e| chunked::explain(e, self.container.store().name(), &layout.name, &at, None);
                 record = match index.get(&at).map_err(explain) {
                     Ok(record) => record,
@@ -120,7 +118,7 @@ impl Writer {
         }
 
         let store = self.container.store().clone();
-        let job = Job { engine: &self.engine, store: &*store, layout: &layout, chunk, codecs, bytes };
+        let job = Job { engine: &self.engine, store: &store, layout: &layout, chunk, codecs, bytes };
         let todo: Vec<Mutex<Step>> = todo.into_iter().map(Mutex::new).collect();
         let weight = todo.len() as u64 * chunk_bytes(chunk, layout.element.size)?;
         let gathered = match unknown {
@@ -155,19 +153,6 @@ impl Writer {
         Ok(())
     }
 
-    /// Chunks that wait for the encoder and are touched again must be in the file first.
-    fn settle_pending(&mut self, var: VarId, plan: &ChunkPlan, numbers: std::ops::Range<u64>) -> Result<()> {
-        if self.gather.pending.is_empty() {
-            return Ok(());
-        }
-        let mut at = Vec::new();
-        let touched = numbers.into_iter().any(|number| {
-            plan.at(number, &mut at);
-            self.gather.is_pending(var, &at)
-        });
-        if touched { self.flush_pending() } else { Ok(()) }
-    }
-
     /// Encodes and places whole chunks: many of them at once straight from the caller's memory, few of them
     /// when more have come.
     #[allow(clippy::too_many_arguments)]
@@ -183,7 +168,7 @@ impl Writer {
     ) -> Result<()> {
         let engine = self.engine.clone();
         let store = self.container.store().clone();
-        let job = Job { engine: &engine, store: &*store, layout, chunk, codecs, bytes };
+        let job = Job { engine: &engine, store: &store, layout, chunk, codecs, bytes };
         if (done.len() as u64) < DIRECT_CHUNKS {
             let mut done = done.into_iter();
             while let Some(one) = done.next() {
@@ -269,7 +254,7 @@ fn elements_inside(at: &[u64], chunk: &[u64], shape: &[u64]) -> u64 {
 
 struct Job<'a> {
     engine: &'a Engine,
-    store: &'a dyn ReadStore,
+    store: &'a Arc<dyn ReadStore>,
     layout: &'a VarLayout,
     chunk: &'a [u64],
     codecs: &'a CodecChain,
@@ -312,7 +297,9 @@ impl Job<'_> {
                     chunked::explain(e, self.store.name(), &self.layout.name, &piece.at, offset)
                 };
                 let block = match begin.record {
-                    Some(record) => self.load(record, len).map_err(|e| explain(e, Some(record.offset)))?,
+                    Some(record) => {
+                        self.load(var, record, len).map_err(|e| explain(e, Some(record.offset)))?
+                    }
                     None => {
                         let mut block = self.engine.inner.scratch.take(len as usize)?;
                         self.fill(&mut block);
@@ -327,7 +314,12 @@ impl Job<'_> {
         Ok(())
     }
 
-    fn load(&self, record: ChunkRecord, len: u64) -> Result<Block> {
+    fn load(&self, var: VarId, record: ChunkRecord, len: u64) -> Result<Block> {
+        // A chunk that was just read need not be decoded again, and nobody reads it from the cache from now on.
+        let kept = self.engine.inner.cache.take(Key::new(self.store, var.0, record.offset));
+        if let Some(block) = kept.and_then(Arc::into_inner).filter(|block| block.len() as u64 == len) {
+            return Ok(block);
+        }
         let encoded = self.store.read_vec(record.offset, record.len)?;
         self.codecs.check_len(encoded.len(), record.mask, len as usize)?;
         let mut block = self.engine.inner.scratch.take(len as usize)?;

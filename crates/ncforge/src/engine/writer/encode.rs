@@ -89,9 +89,9 @@ impl Writer {
         Ok(())
     }
 
-    /// Enqueues all parts, of one variable or of all. After an error none is lost.
-    pub(super) fn enqueue_all(&mut self, var: Option<VarId>) -> Result<()> {
-        let mut parts = self.gather.take_all(var).into_iter();
+    /// Enqueues all parts. After an error none is lost.
+    pub(super) fn enqueue_all(&mut self) -> Result<()> {
+        let mut parts = self.gather.take_all().into_iter();
         while let Some(part) = parts.next() {
             if let Err(e) = self.enqueue(part) {
                 parts.for_each(|part| self.gather.put(part));

@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, HashMap, HashSet};
 
 use super::super::Engine;
+use super::super::newer::Newer;
 use super::super::policy::PENDING_BYTES;
 use super::super::scratch::Block;
 use crate::model::VarId;
@@ -27,7 +28,8 @@ pub(super) struct Gather {
     limit: u64,
     /// Bytes of whole chunks that may wait.
     pub(super) pending_limit: u64,
-    parts: HashMap<ChunkId, (u64, Part)>,
+    /// Parts of each variable, with the time of their last write.
+    parts: HashMap<VarId, HashMap<Vec<u64>, (u64, Part)>>,
     /// Parts by the time of their last write.
     by_time: BTreeMap<u64, ChunkId>,
     bytes: u64,
@@ -65,12 +67,23 @@ impl Gather {
         (self.limit / 2 / chunk_bytes.max(1)).clamp(1, 4096)
     }
 
-    /// Takes a part out to write into it.
-    pub(super) fn take(&mut self, id: &ChunkId) -> Option<Part> {
-        let (time, part) = self.parts.remove(id)?;
+    /// Takes a chunk out to write into it: from the parts, or from those that wait, which are gathered once more.
+    pub(super) fn take(&mut self, var: VarId, at: &[u64]) -> Option<Part> {
+        self.take_part(var, at).or_else(|| self.take_pending(var, at))
+    }
+
+    fn take_part(&mut self, var: VarId, at: &[u64]) -> Option<Part> {
+        let (time, part) = self.parts.get_mut(&var)?.remove(at)?;
         self.by_time.remove(&time);
         self.bytes -= part.block.footprint();
         Some(part)
+    }
+
+    fn take_pending(&mut self, var: VarId, at: &[u64]) -> Option<Part> {
+        let place = self.pending.iter().position(|p| is(p, var, at))?;
+        let part = self.pending.remove(place);
+        self.pending_bytes -= part.block.footprint();
+        Some(Part { written: 0, ..part })
     }
 
     /// A part that is not whole yet.
@@ -78,7 +91,8 @@ impl Gather {
         self.clock += 1;
         self.bytes += part.block.footprint();
         self.by_time.insert(self.clock, part.id.clone());
-        self.parts.insert(part.id.clone(), (self.clock, part));
+        let (var, at) = part.id.clone();
+        self.parts.entry(var).or_default().insert(at, (self.clock, part));
     }
 
     /// Says that a chunk begins to be gathered.
@@ -103,29 +117,39 @@ impl Gather {
         if self.let_go.len() < 1 << 20 {
             self.let_go.insert(id.clone());
         }
-        self.take(&id)
+        self.take_part(id.0, &id.1)
     }
 
-    /// All parts, of one variable or of all, by variable and row-major.
-    pub(super) fn take_all(&mut self, var: Option<VarId>) -> Vec<Part> {
-        let mut ids: Vec<ChunkId> =
-            self.parts.keys().filter(|id| var.is_none_or(|v| id.0 == v)).cloned().collect();
-        ids.sort_unstable();
-        ids.iter().filter_map(|id| self.take(id)).collect()
+    /// All parts, by variable and row-major.
+    pub(super) fn take_all(&mut self) -> Vec<Part> {
+        let mut parts: Vec<Part> =
+            self.parts.drain().flat_map(|(_, parts)| parts.into_values()).map(|(_, part)| part).collect();
+        self.by_time.clear();
+        self.bytes = 0;
+        parts.sort_unstable_by(|a, b| a.id.cmp(&b.id));
+        parts
     }
 
-    /// Whether a chunk waits to be encoded.
-    pub(super) fn is_pending(&self, var: VarId, at: &[u64]) -> bool {
-        self.pending.iter().any(|p| p.id.0 == var && p.id.1 == at)
-    }
-
-    /// Forgets what was gathered of one chunk.
+    /// Forgets what is in memory of one chunk.
     pub(super) fn drop_chunk(&mut self, engine: &Engine, var: VarId, at: &[u64]) {
-        if self.parts.is_empty() {
-            return;
-        }
-        if let Some(part) = self.take(&(var, at.to_vec())) {
+        if let Some(part) = self.take(var, at) {
             engine.inner.scratch.give(part.block);
         }
     }
+}
+
+impl Newer for Gather {
+    fn has_some(&self, var: VarId) -> bool {
+        self.parts.get(&var).is_some_and(|parts| !parts.is_empty())
+            || self.pending.iter().any(|p| p.id.0 == var)
+    }
+
+    fn chunk(&self, var: VarId, at: &[u64]) -> Option<&[u8]> {
+        let part = self.parts.get(&var).and_then(|parts| parts.get(at)).map(|(_, part)| part);
+        part.or_else(|| self.pending.iter().find(|p| is(p, var, at))).map(|part| &*part.block)
+    }
+}
+
+fn is(part: &Part, var: VarId, at: &[u64]) -> bool {
+    part.id.0 == var && part.id.1 == at
 }

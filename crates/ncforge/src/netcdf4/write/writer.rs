@@ -10,6 +10,7 @@ use super::space::{Extent, FileSpace};
 use super::standing::Standing;
 use super::state::{LiveIndex, PlaceState, VarState};
 use crate::error::{Error, Result};
+use crate::layout::ChunkRecord;
 use crate::model::{DimId, Schema, VarId};
 use crate::store::{ReadStore, WriteStore};
 
@@ -173,8 +174,7 @@ impl Netcdf4Writer {
         let table = Arc::clone(table);
         let old = table.read().get(at);
         let (offset, freed, is_fresh) = match old {
-            // The committed state does not refer to it yet.
-            Some(old) if self.space.is_new(old.offset) && len <= old.len => {
+            Some(old) if self.stays(state, old, len, is_plain) => {
                 (old.offset, Extent { offset: old.offset + len, len: old.len - len }, false)
             }
             old => {
@@ -184,6 +184,17 @@ impl Netcdf4Writer {
             }
         };
         Ok(ChunkSpace { table, offset, freed, is_fresh })
+    }
+
+    /// Whether a chunk is stored where the former one is: the committed state does not refer to that yet; or both are numbers without
+    /// filters, each of which may be old or new after a crash, as those in one run. References may not, since the committed state
+    /// does not have what new ones lead to.
+    fn stays(&self, state: &VarState, old: ChunkRecord, len: u64, is_plain: bool) -> bool {
+        if self.space.is_new(old.offset) {
+            return len <= old.len;
+        }
+        let is_inside = old.offset.checked_add(len).is_some_and(|end| end <= self.space.end());
+        is_plain && !state.element.heap && len == old.len && is_inside
     }
 
     /// A whole chunk is written to: a variable that keeps its lengths has at least those that the chunk needs.

@@ -39,8 +39,13 @@ impl Source<'_> {
             opened(&met.part, |open| {
                 let Some(open) = open else { return Ok(()) };
                 let layout = open.layout()?;
-                let source =
-                    Source { engine: self.engine, store: open.store(), var: open.var(), layout: &layout };
+                let source = Source {
+                    engine: self.engine,
+                    store: open.store(),
+                    var: open.var(),
+                    layout: &layout,
+                    newer: None,
+                };
                 self.check(&source, open)?;
                 for piece in met.pieces() {
                     let ranges: Vec<_> = met.counts(&piece).into_iter().map(|n| 0..n).collect();
