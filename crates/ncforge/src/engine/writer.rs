@@ -33,8 +33,9 @@ use tail::Tail;
 /// threads in batches and placed in the order in which they became whole, row-major within one call, so that
 /// **the file's bytes do not depend on the number of threads**. A chunk that one call covers is encoded straight
 /// from the caller's memory. When the parts outgrow their share of the budget some are written as they are, and
-/// read back when more of them comes. Reads take chunks that wait from memory. Contiguous variables and records are converted block by block on all
-/// threads, and written in place; small ones that follow each other wait until they are worth a request.
+/// read back when more of them comes. Reads take chunks that wait from memory. Contiguous variables and records are
+/// converted block by block on all threads, and written in place; small ones that follow each other wait until they
+/// are worth a request.
 ///
 /// Writing past the end of an unlimited dimension grows it. Errors may come late, from data of an earlier call;
 /// nothing is sure to be in the file before [`Writer::sync`] or [`Writer::finish`]. A writer that is dropped
