@@ -83,11 +83,11 @@ impl Builder<'_> {
             let attrs = std::mem::take(&mut g.attrs);
             let attrs = match self.attrs(&mut types, GroupId(i), "", attrs) {
                 Ok(attrs) => attrs,
-                Err(e) if i > 0 => {
-                    self.leave_out(GroupId(i), "", e)?;
+                Err(e) => {
+                    let entry = scan::skipped_attributes(&self.schema.group_path(GroupId(i)), e)?;
+                    self.schema.skipped.push(entry);
                     Vec::new()
                 }
-                Err(e) => return Err(e),
             };
             self.schema.groups[i].attrs = attrs;
         }
