@@ -48,7 +48,7 @@ impl Builder<'_> {
         self.schema.provenance = found.provenance.take().map(|t| decode_name(&t));
 
         let mut types = self.types(&found);
-        let dims = Dims::new(&found);
+        let dims = Dims::new(&found, &self.schema.groups);
         let mut is_variable = vec![false; found.datasets.len()];
         let mut dtypes = Vec::with_capacity(found.datasets.len());
         for (i, d) in found.datasets.iter().enumerate() {
