@@ -102,6 +102,40 @@ def test_parts_of_files(tmp_path: Path, target: Path, run: Any) -> None:
         assert ds["deep"].values.tolist() == [5, 6]
 
 
+@pytest.mark.parametrize("how", [[], ["--codec", "deflate"], ["--keep-bits", "9"], ["--endian", "big"]])
+def test_a_copy_is_compared_with_its_source(tmp_path: Path, how: list[str], run: Any) -> None:
+    """What the links lead to is numbered last in the source, and where it is in the output: group by group."""
+    with h5py.File(tmp_path / "other.h5", "w") as h:
+        h["v"], h["deep/f"] = [1, 2, 3], np.linspace(0, 1, 500, dtype="f4")
+    path, out = tmp_path / "a.h5", tmp_path / "out.nc"
+    with h5py.File(path, "w") as h:
+        h["a/link"] = h5py.ExternalLink("other.h5", "/")
+        h["b/x"], h["b/y"], h["c"] = [4, 5, 6], np.linspace(1, 2, 500, dtype="f4"), np.arange(3)
+    run("copy", path, out, *how, "--verify")
+    for again in (["--resume"], ["--resume", "--verify"]):
+        assert "complete already" in run("copy", path, out, *how, *again).stderr
+    with h5py.File(path) as want, netCDF4.Dataset(out) as got:
+        for name in ("a/link/v", "b/x", "c"):
+            np.testing.assert_array_equal(got[name][...], want[name][...], err_msg=name)
+    # Another value in the middle is noticed as that of its own variable.
+    with netCDF4.Dataset(out, "a") as d:
+        d["b/x"][1] = 7
+    assert "complete already" not in run("copy", path, out, *how, "-O", "--resume").stderr
+    with netCDF4.Dataset(out) as d:
+        assert d["b/x"][:].tolist() == [4, 5, 6]
+
+
+@pytest.mark.parametrize("kind", ["cdf1", "cdf2", "cdf5", "netcdf4", "netcdf4-classic"])
+def test_a_copy_of_a_linked_variable_is_compared(tmp_path: Path, kind: str, run: Any) -> None:
+    with h5py.File(tmp_path / "other.h5", "w") as h:
+        h["v"] = np.arange(3, dtype="i4")
+    path = linked(tmp_path / "a.h5", first=("other.h5", "/v"))
+    with h5py.File(path, "a") as h:
+        h["last"] = np.arange(5, 8, dtype="i4")
+    run("copy", path, tmp_path / "out.nc", "--format", kind, "--verify")
+    run("compare", path, tmp_path / "out.nc")
+
+
 def test_links_to_links(tmp_path: Path, target: Path) -> None:
     linked(tmp_path / "b.h5", link=("target.nc", "/g"))
     with h5py.File(tmp_path / "b.h5", "a") as f:

@@ -291,3 +291,28 @@ def test_a_named_type_keeps_its_form(tmp_path: Path) -> None:
         ours.title = "y"
     with h5py.File(path) as theirs:
         assert (theirs["t"].dtype, theirs["v"].dtype) == before
+
+
+@pytest.mark.parametrize(
+    "links",
+    [{"lat_hard": "hard", "lat_soft": "soft"}, {"aaa": "hard"}, {"zz": "soft"}, {"g/lat": "hard"}, {"g/below": "soft"}],
+)
+@pytest.mark.parametrize("bare", [False, True])
+def test_a_scale_with_several_names_is_one_dimension(tmp_path: Path, links: dict[str, str], bare: bool) -> None:
+    """netCDF-C numbers scales, and names a number as the last link does."""
+    path = tmp_path / "a.nc"
+    with netCDF4.Dataset(path, "w") as d:
+        d.createDimension("lat", 3)
+        if not bare:
+            d.createVariable("lat", "f4", ("lat",))[:] = [1, 2, 3]
+        d.createVariable("air", "f4", ("lat",))[:] = [4, 5, 6]
+        d.createGroup("g").createVariable("u", "f4", ("lat",))[:] = [7, 8, 9]
+    with h5py.File(path, "a") as h:
+        for name, kind in links.items():
+            h[name] = h["lat"] if kind == "hard" else h5py.SoftLink("/lat")
+    with netCDF4.Dataset(path) as want, ncforge.Dataset(path) as got:
+        assert list(got.dimensions) == list(want.dimensions)
+        for theirs, ours in ((want, got), (want["g"], got["g"])):
+            assert {n: v.dimensions for n, v in ours.variables.items()} == {
+                n: v.dimensions for n, v in theirs.variables.items()
+            }

@@ -201,6 +201,18 @@ def test_coordinates_keep_all_bits(tmp_path: Path) -> None:
     assert subprocess.run(both, capture_output=True, check=False).returncode == 2
 
 
+def test_a_quantized_copy_with_groups_is_compared_with_its_source(tmp_path: Path, run: Any) -> None:
+    """The container of the attributes is new, and numbered before the variables of groups in the output."""
+    path, out = tmp_path / "a.nc", tmp_path / "out.nc"
+    with netCDF4.Dataset(path, "w") as d:
+        d.createDimension("x", 2000)
+        group = d.createGroup("g")
+        for at, name, kind in ((d, "a", "f4"), (group, "b", "f4"), (group, "c", "i4")):
+            at.createVariable(name, kind, ("x",))[:] = np.linspace(0, 100, 2000)
+    run("copy", path, out, "--keep-bits", "8", "--verify")
+    assert "complete already" in run("copy", path, out, "--keep-bits", "8", "--resume", "--verify").stderr
+
+
 def test_coordinates_are_known_without_what_names_them(tmp_path: Path) -> None:
     """`lon` is a coordinate because of an attribute of `t`, also in a copy without `t`."""
     with netCDF4.Dataset(tmp_path / "a.nc", "w") as d:

@@ -194,6 +194,52 @@ def test_a_checksum_that_only_the_whole_chunk_shows(tmp_path: Path, run: Run) ->
         assert "cannot be read" in run("verify", path, code=3).stdout
 
 
+def damaged_attributes(path: Path, where: str) -> Path:
+    """A file with many attributes of the root, or of a group in it, one byte of which is changed."""
+    with netCDF4.Dataset(path, "w") as file:
+        file.createDimension("x", 3)
+        group = file.createGroup("g")
+        for at, name in ((file, "v"), (group, "w")):
+            at.createVariable(name, "i4", ("x",))[:] = [1, 2, 3]
+        # More than an object's header holds: they are in a heap with checksums.
+        for i in range(12):
+            (group if where == "/g" else file).setncattr(f"name{i:02}", f"value {i:02}")
+    damaged = path.read_bytes().replace(b"value 05", b"value 06")
+    path.write_bytes(damaged)
+    return path
+
+
+@pytest.mark.parametrize("where", ["/", "/g"])
+def test_damaged_attributes_leave_the_rest(tmp_path: Path, run: Run, where: str) -> None:
+    path, out = damaged_attributes(tmp_path / "a.nc", where), tmp_path / "out.nc"
+    named = f"{where.rstrip('/')}/:*"
+    report = run("verify", path, code=3)
+    assert f"`{named}`: the attributes of the group cannot be read" in report.stdout and "2 variables" in report.stderr
+    assert named in run("info", "--storage", path).stdout
+    assert "w = 1, 2, 3" in run("dump", path).stdout
+    with ncforge.Dataset(path) as file:
+        assert (file["v"][:].tolist(), file["g/w"][:].tolist()) == ([1, 2, 3], [1, 2, 3])
+        assert file[where].ncattrs() == [] and not hasattr(file[where], "name01")
+        with pytest.raises(AttributeError, match="is damaged at byte"):
+            file[where].getncattr("name01")
+    # What would pass for the whole is not made; of what is chosen, it is said.
+    assert named in run("copy", path, out, code=4).stderr
+    assert named in run("digest", path, code=4).stderr
+    with pytest.raises(ncforge.CorruptError, match="attributes of the group"):
+        ncforge.Dataset(path, "a")
+    assert f"`{named}` is not copied" in run("copy", path, out, "--vars", "v,g/w").stderr
+    with netCDF4.Dataset(out) as file:
+        assert file["g/w"][:].tolist() == [1, 2, 3]
+
+
+def test_damaged_attributes_behind_a_link(tmp_path: Path, run: Run) -> None:
+    damaged_attributes(tmp_path / "other.nc", "/g")
+    with h5py.File(tmp_path / "a.h5", "w") as file:
+        file["link"] = h5py.ExternalLink("other.nc", "/")
+    assert "`/link/g/:*`" in run("verify", tmp_path / "a.h5", code=3).stdout
+    assert "`/link/g/:*`" in run("copy", tmp_path / "a.h5", tmp_path / "out.nc", code=4).stderr
+
+
 def test_files_without_damage(run: Run) -> None:
     """Real files."""
     for path in sorted(DATA.glob("*.nc")):

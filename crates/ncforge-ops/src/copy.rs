@@ -41,6 +41,7 @@ mod history;
 pub(crate) mod identity;
 mod journal;
 mod lasting;
+mod numbering;
 mod options;
 mod output;
 mod parts;

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
 
@@ -77,11 +77,14 @@ class Attributes:
         try:
             value = values[name]
         except KeyError:
-            raise NoSuchAttributeError(f"no attribute `{name}`") from None
+            self._no_attribute(name)
         if encoding != "utf-8" and isinstance(value, str):
             return self._bytes(name).decode(encoding, "replace")
         # The caller gets copies of values that can be modified.
         return value.copy() if type(value) in CHANGEABLE else value
+
+    def _no_attribute(self, name: str) -> NoReturn:
+        raise NoSuchAttributeError(f"no attribute `{name}`") from None
 
     def _bytes(self, name: str) -> bytes:
         """The bytes of one text, without NULs."""

@@ -18,7 +18,7 @@ from ncforge._dataset.write import plain_fill
 from ncforge._missing import not_found
 from ncforge._ops.printed import group_text
 from ncforge.dimension import Dimension
-from ncforge.errors import InvalidError
+from ncforge.errors import CorruptError, InvalidError, NoSuchAttributeError
 from ncforge.variable import Variable
 
 __all__ = ["Group"]
@@ -110,6 +110,15 @@ class Group(GroupTools, GroupTypes):
         # An error that says so if it exists, but is damaged or not supported.
         self._core.explain(f"{self.path.rstrip('/')}/{name}")
         raise not_found("variable", name, f" in `{self.path}`", self._contents.vars(self._group_id))
+
+    def _no_attribute(self, name: str) -> NoReturn:
+        try:
+            # All attributes of a group are left out together if they are damaged.
+            self._core.explain(f"{self.path.rstrip('/')}/:*")
+        except CorruptError as e:
+            # Programs ask for attributes that need not be there: the error is the usual one, with the reason.
+            raise NoSuchAttributeError(f"attribute `{name}` cannot be read: {e}") from None
+        super()._no_attribute(name)
 
     @property
     def groups(self) -> Mapping[str, Group]:

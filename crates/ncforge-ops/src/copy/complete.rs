@@ -5,7 +5,7 @@ use std::path::Path;
 use super::identity::Identity;
 use super::options::CopyOptions;
 use super::planned::{Memory, Plan, Route, VarWork};
-use super::{quantized, verify};
+use super::{numbering, quantized, verify};
 use crate::compare::compare_schemas;
 use crate::progress::Progress;
 use ncforge::model::{Storage, VarId, shape};
@@ -45,6 +45,7 @@ pub(super) fn is_complete(
     let is_alike = made.schema().format == plan.schema.format
         && made.container().store().blocks().is_some() == options.zipped.is_some()
         && compare_schemas(&plan.schema, made.schema(), false).is_same()
+        && numbering::check(&plan.schema, made.schema()).is_ok()
         && plan.work.iter().all(|work| is_stored_so(plan, work.moved.to, &made));
     if !is_alike {
         return Ok(false);

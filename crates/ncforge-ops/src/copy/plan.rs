@@ -18,6 +18,7 @@ mod wording;
 use std::collections::HashSet;
 
 use self::wording::{describe_place, describe_storage};
+use super::numbering::number_as_stored;
 use super::options::CopyOptions;
 use super::planned::{HEAP_ELEMENT, Memory, Plan, Rounding, Route, Totals, VarPlan, VarWork, padded};
 use super::quantized;
@@ -77,12 +78,13 @@ pub(crate) fn plan_with(
 ) -> Result<Plan> {
     let memory = Memory::of(engine.memory());
     let input = source.name();
-    let Translation { mut schema, vars, mut notes } = translate(source.schema(), &input, options)?;
+    let Translation { mut schema, mut vars, mut notes } = translate(source.schema(), &input, options)?;
     let mut of_rounding = Vec::new();
-    let rounded = match options.quantize {
+    let mut rounded = match options.quantize {
         Some(how) => quantized::mark(&mut schema, source.schema(), &vars, how, &mut of_rounding)?,
         None => Vec::new(),
     };
+    number_as_stored(&mut schema, &mut vars, &mut rounded);
     let Decided { notes: more, mut choices, mut codecs } =
         decide(&mut schema, source, &vars, options, &rounded, recorded)?;
     notes.extend(said_of(source, &vars).into_iter().chain(more).chain(of_rounding));

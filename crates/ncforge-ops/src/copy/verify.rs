@@ -1,5 +1,6 @@
 //! Reads the finished output back and compares all of it with the source, before it gets its name.
 
+use super::numbering;
 use super::planned::{Memory, Plan};
 use super::quantized;
 use crate::compare::{Comparison, How, compare_schemas, compare_values};
@@ -47,6 +48,9 @@ pub(super) fn values(
     progress: &dyn Progress,
 ) -> Result<Comparison> {
     let mut found = compare_schemas(&plan.schema, made.schema(), strict);
+    if found.is_same() {
+        numbering::check(&plan.schema, made.schema())?;
+    }
     let how = How { tolerance: None, box_bytes: memory.boxes / 2, progress };
     let values = || plan.work.iter().filter(|w| w.moved.values);
     progress.begin("verify", values().map(super::planned::VarWork::bytes).fold(0, u64::saturating_add));

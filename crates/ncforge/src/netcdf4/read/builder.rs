@@ -48,7 +48,7 @@ impl Builder<'_> {
         self.schema.provenance = found.provenance.take().map(|t| decode_name(&t));
 
         let mut types = self.types(&found);
-        let dims = Dims::new(&found);
+        let dims = Dims::new(&found, &self.schema.groups);
         let mut is_variable = vec![false; found.datasets.len()];
         let mut dtypes = Vec::with_capacity(found.datasets.len());
         for (i, d) in found.datasets.iter().enumerate() {
@@ -83,11 +83,11 @@ impl Builder<'_> {
             let attrs = std::mem::take(&mut g.attrs);
             let attrs = match self.attrs(&mut types, GroupId(i), "", attrs) {
                 Ok(attrs) => attrs,
-                Err(e) if i > 0 => {
-                    self.leave_out(GroupId(i), "", e)?;
+                Err(e) => {
+                    let entry = scan::skipped_attributes(&self.schema.group_path(GroupId(i)), e)?;
+                    self.schema.skipped.push(entry);
                     Vec::new()
                 }
-                Err(e) => return Err(e),
             };
             self.schema.groups[i].attrs = attrs;
         }

@@ -6,6 +6,9 @@
 //! lengths (`phony_dim_0`, …), numbered as netCDF-C numbers them. As in netCDF-C, the list counts only if the first
 //! dimension has a scale, and of two dimensions with one number the later one has it. Numbers that no dimension has
 //! (netCDF-C does not read such a variable) leave the word to the list.
+//!
+//! A scale with a number (`_Netcdf4Dimid`) is one dimension, however many links lead to it; the last one names it. As
+//! in netCDF-C, too, a scale without a number is one dimension per link.
 
 use std::collections::{HashMap, HashSet};
 
@@ -54,8 +57,11 @@ pub(crate) struct Resolved {
 
 impl Dims {
     /// Takes in the scales, in the order in which they were found.
-    pub(crate) fn new(found: &Found) -> Self {
+    pub(crate) fn new(found: &Found, tree: &[Group]) -> Self {
         let mut dims = Dims::default();
+        let mut numbered: HashMap<(u64, GroupId), usize> = HashMap::new();
+        let taken: HashSet<(GroupId, &str)> =
+            found.datasets.iter().filter(|d| d.hints.scale).map(|d| (d.group, &d.name[..])).collect();
         let valid = |n: &i64| (0..i64::from(i32::MAX)).contains(n);
         let scales = found.datasets.iter().filter(|d| d.hints.scale);
         let stored: HashSet<i64> = scales.filter_map(|d| d.hints.number.filter(valid)).collect();
@@ -63,14 +69,27 @@ impl Dims {
             let (Dataspace::Simple { dims: lens, max }, true) = (&d.dataset.space, d.hints.scale) else {
                 continue;
             };
+            let own_number = d.hints.number.filter(valid);
+            let mut above = std::iter::successors(Some(d.group), |g| tree[g.0].parent);
+            if let Some(&known) = above.find_map(|g| numbered.get(&(d.address, g))) {
+                dims.own.insert(i, known);
+                let dim = &mut dims.all[known].dim;
+                if dim.group == d.group || !taken.contains(&(dim.group, &d.name[..])) {
+                    dim.name.clone_from(&d.name);
+                }
+                continue;
+            }
             // A scale without a number must not take one that another has: variables refer to it.
             let free = || (dims.next..).find(|n| !stored.contains(n)).unwrap_or(dims.next);
-            let number = d.hints.number.filter(valid).unwrap_or_else(free);
+            let number = own_number.unwrap_or_else(free);
             dims.next = dims.next.max(number + 1);
             let bare = d.hints.bare;
             let unlimited = max[0] == UNLIMITED;
             let dim = Dimension { name: d.name.clone(), group: d.group, len: lens[0], unlimited };
             dims.own.insert(i, dims.all.len());
+            if own_number.is_some() {
+                numbered.insert((d.address, d.group), dims.all.len());
+            }
             dims.all.push(Candidate { dim, number, scale: Some(d.address), bare });
         }
         dims

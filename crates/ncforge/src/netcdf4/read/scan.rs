@@ -5,13 +5,13 @@
 //! ones are left out with a note, and listed for those who may follow them.
 //!
 //! Each header is read once. Damage in one object leaves that object out ([`Cause::Damaged`]) and nothing else;
-//! only the root must be whole.
+//! only the root must be there. The attributes of a group are left out alone: nothing in it means something else without
+//! them. A variable would: its attributes give its dimensions, and values their meaning (`_FillValue`, `scale_factor`).
 
 use crate::error::{Error, Result};
 use crate::hdf5::attribute::Attribute;
 use crate::hdf5::dataset::Dataset;
 use crate::hdf5::file::{File, ObjectKind};
-use crate::hdf5::group::Links;
 use crate::hdf5::link::{Link, Target};
 use crate::hdf5::message::ObjectHeader;
 use crate::layout::printable;
@@ -139,10 +139,18 @@ impl Scan<'_> {
             }
         };
         let id = GroupId(self.out.tree.len());
-        let (links, attrs) = match self.contents(header, parent.is_none()) {
-            Ok(contents) => contents,
+        let links = match self.file.links(header) {
+            Ok(links) => links,
             Err(e) if parent.is_some() => return self.leave_out(path, e),
             Err(e) => return Err(e),
+        };
+        let attrs = match self.attributes(header, parent.is_none()) {
+            Ok(attrs) => attrs,
+            Err(e) => {
+                self.shown.note(header.address, 0, 0);
+                self.leave_out_as(skipped_attributes(path, e))?;
+                FoundAttrs::default()
+            }
         };
         self.out.tree.push(Group { name, parent, attrs: Vec::new() });
         self.out.groups.push(FoundGroup { address: header.address, attrs, tracked: links.tracked });
@@ -188,15 +196,14 @@ impl Scan<'_> {
         Ok(())
     }
 
-    /// The links and attributes of a group.
-    fn contents(&mut self, header: &ObjectHeader, root: bool) -> Result<(Links, FoundAttrs)> {
-        let links = self.file.links(header)?;
+    /// The attributes of a group.
+    fn attributes(&mut self, header: &ObjectHeader, root: bool) -> Result<FoundAttrs> {
         let stored = self.file.attributes(header)?;
         if root {
             self.out.strict = stored.iter().any(|a| a.name[..] == *b"_nc3_strict");
             self.out.provenance = text(&stored, b"_NCProperties");
         }
-        Ok((links, self.understood(header, &stored)?))
+        self.understood(header, &stored)
     }
 
     /// The attributes of an object, which is noted as shown.
@@ -226,13 +233,16 @@ impl Scan<'_> {
     /// Leaves out an object that cannot be understood. Errors that say nothing of the object (the system would
     /// not read) are handed back.
     fn leave_out(&mut self, path: &str, e: Error) -> Result<()> {
-        if matches!(e, Error::Corrupt { .. }) {
-            self.damaged += 1;
-            if self.damaged > MAX_DAMAGED {
-                return Err(e);
-            }
+        self.leave_out_as(skipped(path, e))
+    }
+
+    fn leave_out_as(&mut self, entry: Result<Skipped>) -> Result<()> {
+        let entry = entry?;
+        self.damaged += usize::from(entry.is_damaged());
+        if self.damaged > MAX_DAMAGED {
+            return Err(entry.error(self.file.source.name()));
         }
-        self.out.skipped.push(skipped(path, e)?);
+        self.out.skipped.push(entry);
         Ok(())
     }
 
@@ -294,6 +304,13 @@ pub(crate) fn skipped(path: &str, e: Error) -> Result<Skipped> {
         e => return Err(e),
     };
     Ok(Skipped { path: path.to_owned(), why, cause })
+}
+
+/// The entry for all attributes of the group at `path` (empty: the root), which are left out because of an error.
+pub(crate) fn skipped_attributes(path: &str, e: Error) -> Result<Skipped> {
+    let Skipped { why, cause, .. } = skipped(path, e)?;
+    let path = format!("{}/:*", path.trim_end_matches('/'));
+    Ok(Skipped { path, why: format!("the attributes of the group cannot be read: {why}"), cause })
 }
 
 /// The target of a link.

@@ -1,6 +1,6 @@
 //! The description of a file with the objects of other files, to which its external links lead.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -175,6 +175,7 @@ impl Graft<'_> {
                 numbers.dims.insert(dim, DimId(self.schema.dims.len() - 1));
             }
         }
+        self.left_out(target, group, numbers.root);
         let mut inside: Vec<(GroupId, GroupId)> = numbers.groups.iter().map(|(a, b)| (*a, *b)).collect();
         inside.sort_unstable();
         for (id, made) in &inside {
@@ -202,6 +203,19 @@ impl Graft<'_> {
             }
         }
         Ok(())
+    }
+
+    /// Notes what is left out of a group of another file, which is `made` here. Its links are followed, or noted, by themselves.
+    fn left_out(&mut self, target: &Target, group: GroupId, made: GroupId) {
+        let there = target.schema();
+        let (old, new) = (there.group_path(group), self.schema.group_path(made));
+        let links: HashSet<String> = target.externals.iter().map(|link| path_in(there, link)).collect();
+        for skipped in there.skipped.iter().filter(|s| !links.contains(&s.path)) {
+            let inside = skipped.path.strip_prefix(old.trim_end_matches('/'));
+            if let Some(inside) = inside.filter(|rest| rest.starts_with('/')) {
+                self.schema.skipped.push(Skipped { path: format!("{new}{inside}"), ..skipped.clone() });
+            }
+        }
     }
 
     /// Adds a variable.
