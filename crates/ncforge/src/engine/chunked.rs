@@ -1,6 +1,7 @@
 //! Reads selections of chunked variables: look up, fetch in file order, decode, scatter.
 
 mod apart;
+mod changing;
 mod ends;
 mod groups;
 mod partial;
@@ -27,7 +28,6 @@ use crate::codec::{self, CodecChain, Stage, kernels};
 use crate::codec::{PADDING, PaddedInput};
 use crate::error::{Error, Op, Result};
 use crate::layout::{ChunkIndex, ChunkRecord, Order, VarLayout};
-use crate::model::VarId;
 use crate::select::Hyperslab;
 use crate::store::{ReadStore, past_end};
 
@@ -93,44 +93,6 @@ impl ChunkedRead<'_> {
             from = to;
         }
         Ok(())
-    }
-
-    /// Whether a selection is not to be read ahead while its variable is changed: some of it is newer in memory; or the cache keeps its
-    /// chunks, and a chunk that is changed after it was read is taken from there.
-    pub(super) fn is_changing(&self, slab: &Hyperslab) -> Result<bool> {
-        let is_inside = (0..slab.rank()).all(|d| slab.end(d) <= self.layout.shape[d]);
-        if self.newer.is_none() || !is_inside {
-            return Ok(false);
-        }
-        let steps = boxes::steps(&slab.count, self.layout.element.size)?;
-        let plan = ChunkPlan::new(&self.layout.shape, self.chunk, slab, &steps, self.layout.element.size)?;
-        let bytes = plan.len().saturating_mul(self.chunk_bytes()?);
-        if !self.codecs.is_empty() && bytes <= self.engine.inner.cache.limit() {
-            return Ok(true);
-        }
-        let mut at = Vec::new();
-        for number in 0..plan.len() {
-            plan.at(number, &mut at);
-            if self.newer_chunk(&at)?.is_some() {
-                return Ok(true);
-            }
-        }
-        Ok(false)
-    }
-
-    /// The bytes of a chunk that is newer in memory.
-    fn newer_chunk(&self, at: &[u64]) -> Result<Option<&[u8]>> {
-        let Some(chunk) = self.newer.and_then(|newer| newer.chunk(VarId(self.var), at)) else {
-            return Ok(None);
-        };
-        if chunk.len() as u64 != self.chunk_bytes()? {
-            return Err(Error::Internal(format!(
-                "chunk {at:?} of `{}` has {} bytes",
-                self.layout.name,
-                chunk.len()
-            )));
-        }
-        Ok(Some(chunk))
     }
 
     /// # Safety

@@ -25,7 +25,7 @@ fn change(path: &Path) {
     put_attribute(&mut s.vars[a.0].attrs, Attribute::strings("words", ["new", "words"]));
     s.vars[c.0].name = "renamed".into();
     s.dims.push(Dimension { name: "z".into(), group: Schema::ROOT, len: 2, unlimited: false });
-    let z = ncforge::model::DimId(s.dims.len() - 1);
+    let z = DimId(s.dims.len() - 1);
     s.vars.push(Variable::new("w", Atomic::Short, vec![z, x]));
     s.groups.push(Group {
         name: "added".into(),
@@ -36,7 +36,7 @@ fn change(path: &Path) {
     v.group = GroupId(s.groups.len() - 1);
     s.vars.push(v);
     let (w, inside) = (s.vars.len() - 2, s.vars.len() - 1);
-    let (w, inside) = (ncforge::model::VarId(w), ncforge::model::VarId(inside));
+    let (w, inside) = (VarId(w), VarId(inside));
     d.redefine(s).unwrap();
     d.write_bytes(a, &Hyperslab::new(&[1, 0], &[1, 4]), &doubles(&[90., 91., 92., 93.])).unwrap();
     d.write_bytes(a, &Hyperslab::new(&[3, 1], &[2, 2]), &doubles(&[31., 32., 41., 42.])).unwrap();
