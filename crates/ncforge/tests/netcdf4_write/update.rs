@@ -25,7 +25,7 @@ fn change(path: &Path) {
     put_attribute(&mut s.vars[a.0].attrs, Attribute::strings("words", ["new", "words"]));
     s.vars[c.0].name = "renamed".into();
     s.dims.push(Dimension { name: "z".into(), group: Schema::ROOT, len: 2, unlimited: false });
-    let z = ncforge::model::DimId(s.dims.len() - 1);
+    let z = DimId(s.dims.len() - 1);
     s.vars.push(Variable::new("w", Atomic::Short, vec![z, x]));
     s.groups.push(Group {
         name: "added".into(),

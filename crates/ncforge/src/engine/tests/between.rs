@@ -36,7 +36,7 @@ fn row(shape: &[u64], at: u64) -> Hyperslab {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 300, ..ProptestConfig::default() })]
 
-    /// Every read gives what was written, and the file does not depend on what was read.
+    /// Every read gives what was written; with enough memory, the file does not depend on what was read.
     #[test]
     fn reads_between_writes_equal_the_array_and_change_nothing(
         case in case(), steps in prop::collection::vec(step(), 1..20), unlimited: bool, skip in 0u64..4,
@@ -90,8 +90,8 @@ proptest! {
             let all = Hyperslab::all(&model.shape);
             let got = writer.engine().read(writer.container(), VAR, &all).unwrap();
             prop_assert_eq!(got.bytes().unwrap(), &model.read(&all)[..]);
-            // Between elements of plain arrays, the bytes of gaps may be read and written back.
-            if matches!(case.kind, Kind::Chunked(..)) {
+            // Where memory is short, the buffers that reads leave decide which chunks go first.
+            if matches!(case.kind, Kind::Chunked(..)) && memory == 1 << 20 {
                 files.push(bytes_of(&*store));
             }
         }
@@ -104,7 +104,8 @@ fn added(work: impl FnOnce(&mut Writer, &mut Model)) -> (u64, u64) {
     let (container, mut model) = deflated(&[20, 30], &[5, 10]);
     let (store, index) = (container.store.clone(), container.index.clone());
     let before = store.len();
-    let mut writer = Writer::new(engine(2, 1 << 20), Box::new(container));
+    // One thread: none is idle to decode what was not asked for.
+    let mut writer = Writer::new(engine(1, 1 << 20), Box::new(container));
     work(&mut writer, &mut model);
     writer.sync().unwrap();
     let got = writer.engine().read(writer.container(), VAR, &Hyperslab::all(&[20, 30])).unwrap();
