@@ -194,3 +194,19 @@ def test_absent_chunks_that_are_written_are_planned(tmp_path: Path, run: Run) ->
     for text in [done.stderr, *plan["notes"]]:
         assert "`v`: 99 chunks, which the source does not have, are written" in text
     assert out.stat().st_size > plan["totals"]["written"]
+
+
+def test_the_fill_value_of_a_file_without_an_attribute(tmp_path: Path) -> None:
+    """HDF5 has fill values of its own. They are read where nothing was written, so the question for them has the same answer."""
+    path = tmp_path / "a.h5"
+    with h5py.File(path, "w") as f:
+        for name, kind, fill in (("i", "i4", 42), ("f", "f4", np.nan), ("big", ">i2", 7), ("plain", "f8", None)):
+            f.create_dataset(name, (8,), kind, chunks=(4,), fillvalue=fill)[:4] = 1
+    with netCDF4.Dataset(path) as theirs, ncforge.Dataset(path) as ours:
+        for name in ("i", "f", "big"):
+            theirs[name].set_auto_mask(False)
+            found = ours[name].get_fill_value()
+            np.testing.assert_equal(found, theirs[name][-1])
+            # netCDF4 gives that of big-endian numbers with its bytes turned.
+            if name != "big":
+                np.testing.assert_equal(found, theirs[name].get_fill_value())

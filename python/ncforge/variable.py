@@ -362,7 +362,10 @@ class Variable(Attributes):
             return self.getncattr("_FillValue")
         if not self._core.fills(self._var_id) or not isinstance(self._kind, str) or self._kind == "str":
             return None
-        return default_fill(np.dtype(self._kind))
+        kind = np.dtype(self._kind)
+        # HDF5 files have fill values of their own without an attribute.
+        stored = self._core.absent(self._var_id) if kind.kind in "iuf" else None
+        return default_fill(kind) if stored is None else np.frombuffer(stored, kind)[0]
 
     def get_var_chunk_cache(self) -> tuple[int, int, float]:
         """Size, slots and preemption of a chunk cache, as in netCDF-C: the values that were set, or else the budget of the one

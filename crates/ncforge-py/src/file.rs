@@ -479,6 +479,13 @@ impl File {
         self.look(py, |s| Ok(variable(s, var)?.fill == Fill::Default))
     }
 
+    /// One element as it reads where nobody wrote it, in native byte order; `None` where there are several such values.
+    fn absent<'py>(&self, py: Python<'py>, var: usize) -> PyResult<Option<Bound<'py, PyBytes>>> {
+        self.look(py, |s| variable(s, var).map(|_| ()))?;
+        let one = outside(py, || self.state.container(|c| Ok(c.layout(VarId(var))?.one_absent())))?;
+        Ok(one.map(|one| PyBytes::new(py, &one)))
+    }
+
     /// Writes values of fixed size from the bytes of an array.
     fn write_fixed(
         &self,

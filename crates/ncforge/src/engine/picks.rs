@@ -142,15 +142,10 @@ impl<'a> Axis<'a> {
             .zip(0u64..)
             .map(|(i, number)| Entry { at: i * dims, to: number * step })
             .collect();
-        let order = |a: &Entry, b: &Entry| {
-            let cells = |e: &Entry| -> Vec<u64> {
-                pick.at[e.at..][..dims].iter().zip(&pick.dims).map(|(&at, &d)| at / cell[d]).collect()
-            };
-            match pick.dims[..] {
-                [d] => (pick.at[a.at] / cell[d]).cmp(&(pick.at[b.at] / cell[d])),
-                _ => cells(a).cmp(&cells(b)),
-            }
-        };
+        let cells: Vec<u64> =
+            pick.at.iter().zip(pick.dims.iter().cycle()).map(|(&at, &d)| at / cell[d]).collect();
+        let of = |e: &Entry| &cells[e.at..][..dims];
+        let order = |a: &Entry, b: &Entry| of(a).cmp(of(b));
         // Keeps the order inside a cell, so that what is adjacent stays so.
         entries.sort_by(order);
         let mut groups = Vec::new();
