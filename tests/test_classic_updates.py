@@ -112,3 +112,17 @@ def test_records_move_seldom(tmp_path: Path, fmt: Any) -> None:
         for i in range(6):
             assert (ds[f"v{i}"][:3] == i).all()
         assert (ds["v1"][5] == 7).all() and ds["v3"][3:].mask.all()
+
+
+def test_the_room_for_variables_has_a_limit(tmp_path: Path) -> None:
+    """A large variable that is added is not followed by as much that is empty."""
+    path = tmp_path / "r.nc"
+    with netCDF4.Dataset(path, "w", format="NETCDF3_64BIT_OFFSET") as ds:
+        ds.createDimension("x", 1_000_000)
+        ds.createDimension("t", None)
+        ds.createVariable("v", "f4", ("t",))[:] = np.arange(5)
+    with ncforge.Dataset(path, "a") as ds:
+        ds.createVariable("n", "f4", ("x",))[:] = 1
+    assert path.stat().st_size < 4_000_000 + 30_000
+    with netCDF4.Dataset(path) as ds:
+        assert (ds["n"][:] == 1).all() and ds["v"][:].tolist() == [0, 1, 2, 3, 4]

@@ -18,6 +18,7 @@ from xarray.core.variable import Variable
 
 from ncforge._dataset.masking import default_fill
 from ncforge._dataset.values import at_place, first_place
+from ncforge._xarray.decoding import is_no_time
 from ncforge.errors import InvalidError
 
 _PACKING = ("scale_factor", "add_offset")
@@ -105,11 +106,11 @@ def fitting(variable: Variable, name: Any, rounds: bool) -> Variable:
 def _are_times(variable: Variable, how: dict[str, Any]) -> bool:
     """Whether integers are times to xarray, as those of a file that it did not decode are: it stores a fill value for the number of a
     missing time."""
-    if variable.dtype.kind not in "iu" or set(how) & set(_PACKING):
+    units = variable.attrs.get("units")
+    if variable.dtype.kind not in "iu" or set(how) & set(_PACKING) or units is None or is_no_time(units):
         return False
-    one = Variable(
-        ("x",), np.array([_NAT]), {"units": variable.attrs.get("units")}, {**how, "dtype": variable.encoding["dtype"]}
-    )
+    encoding = {**how, "dtype": variable.encoding["dtype"]}
+    one = Variable(("x",), np.array([_NAT]), {"units": units}, encoding)
     return bool(CFMaskCoder().encode(one).values[0] != _NAT)
 
 

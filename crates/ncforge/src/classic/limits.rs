@@ -12,7 +12,7 @@ use crate::model::{Attribute, DType, Definition, Dimension, Format, Schema, Stor
 const MAX_RANK: usize = 1024;
 
 /// The largest default header padding.
-const AUTO_PADDING_MAX: u64 = 8 << 10;
+pub(super) const AUTO_PADDING_MAX: u64 = 8 << 10;
 /// The smallest default header padding of a file with records, which will be opened again to grow.
 const AUTO_PADDING_RECORDS: u64 = 1 << 10;
 /// From this many bytes on, data begin on a page, so that large aligned requests stay aligned.

@@ -102,13 +102,13 @@ fn fixed(vars: &[Extent]) -> Option<u64> {
     vars.iter().filter(|e| !e.record).try_fold(0u64, |n, e| n.checked_add(e.padded()))
 }
 
-/// The layout with as much room before the records as the new fixed variables take: more of them are added one by one, and for each
-/// all records would be moved.
+/// The layout with as much room before the records as the new fixed variables take, within limits: more of them are added one by one, and
+/// for each all records would be moved.
 fn before_records(layout: &Layout, w: &ClassicWriter) -> Option<Layout> {
     let old = &w.file.layout;
     let new = fixed(&layout.vars[old.vars.len()..]).filter(|new| *new > 0)?;
     let has_records = w.file.records() > 0 && old.record_size > 0;
-    let room = has_records.then(|| new.max(SPARE)).and_then(|room| room.checked_next_multiple_of(4))?;
+    let room = has_records.then(|| new.clamp(SPARE, limits::AUTO_PADDING_MAX))?;
     let mut roomy = layout.clone();
     roomy.records_begin = roomy.records_begin.checked_add(room)?;
     for e in roomy.vars.iter_mut().filter(|e| e.record) {

@@ -214,14 +214,7 @@ impl Source<'_> {
                 return Ok(());
             };
             let layout = open.layout()?;
-            let source = Source {
-                engine: self.engine,
-                store: open.store(),
-                var: open.var(),
-                layout: &layout,
-                newer: None,
-            };
-            self.check(&source, open)?;
+            let source = self.of_part(open, &layout)?;
             for piece in met.pieces() {
                 let (to, own) = place(&piece, steps);
                 let mut source_steps = vec![self.layout.element.size as u64; piece.slab.rank()];
@@ -247,14 +240,14 @@ impl Source<'_> {
         })
     }
 
-    /// An error unless elements of another variable can be elements of this one.
-    fn check(&self, source: &Source<'_>, open: &dyn OpenPart) -> Result<()> {
-        if open.convert().is_some() {
-            return Ok(());
-        }
-        let (own, other) = (&self.layout.element, &source.layout.element);
-        match (own.size, own.heap) == (other.size, other.heap) || own.heap && other.heap {
-            true => Ok(()),
+    /// The variable of a part; an error unless its elements can be elements of this one.
+    fn of_part<'b>(&'b self, open: &'b dyn OpenPart, layout: &'b VarLayout) -> Result<Source<'b>> {
+        let (own, other) = (&self.layout.element, &layout.element);
+        let is_alike = (own.size, own.heap) == (other.size, other.heap) || own.heap && other.heap;
+        match is_alike || open.convert().is_some() {
+            true => {
+                Ok(Source { engine: self.engine, store: open.store(), var: open.var(), layout, newer: None })
+            }
             false => Err(Error::Unsupported {
                 path: format!("{}: {}", self.store.name(), self.layout.name),
                 what: format!("a part of {}-byte elements in an array of {}-byte ones", other.size, own.size),

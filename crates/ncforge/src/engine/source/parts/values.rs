@@ -39,14 +39,7 @@ impl Source<'_> {
             opened(&met.part, |open| {
                 let Some(open) = open else { return Ok(()) };
                 let layout = open.layout()?;
-                let source = Source {
-                    engine: self.engine,
-                    store: open.store(),
-                    var: open.var(),
-                    layout: &layout,
-                    newer: None,
-                };
-                self.check(&source, open)?;
+                let source = self.of_part(open, &layout)?;
                 for piece in met.pieces() {
                     let ranges: Vec<_> = met.counts(&piece).into_iter().map(|n| 0..n).collect();
                     let taken = held(piece.slab.clone(), open, &layout)?;
