@@ -91,12 +91,15 @@ ifneq ($(SEED),)
 export PROPTEST_RNG_SEED := $(SEED)
 endif
 
-# The fuzz targets are built from the beginning on, on processors that the tests leave idle: a fifth of the time.
-test: ## What CI runs: lint, docs-site, test-rust, test-python, test-files, fuzz
-	@mkdir -p .make; nice -n 19 $(MAKE) --no-print-directory fuzz-build >.make/fuzz.log 2>&1 & built=$$!; \
-	trap 'kill $$built 2>/dev/null || true' EXIT; \
+# From the beginning on, beside what comes first: the fuzz targets are built, on processors that are left idle (a fifth of the time),
+# and the tools that only tests need are installed (a minute on a fresh machine, and most of it waits).
+test: $(STAMP_DEMO) ## What CI runs: lint, docs-site, test-rust, test-python, test-files, fuzz
+	@nice -n 19 $(MAKE) --no-print-directory fuzz-build >.make/fuzz.log 2>&1 & built=$$!; \
+	$(MAKE) --no-print-directory $(STAMP_TEST) >.make/packages.log 2>&1 & packages=$$!; \
+	trap 'kill $$built $$packages 2>/dev/null || true' EXIT; \
 	for step in lint docs-site test-rust test-python test-files fuzz; do \
 		began=$$SECONDS; \
+		[ $$step != test-rust ] || wait $$packages || { cat .make/packages.log; exit 1; }; \
 		[ $$step != fuzz ] || wait $$built || { cat .make/fuzz.log; exit 1; }; \
 		$(MAKE) --no-print-directory $$step; took+="$$step $$((SECONDS - began)), "; \
 	done; echo "make test: all green; seconds: $${took%, }"
