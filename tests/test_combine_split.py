@@ -57,6 +57,29 @@ def test_a_foreign_file_and_back(tmp_path: Path, scheme: str, storage: tl.Storag
     ncforge("compare", path, tmp_path / "back.nc")
 
 
+@pytest.mark.parametrize(("scheme", "lon", "tiling"), [("nemo", 2, "2x2"), ("fms", 2, "2x2"), ("fms", 1, "1x2")])
+def test_bounds_are_not_cut(tmp_path: Path, scheme: str, lon: int, tiling: str) -> None:
+    """Both ends of a cell are in every tile, however long the grid's dimensions are."""
+    path = tmp_path / "whole.nc"
+    with netCDF4.Dataset(path, "w", format="NETCDF3_CLASSIC") as d:
+        for name, n in {"lat": 6, "lon": lon, "nv": 2}.items():
+            d.createDimension(name, n)
+        for name, n in {"lat": 6, "lon": lon}.items():
+            v = d.createVariable(name, "f8", (name,))
+            v.units = "degrees_north" if name == "lat" else "degrees_east"
+            v.bounds = f"{name}_b"
+            v[:] = np.arange(n)
+            d.createVariable(f"{name}_b", "f8", (name, "nv"))[:] = np.arange(n)[:, None] + [0, 1]
+        d.createVariable("tas", "f4", ("lat", "lon"))[:] = 1
+    words = "--tiles", tiling, "--scheme", scheme, "--dims", "lon,lat", "--json"
+    report = json.loads(ncforge("split", path, "-o", tmp_path / "part", *words).stdout)
+    for tile in sorted(tmp_path.glob("part*")):
+        with netCDF4.Dataset(tile) as d:
+            assert len(d.dimensions["nv"]) == 2 and len(d.dimensions["lat"]) == 3
+    ncforge("combine", report["first"], "-o", tmp_path / "back.nc", "--no-history")
+    ncforge("compare", path, tmp_path / "back.nc")
+
+
 def test_the_input_is_no_tile(tmp_path: Path) -> None:
     """A tile that would replace the file is refused, also with ``-O``."""
     path = tmp_path / "whole_0001.nc"

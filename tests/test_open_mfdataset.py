@@ -171,6 +171,26 @@ def test_times_that_only_cftime_has(tmp_path: Path) -> None:
     check(save(tmp_path, change), **NESTED)
 
 
+@pytest.mark.parametrize("text", [False, True])
+def test_a_dimension_that_no_decoded_variable_has(tmp_path: Path, text: bool) -> None:
+    """Files are put beside each other along a new one."""
+    paths = [tmp_path / f"{i}.nc" for i in range(5)]
+    for i, path in enumerate(paths):
+        with netCDF4.Dataset(path, "w") as d:
+            d.createDimension("time", None)
+            d.createDimension("x", 2)
+            d.createVariable("v", "i4", ("x",))[:] = i
+            if text:
+                d.createVariable("name", "S1", ("time",))[:] = np.frombuffer(b"abc", "S1")
+    nested: Any = {"combine": "nested", "concat_dim": "time"}
+    with (
+        ncforge.open_mfdataset(paths, **nested) as ours,
+        xr.open_mfdataset(paths, engine="netcdf4", **nested) as theirs,
+    ):
+        assert dict(ours.sizes) == dict(theirs.sizes) and ours.sizes["time"] == 5
+        xr.testing.assert_identical(ours.load(), theirs.load())
+
+
 @pytest.mark.parametrize("each", [False, True])
 def test_bounds(tmp_path: Path, each: bool) -> None:
     def change(ds: xr.Dataset, i: int) -> xr.Dataset:

@@ -263,28 +263,28 @@ unsafe extern "C" fn open<const L: usize, const T: usize>(
     code
 }
 
-fn closed<const L: usize>(ncid: c_int, code: c_int) -> c_int {
-    if code != NOERR {
-        return code;
-    }
+/// Nothing is known of the file any more that had this id. `false`: values of it are lost.
+fn ended<const L: usize>(ncid: c_int) -> bool {
     let has_all = guarded(|| {
         files::remove(L, ncid);
         writers::remove((L, ncid));
         Some(writing::end(L, ncid))
     });
-    if has_all == Some(false) { abi::EHDFERR } else { code }
+    has_all != Some(false)
 }
 
 unsafe extern "C" fn close<const L: usize, const T: usize>(ncid: c_int, parameters: *mut c_void) -> c_int {
     // SAFETY: netCDF-C's function with netCDF-C's arguments.
     let code = unsafe { (original(L, T).close)(ncid, parameters) };
-    closed::<L>(ncid, code)
+    // A file that cannot be closed stays open.
+    if code != NOERR || ended::<L>(ncid) { code } else { abi::EHDFERR }
 }
 
 unsafe extern "C" fn abort<const L: usize, const T: usize>(ncid: c_int) -> c_int {
     // SAFETY: netCDF-C's function with netCDF-C's arguments.
     let code = unsafe { (original(L, T).abort)(ncid) };
-    closed::<L>(ncid, code)
+    // The id is free, whatever the code.
+    if ended::<L>(ncid) || code != NOERR { code } else { abi::EHDFERR }
 }
 
 /// Serves a call for values.

@@ -215,7 +215,7 @@ pub(crate) fn end(library: usize, ncid: c_int) -> bool {
         return true;
     }
     let Some(&hdf5) = CALLED[library].get() else { return true };
-    let file = with(hdf5, |output| output.files.remove(&number_of(library, ncid)));
+    let file = with(hdf5, |output| output.end(number_of(library, ncid)));
     if let Some(Some(file)) = &file {
         file.room.give_back(&file.path);
         say(file);

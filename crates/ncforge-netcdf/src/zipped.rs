@@ -152,12 +152,11 @@ unsafe extern "C" fn close<const L: usize>(ncid: c_int, parameters: *mut c_void)
 unsafe extern "C" fn abort<const L: usize>(ncid: c_int) -> c_int {
     // SAFETY: netCDF-C's function with netCDF-C's arguments.
     let code = unsafe { (original(L, CLASSIC).abort)(ncid) };
-    if code == NOERR {
-        guarded(|| {
-            files::remove(L, ncid);
-            Some(())
-        });
-    }
+    // The id is free, whatever the code.
+    guarded(|| {
+        files::remove(L, ncid);
+        Some(())
+    });
     code
 }
 

@@ -119,9 +119,9 @@ fn hint(error: &Error) -> Option<Cow<'static, str>> {
         Error::TilesUnless { unless: TileOption::AllowMissing, .. } => {
             Some("give all tiles; allow_missing=True fills the places of those that are not there")
         }
-        Error::TilesUnless { unless: TileOption::AllowRagged, .. } => {
-            Some("allow_ragged=True fills the records that some tiles lack")
-        }
+        Error::TilesUnless { unless: TileOption::AllowRagged, .. } => Some(
+            "allow_ragged=True of combine fills the records that some tiles lack; files of concat and open_many differ along one dimension only",
+        ),
         Error::TilesUnless { unless: TileOption::DifferingFirst, .. } => {
             Some("differing=\"first\" takes what the first has")
         }

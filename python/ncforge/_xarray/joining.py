@@ -73,6 +73,9 @@ class Joined:
         self._check_values(run, combining)
         self.lens = tuple(one.lens[self._number] for one in run)
         first = opening(run[0].path)
+        if self.dim not in first.dims:
+            # No variable has it: xarray makes it anew, one place for each file.
+            raise Unlike
         rest = run[1:]
         files = ManyFiles([one.handle for one in rest], [one.lens[self._number] for one in rest])
         made = {name: _concatenated([parts[i] for i in order[1:]]) for name, parts in ready.items()}

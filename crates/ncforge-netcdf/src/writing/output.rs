@@ -392,20 +392,18 @@ impl Output {
         if matches!(self.datasets.get(&dataset), Some(Entry::Served(_))) {
             return self.flush_for_reading(dataset);
         }
-        if self.files.values().any(|f| f.shared) {
-            let shared = |nc| self.files.get(&nc).is_some_and(|f| f.shared);
-            let served = |(&id, entry): (&Id, &Entry)| match entry {
-                Entry::Served(target) if shared(target.nc) => Some(id),
-                _ => None,
-            };
-            let all: Vec<Id> = self.datasets.iter().filter_map(served).collect();
-            let mut result = Ok(());
-            for id in all {
-                result = self.flush_for_reading(id).and(result);
-            }
-            return result;
-        }
-        Ok(())
+        let shared = self.shared();
+        shared.into_iter().fold(Ok(()), |result, id| self.flush_for_reading(id).and(result))
+    }
+
+    /// The datasets of files that are shared.
+    fn shared(&self) -> Vec<Id> {
+        let shared = |nc| self.files.get(&nc).is_some_and(|f| f.shared);
+        let served = |(&id, entry): (&Id, &Entry)| match entry {
+            Entry::Served(target) if shared(target.nc) => Some(id),
+            _ => None,
+        };
+        self.datasets.iter().filter_map(served).collect()
     }
 
     fn flush_for_reading(&mut self, dataset: Id) -> Result {
@@ -423,13 +421,23 @@ impl Output {
         Ok(())
     }
 
-    /// HDF5 is about to write to a dataset by itself.
+    /// HDF5 is about to write to a dataset by itself; one that is not known may be another opening of any in a file that is shared: HDF5
+    /// lets it write, whatever it was opened for.
     pub(super) fn hand_over(&mut self, dataset: Id) -> Result {
-        let Some(Entry::Served(target)) = self.datasets.get(&dataset) else { return Ok(()) };
-        self.take_over(target.nc);
-        self.flush(Cache::Kept, |id, _| id == dataset)?;
-        if let Some(Entry::Served(target)) = self.datasets.get_mut(&dataset) {
-            target.forget();
+        let all = match self.datasets.get(&dataset) {
+            Some(Entry::Served(_)) => vec![dataset],
+            _ => self.shared(),
+        };
+        for id in &all {
+            if let Some(Entry::Served(target)) = self.datasets.get(id) {
+                self.take_over(target.nc);
+            }
+        }
+        self.flush(Cache::Kept, |id, _| all.contains(&id))?;
+        for id in all {
+            if let Some(Entry::Served(target)) = self.datasets.get_mut(&id) {
+                target.forget();
+            }
         }
         Ok(())
     }

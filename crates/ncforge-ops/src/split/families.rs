@@ -113,7 +113,11 @@ impl Families {
             ),
             TileScheme::Nemo | TileScheme::Fms => {
                 let corners = options.scheme == TileScheme::Fms;
-                (family(schema, mains.0, mains.1, 1, corners), family(schema, mains.1, mains.0, 2, corners))
+                let places = places(schema);
+                (
+                    family(schema, &places, mains, |p| p, corners),
+                    family(schema, &places, (mains.1, mains.0), |(x, y)| (y, x), corners),
+                )
             }
         };
         let families = Families { x, y };
@@ -177,11 +181,18 @@ impl Families {
     }
 }
 
-/// The last two dimensions of the map with the most values, or of another array where there is no map: fastest, second. Corners of cells
-/// and the characters of a text are no places.
-fn last_two(schema: &Schema) -> Option<(DimId, DimId)> {
+/// The last two dimensions of a variable along which its places lie.
+struct Places {
+    var: VarId,
+    /// Fastest, second.
+    dims: (DimId, DimId),
+    /// Whether the dimensions are known to be those of a map.
+    is_map: bool,
+}
+
+/// The places of each variable that has two dimensions of them. Corners of cells and the characters of a text are no places.
+fn places(schema: &Schema) -> Vec<Places> {
     let roles = Roles::of(schema);
-    let fixed = |d: &DimId| !schema.dim(*d).unlimited && schema.dim(*d).group == Schema::ROOT;
     let of_var = |v: VarId| {
         let var = schema.var(v);
         let axes = roles.axes_of(schema, v);
@@ -190,19 +201,30 @@ fn last_two(schema: &Schema) -> Option<(DimId, DimId)> {
         let places: Vec<usize> = (0..axes.len()).filter(is_place).collect();
         let &[.., y, x] = &places[..] else { return None };
         let is_map = [y, x].iter().all(|i| matches!(axes[*i].role, Role::X | Role::Y));
-        let dims = (var.dims[x], var.dims[y]);
-        (fixed(&dims.0) && fixed(&dims.1)).then(|| {
-            let size = shape::elements(&schema.shape(v));
-            ((is_map, size, std::cmp::Reverse(v.0)), dims)
-        })
+        Some(Places { var: v, dims: (var.dims[x], var.dims[y]), is_map })
     };
-    schema.var_ids().filter_map(of_var).max_by_key(|(key, _)| *key).map(|(_, dims)| dims)
+    schema.var_ids().filter_map(of_var).collect()
 }
 
-/// The main dimension, and those that stand at its place (counted from the last) in other variables and have its length,
-/// or with `corners` one more. The dimension at the other direction's place must be as long as that one's, and no variable
+/// The last two dimensions of the map with the most values, or of another array where there is no map: fastest, second.
+fn last_two(schema: &Schema) -> Option<(DimId, DimId)> {
+    let fixed = |d: &DimId| !schema.dim(*d).unlimited && schema.dim(*d).group == Schema::ROOT;
+    let found = places(schema).into_iter().filter(|p| fixed(&p.dims.0) && fixed(&p.dims.1));
+    let size = |p: &Places| shape::elements(&schema.shape(p.var));
+    found.max_by_key(|p| (p.is_map, size(p), std::cmp::Reverse(p.var.0))).map(|p| p.dims)
+}
+
+/// The main dimension, and those of its direction in other variables that have its length,
+/// or with `corners` one more. `order`: both dimensions of a variable, that of this direction first. The dimension of the other
+/// direction must be as long as that one's, and no variable
 /// may have two of a family: a level that happens to be as long as a row would be cut with it, along the diagonal.
-fn family(schema: &Schema, main: DimId, other: DimId, from_end: usize, corners: bool) -> Family {
+fn family(
+    schema: &Schema,
+    places: &[Places],
+    (main, other): (DimId, DimId),
+    order: impl Fn((DimId, DimId)) -> (DimId, DimId),
+    corners: bool,
+) -> Family {
     let edge_of = |len: u64, n: u64| match len {
         len if len == n => Some(Edge::Centre),
         len if corners && len == n + 1 => Some(Edge::FirstHasMore),
@@ -211,9 +233,8 @@ fn family(schema: &Schema, main: DimId, other: DimId, from_end: usize, corners: 
     let is_with = |a: DimId, b: DimId| schema.vars.iter().any(|v| v.dims.contains(&a) && v.dims.contains(&b));
     let (n, across) = (schema.dim(main).len, schema.dim(other).len);
     let mut members = vec![Member { dim: main, edge: Edge::Centre }];
-    for var in schema.vars.iter().filter(|v| v.dims.len() >= 2) {
-        let place = |from_end: usize| var.dims[var.dims.len() - from_end];
-        let (d, crossing) = (place(from_end), place(3 - from_end));
+    for place in places {
+        let (d, crossing) = order(place.dims);
         let dim = schema.dim(d);
         if d == other || dim.unlimited || members.iter().any(|m| m.dim == d || is_with(m.dim, d)) {
             continue;

@@ -35,7 +35,7 @@ impl ProblemKind {
     /// The kind of problem that an object is which was left out; `None` if that is none.
     pub(super) fn of_skipped(skipped: &Skipped) -> Option<Self> {
         match skipped.cause {
-            Cause::Damaged { .. } => Some(ProblemKind::Corrupt),
+            Cause::Damaged { .. } | Cause::Unreadable => Some(ProblemKind::Corrupt),
             Cause::NotFollowed => Some(ProblemKind::NotFollowed),
             Cause::Foreign | Cause::Absent => None,
         }
@@ -106,7 +106,9 @@ impl Note {
     pub(super) fn of_skipped(skipped: &Skipped) -> Self {
         let kind = match skipped.cause {
             Cause::Absent => NoteKind::Absent,
-            Cause::Foreign | Cause::Damaged { .. } | Cause::NotFollowed => NoteKind::LeftOut,
+            Cause::Foreign | Cause::Damaged { .. } | Cause::NotFollowed | Cause::Unreadable => {
+                NoteKind::LeftOut
+            }
         };
         let what = format!("`{}` was left out: {}", skipped.path, skipped.why);
         Note { kind, what, variable: skipped.path.clone(), sources: Vec::new() }

@@ -174,6 +174,8 @@ pub enum Cause {
     NotFollowed,
     /// It leads to another file, or an object of one, that is not there.
     Absent,
+    /// It leads to another file that cannot be read: a damaged one, or one that the system does not open.
+    Unreadable,
 }
 
 impl Skipped {
@@ -185,12 +187,13 @@ impl Skipped {
                 Error::Unsupported { path: file.to_owned(), what }
             }
             Cause::Damaged { at } => Error::corrupt(file, at, what),
+            Cause::Unreadable => Error::corrupt(file, None, what),
         }
     }
 
-    /// True if the object is damaged.
+    /// True if the object is damaged, or the file that it leads to.
     pub fn is_damaged(&self) -> bool {
-        matches!(self.cause, Cause::Damaged { .. })
+        matches!(self.cause, Cause::Damaged { .. } | Cause::Unreadable)
     }
 }
 

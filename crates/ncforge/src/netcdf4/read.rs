@@ -8,6 +8,7 @@ pub(crate) mod dims;
 mod heap_refs;
 mod hints;
 mod links;
+mod lookup;
 pub(crate) mod narrow;
 mod objects;
 mod parts;

@@ -1,7 +1,7 @@
 //! Fragments that are opened when elements of them are read, and those that are one value.
 
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 use super::canonical::{Canonical, Target};
 use super::location::Base;
@@ -12,10 +12,7 @@ use crate::engine::Engine;
 use crate::error::{Error, Result};
 use crate::layout::{Convert, NotFollowed, OpenPart, PartSource, Place, SourceName, VarLayout};
 use crate::model::{Value, VarId};
-use crate::store::{FileStore, PerProcess, ReadStore};
-
-/// Files that stay open: far fewer than the descriptors that a process may have.
-const KEPT: usize = 64;
+use crate::store::{FileStore, Kept, ReadStore};
 
 /// The fragments of a file.
 #[derive(Debug)]
@@ -23,15 +20,12 @@ pub(super) struct Fragments {
     pub(super) file: Arc<Stored>,
     base: Option<Base>,
     leads: Leads,
-    open: PerProcess<Mutex<Latest>>,
+    open: Kept<PathBuf, Arc<File>>,
 }
-
-/// The latest files, the last one last.
-type Latest = Vec<(PathBuf, Arc<File>)>;
 
 impl Fragments {
     pub(super) fn new(file: &Arc<Stored>, base: Option<Base>, leads: &Leads) -> Self {
-        Self { file: file.clone(), base, leads: leads.clone(), open: PerProcess::default() }
+        Self { file: file.clone(), base, leads: leads.clone(), open: Kept::default() }
     }
 
     /// Whether other files may be opened from this one.
@@ -61,26 +55,13 @@ impl Fragments {
     fn at(&self, path: &Path) -> Result<Arc<File>> {
         let is_current =
             |f: &Arc<File>| FileStore::of(&**f.container.store()).is_none_or(FileStore::is_as_opened);
-        let take = || {
-            let mut open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
-            let at = open.iter().position(|(known, _)| known == path)?;
-            let entry = open.remove(at);
-            open.push(entry.clone());
-            Some(entry.1)
-        };
-        if let Some(found) = take().filter(is_current) {
+        if let Some(found) = self.open.find(path).filter(is_current) {
             return Ok(found);
         }
         let engine = self.file.engine.clone();
         let container = (self.leads.open)(path, &engine, &self.leads)?;
         let opened = Arc::new(File { container, engine });
-        let mut open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
-        open.retain(|(known, _)| known != path);
-        // Files are closed after the lock is given back.
-        let gone = if open.len() >= KEPT { Some(open.remove(0)) } else { None };
-        open.push((path.to_owned(), opened.clone()));
-        drop(open);
-        drop(gone);
+        self.open.keep(path.to_owned(), opened.clone());
         Ok(opened)
     }
 }

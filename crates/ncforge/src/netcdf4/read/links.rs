@@ -8,11 +8,11 @@
 mod graft;
 
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::sync::{Arc, OnceLock};
 
 use super::Opened;
 use super::container::Netcdf4File;
-use super::parts::first_of;
+use super::lookup::{self, first_of};
 use super::paths::{End, Paths};
 use super::scan::FoundExternal;
 use crate::container::Container;
@@ -22,12 +22,7 @@ use crate::layout::{
     Absent, ArrayPart, Element, OpenPart, Order, PartAxis, PartSource, Parts, Place, SourceName, VarLayout,
 };
 use crate::model::{Cause, GroupId, Schema, Value, VarId, decode_name};
-use crate::store::{FileStore, PerProcess, ReadStore};
-
-/// Folders in which files are looked for, as HDF5 knows it.
-const PREFIX: &str = "HDF5_EXT_PREFIX";
-/// Files that stay open.
-const KEPT: usize = 64;
+use crate::store::{FileStore, Kept, ReadStore};
 
 /// Opens a store, and follows its external links if that is allowed.
 pub(super) fn open(store: Arc<dyn ReadStore>, follow: bool) -> Result<Box<dyn Container>> {
@@ -174,44 +169,29 @@ impl Target {
     }
 }
 
-/// Files that are open, the latest one last.
+/// Files that are open.
 #[derive(Debug, Default)]
 struct Pool {
-    open: PerProcess<Mutex<Vec<Arc<Target>>>>,
+    open: Kept<PathBuf, Arc<Target>>,
 }
 
 impl Pool {
     /// Opens the file that a link in the file at `from` names; `None` if there is none.
     fn find(&self, name: &[u8], from: &Path) -> Result<Option<Arc<Target>>> {
-        first_of(name, from, PREFIX, |path| self.at(path))
+        first_of(name, from, lookup::OF_LINKS, |path| self.at(path))
     }
 
     /// Opens the file at a path, if it is not open in its present state.
     fn at(&self, path: &Path) -> Result<Arc<Target>> {
-        let lock = || self.open.lock().unwrap_or_else(PoisonError::into_inner);
         let is_current =
-            |t: &Target| FileStore::of(&**t.container.store()).is_some_and(FileStore::is_as_opened);
-        let known = {
-            let mut open = lock();
-            let at = open.iter().position(|t| t.path == path);
-            at.map(|at| {
-                let target = open.remove(at);
-                open.push(target.clone());
-                target
-            })
-        };
-        if let Some(known) = known.filter(|t| is_current(t)) {
+            |t: &Arc<Target>| FileStore::of(&**t.container.store()).is_some_and(FileStore::is_as_opened);
+        if let Some(known) = self.open.find(path).filter(is_current) {
             return Ok(known);
         }
         let Opened { container, externals } = super::open_own(Arc::new(FileStore::open(path)?), true)?;
         let real = path.canonicalize().unwrap_or_else(|_| path.to_owned());
         let opened = Arc::new(Target { path: path.to_owned(), real, container, externals });
-        let mut open = lock();
-        open.retain(|t| t.path != path);
-        if open.len() >= KEPT {
-            open.remove(0);
-        }
-        open.push(opened.clone());
+        self.open.keep(path.to_owned(), opened.clone());
         Ok(opened)
     }
 }

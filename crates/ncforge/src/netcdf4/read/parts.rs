@@ -16,7 +16,7 @@ use super::builder::build;
 use super::container::{Elsewhere, Facts, Netcdf4File};
 use super::hints::Hints;
 use super::narrow;
-use super::scan::{Found, FoundDataset, FoundGroup};
+use super::scan::{Found, FoundDataset, FoundGroup, cause_elsewhere};
 use super::types::atomic;
 use super::watch::Open as Again;
 use crate::codec::numbers::{self, OutOfRange};
@@ -31,7 +31,6 @@ use crate::layout::{Convert, NotFollowed, OpenPart, PartSource, Parts, Place, So
 use crate::model::{Atomic, Cause, Group, Schema, Skipped, Value, VarId};
 use crate::store::ReadStore;
 
-pub(super) use files::first_of;
 use files::{Named, Opened, Pool, Sources};
 use lengths::{Chosen, Lengths, Mapped, Shared};
 use pairing::{Trouble, pair};
@@ -126,7 +125,7 @@ fn left_out(path: String, e: Error, own: &str) -> Skipped {
         e => Skipped {
             path,
             why: format!("a virtual dataset whose lengths are not known ({e})"),
-            cause: Cause::Foreign,
+            cause: cause_elsewhere(&e),
         },
     }
 }

@@ -296,6 +296,14 @@ impl Scan<'_> {
     }
 }
 
+/// The cause that an error is which was met in another file.
+pub(crate) fn cause_elsewhere(e: &Error) -> Cause {
+    match e {
+        Error::Unsupported { .. } | Error::NotHdf5 { .. } | Error::NotNetcdf { .. } => Cause::Foreign,
+        _ => Cause::Unreadable,
+    }
+}
+
 /// The entry for an object that is left out because of an error; errors that do not concern the object come back.
 pub(crate) fn skipped(path: &str, e: Error) -> Result<Skipped> {
     let (why, cause) = match e {

@@ -90,7 +90,7 @@ pub fn open_mut(store: Arc<dyn WriteStore>) -> Result<Box<dyn ContainerMut>> {
     let schema = container.schema().clone();
     if let Some(s) = schema.skipped.first() {
         return Err(match s.cause {
-            Cause::Damaged { .. } => s.error(store.name()),
+            Cause::Damaged { .. } | Cause::Unreadable => s.error(store.name()),
             Cause::Foreign | Cause::NotFollowed | Cause::Absent => refuse(format!("`{}`: {}", s.path, s.why)),
         });
     }

@@ -5,8 +5,9 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use super::super::again::{Shown, bytes};
-use super::super::scan::{FoundExternal, MAX_GROUPS};
+use super::super::scan::{FoundExternal, MAX_GROUPS, cause_elsewhere};
 use super::{Object, Pool, Source, Target};
+use crate::error::Error;
 use crate::layout::printable;
 use crate::model::{
     Attribute, Cause, DType, DimId, Dimension, Field, GroupId, Schema, Skipped, Storage, TypeId, UserKind,
@@ -65,6 +66,11 @@ impl Dead {
     fn absent() -> Self {
         Dead { why: "which is not there".into(), cause: Cause::Absent }
     }
+
+    /// `what` did not happen because of an error in the other file.
+    fn failed(what: &str, e: &Error) -> Self {
+        Dead { why: format!("which cannot be {what} ({e})"), cause: cause_elsewhere(e) }
+    }
 }
 
 impl From<String> for Dead {
@@ -104,9 +110,9 @@ impl Graft<'_> {
         if hops == 0 {
             return Err("which leads to one link after the other".to_owned().into());
         }
-        let target = self.pool.find(&link.file, from).map_err(|e| format!("which cannot be opened ({e})"))?;
+        let target = self.pool.find(&link.file, from).map_err(|e| Dead::failed("opened", &e))?;
         let target = target.ok_or_else(Dead::absent)?;
-        let found = target.find(&link.path).map_err(|e| format!("which cannot be found ({e})"))?;
+        let found = target.find(&link.path).map_err(|e| Dead::failed("found", &e))?;
         match found.ok_or_else(Dead::absent)? {
             Object::Away(next) => {
                 let next = FoundExternal { name: link.name.clone(), ..next };

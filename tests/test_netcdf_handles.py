@@ -1,0 +1,32 @@
+"""ncforge under netCDF-C: several handles of one file, and ids that come back."""
+
+from __future__ import annotations
+
+import sys
+
+import pytest
+
+from programs import call, compiled
+
+pytestmark = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="the library is for Linux")
+
+
+@pytest.mark.parametrize("wish", ["log", "always"])
+def test_any_handle_writes_and_reads_the_same(run_under, tmp_path, wish):
+    """HDF5 shares a file that is open several times: it writes through all of them if one was opened for writing."""
+    binary = compiled("handles", tmp_path)
+    path = tmp_path / "a.nc"
+    for seed in range(12):
+        plain = call(binary, path, seed).stdout
+        path.unlink()
+        assert run_under(binary, path, seed, wish=wish).stdout == plain, seed
+        path.unlink()
+
+
+@pytest.mark.parametrize("wish", ["log", "always"])
+def test_a_file_that_could_not_be_aborted_leaves_its_id(run_under, tmp_path, wish):
+    binary = compiled("aborted", tmp_path)
+    paths = tmp_path / "full.nc", tmp_path / "other.nc"
+    plain = call(binary, *paths).stdout
+    assert b"abort -101, again -33\n" in plain and b"in the file: 6" in plain
+    assert run_under(binary, *paths, wish=wish).stdout == plain
