@@ -392,8 +392,12 @@ impl Output {
         if matches!(self.datasets.get(&dataset), Some(Entry::Served(_))) {
             return self.flush_for_reading(dataset);
         }
-        let shared = self.shared();
-        shared.into_iter().fold(Ok(()), |result, id| self.flush_for_reading(id).and(result))
+        // What fails of one keeps no other from being flushed.
+        let mut result = Ok(());
+        for id in self.shared() {
+            result = self.flush_for_reading(id).and(result);
+        }
+        result
     }
 
     /// The datasets of files that are shared.
