@@ -1,7 +1,7 @@
 //! What stays open only because it may be needed again: the latest of each kind, and few in all of the process.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{LazyLock, Mutex, PoisonError};
 
 use super::PerProcess;
 
@@ -12,8 +12,8 @@ const SHARE: u64 = 4;
 /// Entries of all lists, at most.
 const MOST_OF_ALL: u64 = 1024;
 
-/// The number of entries of all lists.
-static ENTRIES: AtomicUsize = AtomicUsize::new(0);
+/// The number of entries of all lists. A forked child has none of its parent's.
+static ENTRIES: LazyLock<PerProcess<AtomicUsize>> = LazyLock::new(PerProcess::default);
 
 /// The latest values by their keys, the last one last.
 #[derive(Debug)]
