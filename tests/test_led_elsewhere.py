@@ -85,6 +85,12 @@ def test_sources_behind_external_links(tmp_path: Path, run: Any) -> None:
     run("copy", path, tmp_path / "copy.nc")
     with h5py.File(tmp_path / "copy.nc") as h:
         assert h["entry/all"][...].tolist() == expected.tolist()
+    with ncforge.Dataset(path) as ds:
+        ds["entry/all"][...]
+        with h5py.File(tmp_path / "new.h5", "w") as h:
+            h["entry/data"] = np.full((2, 3), 7, "i4")
+        (tmp_path / "new.h5").replace(folder / "data_1.h5")
+        assert (ds["entry/all"][:2] == 7).all(), "a file that is replaced is read anew"
     with ncforge.Dataset(path, follow=False) as ds, pytest.raises(ncforge.NcforgeError, match="follow"):
         ds["entry/all"][...]
 

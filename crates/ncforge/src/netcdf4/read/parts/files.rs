@@ -88,8 +88,8 @@ pub(super) struct Pool {
     datasets: Kept<DatasetKey, Arc<Opened>>,
 }
 
-/// The address of an open file in memory, which an entry keeps there, and a path in it.
-type DatasetKey = (usize, Vec<u8>);
+/// The address of an open file in memory, which an entry keeps there, and of a dataset in it.
+type DatasetKey = (usize, u64);
 
 impl Sources {
     /// Sources of a file that was opened.
@@ -122,44 +122,43 @@ impl Sources {
     pub(super) fn open(
         self: &Arc<Self>,
         Named { file, dataset }: &Named,
-        depth: usize,
+        mut depth: usize,
     ) -> Result<Option<Arc<Opened>>> {
         let sources = if file == b"." { Some(self.clone()) } else { self.file(file, lookup::OF_SOURCES)? };
-        let Some(sources) = sources else { return Ok(None) };
+        let (Some(mut sources), mut path) = (sources, dataset.clone()) else { return Ok(None) };
+        loop {
+            if depth > MAX_NESTED {
+                let what =
+                    format!("a chain of more than {MAX_NESTED} virtual datasets, or a circle of them,");
+                return Err(self.file.source.unsupported(what));
+            }
+            match sources.end(&path)? {
+                End::Here(address) => return sources.dataset(address, &path, depth).map(Some),
+                End::Nowhere => return Ok(None),
+                End::Away { file, path: there } => {
+                    let Some(next) = sources.file(&file, lookup::OF_LINKS)? else { return Ok(None) };
+                    (sources, path, depth) = (next, there, depth + 1);
+                }
+            }
+        }
+    }
+
+    /// Where a path ends.
+    fn end(&self, path: &[u8]) -> Result<End> {
+        let mut paths = self.paths.lock().unwrap_or_else(PoisonError::into_inner);
+        paths.resolve(&self.file, self.file.superblock.root, path)
+    }
+
+    /// Opens the dataset at an address of the file, to which a path led.
+    fn dataset(self: &Arc<Self>, address: u64, path: &[u8], depth: usize) -> Result<Arc<Opened>> {
+        let file = &self.file;
         let pool = self.pool.upgrade();
-        let key: DatasetKey = (Arc::as_ptr(&sources.file) as usize, dataset.clone());
+        let key: DatasetKey = (Arc::as_ptr(file) as usize, address);
         if let Some(pool) = &pool
             && let Some(found) = pool.datasets.find(&key)
         {
-            return Ok(Some(found));
+            return Ok(found);
         }
-        let Some(opened) = sources.dataset(dataset, depth)? else { return Ok(None) };
-        let opened = Arc::new(opened);
-        if let Some(pool) = &pool {
-            pool.datasets.keep(key, opened.clone());
-        }
-        Ok(Some(opened))
-    }
-
-    /// Opens a dataset of the file, or of another one to which an external link leads.
-    fn dataset(self: &Arc<Self>, path: &[u8], depth: usize) -> Result<Option<Opened>> {
-        let file = &self.file;
-        if depth > MAX_NESTED {
-            let what = format!("a chain of more than {MAX_NESTED} virtual datasets, or a circle of them,");
-            return Err(file.source.unsupported(what));
-        }
-        let end = {
-            let mut paths = self.paths.lock().unwrap_or_else(PoisonError::into_inner);
-            paths.resolve(file, file.superblock.root, path)?
-        };
-        let address = match end {
-            End::Here(address) => address,
-            End::Nowhere => return Ok(None),
-            End::Away { file, path } => {
-                let there = self.file(&file, lookup::OF_LINKS)?;
-                return there.map_or(Ok(None), |there| there.dataset(&path, depth + 1));
-            }
-        };
         let header = file.object(address)?;
         let name = String::from_utf8_lossy(path).trim_start_matches('/').to_owned();
         if File::kind(&header) != ObjectKind::Dataset {
@@ -168,7 +167,11 @@ impl Sources {
                 what: "a virtual dataset whose source is no dataset".into(),
             });
         }
-        (self.open_dataset)(self, (address, name, file.dataset(&header)?), depth).map(Some)
+        let opened = Arc::new((self.open_dataset)(self, (address, name, file.dataset(&header)?), depth)?);
+        if let Some(pool) = &pool {
+            pool.datasets.keep(key, opened.clone());
+        }
+        Ok(opened)
     }
 
     /// Opens the file of a name; `None` if there is none. `prefix` is the environment's variable with folders.
