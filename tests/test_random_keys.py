@@ -239,7 +239,7 @@ STEPS: list[Callable[[xr.DataArray, np.random.Generator], xr.DataArray]] = [
 ]
 
 
-@settings(max_examples=250, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=600, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     st.sampled_from(["plain", "plain", "packed", "words", "chars", "row", "scalar"]),
     st.lists(st.tuples(st.sampled_from(STEPS), SEEDS), min_size=1, max_size=4),

@@ -45,7 +45,7 @@ const ROUNDS: usize = 15;
 /// … or as many, but at least this many, as take …
 const LEAST: usize = 3;
 /// … this long.
-const BUDGET: Duration = if cfg!(test) { Duration::ZERO } else { Duration::from_secs(10) };
+const BUDGET: Duration = Duration::from_secs(10);
 /// Reads in turn, of which the median counts: from other chunks each.
 const TURN: usize = 3;
 /// The error of a time, and the deviation of a rate from that of the default machine, as logarithms: one of each counts alike.

@@ -1,4 +1,4 @@
-//! Damaged files: cut short at every kibibyte, and with one byte changed, five thousand times each.
+//! Damaged files: cut short at every kibibyte, and with one byte changed, ten thousand times each.
 //!
 //! Requirements for every one of them: no panic; no more than five seconds; no more memory than the file's size
 //! and 64 MB; and each is either an error or a result. Everything that `info` shows is asked for, and everything
@@ -300,7 +300,7 @@ fn damaged_files_are_errors_or_results() {
 
 fn one_share(number: usize, of: usize) {
     let folder = tempfile::tempdir().unwrap();
-    let times = std::env::var("NCFORGE_MUTATIONS").ok().and_then(|n| n.parse().ok()).unwrap_or(5_000);
+    let times = std::env::var("NCFORGE_MUTATIONS").ok().and_then(|n| n.parse().ok()).unwrap_or(10_000);
     let mut failures = Vec::new();
     for (name, whole) in files(folder.path()).into_iter().skip(number).step_by(of) {
         let mut shaker = Shaker::new(&name, whole, folder.path());

@@ -8,7 +8,7 @@
 mod files;
 mod queue;
 
-use std::collections::{HashMap, VecDeque};
+use std::collections::{BTreeSet, HashMap, VecDeque};
 use std::ffi::c_void;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -401,7 +401,7 @@ impl Output {
     }
 
     /// The datasets of files that are shared.
-    fn shared(&self) -> Vec<Id> {
+    fn shared(&self) -> BTreeSet<Id> {
         let shared = |nc| self.files.get(&nc).is_some_and(|f| f.shared);
         let served = |(&id, entry): (&Id, &Entry)| match entry {
             Entry::Served(target) if shared(target.nc) => Some(id),
@@ -429,7 +429,7 @@ impl Output {
     /// lets it write, whatever it was opened for.
     pub(super) fn hand_over(&mut self, dataset: Id) -> Result {
         let all = match self.datasets.get(&dataset) {
-            Some(Entry::Served(_)) => vec![dataset],
+            Some(Entry::Served(_)) => BTreeSet::from([dataset]),
             _ => self.shared(),
         };
         for id in &all {

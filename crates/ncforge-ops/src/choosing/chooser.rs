@@ -406,7 +406,7 @@ mod tests {
         for (name, len) in [("time", 40), ("lat", 60), ("lon", 70)] {
             schema.dims.push(Dimension { name: name.into(), group: Schema::ROOT, len, unlimited: false });
         }
-        for i in 0..1000 {
+        for i in 0..5000 {
             let dims = if i % 2 == 0 { vec![DimId(0), DimId(1), DimId(2)] } else { vec![DimId(1), DimId(2)] };
             schema.vars.push(Variable::new(format!("v{i}"), Atomic::Float, dims));
         }

@@ -25,8 +25,8 @@ pub fn table(container: &dyn Container, facts: &FileStorage) -> String {
     let skipped = schema.skipped.iter().map(|s| match s.cause {
         Cause::Foreign | Cause::NotFollowed | Cause::Absent => format!("left out: {} ({})", s.path, s.why),
         Cause::Damaged { at: Some(at) } => format!("damaged at byte {at}: {} ({})", s.path, s.why),
-        Cause::Unreadable => format!("cannot be read: {} ({})", s.path, s.why),
         Cause::Damaged { at: None } => format!("damaged: {} ({})", s.path, s.why),
+        Cause::Unreadable => format!("cannot be read: {} ({})", s.path, s.why),
     });
     let is_said = |path: &String| {
         let mut about = facts.remarks.iter().filter(|r| r.variable.as_ref() == Some(path));

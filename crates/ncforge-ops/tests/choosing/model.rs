@@ -77,7 +77,7 @@ fn mean(choice: &Choice, axes: &[Axis], chunks: &[u64], request: &Request<'_>) -
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(40))]
+    #![proptest_config(ProptestConfig::with_cases(120))]
 
     #[test]
     fn bounds_are_respected(

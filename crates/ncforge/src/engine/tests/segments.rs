@@ -254,7 +254,7 @@ fn a_damaged_segment_is_an_error_or_the_value() {
     let (mut container, model) = slabs(false);
     let clean = container.store.read_vec(0, container.store.len()).unwrap();
     let (mut errors, mut values) = (0, 0);
-    for (i, at) in (100..clean.len()).step_by(23).enumerate() {
+    for (i, at) in (100..clean.len()).step_by(7).enumerate() {
         let mut bytes = clean.clone();
         bytes[at] ^= 0x10;
         container.store = Arc::new(Profiled::new(bytes, if i % 2 == 0 { TINY } else { DISTANT }));
