@@ -21,6 +21,8 @@ DEMO_PROFILE ?= demo
 # Options of `make bench`; `make bench BENCH_ARGS=--help` lists them.
 BENCH_ARGS ?=
 export CARGO_TERM_COLOR ?= auto
+# Hundreds of processes import the same modules; where nothing may be kept, each of them compiles all of these.
+unexport PYTHONDONTWRITEBYTECODE
 
 # `make` remembers here what is installed. The last seven go away with the environment.
 STAMP_BUILD := .make/system-build

@@ -19,7 +19,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
 
     let mut schema = Schema::new(Format::Netcdf4);
     for (name, len, unlimited) in [("time", 0, true), ("lat", ROWS, false), ("lon", COLUMNS, false)] {
-        schema.dims.push(Dimension { name: name.into(), group: Schema::ROOT, len, unlimited });
+        schema.dims.push(Dimension::new(name, len, unlimited));
     }
     let mut wave = Variable::new("wave", Atomic::Float, vec![DimId(0), DimId(1), DimId(2)]);
     let filters = vec![filters::shuffle(4), filters::deflate(4)];

@@ -10,7 +10,7 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use ncforge::codec::filters;
-use ncforge::model::{Atomic, DimId, Dimension, GroupId, Storage, VarId, Variable};
+use ncforge::model::{Atomic, DimId, Dimension, Storage, VarId, Variable};
 use ncforge::{CreateOptions, Dataset, DatasetMut, Engine, EngineOptions, Format, Hyperslab, Schema};
 use ncforge_ops::sampling::sample_chunk;
 use ncforge_ops::tune::{Calibration, Coding, Grid, Machine};
@@ -268,7 +268,7 @@ fn storage(path: &Path, requests: usize) -> Result<(f64, f64)> {
 fn write(path: &Path) -> Result<()> {
     let mut schema = Schema::new(Format::Netcdf4);
     for (name, len) in ["t", "y", "x"].into_iter().zip(SHAPE).chain([("long", LONG[0])]) {
-        schema.dims.push(Dimension { name: name.into(), group: GroupId(0), len, unlimited: false });
+        schema.dims.push(Dimension::new(name, len, false));
     }
     for (name, long, chunks) in VARS {
         let first = if long { DimId(3) } else { DimId(0) };

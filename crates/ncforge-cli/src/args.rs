@@ -55,7 +55,7 @@ pub(crate) use old::OldArgs;
 pub(crate) use refs::RefsArgs;
 pub(crate) use report::ReportArgs;
 pub(crate) use series::SeriesArgs;
-pub(crate) use shared::{CodecArgs, FormatArgs, List, OnlyArgs, RunArgs, WrittenArgs};
+pub(crate) use shared::{CodecArgs, Digits, FormatArgs, List, OnlyArgs, RunArgs, WrittenArgs};
 pub(crate) use shell::{CompletionsArgs, ManArgs};
 pub(crate) use split::SplitArgs;
 pub(crate) use tune::{CalibrateArgs, ChoosingArgs, Tune, TuneArgs, TuneChunksArgs};

@@ -16,7 +16,7 @@
 //! let paths: Vec<_> = [3, 5].iter().map(|len| dir.path().join(format!("{len}.nc"))).collect();
 //! for (path, len) in paths.iter().zip([3, 5]) {
 //!     let mut schema = Schema::new(Format::Cdf2);
-//!     schema.dims.push(Dimension { name: "x".into(), group: Schema::ROOT, len, unlimited: false });
+//!     schema.dims.push(Dimension::new("x", len, false));
 //!     schema.vars.push(Variable::new("v", Atomic::Short, vec![DimId(0)]));
 //!     DatasetMut::create(path, schema, CreateOptions::default())?.close()?;
 //! }
@@ -212,9 +212,7 @@ mod tests {
     /// A file of `time` records from `first` on; `lat` is two numbers.
     fn make(path: &Path, first: f64, time: u64, lat: [f64; 2], change: impl FnOnce(&mut Schema)) {
         let mut schema = Schema::new(Format::Cdf2);
-        let dim =
-            |name: &str, len, unlimited| Dimension { name: name.into(), group: Schema::ROOT, len, unlimited };
-        schema.dims = vec![dim("time", 0, true), dim("lat", 2, false)];
+        schema.dims = vec![Dimension::new("time", 0, true), Dimension::new("lat", 2, false)];
         let mut axis = Variable::new("time", Atomic::Double, vec![DimId(0)]);
         axis.attrs.push(Attribute::text("units", &format!("days since 2000-01-{:02}", first as u64 + 1)));
         schema.vars.push(axis);

@@ -25,7 +25,7 @@
 //! # let path = dir.path().join("maps.nc");
 //! # let mut schema = Schema::new(Format::Netcdf4);
 //! # for (name, len, unlimited) in [("time", 400, true), ("lat", 40, false), ("lon", 80, false)] {
-//! #     schema.dims.push(Dimension { name: name.into(), group: Schema::ROOT, len, unlimited });
+//! #     schema.dims.push(Dimension::new(name, len, unlimited));
 //! # }
 //! # let mut v = Variable::new("t2m", Atomic::Float, (0..3).map(DimId).collect());
 //! # let filters = vec![ncforge::codec::filters::shuffle(4), ncforge::codec::filters::deflate(1)];

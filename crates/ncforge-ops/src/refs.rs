@@ -35,7 +35,7 @@
 //! let dir = tempfile::tempdir()?;
 //! let path = dir.path().join("a.nc");
 //! let mut schema = Schema::new(Format::Cdf2);
-//! schema.dims.push(Dimension { name: "x".into(), group: Schema::ROOT, len: 3, unlimited: false });
+//! schema.dims.push(Dimension::new("x", 3, false));
 //! schema.vars.push(Variable::new("v", Atomic::Int, vec![DimId(0)]));
 //! let mut new = DatasetMut::create(&path, schema, CreateOptions::default())?;
 //! new.write_bytes(VarId(0), &Hyperslab::all(&[3]), &[0; 12])?;

@@ -307,14 +307,14 @@ mod tests {
 
     use super::*;
     use ncforge::codec::filters;
-    use ncforge::model::{Atomic, DimId, Dimension, Format, GroupId, Schema, Storage, Variable};
+    use ncforge::model::{Atomic, DimId, Dimension, Format, Schema, Storage, Variable};
     use ncforge::store::MemoryStore;
     use ncforge::{CreateOptions, DatasetMut, Engine};
 
     fn field(values: impl Fn(usize) -> f32) -> (Dataset, VarId) {
         let mut schema = Schema::new(Format::Cdf5);
         for (name, len) in [("t", 20), ("y", 90), ("x", 180)] {
-            schema.dims.push(Dimension { name: name.into(), group: GroupId(0), len, unlimited: false });
+            schema.dims.push(Dimension::new(name, len, false));
         }
         schema.vars.push(Variable::new("v", Atomic::Float, vec![DimId(0), DimId(1), DimId(2)]));
         let store: Arc<dyn ncforge::store::WriteStore> = Arc::new(MemoryStore::new("m", Vec::new()));
@@ -372,7 +372,7 @@ mod tests {
         let mut schema = Schema::new(Format::Netcdf4);
         let shape = [1, 20, 300, 900];
         for (name, len) in ["t", "z", "y", "x"].into_iter().zip(shape) {
-            schema.dims.push(Dimension { name: name.into(), group: GroupId(0), len, unlimited: false });
+            schema.dims.push(Dimension::new(name, len, false));
         }
         let mut var = Variable::new("v", Atomic::Float, (0..4).map(DimId).collect());
         var.storage = Storage::Chunked { chunks: shape.to_vec(), filters: Vec::new() };

@@ -26,7 +26,7 @@ fn engine(threads: usize) -> Engine {
 fn array(format: Format, dims: &[(u64, bool)], dtype: Atomic) -> Schema {
     let mut schema = Schema::new(format);
     for (i, &(len, unlimited)) in dims.iter().enumerate() {
-        schema.dims.push(Dimension { name: format!("d{i}"), group: Schema::ROOT, len, unlimited });
+        schema.dims.push(Dimension::new(format!("d{i}"), len, unlimited));
     }
     let ids = (0..dims.len()).map(ncforge::model::DimId).collect();
     let mut v = Variable::new("v", dtype, ids);

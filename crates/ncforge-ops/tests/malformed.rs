@@ -212,7 +212,7 @@ fn ours(format: Format, folder: &Path) -> Vec<u8> {
     let mut schema = Schema::new(format);
     schema.groups[0].attrs = vec![Attribute::text("title", "a small file")];
     for (name, len, unlimited) in [("time", 3, true), ("y", 4, false), ("x", 5, false)] {
-        schema.dims.push(Dimension { name: name.into(), group: Schema::ROOT, len, unlimited });
+        schema.dims.push(Dimension::new(name, len, unlimited));
     }
     let dims = [DimId(0), DimId(1), DimId(2)];
     for (i, atomic) in Atomic::ALL.into_iter().enumerate().filter(|(i, _)| *i < 6 || format != Format::Cdf1) {

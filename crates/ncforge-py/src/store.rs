@@ -4,7 +4,7 @@ use std::ops::Range;
 use std::sync::{Mutex, PoisonError};
 
 use bytes::Bytes;
-use ncforge::store::{IoProfile, PerProcess, Process, ReadStore};
+use ncforge::store::{IoProfile, PerProcess, Process, ReadStore, past_end};
 use ncforge::{Error, Op, Result};
 use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedBytes;
@@ -35,7 +35,7 @@ impl ReadStore for BytesStore {
         let part = usize::try_from(offset)
             .ok()
             .and_then(|from| self.bytes.get(from..from.checked_add(buf.len())?))
-            .ok_or_else(|| past_end(&self.name, buf.len(), offset, self.len()))?;
+            .ok_or_else(|| past_end(&self.name, buf.len() as u64, offset, self.len()))?;
         buf.copy_from_slice(part);
         Ok(())
     }
@@ -103,7 +103,7 @@ impl ReadStore for ObjectStore {
         });
         match read {
             Some(Ok(done)) if done == buf.len() => Ok(()),
-            Some(Ok(_)) => Err(past_end(&self.name, buf.len(), offset, self.len)),
+            Some(Ok(_)) => Err(past_end(&self.name, buf.len() as u64, offset, self.len)),
             Some(Err(error)) => {
                 Err(Error::io(Op::Read, self.name.clone(), std::io::Error::other(error.to_string())))
             }
@@ -160,7 +160,7 @@ impl ReadStore for RangesStore {
             return Ok(Vec::new());
         }
         if let Some(r) = ranges.iter().find(|r| r.end > self.len) {
-            return Err(past_end(&self.name, r.end.saturating_sub(r.start) as usize, r.start, self.len));
+            return Err(past_end(&self.name, r.end.saturating_sub(r.start), r.start, self.len));
         }
         let starts: Vec<u64> = ranges.iter().map(|r| r.start).collect();
         let ends: Vec<u64> = ranges.iter().map(|r| r.end).collect();
@@ -183,8 +183,4 @@ impl ReadStore for RangesStore {
         }
         Ok(parts)
     }
-}
-
-fn past_end(name: &str, len: usize, offset: u64, end: u64) -> Error {
-    Error::corrupt(name, offset, format!("{len} bytes are needed here, the file ends at byte {end}"))
 }

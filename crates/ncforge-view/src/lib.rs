@@ -11,7 +11,7 @@
 //! # use ncforge::model::{Atomic, DimId};
 //! # let path = std::env::temp_dir().join(format!("ncforge-view-{}.nc", std::process::id()));
 //! # let mut schema = Schema::new(Format::Cdf2);
-//! # schema.dims.push(Dimension { name: "x".into(), group: Schema::ROOT, len: 300, unlimited: false });
+//! # schema.dims.push(Dimension::new("x", 300, false));
 //! # schema.vars.push(Variable::new("v<b>", Atomic::Short, vec![DimId(0)]));
 //! # DatasetMut::create(&path, schema, CreateOptions::default())?.close()?;
 //! let (_, file) = anatomy(&path, &DoctorOptions::default(), &Engine::global())?;

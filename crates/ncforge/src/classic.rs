@@ -37,7 +37,7 @@
 //! use ncforge::raw::{Container, ContainerMut};
 //!
 //! let mut schema = Schema::new(Format::Cdf2);
-//! let time = Dimension { name: "time".into(), group: Schema::ROOT, len: 0, unlimited: true };
+//! let time = Dimension::new("time", 0, true);
 //! schema.dims.push(time);
 //! schema.vars.push(Variable::new("t", Atomic::Short, vec![DimId(0)]));
 //! let store = Arc::new(MemoryStore::new("t.nc", Vec::new()));

@@ -16,7 +16,7 @@
 //! let dir = tempfile::tempdir()?;
 //! let path = dir.path().join("t.nc");
 //! let mut schema = Schema::new(Format::Cdf2);
-//! schema.dims.push(Dimension { name: "x".into(), group: Schema::ROOT, len: 3, unlimited: false });
+//! schema.dims.push(Dimension::new("x", 3, false));
 //! schema.vars.push(Variable::new("v", Atomic::Short, vec![DimId(0)]));
 //! let v = schema.find_var("v").unwrap();
 //!
@@ -119,9 +119,9 @@ enum Origin {
 /// use ncforge::model::{Definition, DimId, Dimension, Format, Schema};
 ///
 /// let mut schema = Schema::new(Format::Cdf2);
-/// schema.dims.push(Dimension { name: "time".into(), group: Schema::ROOT, len: 0, unlimited: true });
+/// schema.dims.push(Dimension::new("time", 0, true));
 /// assert!(check_new(&schema, Format::Cdf2, Definition::Dimension(DimId(0))).is_ok());
-/// schema.dims.push(Dimension { name: "run".into(), group: Schema::ROOT, len: 0, unlimited: true });
+/// schema.dims.push(Dimension::new("run", 0, true));
 /// assert!(check_new(&schema, Format::Cdf2, Definition::Dimension(DimId(1))).is_err());
 /// ```
 pub fn check_new(schema: &Schema, format: Format, new: Definition) -> Result<()> {

@@ -203,6 +203,17 @@ pub(crate) fn copy_from(all: &[u8], buf: &mut [u8], offset: u64) -> bool {
     bytes.map(|bytes| buf.copy_from_slice(bytes)).is_some()
 }
 
+/// The bytes of several ranges, in their order, by [`ReadStore::read_each`].
+pub(crate) fn in_order(store: &(impl ReadStore + ?Sized), ranges: &[Range<u64>]) -> Result<Vec<Bytes>> {
+    let mut all = vec![Bytes::new(); ranges.len()];
+    let give = &mut |i: usize, bytes| {
+        all[i] = bytes;
+        true
+    };
+    store.read_each(ranges, give).map_err(|(_, e)| e)?;
+    Ok(all)
+}
+
 /// A read of `len` bytes at `offset` of a store that ends at byte `end`.
 pub fn past_end(name: &str, len: u64, offset: u64, end: u64) -> Error {
     Error::corrupt(name, offset, format!("{len} bytes are needed here, the file ends at byte {end}"))

@@ -27,8 +27,7 @@ fn values(chunk: u64, generation: u64) -> Vec<u8> {
 /// A file of ten chunks.
 fn make(path: &Path, compressed: bool) {
     let mut schema = Schema::new(Format::Netcdf4);
-    schema.dims =
-        vec![Dimension { name: "x".into(), group: Schema::ROOT, len: CHUNKS * LEN, unlimited: false }];
+    schema.dims = vec![Dimension::new("x", CHUNKS * LEN, false)];
     let mut v = Variable::new("v", Atomic::Double, vec![DimId(0)]);
     let filters = if compressed { vec![filters::deflate(1)] } else { Vec::new() };
     v.storage = Storage::Chunked { chunks: vec![LEN], filters };
@@ -180,7 +179,7 @@ fn a_reader_finds_strings_that_were_written() {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("names.nc");
     let mut schema = Schema::new(Format::Netcdf4);
-    schema.dims = vec![Dimension { name: "x".into(), group: Schema::ROOT, len: 5, unlimited: false }];
+    schema.dims = vec![Dimension::new("x", 5, false)];
     schema.vars.push(Variable::new("v", DType::String, vec![DimId(0)]));
     let all = Hyperslab::all(&[5]);
     let mut new = DatasetMut::create(&path, schema, CreateOptions::default()).unwrap();

@@ -19,14 +19,11 @@ fn kinds() -> impl Iterator<Item = (Format, &'static str)> {
     ALL_FORMATS.into_iter().map(|f| (f, "nc")).chain(zipped)
 }
 
-fn dim(name: &str, len: u64, unlimited: bool) -> Dimension {
-    Dimension { name: name.into(), group: Schema::ROOT, len, unlimited }
-}
-
 /// time (unlimited), y, x; a record variable, a fixed one, a scalar.
 fn schema(format: Format) -> Schema {
     let mut s = Schema::new(format);
-    s.dims = vec![dim("time", 0, true), dim("y", 30, false), dim("x", 40, false)];
+    s.dims =
+        vec![Dimension::new("time", 0, true), Dimension::new("y", 30, false), Dimension::new("x", 40, false)];
     let mut t = Variable::new("t", Atomic::Float, vec![DimId(0), DimId(1), DimId(2)]);
     if !format.is_classic() {
         t.storage = Storage::Chunked {
@@ -126,7 +123,7 @@ fn strings_are_written_and_read() {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("s.nc");
     let mut s = Schema::new(Format::Netcdf4);
-    s.dims.push(dim("x", 5, false));
+    s.dims.push(Dimension::new("x", 5, false));
     s.vars.push(Variable::new("plain", DType::String, vec![DimId(0)]));
     let mut chunked = Variable::new("chunked", DType::String, vec![DimId(0)]);
     chunked.storage = Storage::Chunked { chunks: vec![2], filters: vec![] };
@@ -227,7 +224,7 @@ fn large_plain_data_lie_on_pages_and_reserve_no_more_than_they_need() {
     ] {
         let n = 20 << 16;
         let mut s = Schema::new(Format::Netcdf4);
-        s.dims = vec![dim("x", n, false)];
+        s.dims = vec![Dimension::new("x", n, false)];
         s.vars.push(Variable { storage, ..Variable::new("v", Atomic::Float, vec![DimId(0)]) });
         let bytes = floats(0..n as usize);
         let mut new =

@@ -83,9 +83,8 @@ impl Random {
 /// Records of one variable in small chunks, of one in chunks of a record, and (variable 2) numbers in one run.
 fn schema(format: Format) -> Schema {
     let mut s = Schema::new(format);
-    let dim =
-        |name: &str, len, unlimited| Dimension { name: name.into(), group: Schema::ROOT, len, unlimited };
-    s.dims = vec![dim("t", 0, true), dim("x", X, false), dim("y", 500, false)];
+    s.dims =
+        vec![Dimension::new("t", 0, true), Dimension::new("x", X, false), Dimension::new("y", 500, false)];
     for (name, chunks, deflated) in [("small", vec![3, 700], true), ("rows", vec![1, X], false)] {
         let mut v = Variable::new(name, Atomic::Int, vec![DimId(0), DimId(1)]);
         if !format.is_classic() {

@@ -27,9 +27,7 @@ fn small_file() -> Vec<u8> {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("small.nc");
     let mut s = Schema::new(Format::Netcdf4);
-    let dim =
-        |name: &str, len, unlimited| Dimension { name: name.into(), group: Schema::ROOT, len, unlimited };
-    s.dims = vec![dim("t", 0, true), dim("x", 5, false)];
+    s.dims = vec![Dimension::new("t", 0, true), Dimension::new("x", 5, false)];
     s.groups[0].attrs =
         vec![Attribute::text("title", "small"), Attribute::strings("words", ["a", "", "longer"])];
     let user = |name: &str, kind| UserType { name: name.into(), group: Schema::ROOT, kind };
@@ -189,7 +187,7 @@ fn damage_in_one_header_leaves_the_rest() {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("three.nc");
     let mut s = Schema::new(Format::Netcdf4);
-    s.dims.push(Dimension { name: "x".into(), group: Schema::ROOT, len: 4, unlimited: false });
+    s.dims.push(Dimension::new("x", 4, false));
     for name in ["first", "second", "third"] {
         let mut v = Variable::new(name, Atomic::Int, vec![DimId(0)]);
         v.attrs = vec![Attribute::text("units", "m"), Attribute::strings("who", ["me", "you"])];

@@ -11,7 +11,7 @@ const RECORDS: u64 = 700;
 fn schema() -> Schema {
     let mut schema = Schema::new(Format::Cdf2);
     for (name, len, unlimited) in [("time", 0, true), ("x", 5, false), ("z", 3, false)] {
-        schema.dims.push(Dimension { name: name.into(), group: Schema::ROOT, len, unlimited });
+        schema.dims.push(Dimension::new(name, len, unlimited));
     }
     let dims = |ids: &[usize]| ids.iter().map(|&d| DimId(d)).collect::<Vec<_>>();
     schema.vars.push(Variable::new("t", Atomic::Double, dims(&[0])));

@@ -53,7 +53,7 @@ fn schema(format: Format, chains: &[(&str, Vec<Filter>)], seed: usize) -> Schema
     for (name, len) in ["t", "y", "x"].iter().zip(SHAPE) {
         let unlimited = *name == "t";
         let len = if unlimited { 0 } else { len };
-        s.dims.push(Dimension { name: (*name).into(), group: Schema::ROOT, len, unlimited });
+        s.dims.push(Dimension::new(*name, len, unlimited));
     }
     s.groups[0].attrs.push(Attribute::text("title", &format!("file {seed}")));
     for (name, filters) in chains {

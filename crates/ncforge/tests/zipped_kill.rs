@@ -21,13 +21,9 @@ const PATH: &str = "NCFORGE_TEST_KILL_PATH";
 const RECORDS: u64 = 3000;
 const VARS: usize = 12;
 
-fn dim(name: &str, len: u64, unlimited: bool) -> Dimension {
-    Dimension { name: name.into(), group: Schema::ROOT, len, unlimited }
-}
-
 fn make(path: &Path) {
     let mut s = Schema::new(Format::Cdf5);
-    s.dims = vec![dim("time", 0, true), dim("x", 5000, false)];
+    s.dims = vec![Dimension::new("time", 0, true), Dimension::new("x", 5000, false)];
     s.vars.push(Variable::new("fixed", Atomic::Int, vec![DimId(1)]));
     s.vars.push(Variable::new("a", Atomic::Int, vec![DimId(0)]));
     s.vars.push(Variable::new("b", Atomic::Int, vec![DimId(0)]));

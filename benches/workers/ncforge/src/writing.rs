@@ -91,7 +91,7 @@ fn schema(request: &Fields<'_>) -> Result<Schema> {
     for (i, len) in request.numbers("shape")?.into_iter().enumerate() {
         let unlimited = i == 0 && request.flag("records");
         let len = if unlimited { 0 } else { len };
-        schema.dims.push(Dimension { name: format!("d{i}"), group: Schema::ROOT, len, unlimited });
+        schema.dims.push(Dimension::new(format!("d{i}"), len, unlimited));
     }
     let mut var = Variable::new(request.text("var")?, atomic, (0..schema.dims.len()).map(DimId).collect());
     let chunks = request.numbers("chunks")?;

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 
-use super::{GlobalArgs, List};
+use super::{Digits, GlobalArgs, List};
 
 /// Copy with the options of netCDF's `nccopy`, which mean the same here.
 ///
@@ -19,21 +19,8 @@ pub(crate) struct NccopyArgs {
     /// names and numbers
     #[arg(short = 'k', value_name = "KIND")]
     pub(crate) kind: Option<String>,
-    /// netCDF classic, as -k classic
-    #[arg(short = '3', group = "digit")]
-    pub(crate) classic: bool,
-    /// netCDF-4, as -k netCDF-4
-    #[arg(short = '4', group = "digit")]
-    pub(crate) netcdf4: bool,
-    /// CDF-5, as -k cdf5
-    #[arg(short = '5', group = "digit")]
-    pub(crate) cdf5: bool,
-    /// 64-bit offset, as -k '64-bit offset'
-    #[arg(short = '6', group = "digit")]
-    pub(crate) cdf2: bool,
-    /// netCDF-4 classic model, as -k 'netCDF-4 classic model'
-    #[arg(short = '7', group = "digit")]
-    pub(crate) netcdf4_classic: bool,
+    #[command(flatten)]
+    pub(crate) digits: Digits,
     /// Deflate level of all variables, 0 (none) to 9 [default: as in the input]
     #[arg(short = 'd', value_name = "N", value_parser = clap::value_parser!(u32).range(0..=9))]
     pub(crate) deflate: Option<u32>,

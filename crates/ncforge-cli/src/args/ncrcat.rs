@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 
-use super::{GlobalArgs, List};
+use super::{Digits, GlobalArgs, List};
 
 /// Join files along their record dimension, with the options of NCO's `ncrcat`.
 ///
@@ -45,21 +45,8 @@ pub(crate) struct NcrcatArgs {
     /// The file to write [default: the last one that is named]
     #[arg(short = 'o', long = "output", alias = "fl_out", value_name = "OUT")]
     pub(crate) output: Option<PathBuf>,
-    /// netCDF classic
-    #[arg(short = '3', group = "digit")]
-    pub(crate) classic: bool,
-    /// netCDF-4
-    #[arg(short = '4', group = "digit")]
-    pub(crate) netcdf4: bool,
-    /// CDF-5
-    #[arg(short = '5', group = "digit")]
-    pub(crate) cdf5: bool,
-    /// 64-bit offset
-    #[arg(short = '6', group = "digit")]
-    pub(crate) cdf2: bool,
-    /// netCDF-4 classic model
-    #[arg(short = '7', group = "digit")]
-    pub(crate) netcdf4_classic: bool,
+    #[command(flatten)]
+    pub(crate) digits: Digits,
     /// Deflate level, 0 (none) to 9, with shuffle
     #[arg(short = 'L', long = "dfl_lvl", alias = "deflate", value_name = "LEVEL", value_parser = clap::value_parser!(u32).range(0..=9))]
     pub(crate) deflate: Option<u32>,

@@ -11,40 +11,54 @@ use ncforge_ops::tune::codec::Goal;
 
 use super::word;
 
+/// The digits by which netCDF's tools name formats.
+#[derive(Args, Clone, Copy, Debug)]
+pub(crate) struct Digits {
+    /// netCDF classic (CDF-1)
+    #[arg(short = '3', group = "digit")]
+    classic: bool,
+    /// netCDF-4
+    #[arg(short = '4', group = "digit")]
+    netcdf4: bool,
+    /// 64-bit data (CDF-5)
+    #[arg(short = '5', group = "digit")]
+    cdf5: bool,
+    /// 64-bit offset (CDF-2)
+    #[arg(short = '6', group = "digit")]
+    cdf2: bool,
+    /// netCDF-4 classic model
+    #[arg(short = '7', group = "digit")]
+    netcdf4_classic: bool,
+}
+
+impl Digits {
+    /// The format that was asked for, if any was.
+    pub(crate) fn format(self) -> Option<Format> {
+        let digits = [
+            (self.classic, Format::Cdf1),
+            (self.netcdf4, Format::Netcdf4),
+            (self.cdf5, Format::Cdf5),
+            (self.cdf2, Format::Cdf2),
+            (self.netcdf4_classic, Format::Netcdf4Classic),
+        ];
+        digits.into_iter().find(|(given, _)| *given).map(|(_, format)| format)
+    }
+}
+
 /// Format of an output.
 #[derive(Args, Clone, Copy, Debug)]
 pub(crate) struct FormatArgs {
     /// Format of the output
-    #[arg(long, value_parser = word::<FormatChoice>(), default_value = "keep")]
+    #[arg(long, value_parser = word::<FormatChoice>(), default_value = "keep", conflicts_with = "digit")]
     format: FormatChoice,
-    /// Short for --format classic
-    #[arg(short = '3', group = "short_format", conflicts_with = "format")]
-    classic: bool,
-    /// Short for --format netcdf4
-    #[arg(short = '4', group = "short_format", conflicts_with = "format")]
-    netcdf4: bool,
-    /// Short for --format cdf5
-    #[arg(short = '5', group = "short_format", conflicts_with = "format")]
-    cdf5: bool,
-    /// Short for --format cdf2
-    #[arg(short = '6', group = "short_format", conflicts_with = "format")]
-    cdf2: bool,
-    /// Short for --format netcdf4-classic
-    #[arg(short = '7', group = "short_format", conflicts_with = "format")]
-    netcdf4_classic: bool,
+    #[command(flatten)]
+    digits: Digits,
 }
 
 impl FormatArgs {
     /// The format asked for, by `--format` or by digit.
     pub(crate) fn choice(&self) -> FormatChoice {
-        match () {
-            () if self.classic => FormatChoice(Some(Format::Cdf1)),
-            () if self.netcdf4 => FormatChoice(Some(Format::Netcdf4)),
-            () if self.cdf5 => FormatChoice(Some(Format::Cdf5)),
-            () if self.cdf2 => FormatChoice(Some(Format::Cdf2)),
-            () if self.netcdf4_classic => FormatChoice(Some(Format::Netcdf4Classic)),
-            () => self.format,
-        }
+        self.digits.format().map_or(self.format, |format| FormatChoice(Some(format)))
     }
 }
 

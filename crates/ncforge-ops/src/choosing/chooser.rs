@@ -349,7 +349,7 @@ mod tests {
     fn maps(chunks: &[u64]) -> Dataset {
         let mut schema = Schema::new(Format::Netcdf4);
         for (name, len) in ["time", "lat", "lon"].into_iter().zip(SHAPE) {
-            schema.dims.push(Dimension { name: name.into(), group: Schema::ROOT, len, unlimited: false });
+            schema.dims.push(Dimension::new(name, len, false));
         }
         let mut var = Variable::new("v", Atomic::Float, (0..3).map(DimId).collect());
         var.storage = Storage::Chunked { chunks: chunks.to_vec(), filters: chain() };
@@ -404,7 +404,7 @@ mod tests {
     fn alike_variables_are_chosen_for_once() {
         let mut schema = Schema::new(Format::Cdf5);
         for (name, len) in [("time", 40), ("lat", 60), ("lon", 70)] {
-            schema.dims.push(Dimension { name: name.into(), group: Schema::ROOT, len, unlimited: false });
+            schema.dims.push(Dimension::new(name, len, false));
         }
         for i in 0..5000 {
             let dims = if i % 2 == 0 { vec![DimId(0), DimId(1), DimId(2)] } else { vec![DimId(1), DimId(2)] };

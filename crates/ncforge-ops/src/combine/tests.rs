@@ -50,7 +50,7 @@ fn cases() -> impl Strategy<Value = Case> {
 fn schema_of(case: &Case) -> Schema {
     let mut s = Schema::new(if case.classic { Format::Cdf2 } else { Format::Netcdf4 });
     for (name, len) in ["time", "depth", "y", "x"].into_iter().zip(case.shape) {
-        s.dims.push(Dimension { name: name.into(), group: Schema::ROOT, len, unlimited: name == "time" });
+        s.dims.push(Dimension::new(name, len, name == "time"));
     }
     // FMS tells a tile's place by coordinates.
     for (name, dim) in [("y", 2), ("x", 3)] {

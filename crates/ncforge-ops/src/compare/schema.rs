@@ -189,7 +189,7 @@ mod tests {
     fn schema() -> Schema {
         let mut s = Schema::new(Format::Cdf1);
         for (name, len, unlimited) in [("t", 3, true), ("x", 4, false)] {
-            s.dims.push(Dimension { name: name.into(), group: Schema::ROOT, len, unlimited });
+            s.dims.push(Dimension::new(name, len, unlimited));
         }
         s.vars.push(Variable::new("t", Atomic::Double, vec![DimId(0)]));
         s.vars.push(Variable::new("v", Atomic::Float, vec![DimId(0), DimId(1)]));

@@ -436,11 +436,11 @@ mod tests {
         };
         assert!(classic(&schema(), Format::Cdf5).unwrap_err().contains("group `/g`"));
         let mut s = Schema::new(Format::Netcdf4);
-        s.dims = vec![Dimension { name: "t".into(), group: Schema::ROOT, len: 3, unlimited: true }];
+        s.dims = vec![Dimension::new("t", 3, true)];
         s.vars.push(Variable::new("u", Atomic::UInt64, vec![DimId(0)]));
         assert!(classic(&s, Format::Cdf5).is_ok());
         assert!(classic(&s, Format::Cdf2).unwrap_err().contains("variable `u` of type uint64"));
-        s.dims.push(Dimension { name: "x".into(), group: Schema::ROOT, len: 3, unlimited: false });
+        s.dims.push(Dimension::new("x", 3, false));
         s.vars[0].dims = vec![DimId(1), DimId(0)];
         assert!(classic(&s, Format::Cdf5).unwrap_err().contains("is not the first"));
         // Only records of the formats need it: netCDF-C writes such netCDF-4 files of the classic model.

@@ -69,7 +69,7 @@ pub struct DumpOptions {
 /// # let dir = tempfile::tempdir()?;
 /// # let path = dir.path().join("x.nc");
 /// # let mut schema = Schema::new(Format::Cdf1);
-/// # schema.dims.push(Dimension { name: "x".into(), group: Schema::ROOT, len: 3, unlimited: false });
+/// # schema.dims.push(Dimension::new("x", 3, false));
 /// # schema.vars.push(Variable::new("x", Atomic::Short, vec![DimId(0)]));
 /// # let id = schema.find_var("x").unwrap();
 /// # let mut new = DatasetMut::create(&path, schema, CreateOptions::default())?;
@@ -109,7 +109,7 @@ pub fn dump(dataset: &Dataset, options: &DumpOptions, sink: &mut dyn FnMut(&[u8]
 /// use ncforge::model::Dimension;
 /// # use ncforge_ops::describe::{CdlOptions, cdl_of};
 /// let mut schema = Schema::new(Format::Cdf1);
-/// schema.dims.push(Dimension { name: "time".into(), group: Schema::ROOT, len: 12, unlimited: true });
+/// schema.dims.push(Dimension::new("time", 12, true));
 /// let text = cdl_of(&schema, None, &CdlOptions { name: "sst".into(), special: false });
 /// assert_eq!(text, b"netcdf sst {\ndimensions:\n\ttime = UNLIMITED ; // (12 currently)\n}\n");
 /// ```
@@ -445,7 +445,7 @@ group: b {
     #[test]
     fn special_attributes_follow_the_real_ones() {
         let mut s = Schema::new(Format::Netcdf4);
-        s.dims.push(Dimension { name: "x".into(), group: Schema::ROOT, len: 8, unlimited: false });
+        s.dims.push(Dimension::new("x", 8, false));
         let mut v = Variable::new("data", Atomic::Char, vec![DimId(0)]);
         v.attrs.push(Attribute::text("long_name", "one\ntwo"));
         v.storage = Storage::Chunked { chunks: vec![4], filters: Vec::new() };

@@ -136,7 +136,7 @@ mod tests {
     fn schema() -> Schema {
         let mut s = Schema::new(Format::Cdf1);
         for (name, len) in [("t", 3), ("x", 4)] {
-            s.dims.push(Dimension { name: name.into(), group: Schema::ROOT, len, unlimited: false });
+            s.dims.push(Dimension::new(name, len, false));
         }
         s.vars.push(Variable::new("t", Atomic::Double, vec![DimId(0)]));
         s.vars.push(Variable::new("v", Atomic::Float, vec![DimId(0), DimId(1)]));

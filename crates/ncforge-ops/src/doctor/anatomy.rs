@@ -149,7 +149,7 @@ impl Anatomy {
 /// # let dir = tempfile::tempdir()?;
 /// # let path = dir.path().join("t.nc");
 /// # let mut schema = Schema::new(Format::Cdf2);
-/// # schema.dims.push(Dimension { name: "x".into(), group: Schema::ROOT, len: 300, unlimited: false });
+/// # schema.dims.push(Dimension::new("x", 300, false));
 /// # schema.vars.push(Variable::new("v", Atomic::Short, vec![DimId(0)]));
 /// # let id = schema.find_var("v").unwrap();
 /// # let mut new = DatasetMut::create(&path, schema, CreateOptions::default())?;

@@ -12,10 +12,9 @@ use serde_json::Value;
 /// A file of `time` steps of 3 values.
 fn make(path: &Path, format: Format, time: u64, storage: Storage, change: impl FnOnce(&mut Schema)) {
     let mut schema = Schema::new(format);
-    let dim =
-        |name: &str, len, unlimited| Dimension { name: name.into(), group: Schema::ROOT, len, unlimited };
     let grows = format.is_classic() || !matches!(storage, Storage::Contiguous);
-    schema.dims = vec![dim("time", if grows { 0 } else { time }, grows), dim("x", 3, false)];
+    schema.dims =
+        vec![Dimension::new("time", if grows { 0 } else { time }, grows), Dimension::new("x", 3, false)];
     let mut v = Variable::new("v", Atomic::Float, vec![DimId(0), DimId(1)]);
     (v.storage, v.endian) = (storage, Endian::Little);
     v.attrs.push(Attribute::text("units", "K"));

@@ -281,12 +281,12 @@ fn by_place(roles: &mut [Option<Role>], first_unlimited: bool) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use ncforge::model::{Atomic, Attribute, Dimension, Format, GroupId};
+    use ncforge::model::{Atomic, Attribute, Dimension, Format};
 
     fn schema(dims: &[(&str, bool)], coords: &[(usize, &str, &str)]) -> (Schema, VarId) {
         let mut s = Schema::new(Format::Netcdf4);
         for &(name, unlimited) in dims {
-            s.dims.push(Dimension { name: name.into(), group: GroupId(0), len: 10, unlimited });
+            s.dims.push(Dimension::new(name, 10, unlimited));
         }
         for &(d, attr, text) in coords {
             let mut v = Variable::new(dims[d].0, Atomic::Double, vec![DimId(d)]);

@@ -145,7 +145,7 @@ mod tests {
     /// A file with a number, a title, a variable with units and a fill value, and its length.
     fn file(number: i32, title: &str, units: &str, fill: i16, len: u64) -> Arc<MemoryStore> {
         let mut schema = Schema::new(Format::Cdf2);
-        schema.dims.push(Dimension { name: "x".into(), group: Schema::ROOT, len, unlimited: false });
+        schema.dims.push(Dimension::new("x", len, false));
         let of_file = &mut schema.groups[0].attrs;
         of_file.push(attr("number", Atomic::Int, &number.to_ne_bytes()));
         of_file.push(attr("title", Atomic::Char, title.as_bytes()));

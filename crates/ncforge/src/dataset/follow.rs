@@ -305,9 +305,8 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("a.nc");
         let mut schema = Schema::new(Format::Cdf2);
-        schema.dims = [("x", 4), ("one", 1), ("len", 4)]
-            .map(|(name, len)| Dimension { name: name.into(), group: Schema::ROOT, len, unlimited: false })
-            .into();
+        schema.dims =
+            [("x", 4), ("one", 1), ("len", 4)].map(|(name, len)| Dimension::new(name, len, false)).into();
         let mut v = Variable::new("v", Atomic::Double, vec![]);
         v.attrs = vec![
             Attribute::text("aggregated_dimensions", "x"),

@@ -186,7 +186,7 @@ impl DatasetMut {
     /// let dir = tempfile::tempdir()?;
     /// let path = dir.path().join("t.nc");
     /// let mut schema = Schema::new(Format::Cdf5);
-    /// schema.dims.push(Dimension { name: "x".into(), group: Schema::ROOT, len: 4, unlimited: false });
+    /// schema.dims.push(Dimension::new("x", 4, false));
     /// schema.vars.push(Variable::new("v", Atomic::UByte, vec![DimId(0)]));
     /// let v = schema.find_var("v").unwrap();
     /// let mut new = DatasetMut::create(&path, schema, CreateOptions::default())?;

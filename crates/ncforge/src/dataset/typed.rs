@@ -120,7 +120,7 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("n.nc");
         let mut schema = Schema::new(Format::Cdf5);
-        schema.dims.push(Dimension { name: "x".into(), group: Schema::ROOT, len: 3, unlimited: false });
+        schema.dims.push(Dimension::new("x", 3, false));
         for (name, kind) in [("f", Atomic::Float), ("u", Atomic::UInt64), ("c", Atomic::Char)] {
             schema.vars.push(Variable::new(name, kind, vec![DimId(0)]));
         }

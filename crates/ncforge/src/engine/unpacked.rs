@@ -208,7 +208,7 @@ mod tests {
     fn written(path: &std::path::Path, chunks: Option<Vec<u64>>, shape: [u64; 3]) {
         let mut schema = Schema::new(Format::Netcdf4);
         for (name, len) in ["t", "y", "x"].into_iter().zip(shape) {
-            schema.dims.push(Dimension { name: name.into(), group: Schema::ROOT, len, unlimited: false });
+            schema.dims.push(Dimension::new(name, len, false));
         }
         let mut var = Variable::new("v", Atomic::Short, vec![DimId(0), DimId(1), DimId(2)]);
         if let Some(chunks) = chunks {

@@ -2,7 +2,7 @@
 
 use std::io::ErrorKind as Io;
 
-use super::{Error, ErrorKind, Op};
+use super::{Error, ErrorClass, ErrorKind, Op};
 
 impl Error {
     /// The error of opening a file that the file `from` names: none of its bytes are repeated, as whoever made `from` may not read it.
@@ -13,66 +13,38 @@ impl Error {
         }
     }
 
+    /// Whether it says that a file is not there.
+    pub(crate) fn says_no_file(&self) -> bool {
+        matches!(self, Error::Io { source, .. } if matches!(source.kind(), Io::NotFound | Io::NotADirectory))
+    }
+
     /// Whose fault it is.
     pub fn kind(&self) -> ErrorKind {
         match self {
-            Error::Corrupt { .. }
-            | Error::NotNetcdf { .. }
-            | Error::NotHdf5 { .. }
-            | Error::Tiles(_)
-            | Error::TilesUnless { .. }
-            | Error::BadTile { .. }
-            | Error::Order { .. }
-            | Error::Changed { .. } => ErrorKind::Input,
             Error::Io { op, path, source } => kind_of_io(op, path, source),
-            Error::Verify(_) => ErrorKind::Difference,
-            Error::Interrupted(_) | Error::NotUploaded { .. } => ErrorKind::Interrupted,
-            Error::Exists(_)
-            | Error::NoInput(_)
-            | Error::CannotJoin { .. }
-            | Error::BadTicket(_)
-            | Error::NoChunk { .. }
-            | Error::BadPick { .. }
-            | Error::BadSchema(_)
-            | Error::CannotRedefine(_)
-            | Error::OutputIsInput { .. }
-            | Error::CannotResume { .. }
-            | Error::Budget { .. }
-            | Error::NotFound { .. }
-            | Error::Invalid(_)
-            | Error::NoSuchId { .. }
-            | Error::NameInUse { .. }
-            | Error::BadName { .. }
-            | Error::BadDimension { .. }
-            | Error::BadType(_)
-            | Error::BadChunks { .. }
-            | Error::BadStorage { .. }
-            | Error::BadFilter(_)
-            | Error::TooLate { .. }
-            | Error::NotInDefineMode { .. }
-            | Error::InDefineMode { .. }
-            | Error::Rank { .. }
-            | Error::Selection { .. }
-            | Error::Index { .. }
-            | Error::Length(_)
-            | Error::TextNumber { .. }
-            | Error::Range { .. }
-            | Error::ReadOnly { .. }
-            | Error::Closed
-            | Error::WrongKind { .. }
-            | Error::BadOption { .. }
-            | Error::TooLarge(_) => ErrorKind::Request,
-            Error::Unsupported { .. }
-            | Error::WriteToUrl { .. }
-            | Error::NoRanges { .. }
-            | Error::NotRepresentable { .. }
-            | Error::Limit { .. }
-            | Error::Appeared { .. }
-            | Error::Locked { .. }
-            | Error::Inherited { .. }
-            | Error::Lost { .. }
-            | Error::Memory { .. }
-            | Error::Internal(_) => ErrorKind::Failed,
+            // Files that do not belong together.
+            Error::Tiles(_) | Error::TilesUnless { .. } | Error::BadTile { .. } | Error::Order { .. } => {
+                ErrorKind::Input
+            }
+            // A file that was not there when the request was checked.
+            Error::Appeared { .. } => ErrorKind::Failed,
+            _ => match self.class() {
+                ErrorClass::Corrupt | ErrorClass::NotNetcdf | ErrorClass::Changed => ErrorKind::Input,
+                ErrorClass::Verify => ErrorKind::Difference,
+                ErrorClass::Interrupted => ErrorKind::Interrupted,
+                ErrorClass::Exists
+                | ErrorClass::NotFound
+                | ErrorClass::ReadOnly
+                | ErrorClass::FixedAttribute
+                | ErrorClass::Budget
+                | ErrorClass::Invalid => ErrorKind::Request,
+                ErrorClass::Io
+                | ErrorClass::Unsupported
+                | ErrorClass::NotRepresentable
+                | ErrorClass::Locked
+                | ErrorClass::OutOfMemory
+                | ErrorClass::Internal => ErrorKind::Failed,
+            },
         }
     }
 }

@@ -4,7 +4,7 @@
 //! `docs/` and done in `libsrc`, `libhdf5` and `libdispatch`. A front that offers netCDF-C's interface returns them as they
 //! are: they are part of that interface.
 
-use super::{Error, Late, Limit, NameFault};
+use super::{Error, ErrorClass, Late, Limit, NameFault};
 
 /// `NC_EBADID`: not a valid ID.
 const EBADID: i32 = -33;
@@ -153,32 +153,8 @@ impl Error {
             Error::Lost { .. } => EIO,
             Error::Budget { .. } | Error::Memory { .. } | Error::TooLarge(_) => ENOMEM,
             Error::Interrupted(_) | Error::NotUploaded { .. } => EINTR,
-            Error::Corrupt { .. }
-            | Error::Unsupported { .. }
-            | Error::WriteToUrl { .. }
-            | Error::NoRanges { .. }
-            | Error::Internal(_)
-            | Error::Verify(_)
-            | Error::Changed { .. } => EHDFERR,
-            Error::Invalid(_)
-            | Error::BadStorage { .. }
-            | Error::BadOption { .. }
-            | Error::Rank { .. }
-            | Error::Length(_)
-            | Error::WrongKind { .. }
-            | Error::NoInput(_)
-            | Error::CannotJoin { .. }
-            | Error::Order { .. }
-            | Error::BadTicket(_)
-            | Error::NoChunk { .. }
-            | Error::BadPick { .. }
-            | Error::BadSchema(_)
-            | Error::CannotRedefine(_)
-            | Error::OutputIsInput { .. }
-            | Error::CannotResume { .. }
-            | Error::Tiles(_)
-            | Error::TilesUnless { .. }
-            | Error::BadTile { .. } => EINVAL,
+            _ if self.class() == ErrorClass::Invalid => EINVAL,
+            _ => EHDFERR,
         }
     }
 }

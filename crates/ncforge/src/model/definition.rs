@@ -152,7 +152,7 @@ mod tests {
     #[test]
     fn names_that_are_known_may_be_any() {
         let mut s = Schema::new(Format::Netcdf4);
-        s.dims.push(Dimension { name: " x".into(), group: Schema::ROOT, len: 2, unlimited: false });
+        s.dims.push(Dimension::new(" x", 2, false));
         s.vars.push(Variable::new("v", Atomic::Int, vec![DimId(0)]));
         s.vars[0].attrs.push(Attribute::text("a/b", "text"));
         assert!(s.check_names(&HashSet::new()).is_err());

@@ -81,7 +81,7 @@ impl Definition {
 /// use ncforge::model::{Definition, DimId, Dimension, Format, Names, Schema, Scope};
 /// let mut schema = Schema::new(Format::Netcdf4);
 /// let mut names = Names::of(&schema);
-/// schema.dims.push(Dimension { name: "x".into(), group: Schema::ROOT, len: 3, unlimited: false });
+/// schema.dims.push(Dimension::new("x", 3, false));
 /// names.insert(&schema, Definition::Dimension(DimId(0)));
 /// assert_eq!(names.find(&schema, Scope::Dimensions(Schema::ROOT), "x"), Some(0));
 /// assert_eq!(names.find(&schema, Scope::Variables(Schema::ROOT), "x"), None);

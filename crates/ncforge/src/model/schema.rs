@@ -54,6 +54,19 @@ pub struct Dimension {
     pub unlimited: bool,
 }
 
+impl Dimension {
+    /// A dimension of the root group.
+    ///
+    /// ```
+    /// use ncforge::model::{Dimension, Schema};
+    /// let time = Dimension::new("time", 12, true);
+    /// assert_eq!((time.group, time.len, time.unlimited), (Schema::ROOT, 12, true));
+    /// ```
+    pub fn new(name: impl Into<String>, len: u64, unlimited: bool) -> Self {
+        Dimension { name: name.into(), group: Schema::ROOT, len, unlimited }
+    }
+}
+
 /// A group; only the root (id 0, name "", no parent) in classic files.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Group {
@@ -380,7 +393,7 @@ impl Schema {
     /// use ncforge::model::{Atomic, DimId, Dimension};
     /// use ncforge::{Format, Schema, Variable};
     /// let mut schema = Schema::new(Format::Cdf5);
-    /// schema.dims.push(Dimension { name: "x".into(), group: Schema::ROOT, len: 300, unlimited: false });
+    /// schema.dims.push(Dimension::new("x", 300, false));
     /// schema.vars.push(Variable::new("v", Atomic::Short, vec![DimId(0)]));
     /// assert_eq!(schema.values_bytes(schema.find_var("v").unwrap()), Some(600));
     /// ```

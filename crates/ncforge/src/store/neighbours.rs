@@ -22,7 +22,7 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 
-use super::{IoProfile, Origin, ReadStore, past_end};
+use super::{IoProfile, Origin, ReadStore, in_order, past_end};
 use crate::error::{Error, Result};
 
 use pieces::{Arriving, Pieces};
@@ -130,13 +130,7 @@ impl ReadStore for NeighbourStore {
     }
 
     fn read_ranges(&self, ranges: &[Range<u64>]) -> Result<Vec<Bytes>> {
-        let mut all = vec![Bytes::new(); ranges.len()];
-        let give = &mut |i: usize, bytes: Bytes| {
-            all[i] = bytes;
-            true
-        };
-        self.read_each(ranges, give).map_err(|(_, e)| e)?;
-        Ok(all)
+        in_order(self, ranges)
     }
 
     fn read_each(

@@ -2,11 +2,10 @@
 
 use std::process::Command;
 
-use ncforge::model::{Atomic, Attribute, DimId, Format, Schema, VarId, Variable};
+use ncforge::model::{Atomic, Attribute, DimId, Dimension, Format, Schema, VarId, Variable};
 use ncforge::raw::classic;
 use ncforge::{CreateOptions, Dataset, DatasetMut, Hyperslab};
 
-use crate::stored::dim;
 use crate::tools::{python, run, validate};
 
 /// Scattered hyperslabs through the engine, in a file of fixed and record variables; netCDF-C reads the same.
@@ -18,7 +17,11 @@ fn datasets_written_in_pieces_read_equal_everywhere() {
     let script = |code: &str| run(Command::new(&python).args(["-c", code]).arg(&path));
     for format in [Format::Cdf1, Format::Cdf2, Format::Cdf5] {
         let mut s = Schema::new(format);
-        s.dims = vec![dim("t", 0, true), dim("y", 40, false), dim("x", 30, false)];
+        s.dims = vec![
+            Dimension::new("t", 0, true),
+            Dimension::new("y", 40, false),
+            Dimension::new("x", 30, false),
+        ];
         s.vars.push(Variable::new("fixed", Atomic::Short, vec![DimId(1), DimId(2)]));
         s.vars.push(Variable::new("odd", Atomic::Byte, vec![DimId(0)]));
         s.vars.push(Variable::new("record", Atomic::Float, vec![DimId(0), DimId(1), DimId(2)]));
@@ -60,7 +63,7 @@ fn what_a_short_file_lacks_reads_as_zero() {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("short.nc");
     let mut s = Schema::new(Format::Cdf2);
-    s.dims = vec![dim("t", 0, true), dim("x", 5, false)];
+    s.dims = vec![Dimension::new("t", 0, true), Dimension::new("x", 5, false)];
     s.vars.push(Variable::new("a", Atomic::Int, vec![DimId(1)]));
     s.vars.push(Variable::new("b", Atomic::Short, vec![DimId(0), DimId(1)]));
     let mut file = DatasetMut::create(&path, s, Default::default()).unwrap();
@@ -99,10 +102,10 @@ fn variables_of_gigabytes_are_found_by_netcdf_c() {
     for (format, vars) in cases {
         let mut s = Schema::new(Format::Netcdf4);
         s.dims = vec![
-            dim("t", 0, true),
-            dim("large", large, false),
-            dim("x", 3, false),
-            dim("half", large / 4, false),
+            Dimension::new("t", 0, true),
+            Dimension::new("large", large, false),
+            Dimension::new("x", 3, false),
+            Dimension::new("half", large / 4, false),
         ];
         for (name, dims) in vars {
             s.vars.push(Variable::new(name, Atomic::Double, dims.into_iter().map(DimId).collect()));

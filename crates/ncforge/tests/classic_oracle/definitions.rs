@@ -3,17 +3,18 @@
 use std::process::Command;
 use std::sync::Arc;
 
-use ncforge::model::{Atomic, Attribute, DimId, Format, Schema, VarId, Variable};
+use ncforge::model::{Atomic, Attribute, DimId, Dimension, Format, Schema, VarId, Variable};
 use ncforge::raw::classic::{self, CreateOptions};
 use ncforge::store::FileStore;
 
-use crate::stored::{create, dim, read, write};
+use crate::stored::{create, read, write};
 use crate::tools::{dump, have, python, run, same_bytes, same_text, validate};
 
 /// A schema with records of odd sizes, every type of the format, and fixed variables.
 fn everything(format: Format) -> Schema {
     let mut s = Schema::new(format);
-    s.dims = vec![dim("time", 0, true), dim("x", 3, false), dim("y", 2, false)];
+    s.dims =
+        vec![Dimension::new("time", 0, true), Dimension::new("x", 3, false), Dimension::new("y", 2, false)];
     s.groups[0].attrs.push(Attribute::text("title", "Überblick"));
     // ncgen 4.9 makes `int` of `int64` in CDF-5; netCDF4-python tests that type below.
     let fits = |a: &Atomic| a.in_classic() || (format == Format::Cdf5 && *a != Atomic::Int64);
@@ -60,7 +61,7 @@ fn netcdf_c_appends_to_ours_and_we_to_theirs() {
     for format in [Format::Cdf1, Format::Cdf2, Format::Cdf5] {
         for vars in [1, 2, 3] {
             let mut s = Schema::new(format);
-            s.dims = vec![dim("t", 0, true), dim("x", 3, false)];
+            s.dims = vec![Dimension::new("t", 0, true), Dimension::new("x", 3, false)];
             s.vars = [
                 ("a", Atomic::Short, vec![0]),
                 ("b", Atomic::Byte, vec![0, 1]),

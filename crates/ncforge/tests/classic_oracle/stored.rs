@@ -4,7 +4,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use ncforge::Hyperslab;
-use ncforge::model::{Dimension, Format, Schema, VarId};
+use ncforge::model::{Format, Schema, VarId};
 use ncforge::raw::classic::{self, CreateOptions};
 use ncforge::raw::{Container, ContainerMut, Place};
 use ncforge::store::{FileStore, MemoryStore};
@@ -66,8 +66,4 @@ pub(crate) fn copy(from: &dyn Container, to: &Path, format: Format) {
     }
     file.sync().unwrap();
     std::fs::write(to, store.to_vec()).unwrap();
-}
-
-pub(crate) fn dim(name: &str, len: u64, unlimited: bool) -> Dimension {
-    Dimension { name: name.into(), group: Schema::ROOT, len, unlimited }
 }

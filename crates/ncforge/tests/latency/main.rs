@@ -35,7 +35,7 @@ fn file(shape: &[u64], stored: &Stored) -> Vec<u8> {
     let classic = matches!(stored, Stored::Records);
     let mut schema = Schema::new(if classic { Format::Cdf2 } else { Format::Netcdf4 });
     for (d, &len) in shape.iter().enumerate() {
-        let dim = Dimension { name: format!("d{d}"), group: Schema::ROOT, len, unlimited: classic && d == 0 };
+        let dim = Dimension::new(format!("d{d}"), len, classic && d == 0);
         schema.dims.push(dim);
     }
     let mut var = Variable::new("wind", Atomic::Double, (0..shape.len()).map(DimId).collect());

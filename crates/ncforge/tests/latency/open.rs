@@ -21,9 +21,7 @@ fn written(vars: usize) -> Vec<u8> {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("written.nc");
     let mut s = Schema::new(Format::Netcdf4);
-    let dim =
-        |name: &str, len, unlimited| Dimension { name: name.into(), group: Schema::ROOT, len, unlimited };
-    s.dims = vec![dim("x", LONG, false), dim("n", 5, false)];
+    s.dims = vec![Dimension::new("x", LONG, false), Dimension::new("n", 5, false)];
     for i in 0..vars {
         let mut v = Variable::new(format!("v{i}"), Atomic::Double, vec![DimId(0)]);
         v.attrs = (0..9).map(|a| Attribute::text(format!("a{a}"), &format!("text {a} of {i}"))).collect();

@@ -2,13 +2,14 @@
 
 use std::sync::Arc;
 
-use ncforge::model::{Atomic, Attribute, DType, DimId, Format, Storage, Value, Values, VarId, Variable};
+use ncforge::model::{
+    Atomic, Attribute, DType, DimId, Dimension, Format, Storage, Value, Values, VarId, Variable,
+};
 use ncforge::raw::{Writer, netcdf4};
 use ncforge::store::{MemoryStore, ReadStore, WriteStore};
 use ncforge::{Dataset, DatasetMut, Engine, EngineOptions, Hyperslab, Schema};
 
 use crate::logged::{LoggedStore, crashes};
-use crate::make::dim;
 
 fn engine() -> Engine {
     Engine::new(EngineOptions { threads: Some(1), memory: Some(16 << 20) }).unwrap()
@@ -44,7 +45,7 @@ fn ints(n: i32, count: usize) -> Vec<u8> {
 
 fn schema() -> Schema {
     let mut s = Schema::new(Format::Netcdf4);
-    s.dims = vec![dim("t", 0, true), dim("x", 5, false)];
+    s.dims = vec![Dimension::new("t", 0, true), Dimension::new("x", 5, false)];
     let mut v = Variable::new("a", Atomic::Int, vec![DimId(0), DimId(1)]);
     v.storage = Storage::Chunked {
         chunks: vec![1, 3],
@@ -175,7 +176,7 @@ fn many_small_sessions_leave_no_holes() {
 /// A schema of `count` variables along `t`, and one without a fill value, which must never be shorter than `t`.
 fn many(count: usize) -> Schema {
     let mut s = Schema::new(Format::Netcdf4);
-    s.dims = vec![dim("t", 0, true), dim("x", 4, false)];
+    s.dims = vec![Dimension::new("t", 0, true), Dimension::new("x", 4, false)];
     for i in 0..count {
         let mut v = Variable::new(format!("v{i}"), Atomic::Int, vec![DimId(0), DimId(1)]);
         v.storage = Storage::Chunked { chunks: vec![1, 4], filters: vec![] };

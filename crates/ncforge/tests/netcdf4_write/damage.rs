@@ -2,12 +2,12 @@
 
 use std::sync::Arc;
 
-use ncforge::model::{Atomic, Attribute, DimId, Format, Storage, VarId, Variable};
+use ncforge::model::{Atomic, Attribute, DimId, Dimension, Format, Storage, VarId, Variable};
 use ncforge::raw::{netcdf4, put_attribute};
 use ncforge::store::{MemoryStore, WriteStore};
 use ncforge::{Error, Schema};
 
-use crate::make::{self, dim};
+use crate::make;
 
 fn try_change(bytes: Vec<u8>) -> ncforge::Result<()> {
     let store: Arc<dyn WriteStore> = Arc::new(MemoryStore::new("damaged.nc", bytes));
@@ -67,7 +67,7 @@ type Case<'a> = (&'a dyn Fn(&mut Schema), &'a str);
 fn what_cannot_be_is_said() {
     let base = || {
         let mut s = Schema::new(Format::Netcdf4);
-        s.dims = vec![dim("t", 2, true), dim("x", 3, false)];
+        s.dims = vec![Dimension::new("t", 2, true), Dimension::new("x", 3, false)];
         s
     };
     let with = |f: &dyn Fn(&mut Schema)| {
@@ -91,7 +91,7 @@ fn what_cannot_be_is_said() {
         (&|s| s.vars.push(var(chunks(&[1 << 31]), &[0])), "4 GiB"),
         (
             &|s| {
-                s.dims.push(dim("big", 20_000, false));
+                s.dims.push(Dimension::new("big", 20_000, false));
                 s.vars.push(var(Storage::Compact, &[2]));
             },
             "compact storage",
@@ -105,7 +105,7 @@ fn what_cannot_be_is_said() {
             },
             "belongs to the format",
         ),
-        (&|s| s.dims.push(dim("a/b", 1, false)), "`a/b` cannot be the name"),
+        (&|s| s.dims.push(Dimension::new("a/b", 1, false)), "`a/b` cannot be the name"),
     ];
     for (change, word) in cases {
         let got = with(change);

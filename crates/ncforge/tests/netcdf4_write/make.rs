@@ -11,10 +11,6 @@ use ncforge::raw::{ContainerMut, netcdf4};
 use ncforge::store::{FileStore, WriteStore};
 use ncforge::{Hyperslab, Schema};
 
-pub(crate) fn dim(name: &str, len: u64, unlimited: bool) -> Dimension {
-    Dimension { name: name.into(), group: Schema::ROOT, len, unlimited }
-}
-
 pub(crate) fn create(path: &Path, schema: Schema) -> Box<dyn ContainerMut> {
     let store: Arc<dyn WriteStore> = Arc::new(FileStore::create(path).unwrap());
     netcdf4::create(store, schema, &netcdf4::CreateOptions::default()).unwrap()
@@ -67,7 +63,8 @@ fn number(a: Atomic, i: usize, big: bool) -> Vec<u8> {
 /// strings; groups; scalars; compact data; nothing written; no fill.
 pub(crate) fn all(path: &Path) {
     let mut s = Schema::new(Format::Netcdf4);
-    s.dims = vec![dim("t", 3, true), dim("x", 4, false), dim("two", 2, false)];
+    s.dims =
+        vec![Dimension::new("t", 3, true), Dimension::new("x", 4, false), Dimension::new("two", 2, false)];
     s.groups[0].attrs = vec![
         Attribute::text("title", "everything"),
         Attribute::strings("words", ["alpha", "", "gamma"]),
@@ -272,7 +269,7 @@ pub(crate) fn all(path: &Path) {
 /// More variables and attributes than a library keeps in headers by itself.
 pub(crate) fn many(path: &Path, vars: usize) {
     let mut s = Schema::new(Format::Netcdf4);
-    s.dims = vec![dim("t", 2, true), dim("x", 3, false)];
+    s.dims = vec![Dimension::new("t", 2, true), Dimension::new("x", 3, false)];
     for i in 0..300 {
         s.groups[0].attrs.push(Attribute::text(format!("a{i:03}"), &format!("value {i}")));
     }
@@ -297,7 +294,7 @@ pub(crate) fn many(path: &Path, vars: usize) {
 /// `n` chunks, of which the index has three levels.
 pub(crate) fn chunks(path: &Path, n: u64) {
     let mut s = Schema::new(Format::Netcdf4);
-    s.dims = vec![dim("t", n, true), dim("x", 2, false)];
+    s.dims = vec![Dimension::new("t", n, true), Dimension::new("x", 2, false)];
     let mut v = Variable::new("v", Atomic::Int, vec![DimId(0), DimId(1)]);
     v.storage = chunked(&[1, 2], vec![]);
     s.vars.push(v);
@@ -315,7 +312,8 @@ pub(crate) fn chunks(path: &Path, n: u64) {
 /// Nothing in it, or nothing yet.
 pub(crate) fn empty(path: &Path) {
     let mut s = Schema::new(Format::Netcdf4Classic);
-    s.dims = vec![dim("t", 0, true), dim("unused", 7, false), dim("x", 3, false)];
+    s.dims =
+        vec![Dimension::new("t", 0, true), Dimension::new("unused", 7, false), Dimension::new("x", 3, false)];
     let mut v = Variable::new("v", Atomic::Float, vec![DimId(0), DimId(2)]);
     v.storage = chunked(&[1, 3], vec![ncforge::codec::filters::fletcher32()]);
     s.vars.push(v);
@@ -326,7 +324,7 @@ pub(crate) fn empty(path: &Path) {
 /// Uses of one dimension that make the list of its users larger than a header message.
 pub(crate) fn shared(path: &Path) {
     let mut s = Schema::new(Format::Netcdf4);
-    s.dims = vec![dim("x", 1, false)];
+    s.dims = vec![Dimension::new("x", 1, false)];
     for i in 0..300 {
         s.vars.push(Variable::new(format!("v{i}"), Atomic::Int, vec![DimId(0); 16]));
     }
@@ -340,7 +338,7 @@ pub(crate) fn shared(path: &Path) {
 /// Attributes too large for a header.
 pub(crate) fn large(path: &Path) {
     let mut s = Schema::new(Format::Netcdf4);
-    s.dims = vec![dim("x", 2, false)];
+    s.dims = vec![Dimension::new("x", 2, false)];
     s.groups[0].attrs =
         vec![Attribute::text("small", "s"), Attribute::text("big", &"0123456789".repeat(10_000))];
     let mut v = Variable::new("v", Atomic::Int, vec![DimId(0)]);

@@ -7,13 +7,14 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use ncforge::model::{Atomic, Attribute, DType, DimId, Format, Storage, Value, Values, VarId, Variable};
+use ncforge::model::{
+    Atomic, Attribute, DType, DimId, Dimension, Format, Storage, Value, Values, VarId, Variable,
+};
 use ncforge::raw::{Writer, netcdf4, put_attribute};
 use ncforge::store::{MemoryStore, ReadStore, WriteStore};
 use ncforge::{Dataset, Engine, EngineOptions, Error, Hyperslab, Schema};
 
 use crate::logged::{Event, LoggedStore, crashes};
-use crate::make::dim;
 use crate::peers;
 
 /// Histories, and the syncs of each.
@@ -51,7 +52,7 @@ impl Random {
 
 fn schema(numbers: Storage) -> Schema {
     let mut s = Schema::new(Format::Netcdf4);
-    s.dims = vec![dim("t", 0, true), dim("x", X, false)];
+    s.dims = vec![Dimension::new("t", 0, true), Dimension::new("x", X, false)];
     let mut v = Variable::new("records", Atomic::Int, vec![DimId(0), DimId(1)]);
     v.storage = Storage::Chunked { chunks: vec![2, 16], filters: vec![ncforge::codec::filters::deflate(1)] };
     s.vars.push(v);

@@ -24,7 +24,7 @@ fn change(path: &Path) {
     put_attribute(&mut s.groups[0].attrs, Attribute::text("title", "changed by ncforge"));
     put_attribute(&mut s.vars[a.0].attrs, Attribute::strings("words", ["new", "words"]));
     s.vars[c.0].name = "renamed".into();
-    s.dims.push(Dimension { name: "z".into(), group: Schema::ROOT, len: 2, unlimited: false });
+    s.dims.push(Dimension::new("z", 2, false));
     let z = DimId(s.dims.len() - 1);
     s.vars.push(Variable::new("w", Atomic::Short, vec![z, x]));
     s.groups.push(Group {
@@ -134,7 +134,7 @@ fn what_cannot_be_written_again_is_refused() {
 /// A variable of 16 records of 6000 floats in chunks of 16 records.
 fn records(filters: Vec<ncforge::model::Filter>) -> Schema {
     let mut s = Schema::new(Format::Netcdf4);
-    s.dims = vec![make::dim("t", 0, true), make::dim("x", 6000, false)];
+    s.dims = vec![Dimension::new("t", 0, true), Dimension::new("x", 6000, false)];
     let mut v = Variable::new("v", Atomic::Float, vec![DimId(0), DimId(1)]);
     v.storage = Storage::Chunked { chunks: vec![16, 2000], filters };
     s.vars.push(v);

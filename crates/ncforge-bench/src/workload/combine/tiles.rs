@@ -106,7 +106,7 @@ fn schema(shape: [u64; 4], tile: &Tile, number: usize, total: u64, deflated: boo
     for (name, len, unlimited) in
         [("x", w, false), ("y", h, false), ("deptht", shape[1], false), ("time_counter", 0, true)]
     {
-        s.dims.push(Dimension { name: name.into(), group: Schema::ROOT, len, unlimited });
+        s.dims.push(Dimension::new(name, len, unlimited));
     }
     let mut time = Variable::new("time_counter", Atomic::Double, vec![DimId(3)]);
     if deflated {

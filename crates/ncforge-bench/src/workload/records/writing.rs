@@ -11,7 +11,7 @@ use crate::error::{Error, Result};
 /// The description of a file with these float variables (name, units) of one unlimited dimension, and a time.
 fn schema(stored: Stored, columns: &[(String, &str)], time_units: &str) -> Schema {
     let mut schema = Schema::new(stored.format());
-    schema.dims.push(Dimension { name: "time".into(), group: Schema::ROOT, len: 0, unlimited: true });
+    schema.dims.push(Dimension::new("time", 0, true));
     let mut add = |name: &str, atomic: Atomic, units: &str| {
         let mut var = Variable::new(name, atomic, vec![DimId(0)]);
         var.attrs.push(Attribute::text("units", units));

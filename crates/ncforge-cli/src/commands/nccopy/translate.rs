@@ -56,13 +56,6 @@ fn forget_left_out(source: &Schema, request: &mut CopyRequest) {
 
 /// The output's format; `None` is the source's.
 fn format(args: &NccopyArgs, source: &Schema) -> Result<Option<Format>> {
-    let digits = [
-        (args.classic, Format::Cdf1),
-        (args.cdf2, Format::Cdf2),
-        (args.netcdf4, Format::Netcdf4),
-        (args.netcdf4_classic, Format::Netcdf4Classic),
-        (args.cdf5, Format::Cdf5),
-    ];
     let asked = match &args.kind {
         Some(kind) => Some(kind_named(kind).ok_or_else(|| {
             Failure::usage(
@@ -70,7 +63,7 @@ fn format(args: &NccopyArgs, source: &Schema) -> Result<Option<Format>> {
                 "the kinds are classic, '64-bit offset', cdf5, netCDF-4, 'netCDF-4 classic model'",
             )
         })?),
-        None => digits.into_iter().find(|(given, _)| *given).map(|(_, format)| format),
+        None => args.digits.format(),
     };
     if asked.is_some() {
         return Ok(asked);
@@ -254,7 +247,7 @@ mod tests {
     fn source(format: Format) -> Schema {
         let mut s = Schema::new(format);
         for (name, unlimited) in [("time", true), ("x", false)] {
-            s.dims.push(Dimension { name: name.into(), group: Schema::ROOT, len: 10, unlimited });
+            s.dims.push(Dimension::new(name, 10, unlimited));
         }
         s.groups.push(Group { name: "g".into(), parent: Some(Schema::ROOT), attrs: Vec::new() });
         let dims = vec![ncforge::model::DimId(0), ncforge::model::DimId(1)];

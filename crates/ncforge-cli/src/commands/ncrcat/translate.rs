@@ -98,7 +98,9 @@ pub(super) fn request(args: &NcrcatArgs, first: &Schema, history: String) -> Res
         copy: CopyRequest {
             coding: CodingRequest {
                 format: FormatChoice(
-                    format(args).or((is_chunked && first.format.is_classic()).then_some(Format::Netcdf4)),
+                    args.digits
+                        .format()
+                        .or((is_chunked && first.format.is_classic()).then_some(Format::Netcdf4)),
                 ),
                 codec,
                 level: args.deflate.filter(|_| is_deflated),
@@ -214,17 +216,6 @@ fn slab_as_selection(slab: &str) -> Result<Selection, String> {
         )
     };
     text.parse().map_err(|e: BadValue| e.to_string())
-}
-
-fn format(args: &NcrcatArgs) -> Option<Format> {
-    let digits = [
-        (args.classic, Format::Cdf1),
-        (args.cdf2, Format::Cdf2),
-        (args.netcdf4, Format::Netcdf4),
-        (args.cdf5, Format::Cdf5),
-        (args.netcdf4_classic, Format::Netcdf4Classic),
-    ];
-    digits.into_iter().find(|(given, _)| *given).map(|(_, format)| format)
 }
 
 /// `--cnk_dmn` and `--cnk_plc`.

@@ -113,7 +113,7 @@ mod tests {
         for (name, len, unlimited) in
             [("time", 1, true), ("lev", 3, false), ("lat", 4, false), ("two", 2, false)]
         {
-            s.dims.push(Dimension { name: name.into(), group: Schema::ROOT, len, unlimited });
+            s.dims.push(Dimension::new(name, len, unlimited));
         }
         let mut add = |name: &str, kind: Atomic, dims: &[usize], attrs: &[(&str, &str)]| {
             let mut var = Variable::new(name, kind, dims.iter().map(|d| DimId(*d)).collect());

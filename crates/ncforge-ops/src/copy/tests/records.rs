@@ -6,7 +6,7 @@ use super::*;
 fn grows(format: Format, records: u64) -> Schema {
     let mut s = Schema::new(format);
     for (name, len, unlimited) in [("time", records, true), ("x", 3, false)] {
-        s.dims.push(Dimension { name: name.into(), group: Schema::ROOT, len, unlimited });
+        s.dims.push(Dimension::new(name, len, unlimited));
     }
     let (t, x) = (DimId(0), DimId(1));
     for (name, atomic, dims) in [

@@ -6,10 +6,10 @@ use proptest::prelude::*;
 
 use super::MemoryStore;
 use super::model::Model;
-use super::raw::{dim, memory, read, var, write};
+use super::raw::{memory, read, var, write};
 use crate::classic::{CreateOptions, create, open, open_mut};
 use crate::container::{ContainerMut, put_attribute};
-use crate::model::{Atomic, Attribute, DimId, Fill, Format, Schema, Values, VarId};
+use crate::model::{Atomic, Attribute, DimId, Dimension, Fill, Format, Schema, Values, VarId};
 use crate::select::Hyperslab;
 use crate::store::ReadStore;
 
@@ -71,7 +71,8 @@ struct History {
 impl History {
     fn new(format: Format, padding: Option<u64>, first: usize) -> Self {
         let mut schema = Schema::new(format);
-        schema.dims = vec![dim("t", 0, true), dim("y", 3, false), dim("x", 5, false)];
+        schema.dims =
+            vec![Dimension::new("t", 0, true), Dimension::new("y", 3, false), Dimension::new("x", 5, false)];
         if first > 0 {
             schema.groups[0].attrs.push(Attribute::text("a0", &"f".repeat(first)));
         }
@@ -171,7 +172,7 @@ impl History {
             Step::AddVar { kind, record, dims, filled } => self.add_var(*kind, *record, dims, *filled),
             Step::AddDim => {
                 let n = self.model.schema.dims.len();
-                self.model.schema.dims.push(dim(&format!("d{n}"), n as u64, false));
+                self.model.schema.dims.push(Dimension::new(format!("d{n}"), n as u64, false));
                 self.redefine();
             }
             Step::PutAttribute(which, i, n) => {

@@ -4,15 +4,19 @@ use crate::error::{Error, ErrorKind};
 use std::sync::Arc;
 
 use super::MemoryStore;
-use super::raw::{dim, memory, var};
+use super::raw::{memory, var};
 use super::words::Bytes;
 use crate::classic::{CreateOptions, create, open, open_mut};
-use crate::model::{Atomic, Attribute, DimId, Format, Schema};
+use crate::model::{Atomic, Attribute, DimId, Dimension, Format, Schema};
 
 /// A small file with something of everything.
 fn sample(format: Format) -> Vec<u8> {
     let mut schema = Schema::new(format);
-    schema.dims = vec![dim("time", 0, true), dim("lat", 3, false), dim("lon", 4, false)];
+    schema.dims = vec![
+        Dimension::new("time", 0, true),
+        Dimension::new("lat", 3, false),
+        Dimension::new("lon", 4, false),
+    ];
     schema.groups[0].attrs = vec![Attribute::text("title", "a sample"), Attribute::text("history", "")];
     for (i, atomic) in
         Atomic::ALL.into_iter().filter(|a| format == Format::Cdf5 || a.in_classic()).enumerate()

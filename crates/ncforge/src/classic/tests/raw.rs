@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::MemoryStore;
 use crate::container::{Container, ContainerMut};
 use crate::layout::{Place, VarLayout};
-use crate::model::{Atomic, DimId, Dimension, Schema, VarId, Variable};
+use crate::model::{Atomic, DimId, VarId, Variable};
 use crate::select::{Hyperslab, coordinates};
 
 /// Byte offset in the store of the element at `at`.
@@ -50,10 +50,6 @@ pub(super) fn read(file: &dyn Container, var: VarId) -> Vec<u8> {
 
 pub(super) fn memory() -> Arc<MemoryStore> {
     Arc::new(MemoryStore::new("test.nc", Vec::new()))
-}
-
-pub(super) fn dim(name: &str, len: u64, unlimited: bool) -> Dimension {
-    Dimension { name: name.into(), group: Schema::ROOT, len, unlimited }
 }
 
 pub(super) fn var(name: &str, atomic: Atomic, dims: &[usize]) -> Variable {

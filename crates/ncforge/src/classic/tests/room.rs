@@ -9,10 +9,6 @@ use crate::select::Hyperslab;
 use crate::store::zipped::{Options, Resources, ZippedStore};
 use crate::store::{MemoryStore, ReadStore};
 
-fn dim(name: &str, len: u64, unlimited: bool) -> Dimension {
-    Dimension { name: name.into(), group: Schema::ROOT, len, unlimited }
-}
-
 /// Writes all of a variable in place, as an engine would.
 fn fill(file: &mut dyn ContainerMut, var: VarId, seed: u32) -> Vec<u8> {
     let shape = file.schema().shape(var);
@@ -38,7 +34,7 @@ fn fill(file: &mut dyn ContainerMut, var: VarId, seed: u32) -> Vec<u8> {
 fn attributes_dimensions_and_variables_touch_little() {
     for record in [false, true] {
         let mut schema = Schema::new(Format::Cdf2);
-        schema.dims = vec![dim("t", 0, true), dim("x", 50_000, false)];
+        schema.dims = vec![Dimension::new("t", 0, true), Dimension::new("x", 50_000, false)];
         let dims = if record { vec![DimId(0), DimId(1)] } else { vec![DimId(1)] };
         schema.vars = vec![
             Variable::new("a", Atomic::Float, vec![DimId(1)]),
@@ -64,7 +60,7 @@ fn attributes_dimensions_and_variables_touch_little() {
             for i in 0..3 {
                 s.groups[0].attrs.push(Attribute::text(format!("a{round}{i}"), &"x".repeat(3000)));
             }
-            s.dims.push(dim(&format!("y{round}"), 100, false));
+            s.dims.push(Dimension::new(format!("y{round}"), 100, false));
             let d = DimId(s.dims.len() - 1);
             s.vars.push(Variable::new(format!("new{round}"), Atomic::Int, vec![d]));
             file.redefine(s).unwrap();
@@ -99,7 +95,7 @@ fn attributes_dimensions_and_variables_touch_little() {
 #[test]
 fn record_variables_are_added_too() {
     let mut schema = Schema::new(Format::Cdf1);
-    schema.dims = vec![dim("t", 0, true)];
+    schema.dims = vec![Dimension::new("t", 0, true)];
     schema.vars = vec![Variable::new("a", Atomic::Short, vec![DimId(0)])];
     let memory = Arc::new(MemoryStore::new("a.ncz", Vec::new()));
     let zipped = ZippedStore::create(memory.clone(), &Options::default(), Resources::default()).unwrap();

@@ -4,18 +4,18 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
 
 use super::MemoryStore;
-use super::raw::{dim, memory, read, var, write};
+use super::raw::{memory, read, var, write};
 use crate::classic::{CreateOptions, create, open, open_mut, version_needed};
 use crate::container::ContainerMut;
 use crate::error::{Error, Result};
 use crate::layout::Place;
-use crate::model::{Atomic, Attribute, DType, DimId, Fill, Format, Group, Schema, VarId};
+use crate::model::{Atomic, Attribute, DType, DimId, Dimension, Fill, Format, Group, Schema, VarId};
 use crate::select::Hyperslab;
 use crate::store::{FileStore, ReadStore, WriteStore};
 
 fn schema(format: Format) -> Schema {
     let mut s = Schema::new(format);
-    s.dims = vec![dim("t", 0, true), dim("x", 3, false)];
+    s.dims = vec![Dimension::new("t", 0, true), Dimension::new("x", 3, false)];
     s
 }
 
@@ -24,7 +24,7 @@ const TIGHT: CreateOptions = CreateOptions { header_room: Some(0), fill: true };
 #[test]
 fn the_example_of_the_specification_is_written_byte_by_byte() {
     let mut s = Schema::new(Format::Netcdf4);
-    s.dims.push(dim("dim", 5, false));
+    s.dims.push(Dimension::new("dim", 5, false));
     s.vars.push(var("vx", Atomic::Short, &[0]));
     let store = memory();
     let mut file = create(store.clone(), s, &TIGHT).unwrap();
@@ -41,7 +41,7 @@ fn versions_are_chosen_by_need() {
         change(&mut s);
         version_needed(&s).map_err(|e| e.to_string())
     };
-    let big = |s: &mut Schema, len| s.dims.push(dim("big", len, false));
+    let big = |s: &mut Schema, len| s.dims.push(Dimension::new("big", len, false));
     assert_eq!(need(&|_| ()), Ok(Format::Cdf1));
     assert_eq!(need(&|s| s.vars.push(var("u", Atomic::UByte, &[1]))), Ok(Format::Cdf5));
     // The last fixed variable may be large, one before it may not.
@@ -63,10 +63,14 @@ fn versions_are_chosen_by_need() {
     assert_eq!(need(&|s| big(s, 1 << 32)), Ok(Format::Cdf5));
     // Schemas that no version can hold.
     assert!(need(&|s| s.vars.push(var("v", Atomic::Int, &[1, 0]))).unwrap_err().contains("not the first"));
-    assert!(need(&|s| s.dims.push(dim("u", 0, true))).unwrap_err().contains("two unlimited"));
-    assert!(need(&|s| s.dims.push(dim("z", 0, false))).unwrap_err().contains("fixed length 0"));
-    assert!(need(&|s| s.dims.push(dim("t", 4, false))).unwrap_err().contains("two dimensions called `t`"));
-    assert!(need(&|s| s.dims.push(dim("a/b", 4, false))).unwrap_err().contains("slash"));
+    assert!(need(&|s| s.dims.push(Dimension::new("u", 0, true))).unwrap_err().contains("two unlimited"));
+    assert!(need(&|s| s.dims.push(Dimension::new("z", 0, false))).unwrap_err().contains("fixed length 0"));
+    assert!(
+        need(&|s| s.dims.push(Dimension::new("t", 4, false)))
+            .unwrap_err()
+            .contains("two dimensions called `t`")
+    );
+    assert!(need(&|s| s.dims.push(Dimension::new("a/b", 4, false))).unwrap_err().contains("slash"));
     assert!(
         need(&|s| s.groups[0].attrs.push(Attribute::strings("s", ["x"]))).unwrap_err().contains("string")
     );
@@ -154,7 +158,7 @@ fn unwritten_values_are_filled_unless_filling_is_off() {
 #[test]
 fn many_scattered_writes_do_not_pile_up() {
     let mut s = schema(Format::Cdf1);
-    s.dims.push(dim("n", 600_000, false));
+    s.dims.push(Dimension::new("n", 600_000, false));
     s.vars.push(var("a", Atomic::Byte, &[2]));
     let store = memory();
     let mut file = create(store.clone(), s, &TIGHT).unwrap();

@@ -9,7 +9,7 @@ use super::stored::Stored;
 use crate::container::Container;
 use crate::dataset::options::Leads;
 use crate::engine::Engine;
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::layout::{Convert, NotFollowed, OpenPart, PartSource, Place, SourceName, VarLayout};
 use crate::model::{Value, VarId};
 use crate::store::{FileStore, Kept, ReadStore};
@@ -44,7 +44,7 @@ impl Fragments {
         for path in base.candidates(uri).map_err(|what| target.unsupported(&what))? {
             match self.at(&path) {
                 Ok(found) => return Ok(Some(found)),
-                Err(Error::Io { source, .. }) if is_missing(&source) => {}
+                Err(e) if e.says_no_file() => {}
                 Err(e) => return Err(e.led_from(&target.file)),
             }
         }
@@ -78,10 +78,6 @@ impl Drop for File {
         // Cached data of a closed file are of no use.
         self.engine.forget_store(self.container.store());
     }
-}
-
-fn is_missing(e: &std::io::Error) -> bool {
-    matches!(e.kind(), std::io::ErrorKind::NotFound | std::io::ErrorKind::NotADirectory)
 }
 
 /// A variable of another file.

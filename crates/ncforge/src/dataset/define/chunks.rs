@@ -22,7 +22,7 @@ const FEW_BYTES: u64 = 64 << 10;
 /// use ncforge::model::{Atomic, DimId, Dimension, Format, Schema, Variable};
 /// let mut schema = Schema::new(Format::Netcdf4);
 /// for (name, len) in [("time", 0), ("lat", 720), ("lon", 1440)] {
-///     schema.dims.push(Dimension { name: name.into(), group: Schema::ROOT, len, unlimited: len == 0 });
+///     schema.dims.push(Dimension::new(name, len, len == 0));
 /// }
 /// let map = Variable::new("t", Atomic::Float, vec![DimId(0), DimId(1), DimId(2)]);
 /// assert_eq!(default_chunks(&schema, &map, &[])?, Some(vec![1, 360, 720]));

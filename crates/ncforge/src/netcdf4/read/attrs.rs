@@ -6,8 +6,9 @@
 
 use super::narrow;
 use super::types::{Types, atomic, order};
-use super::values::{Decoder, is_heap, to_native};
+use super::values::{Decoder, is_heap};
 use crate::buffer::Buffer;
+use crate::codec::kernels::order_in_place;
 use crate::error::Result;
 use crate::hdf5::attribute::Attribute as Stored;
 use crate::hdf5::dataspace::Dataspace;
@@ -95,7 +96,7 @@ fn plain(file: &File, stored: &Stored) -> Result<Option<Attribute>> {
     let mut bytes = Buffer::from(&stored.data[..]);
     if let Some(order) = order(datatype) {
         let endian = if order == ByteOrder::Big { Endian::Big } else { Endian::Little };
-        to_native(&Element::atomic(atomic, endian), &mut bytes);
+        order_in_place(&mut bytes, &Element::atomic(atomic, endian));
     }
     Ok(Some(Attribute { name: name(), dtype: atomic.into(), values: Values::Fixed(bytes) }))
 }

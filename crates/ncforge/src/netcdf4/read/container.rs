@@ -7,8 +7,9 @@ use super::builder::Built;
 use super::narrow;
 use super::objects::Objects;
 use super::types::element;
-use super::values::{Decoder, is_heap, to_native};
+use super::values::{Decoder, is_heap};
 use super::watch::{Open, Watch, WatchedChunks};
+use crate::codec::kernels::order_in_place;
 use crate::codec::widen::Widen;
 use crate::codec::{self, CodecChain};
 use crate::container::Container;
@@ -112,7 +113,7 @@ impl Netcdf4File {
         let inside = vec![0; element.size];
         let default = self.schema.default_fill(self.schema.var(var).dtype);
         let mut beyond = default.filter(|one| one.len() == element.size).unwrap_or_else(|| inside.clone());
-        to_native(element, &mut beyond);
+        order_in_place(&mut beyond, element);
         Ok(Absent::Split { inside, beyond })
     }
 

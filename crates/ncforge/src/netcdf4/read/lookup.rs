@@ -15,11 +15,6 @@ pub(super) const OF_LINKS: &str = "HDF5_EXT_PREFIX";
 /// In both: the folder of the file that has the name.
 const ORIGIN: &str = "${ORIGIN}";
 
-/// Whether an error says that a file is not there.
-fn is_missing(e: &std::io::Error) -> bool {
-    matches!(e.kind(), std::io::ErrorKind::NotFound | std::io::ErrorKind::NotADirectory)
-}
-
 /// What `open` gives for the first file that a name in the file at `own` means; `None` if there is none. `prefix` is the environment's
 /// variable with folders.
 pub(super) fn first_of<T>(
@@ -32,7 +27,7 @@ pub(super) fn first_of<T>(
     for path in candidates(name, own, std::env::var_os(prefix).as_deref()) {
         match open(&path) {
             Ok(found) => return Ok(Some(found)),
-            Err(Error::Io { source, .. }) if is_missing(&source) => {}
+            Err(e) if e.says_no_file() => {}
             Err(Error::NotNetcdf { path, .. }) => {
                 failed.get_or_insert(Error::NotHdf5 { path, from: own.display().to_string() });
             }

@@ -1,11 +1,11 @@
 //! Stored elements as values: byte order, strings and ragged rows from the global heap.
 
 use crate::buffer::reserved;
+use crate::codec::kernels::order_in_place;
 use crate::error::Result;
 use crate::hdf5::datatype::{Class, Datatype, StringPadding};
 use crate::hdf5::file::File;
 use crate::hdf5::global_heap::HeapId;
-use crate::layout::{Element, Order};
 use crate::model::Value;
 
 use super::heap_refs::want_objects;
@@ -31,23 +31,6 @@ pub(crate) fn is_heap(d: &Datatype) -> bool {
     }
 }
 
-/// Turns stored bytes of one element into native order, in place. Elements are not of a heap type.
-pub(crate) fn to_native(element: &Element, bytes: &mut [u8]) {
-    match &element.order {
-        Order::Keep => {}
-        Order::Swap(n) => bytes.chunks_exact_mut(*n).for_each(<[u8]>::reverse),
-        Order::Fields(fields) => {
-            for one in bytes.chunks_exact_mut(element.size) {
-                for f in fields {
-                    one[f.offset..f.offset + f.unit * f.count]
-                        .chunks_exact_mut(f.unit)
-                        .for_each(<[u8]>::reverse);
-                }
-            }
-        }
-    }
-}
-
 impl<'a> Decoder<'a> {
     /// A decoder for `stored` bytes of elements.
     pub(crate) fn new(file: &'a File, stored: &[u8]) -> Self {
@@ -61,7 +44,7 @@ impl<'a> Decoder<'a> {
             return Err(self.file.source.unsupported("a datatype of more than 65536 numbers"));
         };
         let mut bytes = stored.to_vec();
-        to_native(&element, &mut bytes);
+        order_in_place(&mut bytes, &element);
         Ok(bytes)
     }
 

@@ -12,10 +12,10 @@ use crate::model::{DimId, Schema, VarId};
 
 /// The scales that a commit attaches to a variable.
 pub(super) fn rows(schema: &Schema, scales: &Scales, facts: &FileFacts, id: VarId) -> Rows {
-    let Some(stored) = facts.attached(id) else { return usual(schema, scales, facts, id) };
+    let Some(stored) = facts.attached.get(&id) else { return usual(schema, scales, facts, id) };
     let dims = &schema.var(id).dims;
     let (own, mut rows) = (scales.scale_of[id.0], stored.clone());
-    if own.is_none() && dims.iter().any(|d| facts.was_phony(*d) && !scales.phony.contains(d)) {
+    if own.is_none() && dims.iter().any(|d| facts.phony.contains_key(d) && !scales.phony.contains(d)) {
         rows.resize(dims.len(), Vec::new());
         for (row, d) in rows.iter_mut().zip(dims).filter(|(row, _)| row.is_empty()) {
             row.extend((!scales.phony.contains(d)).then_some(Target::Dim(*d)));
@@ -42,7 +42,7 @@ pub(super) fn usual(schema: &Schema, scales: &Scales, facts: &FileFacts, id: Var
 /// Whether readers find a variable's dimensions by their lengths: the file never named them, and not all of them
 /// have scales. netCDF-C rejects a list that names only some.
 fn is_found_by_length(dims: &[DimId], scales: &Scales, facts: &FileFacts, id: VarId) -> bool {
-    facts.is_unattached(id) && dims.iter().any(|d| scales.phony.contains(d))
+    facts.unattached.contains(&id) && dims.iter().any(|d| scales.phony.contains(d))
 }
 
 /// Every use of a scale: the dataset and the position of the dimension.

@@ -39,7 +39,7 @@ const MOST_ALIGNED: u64 = 1 << 40;
 /// use ncforge::Schema;
 ///
 /// let mut schema = Schema::new(Format::Netcdf4);
-/// schema.dims.push(Dimension { name: "x".into(), group: Schema::ROOT, len: 4, unlimited: false });
+/// schema.dims.push(Dimension::new("x", 4, false));
 /// schema.vars.push(Variable::new("t", Atomic::Short, vec![DimId(0)]));
 /// let store: Arc<dyn WriteStore> = Arc::new(MemoryStore::new("a.nc", Vec::new()));
 /// let mut file = netcdf4::create(Arc::clone(&store), schema, &netcdf4::CreateOptions::default())?;

@@ -33,21 +33,21 @@ pub(super) struct FileFacts {
     /// Attributes that are not in the schema, by owner.
     hidden: HashMap<Owner, Vec<Attribute>>,
     /// Types without a committed datatype.
-    nameless: HashSet<TypeId>,
+    pub(super) nameless: HashSet<TypeId>,
     /// Committed datatypes in their stored form.
-    committed: HashMap<TypeId, Datatype>,
+    pub(super) committed: HashMap<TypeId, Datatype>,
     /// Dimensions without a scale, and the names that were invented for them.
-    phony: HashMap<DimId, String>,
+    pub(super) phony: HashMap<DimId, String>,
     /// Variables whose dimensions the file does not name: they were found by their lengths.
-    unattached: HashSet<VarId>,
+    pub(super) unattached: HashSet<VarId>,
     /// Variables with other scales than netCDF would attach.
-    attached: HashMap<VarId, Rows>,
+    pub(super) attached: HashMap<VarId, Rows>,
     /// Variables for which the file names dimensions of other lengths: those that it numbers.
-    coordinates: HashMap<VarId, Vec<DimId>>,
+    pub(super) coordinates: HashMap<VarId, Vec<DimId>>,
     /// The numbers of the dimensions that it had then, if each has its own.
     numbers: Vec<i32>,
     /// Variables that are scales with another `NAME` than netCDF gives them, or none.
-    scale_names: HashMap<VarId, Option<Attribute>>,
+    pub(super) scale_names: HashMap<VarId, Option<Attribute>>,
     /// The number of variables in the file when it was opened.
     vars: usize,
     /// The names of its dimensions then.
@@ -61,16 +61,6 @@ impl FileFacts {
         FileFacts { vars: schema.vars.len(), dims, ..FileFacts::default() }
     }
 
-    /// Records a variable whose dimensions the file does not name.
-    pub(super) fn insert_unattached(&mut self, id: VarId) {
-        self.unattached.insert(id);
-    }
-
-    /// Whether the file does not name a variable's dimensions.
-    pub(super) fn is_unattached(&self, id: VarId) -> bool {
-        self.unattached.contains(&id)
-    }
-
     /// Records the stored form of an attribute.
     pub(super) fn insert(&mut self, owner: Owner, value: model::Attribute, form: Attribute) {
         self.attributes.entry(owner).or_default().insert(value.name.clone(), (value, form));
@@ -79,36 +69,6 @@ impl FileFacts {
     /// Records an attribute that is not in the schema.
     pub(super) fn insert_hidden(&mut self, owner: Owner, form: Attribute) {
         self.hidden.entry(owner).or_default().push(form);
-    }
-
-    /// Records the stored form of a committed datatype.
-    pub(super) fn insert_committed(&mut self, id: TypeId, form: Datatype) {
-        self.committed.insert(id, form);
-    }
-
-    /// The stored form of a committed datatype.
-    pub(super) fn committed(&self, id: TypeId) -> Option<&Datatype> {
-        self.committed.get(&id)
-    }
-
-    /// Records scales that netCDF would not attach to a variable in this way.
-    pub(super) fn insert_attached(&mut self, id: VarId, rows: Rows) {
-        self.attached.insert(id, rows);
-    }
-
-    /// The scales that the file attaches to a variable, if they are not those of netCDF.
-    pub(super) fn attached(&self, id: VarId) -> Option<&Rows> {
-        self.attached.get(&id)
-    }
-
-    /// Records the dimensions that the file numbers for a variable, which has other lengths.
-    pub(super) fn insert_coordinates(&mut self, id: VarId, dims: Vec<DimId>) {
-        self.coordinates.insert(id, dims);
-    }
-
-    /// The dimensions that the file numbers for a variable, if it has other lengths.
-    pub(super) fn coordinates(&self, id: VarId) -> Option<&[DimId]> {
-        self.coordinates.get(&id).map(Vec::as_slice)
     }
 
     /// Records the numbers of the dimensions. They are kept: netCDF-C names the dimensions that it invents after the next one.
@@ -128,36 +88,6 @@ impl FileFacts {
         }
     }
 
-    /// Records the `NAME` of a scale that is not the one that netCDF gives it.
-    pub(super) fn insert_scale_name(&mut self, id: VarId, form: Option<Attribute>) {
-        self.scale_names.insert(id, form);
-    }
-
-    /// The `NAME` of a scale, if it is not the one that netCDF gives it.
-    pub(super) fn scale_name(&self, id: VarId) -> Option<Option<Attribute>> {
-        self.scale_names.get(&id).cloned()
-    }
-
-    /// Records a type without a committed datatype.
-    pub(super) fn insert_nameless(&mut self, id: TypeId) {
-        self.nameless.insert(id);
-    }
-
-    /// Records a dimension without a scale.
-    pub(super) fn insert_phony(&mut self, id: DimId, name: &str) {
-        self.phony.insert(id, name.to_owned());
-    }
-
-    /// Whether there are such dimensions.
-    pub(super) fn has_phony(&self) -> bool {
-        !self.phony.is_empty()
-    }
-
-    /// Whether no scale represented a dimension when the file was opened.
-    pub(super) fn was_phony(&self, id: DimId) -> bool {
-        self.phony.contains_key(&id)
-    }
-
     /// The stored form of an attribute, if it was recorded and the attribute has not changed.
     pub(super) fn attribute(&self, owner: Owner, value: &model::Attribute) -> Option<Attribute> {
         let (old, form) = self.attributes.get(&owner)?.get(&value.name)?;
@@ -167,11 +97,6 @@ impl FileFacts {
     /// Attributes that are not in the schema.
     pub(super) fn hidden(&self, owner: Owner) -> &[Attribute] {
         self.hidden.get(&owner).map_or(&[], Vec::as_slice)
-    }
-
-    /// Whether a type is not written as an object.
-    pub(super) fn is_nameless(&self, id: TypeId) -> bool {
-        self.nameless.contains(&id)
     }
 
     /// Dimensions that stay without a scale: those with invented names, unless they were renamed or a new variable

@@ -82,7 +82,7 @@ impl Builder<'_> {
             dims: vec![none; s.dims.len()],
         };
         for g in 0..s.groups.len() {
-            for &t in scales.members.types(GroupId(g)).iter().filter(|t| !self.facts.is_nameless(**t)) {
+            for &t in scales.members.types(GroupId(g)).iter().filter(|t| !self.facts.nameless.contains(*t)) {
                 ids.types[t.0] = ObjectId(parts.len());
                 parts.push(Part::Type(t));
             }
@@ -145,7 +145,7 @@ impl Builder<'_> {
     }
 
     fn user_type(&self, id: TypeId) -> Result<Object> {
-        let t = match self.facts.committed(id) {
+        let t = match self.facts.committed.get(&id) {
             Some(stored) => stored.clone(),
             None => stored_type(self.schema, DType::User(id), byte_order(Endian::Native))?,
         };
@@ -203,7 +203,8 @@ impl Builder<'_> {
         }
         let mut attrs = Vec::new();
         let named = !var.dims.iter().any(|d| scales.phony.contains(d));
-        let numbers = self.facts.coordinates(id).unwrap_or(if named { &var.dims } else { &[] });
+        let numbers =
+            self.facts.coordinates.get(&id).map_or(if named { &var.dims[..] } else { &[] }, Vec::as_slice);
         if !numbers.is_empty() {
             let dimids: Vec<i32> = numbers.iter().map(|d| self.facts.number(*d)).collect();
             let space = Dataspace::fixed(&[dimids.len() as u64]);
@@ -212,7 +213,7 @@ impl Builder<'_> {
         if let Some(dim) = scales.scale_of[id.0] {
             attrs.push(scale_class());
             let name = || Some(scale_name(encode_name(&var.name)));
-            attrs.extend(self.facts.scale_name(id).unwrap_or_else(name));
+            attrs.extend(self.facts.scale_names.get(&id).cloned().unwrap_or_else(name));
             attrs.push(int_attribute("_Netcdf4Dimid", Dataspace::Scalar, &[self.facts.number(dim)]));
         }
         self.user_attributes(&var.attrs, owner, &mut attrs)?;

@@ -103,7 +103,7 @@ pub(super) fn redefine(w: &mut Netcdf4Writer, mut new: Schema) -> Result<()> {
 /// Takes over what is new or different in a schema: each part was checked when it was defined.
 pub(super) fn redefine_parts(w: &mut Netcdf4Writer, new: &Schema, changes: &Changes) -> Result<()> {
     // Names that were invented for dimensions are one question about all of the file.
-    if w.facts.has_phony() || changes.touch_storage(new, &w.schema) {
+    if !w.facts.phony.is_empty() || changes.touch_storage(new, &w.schema) {
         return redefine(w, new.clone());
     }
     let ids = (w.schema.vars.len()..new.vars.len()).map(VarId);

@@ -107,7 +107,7 @@ pub(super) fn links(
     scales: &Scales,
     facts: &FileFacts,
 ) -> Vec<(Vec<u8>, Lead)> {
-    let types = scales.members.types(group).iter().copied().filter(|t| !facts.is_nameless(*t));
+    let types = scales.members.types(group).iter().copied().filter(|t| !facts.nameless.contains(t));
     let types = types.map(|t| (encode_name(&schema.user_type(t).name), Lead::Type(t)));
     let groups =
         scales.members.groups(group).iter().map(|g| (encode_name(&schema.group(*g).name), Lead::Group(*g)));
@@ -154,7 +154,7 @@ mod tests {
     fn members_preserve_both_orders() {
         let mut s = Schema::new(Format::Netcdf4);
         for name in ["a", "b", "c", "d"] {
-            s.dims.push(Dimension { name: name.into(), group: Schema::ROOT, len: 2, unlimited: false });
+            s.dims.push(Dimension::new(name, 2, false));
         }
         let mut var = |name: &str, dim: usize| {
             s.vars.push(Variable::new(name, Atomic::Int, vec![DimId(dim)]));

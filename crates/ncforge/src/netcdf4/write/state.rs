@@ -3,8 +3,9 @@
 use std::sync::{Arc, PoisonError, RwLock};
 
 use super::coverage::Coverage;
-use super::types::{byte_order, element, reorder, stored_type};
+use super::types::{byte_order, element, stored_type};
 use super::values::Encoder;
+use crate::codec::kernels::order_in_place;
 use crate::codec::{self, CodecChain};
 use crate::error::{Error, Result};
 use crate::hdf5::datatype::{Class, Datatype};
@@ -370,11 +371,11 @@ fn fill_pattern(schema: &Schema, id: VarId, stored: &Datatype, element: &Element
         if let Values::Fixed(native) = &a.values {
             // An existing type may have numbers of both byte orders.
             bytes.copy_from_slice(native);
-            reorder(element, &mut bytes);
+            order_in_place(&mut bytes, element);
         }
         return Ok(bytes);
     }
     let mut native = schema.default_fill(var.dtype).unwrap_or_else(|| vec![0; element.size]);
-    reorder(element, &mut native);
+    order_in_place(&mut native, element);
     Ok(native)
 }

@@ -134,22 +134,6 @@ pub(super) fn element(schema: &Schema, dtype: DType, stored: &Datatype, endian: 
     })
 }
 
-/// Converts fixed-size elements from native to stored form, or back.
-pub(super) fn reorder(element: &Element, bytes: &mut [u8]) {
-    match &element.order {
-        Order::Keep => {}
-        Order::Swap(n) => bytes.chunks_exact_mut(*n).for_each(<[u8]>::reverse),
-        Order::Fields(fields) => {
-            for one in bytes.chunks_exact_mut(element.size) {
-                for f in fields {
-                    let run = &mut one[f.offset..f.offset + f.unit * f.count];
-                    run.chunks_exact_mut(f.unit).for_each(<[u8]>::reverse);
-                }
-            }
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;

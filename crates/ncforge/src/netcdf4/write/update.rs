@@ -225,15 +225,15 @@ fn file_facts(
     let mut facts = FileFacts::new(schema);
     for (i, address) in objects.types.iter().enumerate() {
         if address.is_none() {
-            facts.insert_nameless(TypeId(i));
+            facts.nameless.insert(TypeId(i));
         }
         if let Some(t) = found.types.iter().find(|t| Some(t.address) == *address) {
-            facts.insert_committed(TypeId(i), t.datatype.clone());
+            facts.committed.insert(TypeId(i), t.datatype.clone());
         }
     }
     for (i, scale) in objects.scales.iter().enumerate() {
         if scale.is_none() {
-            facts.insert_phony(DimId(i), &schema.dims[i].name);
+            facts.phony.insert(DimId(i), schema.dims[i].name.clone());
         }
     }
     for (g, f) in found.groups.iter().enumerate() {
@@ -259,7 +259,7 @@ fn file_facts(
         }
         let stored = file.attributes(&file.object(address)?)?;
         if !scale && !stored.iter().any(|a| NAME_DIMENSIONS.contains(&&*a.name)) {
-            facts.insert_unattached(id);
+            facts.unattached.insert(id);
         }
         if let Err(why) = lists.keep(id, &stored, &mut facts)? {
             return Ok(Err(why));

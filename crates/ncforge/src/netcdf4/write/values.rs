@@ -1,6 +1,6 @@
 //! Values in stored form: bytes, and for strings and ragged rows the objects to which those bytes refer.
 
-use super::types::reorder;
+use crate::codec::kernels::order_in_place;
 use crate::error::{Error, Result};
 use crate::hdf5::datatype::{Class, Datatype};
 use crate::hdf5::emit::Blob;
@@ -39,7 +39,7 @@ impl Encoder<'_> {
             return Err(self.mismatch(dtype));
         }
         let mut bytes = bytes.to_vec();
-        reorder(&element, &mut bytes);
+        order_in_place(&mut bytes, &element);
         Ok(bytes)
     }
 

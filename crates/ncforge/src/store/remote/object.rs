@@ -14,7 +14,7 @@ use super::client::Target;
 use super::{RemoteOptions, errors, runtime, shown};
 use crate::error::{Error, Op, Result};
 use crate::store::attempts::Attempts;
-use crate::store::{FIRST_REQUEST, IoProfile, Origin, PerProcess, ReadStore, copy_from, past_end};
+use crate::store::{FIRST_REQUEST, IoProfile, Origin, PerProcess, ReadStore, copy_from, in_order, past_end};
 
 /// The version of an object: all answers must be of the same one.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -174,13 +174,7 @@ impl ReadStore for RemoteStore {
     }
 
     fn read_ranges(&self, ranges: &[Range<u64>]) -> Result<Vec<Bytes>> {
-        let mut all = vec![Bytes::new(); ranges.len()];
-        let give = &mut |i: usize, bytes| {
-            all[i] = bytes;
-            true
-        };
-        self.read_each(ranges, give).map_err(|(_, e)| e)?;
-        Ok(all)
+        in_order(self, ranges)
     }
 
     fn read_each(

@@ -12,6 +12,7 @@ use crate::hdf5::global_heap::HeapId;
 use crate::layout::{Place, VarLayout};
 use crate::model::shape;
 use crate::netcdf4::read::Netcdf4File;
+use crate::netcdf4::read::types::holds_heap;
 
 /// The largest number of stored bytes that are searched.
 const MOST: u64 = 64 << 20;
@@ -22,7 +23,7 @@ pub(super) fn collections(file: &File, container: &Netcdf4File) -> Result<Option
     let mut left = MOST;
     for id in container.schema().var_ids() {
         let d = container.dataset(id);
-        if !refers(&d.datatype) {
+        if !holds_heap(&d.datatype) {
             continue;
         }
         let layout = container.layout(id)?;
@@ -32,16 +33,6 @@ pub(super) fn collections(file: &File, container: &Netcdf4File) -> Result<Option
         }
     }
     Ok(Some(search.sizes.into_iter().map(|(offset, len)| Extent { offset, len }).collect()))
-}
-
-/// Whether elements of a type refer to the heap.
-fn refers(d: &Datatype) -> bool {
-    match &d.class {
-        Class::Vlen { .. } | Class::VlenString { .. } => true,
-        Class::Compound { members } => members.iter().any(|m| refers(&m.datatype)),
-        Class::Array { base, .. } => refers(base),
-        _ => false,
-    }
 }
 
 struct Search<'a> {
@@ -106,12 +97,14 @@ impl Search<'_> {
     fn element(&mut self, d: &Datatype, bytes: &[u8]) -> Result<()> {
         match &d.class {
             Class::VlenString { .. } => self.row(None, bytes),
-            Class::Vlen { base } => self.row(Some(&**base).filter(|b| refers(b)), bytes),
-            Class::Compound { members } => members.iter().filter(|m| refers(&m.datatype)).try_for_each(|m| {
-                let from = m.offset as usize;
-                self.element(&m.datatype, &bytes[from..from + m.datatype.size as usize])
-            }),
-            Class::Array { base, .. } if refers(base) => self.elements(base, bytes),
+            Class::Vlen { base } => self.row(Some(&**base).filter(|b| holds_heap(b)), bytes),
+            Class::Compound { members } => {
+                members.iter().filter(|m| holds_heap(&m.datatype)).try_for_each(|m| {
+                    let from = m.offset as usize;
+                    self.element(&m.datatype, &bytes[from..from + m.datatype.size as usize])
+                })
+            }
+            Class::Array { base, .. } if holds_heap(base) => self.elements(base, bytes),
             _ => Ok(()),
         }
     }

@@ -46,18 +46,18 @@ impl<'a> Lists<'a> {
         if self.scales.scale_of[id.0].is_some() {
             let name = stored.iter().find(|a| a.name[..] == *b"NAME");
             if text(stored, b"NAME") != Some(encode_name(&schema.var(id).name)) {
-                facts.insert_scale_name(id, name.map(|a| form(self.file, a)).transpose()?);
+                facts.scale_names.insert(id, name.map(|a| form(self.file, a)).transpose()?);
             }
         }
         if let Some(dims) = self.container.objects().misfits.get(&id) {
-            facts.insert_coordinates(id, dims.clone());
+            facts.coordinates.insert(id, dims.clone());
         }
         let rows = match self.rows(id, stored) {
             Ok(rows) => rows,
             Err(why) => return Ok(Err(format!("`{}`, {why}", schema.var_path(id)))),
         };
         if rows != usual(schema, &self.scales, facts, id) {
-            facts.insert_attached(id, rows);
+            facts.attached.insert(id, rows);
         }
         Ok(Ok(()))
     }
