@@ -48,7 +48,7 @@ COMMANDS = {
     "digest": ["digest --json navy.nc", "digest --variables --json navy.nc uv.nc"],
     "digest-check": ["digest --json --check listed"],
     "tune-chunks": ["tune chunks --json navy.nc"],
-    "tune-calibrate": ["tune calibrate --dry-run --json"],
+    "tune-calibrate": ["tune calibrate --dry-run --json --threads 2 --folder given/"],
     "bench-compare": ["bench compare --json r.json r.json"],
     "bench-doctor": ["bench doctor --json"],
 }
@@ -69,6 +69,7 @@ def documented() -> dict[str, set[str]]:
 def folder(tmp_path_factory: pytest.TempPathFactory, run: Run) -> Path:
     """The files that the commands are about."""
     folder = tmp_path_factory.mktemp("json")
+    (folder / "given").mkdir()
     for name, given in (("navy.nc", "navy_winds.nc"), ("navy2.nc", "navy_winds.nc"), ("uv.nc", "uv300.nc")):
         shutil.copy(DATA / given, folder / name)
     tl.nemo(folder, ocean(), (2, 2), CLASSIC)
@@ -89,12 +90,27 @@ def test_every_document_is_on_the_page() -> None:
     assert documented().keys() == COMMANDS.keys()
 
 
-@pytest.mark.parametrize("name", COMMANDS)
+def document_of(line: str, name: str, folder: Path, run: Run) -> dict[str, Any]:
+    """What a command prints, which has the members of the page."""
+    document: dict[str, Any] = json.loads(run(*words(line, folder), code=(0, 3)).stdout)
+    assert (document.pop("schema"), document.pop("version")) == (f"ncforge.{name}", 1)
+    assert document.keys() == documented()[name], line
+    return document
+
+
+@pytest.mark.parametrize("name", sorted(COMMANDS.keys() - {"tune-calibrate"}))
 def test_documents_have_the_members_of_the_page(name: str, folder: Path, run: Run) -> None:
     for line in COMMANDS[name]:
-        document: dict[str, Any] = json.loads(run(*words(line, folder), code=(0, 3)).stdout)
-        assert (document.pop("schema"), document.pop("version")) == (f"ncforge.{name}", 1)
-        assert document.keys() == documented()[name], line
+        document_of(line, name, folder, run)
+
+
+def test_a_calibration_is_plausible_and_leaves_nothing_behind(folder: Path, run: Run) -> None:
+    (line,) = COMMANDS["tune-calibrate"]
+    machine = document_of(line, "tune-calibrate", folder, run)["calibration"]["machine"]
+    assert 0 < machine["request"] < 1 and machine["bandwidth"] > 1e6
+    assert machine["chunk"] < 1 and machine["deliver"] > 1e6 and machine["keep"] > 1e6
+    assert machine["threads"] == 2 and 0 <= machine["gain"] <= 1
+    assert not list((folder / "given").iterdir())
 
 
 @pytest.mark.parametrize("command", ["info", "doctor", "verify", "digest"])
