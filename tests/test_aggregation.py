@@ -248,7 +248,7 @@ def test_fragments_are_converted(tmp_path: Path, chunks: Any) -> None:
             np.full((2, 3), 1.5),
             {"units": "K"},
             "i4",
-            r"all.nc.*`tas`: 6 of 6 numbers of a fragment are no numbers of type int",
+            r"all.nc.*`tas`: 6 of 6 numbers are no numbers of type int",
         ),
         (np.full((2, 3), 300, "i2"), {"units": "K"}, "i1", "no numbers of type byte"),
         (np.ones((2, 4)), {"units": "K"}, "f8", "shape"),

@@ -25,7 +25,7 @@ NCFORGE = {
     "classic": {"buffer", "codec", "container", "layout", "model", "select", "store"},
     "netcdf4": {"buffer", "codec", "container", "hdf5", "layout", "model", "select", "store"},
     "engine": {"buffer", "codec", "container", "layout", "model", "select", "store"},
-    "view": {"container", "layout", "model", "select", "store"},
+    "view": {"codec", "container", "layout", "model", "select", "store"},
     "dataset": {
         "buffer", "classic", "codec", "container", "engine", "layout", "model", "netcdf4", "select", "store", "view",
     },
@@ -50,6 +50,7 @@ OPS = {
     "choosing": {"points", "sampling", "tune"},
     "conversion": set(),
     "compare": {"boxes", "conversion", "intact", "progress", "select", "written"},
+    "packed": {"conversion", "copy"},
     "zip": {"intact", "progress"},
     "verify": {"boxes", "points", "progress", "written", "zip"},
     "digest": {"boxes", "intact", "progress", "written"},
@@ -59,10 +60,10 @@ OPS = {
     },
     "traffic": {"choosing", "copy"},
     "combine": {
-        "boxes", "calendar", "compare", "copy", "describe", "intact", "progress", "select", "series", "tune", "unlike",
-        "written",
+        "boxes", "calendar", "compare", "copy", "describe", "intact", "packed", "progress", "select", "series", "tune",
+        "unlike", "written",
     },
-    "refs": {"alike", "boxes", "combine", "copy", "profile", "progress", "select", "series"},
+    "refs": {"alike", "boxes", "combine", "copy", "packed", "profile", "progress", "select", "series"},
     "split": {"combine", "copy", "intact", "progress", "tune"},
     "doctor": {"choosing", "copy", "describe", "points", "profile", "sampling", "tune"},
 }  # fmt: skip

@@ -62,13 +62,7 @@ impl Conversion {
                 notes.push(Remark { variable: Some(path.clone()), said: Said::Words(words) });
                 var.dtype = change.to.into();
                 var.endian = Endian::Native;
-                if let Storage::Chunked { filters, .. } = &mut var.storage {
-                    let size = change.to.size() as u32;
-                    filters
-                        .iter_mut()
-                        .filter(|f| f.kind() == Some(Kind::Shuffle))
-                        .for_each(|f| f.params = vec![size]);
-                }
+                resize(&mut var.storage, change.to.size());
                 changes.push((v, Arc::new(change)));
             }
             let of_var = |name: &str, to| wanted(Some(v), Some(name), to);
@@ -87,6 +81,13 @@ impl Conversion {
     pub(crate) fn view(self) -> View {
         View::converted(self.schema, self.changes).with_remarks(self.notes)
     }
+}
+
+/// Gives the filters of chunks elements of another size.
+pub(crate) fn resize(storage: &mut Storage, size: usize) {
+    let Storage::Chunked { filters, .. } = storage else { return };
+    let shuffles = filters.iter_mut().filter(|f| f.kind() == Some(Kind::Shuffle));
+    shuffles.for_each(|f| f.params = vec![size as u32]);
 }
 
 /// The type of the classic model that holds values of one that it has not.

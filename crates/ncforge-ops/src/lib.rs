@@ -35,6 +35,7 @@ pub mod digest;
 pub mod doctor;
 mod endings;
 mod intact;
+mod packed;
 mod points;
 pub mod profile;
 pub mod progress;

@@ -126,6 +126,9 @@ fn hint(error: &Error) -> Option<Cow<'static, str>> {
             Some("differing=\"first\" takes what the first has")
         }
         Error::TilesUnless { unless: TileOption::HolesFill, .. } => Some("holes=\"fill\" fills them"),
+        Error::TilesUnless { unless: TileOption::Decode, .. } => {
+            Some("decode=True unpacks a variable with another scale_factor or add_offset")
+        }
         Error::Interrupted(_) => Some("the same call with resume=True goes on"),
         Error::CannotResume { .. } => Some("without resume=True the output is begun anew"),
         _ => None,

@@ -15,7 +15,7 @@ pub use crate::layout::{
     few,
 };
 pub use crate::select::{ChunkGrid, Row, coordinates, sharing, unravel};
-pub use crate::view::{Ranges, Span, View};
+pub use crate::view::{Packing, Ranges, Span, Unpacked, View};
 
 /// Classic files as their format defines them.
 pub mod classic {

@@ -7,12 +7,15 @@
 mod index;
 mod part;
 mod ranges;
+mod unpacked;
 
 use std::sync::{Arc, OnceLock};
 
 use self::index::ViewIndex;
 use self::part::{Change, OfWhole, One, Source, Whole};
 pub use self::ranges::{Ranges, Span};
+pub use self::unpacked::{Packing, Unpacked};
+pub(crate) use self::unpacked::{is_unsigned, missing};
 use crate::container::{Container, Records, Remark, VarGroup};
 use crate::error::{Error, Result};
 use crate::layout::{Absent, ArrayPart, Convert, PartAxis, Place, Runs, Stretch, VarLayout};

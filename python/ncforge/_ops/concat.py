@@ -30,6 +30,7 @@ if TYPE_CHECKING:
         unsorted: bool
         holes: str | None
         differing: str | None
+        decode: bool
 
 
 @dataclass(frozen=True)
@@ -89,6 +90,8 @@ def concat(
         The values of a variable along the dimension where a file lacks it: "error" (the default), "fill", "missing" or "zero".
     differing
         "error" (the default) or "first": when a variable without the dimension differs between files.
+    decode
+        Whether variables that the files pack differently are unpacked. By default they are an error.
     **options
         All options of :func:`ncforge.copy`.
 
@@ -120,6 +123,7 @@ def open_many(
     unsorted: bool = False,
     holes: str | None = None,
     differing: str | None = None,
+    decode: bool = False,
     follow: bool | None = None,
 ) -> Dataset:
     """Opens files that continue one another along a dimension as one dataset: the one that is in the output of :func:`concat`.
@@ -142,6 +146,8 @@ def open_many(
         The values of a variable along the dimension where a file lacks it: "error" (the default), "fill", "missing" or "zero".
     differing
         "error" (the default) or "first": when a variable without the dimension differs between files.
+    decode
+        Whether variables that the files pack differently are unpacked. By default they are an error.
     follow
         Whether the files may lead to others, as for :class:`Dataset`.
 
@@ -164,6 +170,7 @@ def open_many(
             "unsorted": unsorted,
             "holes": holes,
             "differing": differing,
+            "decode": decode,
             "follow": follow,
         }
     )

@@ -36,6 +36,9 @@ pub(crate) struct JoinArgs {
     /// When a variable without DIM differs between files
     #[arg(long, value_parser = word::<Differing>(), default_value = "error")]
     pub(crate) differing: Differing,
+    /// Unpack variables that the files pack differently (scale_factor, add_offset, missing values)
+    #[arg(long)]
+    pub(crate) decode: bool,
 }
 
 pub(super) const ABOUT: &str = "\
@@ -75,6 +78,7 @@ impl JoinArgs {
             unsorted: self.unsorted,
             holes: Some(self.holes),
             differing: self.differing,
+            decode: self.decode,
             copy: copy.request(history)?,
         })
     }

@@ -42,6 +42,9 @@ pub(super) fn failure(error: Error, output: &Path) -> Failure {
         Error::TilesUnless { unless: TileOption::DifferingFirst, .. } => {
             "--differing first takes the first file's"
         }
+        Error::TilesUnless { unless: TileOption::Decode, .. } => {
+            "--decode unpacks a variable with another scale_factor or add_offset"
+        }
         Error::TilesUnless { .. } => {
             "only the dimension along which files are joined may differ: --along DIM names another"
         }

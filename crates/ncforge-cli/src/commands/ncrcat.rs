@@ -45,6 +45,9 @@ fn failure(error: Error, args: &NcrcatArgs, output: &Path) -> Failure {
         Error::TilesUnless { unless: TileOption::HolesFill, .. } => {
             "-v takes other variables; `ncforge concat --holes fill` fills the places of one that a file lacks"
         }
+        Error::TilesUnless { unless: TileOption::Decode, .. } => {
+            "`ncforge concat --decode` unpacks a variable with another scale_factor or add_offset"
+        }
         Error::TilesUnless { .. } => {
             "only the record dimension may differ: `ncforge concat --along DIM` joins along another"
         }

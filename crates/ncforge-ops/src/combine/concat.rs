@@ -7,8 +7,8 @@
 //! Further guarantees:
 //! * the order is that of the coordinate; files that overlap are an error that names them, and gaps in one that is evenly spaced a note;
 //! * times that count from other dates are converted, or an error where that would change them;
-//! * what gives values their meaning (`scale_factor`, `_FillValue`, `units`, …) is the same in all files, or an error; other attributes are
-//!   the first file's, with a note;
+//! * what gives values their meaning (`scale_factor`, `_FillValue`, `units`, …) is the same in all files, or an error; variables that are
+//!   packed differently are unpacked on request; other attributes are the first file's, with a note;
 //! * variables without the dimension are compared.
 //!
 //! ```no_run
@@ -38,6 +38,7 @@ use super::scheme::{SchemeChoice, SeriesScheme};
 use super::storage;
 use crate::copy::{CopyOptions, CopyReport, Lasting, Plan, copy_of, engine_below, part_of, plan};
 use crate::intact::check_kept;
+use crate::packed::Decoded;
 use crate::progress::{Progress, Silent};
 use crate::series;
 use ncforge::model::Dimension;
@@ -189,6 +190,11 @@ pub(super) fn whole(
     (engine, small): (&Engine, &Engine),
     progress: &dyn Progress,
 ) -> Result<Arc<Mosaic>> {
+    let decoded = match options.decode {
+        true => Decoded::of(&files, options.copy.only.as_ref(), small)?,
+        false => Decoded::default(),
+    };
+    let notes: Vec<String> = decoded.notes().collect();
     let of_tiles = CombineOptions {
         scheme: SchemeChoice::Series(SeriesScheme { dim: dim.to_owned(), unsorted: options.unsorted }),
         exact: true,
@@ -197,9 +203,10 @@ pub(super) fn whole(
         copy: CopyOptions { only: options.copy.only.clone(), ..CopyOptions::default() },
         ..CombineOptions::default()
     };
-    let found = Found { files, searched: false, named: None };
+    let found = Found { files, decoded, ..Found::default() };
     let mut whole = super::mosaic(found, "", &of_tiles, engine, small)?;
     whole.check_values(options.differing, options.compared, progress)?;
+    notes.into_iter().for_each(|note| whole.note(note));
     whole.schema.format = storage::fitting(&whole.schema);
     Ok(Arc::new(whole))
 }

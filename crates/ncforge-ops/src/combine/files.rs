@@ -9,12 +9,13 @@ use std::path::{Path, PathBuf};
 use glob::Pattern;
 
 use crate::endings;
+use crate::packed::Decoded;
 use ncforge::store::remote::shown_path;
 use ncforge::store::remote::{self, RemoteOptions, url_of};
 use ncforge::{Error, Op, Result};
 
 /// The files that the words of a user mean.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Found {
     /// The files, by the number in their names.
     pub(crate) files: Vec<PathBuf>,
@@ -22,6 +23,8 @@ pub(crate) struct Found {
     pub(crate) searched: bool,
     /// The one file that was named, where others were searched for by it.
     pub(crate) named: Option<PathBuf>,
+    /// Variables that are unpacked.
+    pub(crate) decoded: Decoded,
 }
 
 /// A URL: the objects that match it. Several words: those files, each once. One pattern with `*`, `?`
@@ -39,9 +42,15 @@ pub(crate) fn find(words: &[PathBuf], exact: bool) -> Result<Found> {
                 let none = std::io::Error::new(std::io::ErrorKind::NotFound, "no object matches this name");
                 return Err(Error::io(Op::Open, remote::shown(&pattern), none));
             }
-            Ok(Found { files: sorted(found.into_iter().map(PathBuf::from).collect()), searched, named: None })
+            Ok(Found {
+                files: sorted(found.into_iter().map(PathBuf::from).collect()),
+                searched,
+                ..Found::default()
+            })
         }
-        [one] if one.exists() => Ok(Found { files: kin(one)?, searched: true, named: Some(one.clone()) }),
+        [one] if one.exists() => {
+            Ok(Found { files: kin(one)?, searched: true, named: Some(one.clone()), ..Found::default() })
+        }
         [one] => {
             let text = one.to_string_lossy();
             let is_pattern = remote::is_pattern(&text);
@@ -54,7 +63,7 @@ pub(crate) fn find(words: &[PathBuf], exact: bool) -> Result<Found> {
                     std::io::Error::new(std::io::ErrorKind::NotFound, format!("no {what} this name")),
                 ));
             }
-            Ok(Found { files, searched: true, named: None })
+            Ok(Found { files, searched: true, ..Found::default() })
         }
         several => these(several),
     }
@@ -100,7 +109,7 @@ fn these(paths: &[PathBuf]) -> Result<Found> {
             files.push(path.clone());
         }
     }
-    Ok(Found { files: sorted(files), searched: false, named: None })
+    Ok(Found { files: sorted(files), ..Found::default() })
 }
 
 /// Bytes `from..to` of a file's name that are its number.

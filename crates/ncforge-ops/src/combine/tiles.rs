@@ -13,6 +13,7 @@ use std::sync::{Arc, OnceLock};
 use super::compact_layout::{CompactLayout, SharedLayouts};
 use super::descriptors::{Descriptors, PooledFile};
 use super::headers::KnownHeaders;
+use crate::packed::Decoded;
 use ncforge::model::Schema;
 use ncforge::store::remote::shown_path;
 use ncforge::store::remote::url_of;
@@ -21,6 +22,8 @@ use ncforge::{Dataset, Engine, Result};
 
 /// The least number of tiles from which headers are learned: that takes about as long as opening a tile.
 const WORTH_LEARNING: usize = 32;
+/// Bytes that an open tile takes if its container does not tell them.
+const UNKNOWN_METADATA: u64 = 64 << 10;
 
 /// The header of a tile.
 pub(crate) enum Seen<'a> {
@@ -43,6 +46,8 @@ pub(crate) struct Like {
 pub(crate) struct Tiles {
     paths: Vec<PathBuf>,
     engine: Engine,
+    /// Variables that are unpacked.
+    decoded: Decoded,
     descriptors: Arc<Descriptors>,
     retained: Vec<OnceLock<Dataset>>,
     shared_layouts: SharedLayouts,
@@ -53,13 +58,14 @@ pub(crate) struct Tiles {
 }
 
 impl Tiles {
-    /// The tiles of these paths; `memory` bytes for descriptions.
-    pub(crate) fn new(paths: Vec<PathBuf>, engine: &Engine, memory: u64) -> Tiles {
+    /// The tiles of these paths, with these variables unpacked; `memory` bytes for descriptions.
+    pub(crate) fn new(paths: Vec<PathBuf>, decoded: Decoded, engine: &Engine, memory: u64) -> Tiles {
         Tiles {
             retained: paths.iter().map(|_| OnceLock::new()).collect(),
             descriptors: Arc::new(Descriptors::of(paths.len())),
             paths,
             engine: engine.clone(),
+            decoded,
             shared_layouts: SharedLayouts::default(),
             headers: KnownHeaders::default(),
             held: AtomicU64::new(0),
@@ -115,12 +121,15 @@ impl Tiles {
             }
             return Ok(said);
         }
-        let whole = Dataset::from_store(Arc::clone(&store), &self.engine)?;
+        let whole = self.decoded.seen_in(Dataset::from_store(Arc::clone(&store), &self.engine)?)?;
         let said = say(Seen::Whole(&whole))?;
-        if said.is_some() && has_parts(&whole) {
-            // Tiles whose parts are in other files have nothing in common.
+        let is_wanted = said.is_some() && self.retained[tile].get().is_none() && self.has_space();
+        if is_wanted && has_parts(&whole) {
+            // Tiles of parts have nothing in common.
+            let bytes = whole.container().metadata_bytes().unwrap_or(UNKNOWN_METADATA);
+            self.held.fetch_add(bytes, Ordering::Relaxed);
             self.retained[tile].get_or_init(|| whole.clone());
-        } else if said.is_some() && self.retained[tile].get().is_none() && self.has_space() {
+        } else if is_wanted {
             let compact = CompactLayout::of(&whole, &self.shared_layouts)?;
             if self.len() >= WORTH_LEARNING {
                 let bytes = self.headers.learn(tile, &*store, &whole, &compact);
@@ -155,7 +164,12 @@ impl Tiles {
 
     /// Opens a tile with its attributes, which [`Tiles::open`] may not have.
     pub(crate) fn open_whole(&self, tile: usize) -> Result<Dataset> {
-        Dataset::from_store(self.store(tile)?, &self.engine)
+        self.decoded.seen_in(Dataset::from_store(self.store(tile)?, &self.engine)?)
+    }
+
+    /// The variables that are unpacked.
+    pub(crate) fn decoded(&self) -> &Decoded {
+        &self.decoded
     }
 
     /// An object of a URL has no descriptor.
@@ -168,7 +182,7 @@ impl Tiles {
     }
 }
 
-/// Whether values of a file are in other files.
+/// Whether a file has variables of parts: values in other files, or unpacked ones.
 fn has_parts(file: &Dataset) -> bool {
     let container = file.container();
     let is_of_parts = |v| container.layout(v).is_ok_and(|layout| layout.place.parts().is_some());

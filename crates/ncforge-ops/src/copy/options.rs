@@ -12,7 +12,7 @@ use crate::profile::Profile;
 use crate::select::Selection;
 use crate::tune::codec::Goal;
 use ncforge::codec::quantize::Quantize;
-use ncforge::model::{Endian, Filter, Format, Schema, Segments, Variable};
+use ncforge::model::{Endian, Filter, Format, Schema, Segments, VarId, Variable};
 use ncforge::store::zipped;
 use ncforge::{Error, Result};
 
@@ -62,6 +62,16 @@ impl Names {
     /// Nothing was named.
     pub fn is_empty(&self) -> bool {
         self.vars.is_empty() && self.groups.is_empty()
+    }
+
+    /// Whether a variable is one of them.
+    pub(crate) fn has(&self, schema: &Schema, v: VarId) -> bool {
+        let path = schema.var_path(v);
+        let is_below = |group: &String| {
+            let rest = path.trim_start_matches('/').strip_prefix(group.trim_matches('/'));
+            rest.is_some_and(|rest| rest.starts_with('/'))
+        };
+        self.vars.iter().any(|name| schema.find_var(name) == Some(v)) || self.groups.iter().any(is_below)
     }
 }
 

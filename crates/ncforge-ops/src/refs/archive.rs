@@ -5,7 +5,6 @@
 //! whose fragments are the variables of the files. Packed variables become those that they mean: readers unpack fragments.
 
 mod names;
-mod packed;
 
 use std::path::{Path, PathBuf};
 use std::time::Instant;
@@ -18,6 +17,7 @@ use super::options::{MOST_STRINGS, RefsOptions};
 use super::parts::{Misfit, Part, parts};
 use super::source::Source;
 use crate::endings::{self, Told};
+use crate::packed;
 use crate::progress::Progress;
 use crate::series::is_coordinate;
 use ncforge::model::{

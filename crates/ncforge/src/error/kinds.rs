@@ -14,6 +14,8 @@ pub enum TileOption {
     DifferingFirst,
     /// Places in no tile are filled.
     HolesFill,
+    /// What packs values may differ: they are unpacked.
+    Decode,
 }
 
 /// Why a file cannot be taken for a tile.

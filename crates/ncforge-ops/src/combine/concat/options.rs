@@ -14,6 +14,8 @@ pub struct ConcatOptions {
     pub holes: Holes,
     /// The treatment of variables without the dimension that differ.
     pub differing: Differing,
+    /// Whether variables that the files pack differently are unpacked. Without, they are an error.
+    pub decode: bool,
     /// The bytes of such a variable up to which it is compared; the first file's is taken of a larger one, with a note.
     pub compared: u64,
     /// The options of the copy.
@@ -27,6 +29,7 @@ impl Default for ConcatOptions {
             unsorted: false,
             holes: Holes::Error,
             differing: Differing::Error,
+            decode: false,
             compared: u64::MAX,
             copy: CopyOptions::default(),
         }

@@ -20,6 +20,8 @@ pub struct ConcatRequest {
     pub holes: Option<Holes>,
     /// The treatment of a variable without the dimension that differs between files. Default: `error`.
     pub differing: Differing,
+    /// Whether variables that the files pack differently are unpacked. Default: no, they are an error.
+    pub decode: bool,
     /// All else, as of a copy.
     #[serde(flatten)]
     pub copy: CopyRequest,
@@ -37,6 +39,7 @@ impl ConcatRequest {
             unsorted: self.unsorted,
             holes: self.holes.unwrap_or(usual.holes),
             differing: self.differing,
+            decode: self.decode,
             copy: self.copy.options()?,
             ..usual
         })

@@ -124,7 +124,7 @@ pub(crate) fn build(
 /// Reads the headers of files, and finds the scheme by which they lie.
 fn headers(found: Found, options: &CombineOptions, engine: &Engine, memory: u64) -> Result<Headers> {
     let searched = found.searched && found.files.len() > 1;
-    let mut tiles = Tiles::new(found.files, engine, memory);
+    let mut tiles = Tiles::new(found.files, found.decoded, engine, memory);
     let named = found.named.as_ref().filter(|_| searched);
     let scheme = scheme_of(&tiles, named, searched, options)?;
     let head = first(&tiles, &*scheme, searched, options.copy.only.as_ref())?;
@@ -155,8 +155,9 @@ fn in_order(set: Headers, options: &CombineOptions, engine: &Engine, memory: u64
         None => (set, found),
         Some(order) => {
             let files = order.iter().map(|&tile| set.tiles.paths()[tile].clone()).collect();
+            let decoded = set.tiles.decoded().clone();
             drop(set);
-            let mut set = headers(Found { files, searched: false, named: None }, options, engine, memory)?;
+            let mut set = headers(Found { files, decoded, ..Found::default() }, options, engine, memory)?;
             let said = format!("the files are joined in the order of `{dim}`, not as they are given");
             set.notes.push(said.into());
             let found = coordinates(&set)?;

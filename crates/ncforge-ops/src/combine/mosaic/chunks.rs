@@ -28,7 +28,7 @@ fn of_tiles(mosaic: &Mosaic, first: &First, v: VarId) -> Result<OfTiles> {
         None => held(&mosaic.tiles, some, own, mosaic.chosen[v.0])?,
     };
     // Values that are converted are no tile's bytes.
-    let is_first = v.0 < first.stored.len() && !mosaic.times.has(v);
+    let is_first = v.0 < first.stored.len() && !mosaic.is_converted(v);
     let movable = is_first && matches!(&form, Form::Chunks(chunk, _) if movable(mosaic, v, chunk) >= WORTH);
     let is_alike = movable || (is_first && tiles.all(|t| mosaic.facts[t].has_same_chunks(v)));
     let element = if is_alike || element.heap { element } else { element.in_memory() };

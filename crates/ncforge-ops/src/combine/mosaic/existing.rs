@@ -111,13 +111,7 @@ impl Existing {
 
 /// Whether a choice of variables has one of the file; none has all.
 pub(super) fn is_chosen(only: Option<&Names>, own: &Schema, v: VarId) -> bool {
-    let Some(only) = only else { return true };
-    let path = own.var_path(v);
-    let below = |group: &String| {
-        let group = group.trim_matches('/');
-        path.trim_start_matches('/').strip_prefix(group).is_some_and(|rest| rest.starts_with('/'))
-    };
-    only.vars.iter().any(|name| own.find_var(name) == Some(v)) || only.groups.iter().any(below)
+    only.is_none_or(|only| only.has(own, v))
 }
 
 /// The first group, type or dimension of the file that the tiles lack.

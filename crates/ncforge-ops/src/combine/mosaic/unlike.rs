@@ -14,8 +14,9 @@ use super::times::Times;
 use crate::copy::Names;
 use crate::unlike::Unlike;
 use ncforge::model::Schema;
+use ncforge::model::agreement::Class;
 use ncforge::store::remote::shown_path;
-use ncforge::{Error, Result};
+use ncforge::{Error, Result, TileOption};
 
 /// Compares the attributes of all tiles: an error where the meaning of values differs, but for times of a series, which change. The first
 /// variables of `schema` are the first tile's.
@@ -33,12 +34,17 @@ pub(super) fn attributes(
     all.sort_by_key(|(with, tile, _)| (*tile, *with));
     for (with, tile, conflicts) in &all {
         if let Some(unlike) = conflicts.refused(series.is_some()) {
-            return Err(Error::Tiles(format!(
+            let what = format!(
                 "`{}` and `{}` do not go together: {}",
                 tiles.name(*with),
                 tiles.name(*tile),
                 unlike.values("the first", "the second")
-            )));
+            );
+            let is_packed = series.is_some() && Class::of_variable(&unlike.name) == Class::Packing;
+            return Err(match is_packed {
+                true => Error::TilesUnless { what, unless: TileOption::Decode },
+                false => Error::Tiles(what),
+            });
         }
         for (v, attr) in &conflicts.ranges {
             match schema.vars[v.0].attrs.iter_mut().find(|a| a.name == attr.name) {

@@ -58,7 +58,7 @@ struct Kind {
 
 impl Kind {
     fn of(mosaic: &Mosaic, v: VarId) -> Option<Kind> {
-        small(mosaic, v).filter(|_| !mosaic.times.has(v))?;
+        small(mosaic, v).filter(|_| !mosaic.is_converted(v))?;
         let From::Pattern(p) = mosaic.from[v.0] else { return None };
         let pattern = &mosaic.patterns[p];
         let var = mosaic.schema.var(v);

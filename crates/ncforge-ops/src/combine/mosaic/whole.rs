@@ -62,8 +62,13 @@ impl Mosaic {
         self.schema.var(v).dims.iter().map(|&d| (d, self.dims[d.0]))
     }
 
+    /// Whether a variable's values are others than those that its tiles store.
+    pub(super) fn is_converted(&self, v: VarId) -> bool {
+        self.times.has(v) || self.tiles.decoded().has(&self.schema.var_path(v))
+    }
+
     /// Adds a note for the user.
-    pub(super) fn note(&mut self, text: String) {
+    pub(crate) fn note(&mut self, text: String) {
         self.notes.push(text.into());
     }
 

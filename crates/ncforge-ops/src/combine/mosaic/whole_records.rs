@@ -13,7 +13,7 @@ impl Mosaic {
         let pattern = &self.patterns[p];
         let alike = |v: &VarId| {
             let leads = self.schema.var(*v).dims.first() == pattern.dims.first();
-            self.from[v.0] == From::Pattern(p) && leads && !self.times.has(*v)
+            self.from[v.0] == From::Pattern(p) && leads && !self.is_converted(*v)
         };
         if pattern.dims.len() != 1 || pattern.of_all.is_some() || !vars.iter().all(alike) {
             return Ok(None);

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use super::canonical::{Canonical, Target};
+use super::canonical::{Target, canonical};
 use super::location::Base;
 use super::stored::Stored;
 use crate::container::Container;
@@ -13,6 +13,7 @@ use crate::error::Result;
 use crate::layout::{Convert, NotFollowed, OpenPart, PartSource, Place, SourceName, VarLayout};
 use crate::model::{Value, VarId};
 use crate::store::{FileStore, Kept, ReadStore};
+use crate::view::Unpacked;
 
 /// The fragments of a file.
 #[derive(Debug)]
@@ -109,7 +110,7 @@ impl PartSource for Fragment {
                 .target
                 .damaged(&format!("{what} has the shape {shape:?}, the fragment {counts:?}")));
         };
-        let convert = Canonical::of(schema, var, &self.target)
+        let convert = canonical(schema, var, &self.target)
             .map_err(|what| self.target.unsupported(&format!("{what} ({})", self.named())))?;
         Ok(Some(Arc::new(Opened { file, var, shape, lacks, convert })))
     }
@@ -145,7 +146,7 @@ struct Opened {
     var: VarId,
     shape: Vec<u64>,
     lacks: Vec<usize>,
-    convert: Option<Canonical>,
+    convert: Option<Unpacked>,
 }
 
 impl OpenPart for Opened {

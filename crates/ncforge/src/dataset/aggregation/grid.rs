@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::ops::Range;
 use std::sync::{Arc, OnceLock};
 
-use super::canonical::{Canonical, Target};
+use super::canonical::{Target, canonical};
 use super::fragments::{Constant, Fragment, Fragments};
 use super::instructions::{Instructions, Named};
 use super::stored::Stored;
@@ -108,14 +108,14 @@ impl Grid {
                 identifiers: Texts::read(file, identifiers, &self.target)?,
             },
             Named::Values(values) => {
-                let canonical = Canonical::of(&file.schema, values, &self.target);
-                let canonical = canonical.map_err(|what| self.target.unsupported(&what))?;
+                let change = canonical(&file.schema, values, &self.target);
+                let change = change.map_err(|what| self.target.unsupported(&what))?;
                 let stored = file.all(values)?;
-                Content::Values(match (canonical, stored.bytes()) {
-                    (Some(canonical), Some(bytes)) => {
+                Content::Values(match (change, stored.bytes()) {
+                    (Some(change), Some(bytes)) => {
                         let n = shape::elements(&file.schema.shape(values)) as usize;
                         let mut made = crate::buffer::filled(0, n.saturating_mul(self.target.element.size))?;
-                        canonical.convert(bytes, &mut made)?;
+                        change.convert(bytes, &mut made)?;
                         Values::fixed(&made)
                     }
                     _ => stored,
