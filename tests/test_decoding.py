@@ -34,7 +34,7 @@ def packed(
             time[:] = np.arange(3) + 3 * i
 
             def add(name: str, kind: str, fill: Any, **attrs: Any) -> None:
-                v = ds.createVariable(name, kind, ("time", "x"), fill_value=fill, **chunks)  # noqa: B023
+                v = ds.createVariable(name, kind, ("time", "x"), fill_value=fill, **chunks)
                 v.setncatts(attrs)
                 v.set_auto_maskandscale(False)
                 if kind == "f4":
