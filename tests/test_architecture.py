@@ -50,7 +50,7 @@ OPS = {
     "choosing": {"points", "sampling", "tune"},
     "conversion": set(),
     "compare": {"boxes", "conversion", "intact", "progress", "select", "written"},
-    "packed": {"conversion", "copy"},
+    "packed": {"conversion", "copy", "series"},
     "zip": {"intact", "progress"},
     "verify": {"boxes", "points", "progress", "written", "zip"},
     "digest": {"boxes", "intact", "progress", "written"},

@@ -6,6 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use crate::conversion::resize;
 use crate::copy::Names;
+use crate::series::is_coordinate;
 use ncforge::model::{Atomic, Attribute, Endian, Schema, Values, VarId, Variable};
 use ncforge::raw::{Convert, Packing, Unpacked, View};
 use ncforge::{Dataset, Engine, Error, Result};
@@ -66,15 +67,18 @@ struct Said {
 }
 
 impl Decoded {
-    /// The variables whose numbers these files pack in several ways, or of which other numbers are missing.
-    pub(crate) fn of(files: &[PathBuf], only: Option<&Names>, engine: &Engine) -> Result<Self> {
+    /// The variables whose numbers these files pack in several ways, or of which other numbers are missing. `dim` is the dimension whose
+    /// coordinate puts the files in order.
+    pub(crate) fn of(files: &[PathBuf], only: Option<&Names>, dim: &str, engine: &Engine) -> Result<Self> {
         let all: Mutex<BTreeMap<String, Said>> = Mutex::default();
         engine.for_each(files.len(), |i| {
             let file = Dataset::open_with(&files[i], engine)?;
-            for v in file.schema().var_ids().filter(|v| only.is_none_or(|o| o.has(file.schema(), *v))) {
+            let own = file.schema();
+            let is_wanted =
+                |v: &VarId| only.is_none_or(|only| only.has(own, *v)) || is_coordinate(own, *v, dim);
+            for v in own.var_ids().filter(is_wanted) {
                 let Some(packing) = packing(&file, v)? else { continue };
-                let (path, kind, is_packed) =
-                    (file.schema().var_path(v), packing.kind(), packing.is_packed());
+                let (path, kind, is_packed) = (own.var_path(v), packing.kind(), packing.is_packed());
                 let mut all = all.lock().unwrap_or_else(PoisonError::into_inner);
                 let said = all.entry(path).or_insert_with(|| Said {
                     packing: packing.clone(),

@@ -191,7 +191,7 @@ pub(super) fn whole(
     progress: &dyn Progress,
 ) -> Result<Arc<Mosaic>> {
     let decoded = match options.decode {
-        true => Decoded::of(&files, options.copy.only.as_ref(), small)?,
+        true => Decoded::of(&files, options.copy.only.as_ref(), dim, small)?,
         false => Decoded::default(),
     };
     let notes: Vec<String> = decoded.notes().collect();
