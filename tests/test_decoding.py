@@ -17,7 +17,7 @@ MANY = 40
 
 
 def packed(
-    folder: Path, files: int, fmt: str = "NETCDF4", *, types: bool = False
+    folder: Path, files: int, fmt: Any = "NETCDF4", *, types: bool = False
 ) -> tuple[list[Path], dict[str, np.ma.MaskedArray[Any, Any]]]:
     """Files with variables that are packed alike and differently, and the values that netCDF4 reads of all of them."""
     rng = np.random.default_rng(files)
@@ -40,12 +40,14 @@ def packed(
                     v[:] = np.where(rng.random((3, 7)) < 0.2, fill, rng.normal(size=(3, 7)))
                 else:
                     info = np.iinfo(kind)
-                    v[:] = rng.integers(info.min, info.max, (3, 7), endpoint=True)
+                    v[:] = np.where(
+                        rng.random((3, 7)) < 0.2, fill, rng.integers(info.min, info.max, (3, 7), endpoint=True)
+                    )
 
             add("double", "i2", -32768 + i % 3, scale_factor=0.01 * (i + 1), add_offset=270.0 + i)
             add("single", "i2", -1, scale_factor=np.float32(0.1 + i), add_offset=np.float32(i))
             add("unsigned", "i1", -1, _Unsigned="true", scale_factor=np.float32(i + 1))
-            add("limited", "i2", -1, scale_factor=0.1 * (i + 1), valid_range=np.int16([-30000, 30000 - i]))
+            add("limited", "i2", -1, scale_factor=0.1 * (i + 1), valid_range=np.array([-30000, 30000 - i], "i2"))
             add("types", "i2" if i % 2 and types else "i4", 5 + i % 2, scale_factor=np.float32(0.5))
             add("alike", "i2", -1, scale_factor=0.25, add_offset=1.0)
             add("missing", "f4", np.float32(-999 if i % 2 else 1e20))
@@ -72,7 +74,7 @@ def check(ds: Any, expected: dict[str, np.ma.MaskedArray[Any, Any]]) -> None:
 
 @pytest.mark.parametrize("files", [3, MANY])
 @pytest.mark.parametrize("fmt", ["NETCDF3_CLASSIC", "NETCDF4"])
-def test_variables_that_are_packed_differently_are_unpacked(tmp_path: Path, run: Run, fmt: str, files: int) -> None:
+def test_variables_that_are_packed_differently_are_unpacked(tmp_path: Path, run: Run, fmt: Any, files: int) -> None:
     paths, expected = packed(tmp_path, files, fmt, types=True)
     out = tmp_path / "all.nc"
     noted = run("concat", *reversed(paths), "-o", out, "--decode", "--verify", "--chunks", "keep").stderr
@@ -83,7 +85,7 @@ def test_variables_that_are_packed_differently_are_unpacked(tmp_path: Path, run:
         check(ds, expected)
         part = np.ma.asarray(ds["double"][2:7, ::3])
         assert np.array_equal(part.filled(0), expected["double"][2:7, ::3].filled(0))
-    ncforge.concat(paths, tmp_path / "chosen.nc", decode=True, vars=["alike", "double"], select={"time": (1, 5)})
+    ncforge.concat(paths, tmp_path / "chosen.nc", decode=True, vars=["alike", "double"], select={"time": slice(1, 5)})
     with netCDF4.Dataset(tmp_path / "chosen.nc") as ds:
         assert np.array_equal(ds["double"][:].filled(0), expected["double"][1:5].filled(0))
 
@@ -101,7 +103,8 @@ def test_errors_say_how_to_unpack(tmp_path: Path, run: Run) -> None:
 
 def test_a_packed_variable_is_unpacked_in_every_format(tmp_path: Path, run: Run) -> None:
     """Also where one file is packed and another one is not."""
-    for fmt, (fill, kind) in {"NETCDF3_64BIT_DATA": (-1, "u2"), "NETCDF4_CLASSIC": (-1.0, "f8")}.items():
+    made: dict[Any, Any] = {"NETCDF3_64BIT_DATA": (-1, "u2"), "NETCDF4_CLASSIC": (-1.0, "f8")}
+    for fmt, (fill, kind) in made.items():
         for i, (own, scale) in enumerate(((kind, None), ("i2", 0.5))):
             with netCDF4.Dataset(tmp_path / f"{i}.nc", "w", format=fmt) as ds:
                 ds.createDimension("t", None)
