@@ -22,7 +22,7 @@ def packed(
     """Files with variables that are packed alike and differently, and the values that netCDF4 reads of all of them."""
     rng = np.random.default_rng(files)
     paths = [folder / f"day_{i:02}.nc" for i in range(files)]
-    chunks = {"chunksizes": (3, 7), "zlib": True} if fmt.startswith("NETCDF4") else {}
+    chunks: dict[str, Any] = {"chunksizes": (3, 7), "zlib": True} if fmt.startswith("NETCDF4") else {}
     found: dict[str, list[Any]] = {}
     for i, path in enumerate(paths):
         with netCDF4.Dataset(path, "w", format=fmt) as ds:
