@@ -15,7 +15,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-ROOT = Path(__file__).resolve().parent.parent
+from commands import ROOT, execute, find_binary, ncforge
+
 DATA = ROOT / "data"
 
 # A name that looks like markup.
@@ -32,17 +33,6 @@ def pytest_collection_finish() -> None:
     """All tests of the run and the libraries that they import stay: the garbage collector need not look at them each time."""
     gc.collect()
     gc.freeze()
-
-
-def find_binary() -> Path:
-    """The command under test: ``NCFORGE_BIN``, else the newest that cargo built."""
-    if given := os.environ.get("NCFORGE_BIN"):
-        return Path(given)
-    target = Path(os.environ.get("CARGO_TARGET_DIR", ROOT / "target"))
-    built = [p for profile in ("release", "debug") if (p := target / profile / "ncforge").exists()]
-    if not built:
-        raise FileNotFoundError("no `ncforge` command: run `cargo build -p ncforge-cli`, or set NCFORGE_BIN")
-    return max(built, key=lambda p: p.stat().st_mtime)
 
 
 def built_example(name: str) -> Path:
@@ -81,21 +71,9 @@ def ncforge_bin() -> Path:
 
 
 @pytest.fixture(scope="session")
-def run(ncforge_bin: Path) -> Run:
+def run() -> Run:
     """Runs the command; fails the test on another exit code than ``code``, or than all of them."""
-
-    def run(
-        *args: str | Path, code: int | tuple[int, ...] = 0, timeout: float = 600
-    ) -> subprocess.CompletedProcess[str]:
-        command = [str(ncforge_bin), *map(str, args)]
-        done = subprocess.run(
-            command, capture_output=True, text=True, errors="surrogateescape", timeout=timeout, stdin=subprocess.DEVNULL
-        )
-        codes = code if isinstance(code, tuple) else (code,)
-        assert done.returncode in codes, f"{command} gave {done.returncode}\n{done.stdout[-2000:]}{done.stderr[-2000:]}"
-        return done
-
-    return run
+    return ncforge
 
 
 @pytest.fixture(scope="session")
@@ -122,10 +100,7 @@ def tool() -> Callable[..., str]:
     def tool(name: str, *args: str | Path, timeout: float = 600) -> str:
         if shutil.which(name) is None:
             pytest.skip(f"{name} is not installed (make setup installs it on Debian)")
-        command = [name, *map(str, args)]
-        done = subprocess.run(command, capture_output=True, text=True, errors="surrogateescape", timeout=timeout)
-        assert done.returncode == 0, f"{command} gave {done.returncode}\n{done.stdout[-2000:]}{done.stderr[-2000:]}"
-        return done.stdout
+        return execute(name, *args, timeout=timeout).stdout
 
     return tool
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import subprocess
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +10,7 @@ import h5py
 import netCDF4
 import numpy as np
 
-from test_info import binary
+from commands import execute, ncforge
 
 #: The shape of the field.
 N, NY, NX = 512, 64, 128
@@ -92,7 +91,7 @@ def header_with_room(path: Path) -> None:
     """A classic file with header room, by NCO."""
     tight = path.with_name("tight.nc")
     header_without_room(tight)
-    subprocess.run(["ncks", "-h", "--hdr_pad", "4096", str(tight), str(path)], check=True)
+    execute("ncks", "-h", "--hdr_pad", "4096", tight, path)
 
 
 def dimensions(path: Path, *, used: bool) -> None:
@@ -135,7 +134,7 @@ def scattered(path: Path, *, front: bool) -> None:
             d.createVariable(f"v{i}", "f4", ("x",))[:] = np.random.default_rng(i).random(200_000, dtype="f4")
             d.sync()
     if front:
-        subprocess.run([binary(), "copy", "-q", str(loose), str(path)], check=True)
+        ncforge("copy", "-q", loose, path)
 
 
 def noise(n: int, ny: int, nx: int) -> Any:
@@ -163,4 +162,4 @@ def fixed_cmip(path: Path) -> None:
     """The worst of them, fixed."""
     bad = path.with_name("bad.nc")
     cmip(bad, time=1, bounds=1, data=1)
-    subprocess.run([binary(), "copy", "-q", "--profile", "cmip7", str(bad), str(path)], check=True)
+    ncforge("copy", "-q", "--profile", "cmip7", bad, path)

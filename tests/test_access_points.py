@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import re
 import shutil
-import subprocess
 import sys
 from pathlib import Path
 from typing import Any
@@ -19,6 +18,7 @@ import access_points
 import ncforge
 import servers
 from access_point_files import SHAPE, field, raw_chunk, write
+from commands import execute
 from conftest import Run
 from programs import run_python
 
@@ -40,7 +40,7 @@ def check_peers(path: Path, values: np.ndarray, name: str = "v") -> None:
     with h5py.File(path) as f:
         assert np.array_equal(f[name][:], values)
     plain = path.with_name("plain.nc")
-    subprocess.run(["nccopy", "-d", "0", "-V", name, path, plain], check=True)
+    execute("nccopy", "-d", "0", "-V", name, path, plain)
     with netCDF4.Dataset(plain) as d:
         d.set_auto_maskandscale(False)
         assert np.array_equal(d[name][:], values)
@@ -91,7 +91,7 @@ def test_peers_read_what_was_written(tmp_path: Path, dtype: str, level: int) -> 
         assert np.array_equal(d["v"][:], values)
     with h5py.File(path) as f:
         assert np.array_equal(f["v"][:], values)
-    subprocess.run(["nccopy", path, copy], check=True)
+    execute("nccopy", path, copy)
     with netCDF4.Dataset(copy) as d:
         d.set_auto_mask(False)
         assert np.array_equal(d["v"][:], values)
@@ -170,7 +170,7 @@ def access_points_begin(chunk: bytes) -> int:
 def test_files_with_and_without_them_say_the_same(tmp_path: Path, run: Run) -> None:
     with_points, without = tmp_path / "with.nc", tmp_path / "without.nc"
     write(with_points, "f4", fletcher32=True)
-    subprocess.run(["nccopy", with_points, without], check=True)
+    execute("nccopy", with_points, without)
     assert access_points.segments(raw_chunk(without, (0, 0, 0), True), 300 * 410) is None
     for first, second in [(with_points, without), (without, with_points), (with_points, with_points)]:
         done = run("compare", first, second)
@@ -198,7 +198,7 @@ def test_the_profile_of_cmip7_writes_them_and_asks_nobody_else_for_them(tmp_path
         _, encoded = f["tas"].id.read_direct_chunk((0, 0, 0))
     assert access_points_begin(encoded[:-4]) > 0 and encoded[:-4].endswith(access_points.MAGIC)
     # Files that other writers make of it are as valid.
-    subprocess.run(["nccopy", packed, others], check=True)
+    execute("nccopy", packed, others)
     found = json.loads(run("doctor", "--profile", "cmip7", "--json", "--fail-on", "never", others).stdout)
     assert not [f for f in found["files"][0]["findings"] if f["code"] != "NC704"], "the index lies elsewhere"
 
@@ -398,7 +398,7 @@ def test_access_points_are_added_to_what_has_none(tmp_path: Path, run: Any) -> N
             assert raw_chunk(path, (t, 0, 0), name=name) == raw_chunk(source, (t, 0, 0), name=name)
     with h5py.File(source) as a, h5py.File(path) as b:
         assert a["small"].id.read_direct_chunk((0,)) == b["small"].id.read_direct_chunk((0,))
-    headers = [subprocess.run(["ncdump", "-hs", "-n", "a", f], capture_output=True, check=True) for f in (source, path)]
+    headers = [execute("ncdump", "-hs", "-n", "a", f, text=False) for f in (source, path)]
     provenance = re.compile(rb"_NCProperties.*|_SuperblockVersion.*")
     assert provenance.sub(b"", headers[0].stdout) == provenance.sub(b"", headers[1].stdout)
     for name in ["v", "bytes", "plain"]:
@@ -518,7 +518,7 @@ def test_programs_of_netcdf_c_write_them(tmp_path: Path, run_under: Any) -> None
     source, path, plain = tmp_path / "in.nc", tmp_path / "out.nc", tmp_path / "plain.nc"
     values = write(source, "f4", zlib=False)
     command: list[str | Path] = ["nccopy", "-d1", "-s", "-c", "t/1,y/300,x/410", source]
-    subprocess.run([*command, plain], check=True)
+    execute(*command, plain)
     run_under(*command, path, wish="always")
     assert segments(plain) == 0 and segments(path) >= 8
     check_peers(path, values)

@@ -8,13 +8,13 @@ from __future__ import annotations
 import json
 import re
 import shutil
-import subprocess
 from pathlib import Path
 
 import netCDF4
 import pytest
 
-from bench_common import ONCE
+from bench_common import ONCE, mpi_ranks
+from commands import ncforge
 from conftest import Run
 
 NODES = {1: ["-n=1", "-p=1"], 2: ["-n=1", "-p=2"], 4: ["-n=2", "-p=2"]}
@@ -116,14 +116,9 @@ def test_p3_what_fails_there_and_need_not(run: Run, ncforge_bin: Path, tmp_path:
         with netCDF4.Dataset(tmp_path / f"t.nc-{rank}") as nc:
             assert nc.dimensions["time"].isunlimited() and nc["data"].shape == (6, 4, 4, 5)
     run("bench", "io", "-d=2:4:4:4", f"-f={path}", "-w", "-r", "-x=parser", timeout=600)
-    if launcher := shutil.which("mpiexec.openmpi"):
-        command = [
-            launcher, "--oversubscribe", "--allow-run-as-root", "-n", "4", str(ncforge_bin), "bench", "io",
-            "-d=4:8:16:5", f"-f={tmp_path / 'm.nc'}", "-w", "-r", *ONCE,
-        ]  # fmt: skip
-        done = subprocess.run(command, capture_output=True, text=True, timeout=600)
-        assert done.returncode == 0, done.stderr
-        assert "wrong" not in done.stderr
+    if shutil.which("mpiexec.openmpi"):
+        words = ["-d=4:8:16:5", f"-f={tmp_path / 'm.nc'}", "-w", "-r", *ONCE]
+        assert "wrong" not in ncforge("bench", "io", *words, before=mpi_ranks(4)).stderr
 
 
 @pytest.mark.parametrize("asked", [["--verify"], ["-r", "--verify"]])

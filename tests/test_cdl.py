@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import shutil
-import subprocess
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +11,7 @@ import numpy as np
 import pytest
 
 import ncforge
+from commands import execute
 from conftest import DATA
 
 FORMATS = ["NETCDF4", "NETCDF4_CLASSIC", "NETCDF3_CLASSIC", "NETCDF3_64BIT_OFFSET", "NETCDF3_64BIT_DATA"]
@@ -25,7 +25,7 @@ def test_text_is_netcdf4_pythons(name: str) -> None:
         assert ours.tocdl() == theirs.tocdl()
         assert ours.tocdl(data=True) == theirs.tocdl(data=True)
         assert ours.tocdl(coordvars=True, data=True) == ours.tocdl(data=True)
-        coordinates = subprocess.run(["ncdump", "-cs", DATA / name], capture_output=True, text=True, check=True).stdout
+        coordinates = execute("ncdump", "-cs", DATA / name).stdout
         assert ours.tocdl(coordvars=True) == coordinates
 
 

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import json
 import math
-import os
-import subprocess
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -15,7 +13,7 @@ import numpy as np
 import pytest
 
 import ncforge
-from conftest import find_binary
+from commands import ncforge as command
 
 
 @pytest.mark.parametrize("goal", ["balanced", "fast-read", "small"])
@@ -58,11 +56,8 @@ Array = np.ndarray[Any, np.dtype[Any]]
 
 def run(*words: object, code: int = 0) -> str:
     """Runs the command, with the rates that it comes with. Gives what it printed."""
-    line = [str(find_binary()), *map(str, words)]
-    env = {**os.environ, "NCFORGE_MACHINE": "/nonexistent"}
-    done = subprocess.run(line, capture_output=True, text=True, timeout=600, check=False, env=env)
-    assert done.returncode == code, (line, done.stdout, done.stderr)
-    return done.stdout
+    printed: str = command(*words, code=code, env={"NCFORGE_MACHINE": "/nonexistent"}).stdout
+    return printed
 
 
 def waves(*shape: int) -> Array:

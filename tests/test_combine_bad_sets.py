@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 
 import tiles as tl
-from combining import CLASSIC, DEFLATED, combine, fms_whole, ncforge, ocean, shorten
+from combining import CLASSIC, DEFLATED, combine, fms_whole, ocean, shorten
+from commands import ncforge
 
 
 @pytest.mark.parametrize("storage", [CLASSIC, DEFLATED], ids=["cdf2", "deflated"])

@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 
 import tiles as tl
-from combining import CLASSIC, DEFLATED, combine, fms_whole, ncforge, ocean, values
+from combining import CLASSIC, DEFLATED, combine, fms_whole, ocean, values
+from commands import ncforge
 
 
 @pytest.mark.parametrize("tiling", [(1, 1), (4, 4), (7, 5)])

@@ -13,7 +13,8 @@ import numpy as np
 import pytest
 
 import tiles as tl
-from combining import CLASSIC, DEFLATED, fms_whole, ncforge, wholes
+from combining import CLASSIC, DEFLATED, fms_whole, wholes
+from commands import ncforge
 from stopping import start
 
 

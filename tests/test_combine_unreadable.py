@@ -11,7 +11,7 @@ import netCDF4
 import numpy as np
 import pytest
 
-from combining import ncforge
+from commands import ncforge
 
 Change = Callable[[netCDF4.Dataset, int], object]
 

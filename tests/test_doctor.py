@@ -22,6 +22,9 @@ import netCDF4
 import numpy as np
 import pytest
 
+import ncforge
+from commands import execute, find_binary
+from commands import ncforge as run
 from doctor_files import (
     NX,
     NY,
@@ -42,19 +45,13 @@ from doctor_files import (
     smooth,
     z,
 )
-from test_info import binary
 
 ROOT = Path(__file__).resolve().parent.parent
 
 
 def doctor(*words: str | Path, code: int | None = None, cwd: Path | None = None) -> subprocess.CompletedProcess[str]:
     """Runs the command."""
-    line = [binary(), "doctor", *map(str, words)]
-    env = {**os.environ, "NCFORGE_MACHINE": "/nonexistent"}
-    done = subprocess.run(line, capture_output=True, text=True, timeout=600, check=False, env=env, cwd=cwd)
-    if code is not None:
-        assert done.returncode == code, done.stdout + done.stderr
-    return done
+    return run("doctor", *words, code=code, env={"NCFORGE_MACHINE": "/nonexistent"}, cwd=cwd)
 
 
 def findings(path: Path, *words: str) -> list[dict[str, Any]]:
@@ -154,17 +151,10 @@ def type_in(command: str, folder: Path) -> Path:
     """Runs a finding's command in a shell, and compares the files. Gives the new one."""
     words = shlex.split(command)
     assert words[:2] == ["ncforge", "copy"], command
-    shell = subprocess.run(
-        ["bash", "-c", f'ncforge() {{ {shlex.quote(binary())} "$@"; }}; {command} -q'],
-        cwd=folder,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert shell.returncode == 0, command + "\n" + shell.stderr
+    execute("bash", "-c", f'ncforge() {{ {shlex.quote(str(find_binary()))} "$@"; }}; {command} -q', cwd=folder)
     source, copy = folder / words[2], folder / words[3]
     if "--vars" not in words:
-        subprocess.run([binary(), "compare", "-q", str(source), str(copy)], check=True)
+        run("compare", "-q", source, copy)
     return copy
 
 
@@ -220,7 +210,6 @@ def test_the_figures_are_right(tmp_path: Path) -> None:
 
 def test_what_access_points_cure_is_not_reported(tmp_path: Path) -> None:
     """Maps as chunks: with access points a series decodes a segment of each, and neither other chunks nor a warning are needed."""
-    ncforge = pytest.importorskip("ncforge")
     without, with_points = tmp_path / "without.nc", tmp_path / "with.nc"
     maps(without)
     with netCDF4.Dataset(without) as old, ncforge.Dataset(with_points, "w") as new:
@@ -302,8 +291,8 @@ def test_files_that_are_alike_share_their_lines(tmp_path: Path) -> None:
     assert text.count("NC101") == 1 and text.startswith("13 files, each netCDF-4") and "and 1 more" in text
     assert len(text.splitlines()) < 40, text
     (command,) = [line.strip() for line in text.splitlines() if "ncforge copy" in line]
-    env = {**os.environ, "PATH": f"{Path(binary()).parent}:{os.environ['PATH']}"}
-    subprocess.run(["sh", "-e", "-c", command], cwd=tmp_path, env=env, check=True, capture_output=True)
+    env = {"PATH": f"{find_binary().parent}:{os.environ['PATH']}"}
+    execute("sh", "-e", "-c", command, cwd=tmp_path, env=env)
     # In a folder of their own: a pattern that meant the files means them still.
     assert sorted(p.name for p in tmp_path.glob("*.nc")) == sorted(names)
     for i in range(13):
@@ -314,7 +303,6 @@ def test_files_that_are_alike_share_their_lines(tmp_path: Path) -> None:
 
 def test_more_files_than_may_be_open(tmp_path: Path) -> None:
     """Files are closed when they have been looked at, across files, too."""
-    ncforge = pytest.importorskip("ncforge")
     field(tmp_path / "day_000.nc", (64, NY, NX), **z((32, 8, 16)))
     paths = [tmp_path / f"day_{i:03d}.nc" for i in range(80)]
     for path in paths[1:]:
@@ -326,11 +314,10 @@ def test_more_files_than_may_be_open(tmp_path: Path) -> None:
         "import ncforge; found = ncforge.doctor(sys.argv[1:], across=True); "
         "print(json.dumps([len(found), len(found.failures), [f.code for f in found.across if f.variable == 'tas']]))"
     )
-    assert ncforge
-    done = subprocess.run([sys.executable, "-c", script, *map(str, paths)], capture_output=True, text=True, check=True)
+    done = execute(sys.executable, "-c", script, *paths)
     assert json.loads(done.stdout) == [80, 0, ["NC501"]]
-    line = f"ulimit -n 60; '{binary()}' doctor --across --fail-on never {tmp_path}/day_*.nc"
-    done = subprocess.run(["sh", "-c", line], capture_output=True, text=True, check=True)
+    line = f"ulimit -n 60; '{find_binary()}' doctor --across --fail-on never {tmp_path}/day_*.nc"
+    done = execute("sh", "-c", line)
     assert "across 80 files" in done.stdout and not done.stderr
 
 
@@ -338,7 +325,7 @@ def test_zipped_files_are_as_good_as_they_are(tmp_path: Path) -> None:
     """Their blocks are compressed, and hold a variable's records one after the other."""
     record_file(tmp_path / "r.nc", 31)
     assert "NC401" in codes(tmp_path / "r.nc")
-    subprocess.run([binary(), "zip", tmp_path / "r.nc", tmp_path / "r.ncz"], check=True, capture_output=True)
+    run("zip", tmp_path / "r.nc", tmp_path / "r.ncz")
     found = findings(tmp_path / "r.ncz")
     assert not {"NC401", "NC303"} & {f["code"] for f in found}
     for at, command in enumerate(
@@ -376,7 +363,6 @@ def test_both_times_and_calls_for_the_curious(tmp_path: Path) -> None:
 
 def test_python_says_what_the_command_says(tmp_path: Path) -> None:
     """Equal text, and an equal cache of netCDF-C."""
-    ncforge = pytest.importorskip("ncforge")
     path = tmp_path / "maps.nc"
     field(path, **z((1, NY, NX)))
     found = ncforge.doctor(path)
@@ -393,7 +379,7 @@ def test_metadata_have_one_size(tmp_path: Path) -> None:
     path = tmp_path / "scattered.nc"
     CASES["NC402"][0](path)
     (found,) = [f for f in findings(path) if f["code"] == "NC402"]
-    info = subprocess.run([binary(), "info", "--storage", str(path)], capture_output=True, text=True, check=True).stdout
+    info = run("info", "--storage", path).stdout
     (size,) = re.findall(r"metadata ([\d.]+ \S+)\)", info)
     assert found["message"].startswith(f"{size} of metadata"), (size, found["message"])
     assert found["severity"] == "info", "on a local disk, requests take no time"
@@ -468,7 +454,7 @@ def test_across(tmp_path: Path) -> None:
 
     def less(p: Path) -> None:
         field(p.with_name("e.nc"), (64, NY, NX), **z((32, 8, 16)))
-        subprocess.run(["ncks", "-O", "-h", "-C", "-v", "time", str(p.with_name("e.nc")), str(p)], check=True)
+        execute("ncks", "-O", "-h", "-C", "-v", "time", p.with_name("e.nc"), p)
 
     assert set(differ(less)) == {"NC506"}
     doctor("--across", "--fail-on", "error", *same, tmp_path / "d.nc", code=3)
@@ -489,12 +475,12 @@ def test_profile_cmip7(tmp_path: Path) -> None:
         assert np.prod(chunk) * 4 >= 4 << 20 > np.prod(chunk) * 4 - 90 * 300 * 4 and chunk[1:] == [90, 300]
         filters = d["tas"].filters()
         assert filters["zlib"] and filters["complevel"] == 4 and filters["shuffle"] and filters["fletcher32"]
-    subprocess.run([binary(), "compare", "-q", str(files["bad"]), str(files["mended"])], check=True)
+    run("compare", "-q", files["bad"], files["mended"])
     checker = os.environ.get("CHECK_CMIP7_PACKING") or shutil.which("check_cmip7_packing")
     if checker is None:
         pytest.skip("check_cmip7_packing is not installed")
     for path in [*files.values(), tmp_path / "tiny.nc"]:
-        theirs = subprocess.run([sys.executable, checker, str(path)], capture_output=True, text=True, check=False)
+        theirs = execute(sys.executable, checker, path, code=None)
         ours = doctor("--profile", "cmip7", path)
         assert (theirs.returncode == 0) == (ours.returncode == 0), theirs.stdout + ours.stdout
 
@@ -520,7 +506,6 @@ def test_what_is_proposed_spoils_no_read(tmp_path: Path) -> None:
 
 def test_names_with_separators_get_the_same_fixes(tmp_path: Path) -> None:
     """Characters that mean something in a list of variables: the fixes of each variable, alone and together, are those of `tas`."""
-    ncforge = pytest.importorskip("ncforge")
     names = ["tas", "a;b", "a,b:c", "a|b&c\\d", "a\\;b"]
     path = tmp_path / "odd.nc"
     values = smooth()
@@ -548,10 +533,10 @@ def test_names_with_separators_get_the_same_fixes(tmp_path: Path) -> None:
 
 def test_findings_are_applied(tmp_path: Path) -> None:
     """Python makes the copies that the commands would make."""
-    ncforge = pytest.importorskip("ncforge")
     path = tmp_path / "maps.nc"
     field(path, **z((1, NY, NX)))
     found = ncforge.doctor(path, for_="series")
+    finding: Any
     (finding,) = [f for f in found if f.code == "NC101"]
     assert finding.fix and set(finding.fix) == {"chunks"}
     report = finding.apply(tmp_path / "new.nc", verify=True)
@@ -571,6 +556,7 @@ def test_findings_are_applied(tmp_path: Path) -> None:
     for name, chunks in (("a", (32, 8, 16)), ("b", (32, 8, 16)), ("c", (16, 8, 16))):
         field(tmp_path / f"{name}.nc", (64, NY, NX), **z(chunks))
     both = ncforge.doctor([tmp_path / f"{name}.nc" for name in "abc"], across=True)
+    across: Any
     (across,) = [f for f in both.across if f.code == "NC501" and f.variable == "tas"]
     (done,) = across.apply(tmp_path / "alike")
     assert done.output == str(tmp_path / "alike" / "c.nc")
@@ -602,8 +588,7 @@ def test_a_static_field_has_no_series(tmp_path: Path) -> None:
         for name, n in (("lat", 1800), ("lon", 3600)):
             d.createDimension(name, n)
         d.createVariable("topo", "f4", ("lat", "lon"), **z((1800, 5)))[:] = smooth(1, 1800, 3600)[0]
-    tune = [binary(), "tune", "chunks", "--json", str(path)]
-    (reported,) = json.loads(subprocess.run(tune, capture_output=True, check=True).stdout)["variables"]
+    (reported,) = json.loads(run("tune", "chunks", "--json", path).stdout)["variables"]
     assert {r["pattern"]["name"] for r in reported["choice"]["told"]} == {"map"}
     chunks = reported["choice"]["chunks"]
     assert min(chunks) >= 60, chunks
@@ -618,4 +603,4 @@ def test_a_name_that_is_not_utf8_is_told_as_bash_reads_it(tmp_path: Path) -> Non
     os.rename(tmp_path / "a.nc", path)
     said = one(os.fsdecode(path))["notes"]
     word = next(note for note in said if "not UTF-8" in note).split(" is ", 2)[2].removesuffix(" in commands")
-    assert subprocess.run(["bash", "-c", f"printf %s {word}"], capture_output=True, check=True).stdout == path
+    assert execute("bash", "-c", f"printf %s {word}", text=False).stdout == path

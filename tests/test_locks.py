@@ -20,6 +20,7 @@ import numpy as np
 import pytest
 
 import ncforge
+from commands import execute
 
 Run = Callable[..., subprocess.CompletedProcess[str]]
 FORMATS = ["NETCDF4", "NETCDF4_CLASSIC", "NETCDF3_CLASSIC", "NETCDF3_64BIT_OFFSET", "NETCDF3_64BIT_DATA"]
@@ -47,8 +48,7 @@ def values(path: Path) -> list[float]:
 
 def elsewhere(program: str, env: dict[str, str] | None = None) -> subprocess.CompletedProcess[str]:
     """Runs a program in another process."""
-    words = [sys.executable, "-W", "always", "-c", textwrap.dedent(program)]
-    return subprocess.run(words, capture_output=True, text=True, timeout=600, env={**os.environ, **(env or {})})
+    return execute(sys.executable, "-W", "always", "-c", textwrap.dedent(program), code=None, env=env)
 
 
 def append(library: str, path: Path, value: float = 99.0) -> str:
@@ -168,7 +168,7 @@ def no_locks(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
     folder = tmp_path_factory.mktemp("no_locks")
     source, library = folder / "no_locks.c", folder / "no_locks.so"
     source.write_text("#include <errno.h>\nint flock(int f, int o) { (void)f; (void)o; errno = ENOLCK; return -1; }\n")
-    subprocess.run(["cc", "-shared", "-fPIC", "-o", library, source], check=True)
+    execute("cc", "-shared", "-fPIC", "-o", library, source)
     return {"LD_PRELOAD": str(library)}
 
 
@@ -193,9 +193,8 @@ def test_without_locks_everything_works_with_one_warning(
     required = elsewhere(append("ncforge", path), {**no_locks, VARIABLE: "TRUE"}).stdout
     assert required.startswith(f"IoError {errno.ENOLCK}"), required
     for env, warnings in ((no_locks, 1), ({**no_locks, VARIABLE: "FALSE"}, 0)):
-        words: list[str | Path] = [ncforge_bin, "copy", path, tmp_path / "d.nc", "-O"]
-        copied = subprocess.run(words, capture_output=True, text=True, env={**os.environ, **env})
-        assert copied.returncode == 0 and copied.stderr.count("no locks") == warnings, copied.stderr
+        copied = execute(ncforge_bin, "copy", path, tmp_path / "d.nc", "-O", env=env)
+        assert copied.stderr.count("no locks") == warnings, copied.stderr
     assert sorted(p.name for p in tmp_path.iterdir()) == ["a.nc", "b.nc", "c.nc", "d.nc"]
 
 

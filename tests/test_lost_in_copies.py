@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import subprocess
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +13,8 @@ import pytest
 
 import ncforge
 import tiles as tl
-from combining import ncforge as run
+from commands import execute
+from commands import ncforge as run
 from test_combine_unreadable import _tiles
 
 #: Names that netCDF-C hides in netCDF-4 files, and that classic files may have.
@@ -248,7 +248,7 @@ def test_characters_stay_filled(tmp_path: Path, form: Any) -> None:
         ds.createVariable("c", "S1", ("n",))[:2] = b"ab"
         ds.createVariable("i", "i4", ("n",))[:2] = 1
     run("copy", tmp_path / "c.nc", tmp_path / "out.nc", "--format", "netcdf4")
-    header = subprocess.run(["ncdump", "-hs", tmp_path / "out.nc"], capture_output=True, text=True, check=True).stdout
+    header = execute("ncdump", "-hs", tmp_path / "out.nc").stdout
     assert "char c(n)" in header and "_NoFill" not in header
 
 

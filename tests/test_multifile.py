@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import gc
 import pickle
-import subprocess
 import sys
 import threading
 import weakref
@@ -18,6 +17,7 @@ import numpy as np
 import pytest
 
 import ncforge
+from commands import execute
 from ncforge import multifile
 from programs import python
 
@@ -298,9 +298,7 @@ for at in (0, 79):
         raise AssertionError("it is closed")
 assert not ds.isopen()
 """
-    limited = ["bash", "-c", 'ulimit -n 40; exec "$0" -c "$1"', sys.executable, program]
-    done = subprocess.run(limited, capture_output=True, text=True, timeout=300)
-    assert done.returncode == 0, done.stderr
+    execute("bash", "-c", 'ulimit -n 40; exec "$0" -c "$1"', sys.executable, program)
 
 
 def parts_of(folder: Path, count: int) -> list[Path]:
@@ -327,9 +325,7 @@ for _ in range(4):
         assert all(read)
 assert len(os.listdir("/proc/self/fd")) == before, "files are open after close()"
 """
-    limited = ["bash", "-c", f'ulimit -n {descriptors}; exec "$0" -c "$1"', sys.executable, program]
-    done = subprocess.run(limited, capture_output=True, text=True, timeout=300)
-    assert done.returncode == 0, done.stderr
+    execute("bash", "-c", f'ulimit -n {descriptors}; exec "$0" -c "$1"', sys.executable, program)
 
 
 def test_a_part_is_open_once_however_many_threads_read_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -431,4 +427,4 @@ for opens in (ncforge.open_many, ncforge.MFDataset):
         else:
             raise AssertionError("not noticed")
 """
-    subprocess.run([sys.executable, "-c", program], check=True, timeout=600)
+    execute(sys.executable, "-c", program)

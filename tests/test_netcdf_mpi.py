@@ -16,6 +16,7 @@ import netCDF4
 import numpy as np
 import pytest
 
+from commands import execute
 from programs import SOURCES, call
 
 pytestmark = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="the library is for Linux")
@@ -43,10 +44,7 @@ class Mpi:
         if not all(map(shutil.which, needed)):
             pytest.skip(f"needs {', '.join(needed)}")
         header = b"#include <mpi.h>"
-        if (
-            subprocess.run([f"mpicc.{self.name}", "-x", "c", "-E", "-"], input=header, capture_output=True).returncode
-            != 0
-        ):
+        if execute(f"mpicc.{self.name}", *["-x", "c", "-E", "-"], code=None, text=False, input=header).returncode:
             pytest.skip(f"needs the headers of {self.name}")
         binary = self.folder / f"{source}.{self.name}"
         if not binary.exists():
@@ -111,8 +109,7 @@ def test_a_launcher_that_is_run_itself(mpi, run_under, tmp_path):
 def test_an_abort_leaves_what_was_synced(mpi, ncforge_bin, tmp_path):
     # Each rank aborts when it has sent its last step; rank 0 alone has written all of them before.
     command = mpi.launch(1, ncforge_bin, "run", mpi.compiled("ranks.c"), tmp_path / "a.nc", 9, "abort")
-    done = subprocess.run(command, capture_output=True, env=os.environ | ENVIRONMENT, timeout=120)
-    assert done.returncode == 7
+    execute(*command, code=7, text=False, env=os.environ | ENVIRONMENT, timeout=120)
     assert values(tmp_path / "a.nc").shape[0] == 9
 
 

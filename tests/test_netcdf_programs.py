@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import re
 import shutil
 import subprocess
@@ -15,6 +14,7 @@ import netCDF4
 import numpy as np
 import pytest
 
+from commands import execute
 from conftest import DATA, ROOT
 from programs import call, compiled, header, python, values
 
@@ -215,7 +215,7 @@ TOOLS = {
 def outcome(command: list[str], out: Path) -> tuple[int, bytes, Any]:
     """Exit code, what was printed, and what the output holds."""
     out.unlink(missing_ok=True)
-    done = subprocess.run(command, capture_output=True, timeout=600, stdin=subprocess.DEVNULL)
+    done = execute(*command, code=None, text=False)
     held = (header(out), values(out)) if out.exists() else None
     return done.returncode, done.stdout, held
 
@@ -272,7 +272,7 @@ def from_sample(path: Path, line: str) -> np.ndarray:
 def check_without_plug_ins(run_under, path: Path, values: np.ndarray) -> None:
     """NetCDF-C cannot read the variable `v`, and does under ncforge."""
     nowhere = {"HDF5_PLUGIN_PATH": "/nonexistent"}
-    assert subprocess.run(["ncdump", path], capture_output=True, env={**os.environ, **nowhere}).returncode != 0
+    assert execute("ncdump", path, code=None, env=nowhere).returncode != 0
     # A file that was written a moment ago is read, too.
     path.touch()
     done = run_under("ncdump", "-p", "9,17", "-v", "v", path, wish="log", **nowhere)
@@ -414,7 +414,7 @@ def test_damaged_files_end_the_program_in_no_other_way(reads, run_under, tmp_pat
         for _ in range(rng.integers(1, 5)):
             damaged[rng.integers(0, rng.choice([200, 3000, len(whole)]))] = rng.integers(0, 256)
         path.write_bytes(damaged[: rng.integers(1, len(damaged))] if rng.random() < 0.1 else damaged)
-        plain = subprocess.run([reads, path, "1", "2"], capture_output=True, timeout=60)
+        plain = execute(reads, path, 1, 2, code=None, text=False, timeout=60)
         ours = run_under(reads, path, 1, 2, wish="always", code=plain.returncode)
         assert ours.stdout == plain.stdout
 
@@ -463,7 +463,7 @@ def test_off_and_status(run, run_under, library, tmp_path):
         done = call("ncdump", "-h", file, wish="log", LD_PRELOAD=f"{library} {mpi}")
         assert b"is served" in done.stderr
     (tmp_path / "a.c").write_text('#include <stdio.h>\nint main(void) { fputs("trouble", stderr); return 3; }')
-    subprocess.run(["cc", "-static", "-o", tmp_path / "a.out", tmp_path / "a.c"], check=True)
+    execute("cc", "-static", "-o", tmp_path / "a.out", tmp_path / "a.c")
     said = run("netcdf", "status", tmp_path / "a.out").stdout
     assert "not served: it ends with exit status: 3: trouble" in said
     assert (

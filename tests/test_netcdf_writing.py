@@ -17,6 +17,7 @@ import netCDF4
 import numpy as np
 import pytest
 
+from commands import execute
 from conftest import DATA, ROOT
 from programs import call, compiled, header, python, run_python, values
 
@@ -506,7 +507,7 @@ def test_files_of_the_repository_are_copied_the_same(run_under, tmp_path):
     out = tmp_path / "a.nc"
     for source in sorted(p for p in DATA.iterdir() if p.suffix == ".nc"):
         command = ["nccopy", "-k", "nc4", "-d", "1", source, out]
-        plain = subprocess.run([str(c) for c in command], capture_output=True)
+        plain = execute(*command, code=None)
         want = (header(out), values(out)) if out.exists() else None
         out.unlink(missing_ok=True)
         run_under(*command, wish="always", code=plain.returncode)

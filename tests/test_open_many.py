@@ -5,7 +5,6 @@ from __future__ import annotations
 import glob
 import os
 import pickle
-import subprocess
 import sys
 from pathlib import Path
 from typing import Any
@@ -17,6 +16,7 @@ import pytest
 from numpy.ma.testutils import assert_array_equal
 
 import ncforge
+from commands import execute
 from ncforge.errors import ChangedError
 
 FORMATS: list[Any] = ["NETCDF3_CLASSIC", "NETCDF3_64BIT_DATA", "NETCDF4_CLASSIC", "NETCDF4"]
@@ -134,12 +134,12 @@ def test_fewer_descriptors_than_files(tmp_path: Path) -> None:
         month(tmp_path / f"{i:03}.nc", i % 28, 1)
     program = f"""
 import ncforge
+from commands import execute
 sets = [ncforge.open_many({str(tmp_path)!r} + f"/{{i}}*.nc", unsorted=True) for i in (0, 1)]
 for _ in range(2):
     print([ds["inner/w"][:].astype(int).tolist() for ds in sets])
 """
-    limited = ["bash", "-c", 'ulimit -n 40; exec "$0" -c "$1"', sys.executable, program]
-    done = subprocess.run(limited, capture_output=True, text=True, timeout=300)
+    done = execute("bash", "-c", 'ulimit -n 40; exec "$0" -c "$1"', sys.executable, program, code=None)
     assert done.stderr == ""
     expected = [[i % 28 for i in range(100)], [i % 28 for i in range(100, 120)]]
     assert done.stdout == f"{expected}\n" * 2

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import subprocess
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +11,7 @@ import numpy as np
 import pytest
 
 import ncforge
-from test_info import binary
+from commands import ncforge as command
 
 MODES = ["GranularBitRound", "BitRound", "BitGroom"]
 ATTRIBUTES = {
@@ -81,18 +80,7 @@ def test_the_bits_of_netcdf_c(mode: str, kind: str, fill: float | None, tmp_path
             exact.set_auto_maskandscale(False)
             exact[:] = values
         option = "--keep-bits" if mode == "BitRound" else "--keep-digits"
-        line: list[str | Path] = [
-            binary(),
-            "copy",
-            "-q",
-            "-O",
-            "--verify",
-            option,
-            str(n),
-            tmp_path / "exact.nc",
-            tmp_path / "copy.nc",
-        ]
-        subprocess.run(line, check=True)
+        command("copy", "-q", "-O", "--verify", option, n, tmp_path / "exact.nc", tmp_path / "copy.nc")
         with netCDF4.Dataset(tmp_path / "copy.nc") as d:
             d.set_auto_maskandscale(False)
             same_bits(d["v"][:], wanted)
@@ -149,7 +137,7 @@ def test_python_says_what_copies_say(tmp_path: Path) -> None:
             assert d[container].algorithm == mode.lower().replace("granularbit", "granular_bit")
             assert d[container].implementation == f"ncforge version {ncforge.__version__}"
         assert d["late"][0] == np.float32(1 / 3)
-    assert "NC602" not in subprocess.run([binary(), "doctor", path], capture_output=True, text=True).stdout
+    assert "NC602" not in command("doctor", path, code=None).stdout
 
 
 def test_what_makes_no_sense(tmp_path: Path) -> None:
@@ -178,12 +166,7 @@ def test_coordinates_keep_all_bits(tmp_path: Path) -> None:
         t.coordinates = "lon"
         t[:] = np.random.default_rng(2).normal(size=(20, 50))
         d.createVariable("old", "f4", ("x",), significant_digits=5)[:] = np.arange(50) / 7
-    done = subprocess.run(
-        [binary(), "copy", "--json", "--verify", "--keep-digits", "2", path, out],
-        capture_output=True,
-        text=True,
-        check=True,
-    )
+    done = command("copy", "--json", "--verify", "--keep-digits", "2", path, out)
     notes = " ".join(json.loads(done.stdout)["notes"])
     assert (
         "2 significant digits are kept of t" in notes
@@ -197,8 +180,7 @@ def test_coordinates_keep_all_bits(tmp_path: Path) -> None:
         assert np.any(a["t"][:] != b["t"][:])
         # Digits of a value near 1: five hundredths, at most.
         assert np.max(np.abs(a["t"][:] - b["t"][:]) / np.maximum(np.abs(a["t"][:]), 1e-9)) <= 0.05
-    both: list[str | Path] = [binary(), "copy", "--keep-digits", "2", "--keep-bits", "3", path, tmp_path / "c.nc"]
-    assert subprocess.run(both, capture_output=True, check=False).returncode == 2
+    command("copy", "--keep-digits", "2", "--keep-bits", "3", path, tmp_path / "c.nc", code=2)
 
 
 def test_a_quantized_copy_with_groups_is_compared_with_its_source(tmp_path: Path, run: Any) -> None:
@@ -239,7 +221,7 @@ def field(path: Path, **attrs: Any) -> None:
 
 
 def copied(*words: str | Path) -> str:
-    done = subprocess.run([binary(), "copy", "-O", *words], capture_output=True, text=True, check=True)
+    done = command("copy", "-O", *words)
     return done.stdout + done.stderr
 
 
@@ -284,7 +266,7 @@ def test_nothing_is_quantized_twice(tmp_path: Path, claim: dict[str, Any]) -> No
         same_bits(old["a"][:].data, new["a"][:].data)
         assert set(new["a"].ncattrs()) == set(old["a"].ncattrs())
         assert new["b"].quantization_nsb == 4
-    assert "NC602" in subprocess.run([binary(), "doctor", tmp_path / "a.nc"], capture_output=True, text=True).stdout
+    assert "NC602" in command("doctor", tmp_path / "a.nc", code=None).stdout
 
 
 def test_complete_claims_are_no_finding_and_follow_renamed_containers(tmp_path: Path) -> None:
@@ -296,4 +278,4 @@ def test_complete_claims_are_no_finding_and_follow_renamed_containers(tmp_path: 
     with netCDF4.Dataset(tmp_path / "b.nc") as d:
         assert d["c"].getncattr("quantization") == d["b"].getncattr("quantization") == "rounding"
         assert d["rounding"].algorithm == "bitround"
-    assert "NC602" not in subprocess.run([binary(), "doctor", tmp_path / "b.nc"], capture_output=True, text=True).stdout
+    assert "NC602" not in command("doctor", tmp_path / "b.nc", code=None).stdout

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import shutil
 import signal
-import subprocess
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -16,6 +15,7 @@ import numpy as np
 import pytest
 
 import ncforge
+from commands import execute
 from conftest import Run
 from stopping import changes, killed, start
 
@@ -487,7 +487,7 @@ def test_names_and_variables(tmp_path: Path, run: Run) -> None:
 def test_more_files_than_descriptors(tmp_path: Path, ncforge_bin: Path) -> None:
     files = months(tmp_path / "hist", 150, "NETCDF3_CLASSIC")
     command = f"ulimit -n 48; exec {ncforge_bin} series {tmp_path}/hist/*.nc -o {tmp_path}/out --years 5"
-    subprocess.run(["bash", "-c", command], check=True, timeout=300)
+    execute("bash", "-c", command)
     assert len(names(tmp_path / "out")) == 9
     with (
         netCDF4.Dataset(tmp_path / "out" / "case.01.cam.h0.T.001001-001306.nc") as ds,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
 import sys
 import time
 from pathlib import Path
@@ -12,6 +11,7 @@ import numpy as np
 import pytest
 
 import ncforge
+from commands import execute
 from peers import as_plain
 
 RECORDS = 500
@@ -20,7 +20,7 @@ RECORDS = 500
 def by_netcdf4(path: Path, code: str) -> None:
     """Runs statements with the file open for update, in a process of their own."""
     script = f"import netCDF4\nwith netCDF4.Dataset({str(path)!r}, 'r+') as data:\n    v = data['v']\n    {code}\n"
-    subprocess.run([sys.executable, "-c", script], check=True)
+    execute(sys.executable, "-c", script)
 
 
 def test_what_another_process_writes_is_seen(tmp_path: Path) -> None:

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import itertools
-import os
 import shutil
-import subprocess
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -19,6 +17,8 @@ import xarray as xr
 from h5py import h5d, h5p, h5s, h5t
 
 import ncforge
+from commands import execute
+from commands import ncforge as command
 
 UNLIMITED = h5s.UNLIMITED
 #: Start, count, stride and block along each dimension.
@@ -36,7 +36,7 @@ def space(dims: Sequence[int], selected: Blocks | None = None) -> h5s.SpaceID:
     return made
 
 
-def run(start: int, count: int) -> Blocks:
+def adjacent(start: int, count: int) -> Blocks:
     """Adjacent elements along one dimension."""
     return [start], [1], [1], [count]
 
@@ -91,7 +91,7 @@ def check(path: Path, name: str = "v", want: np.ndarray | None = None) -> None:
                 key: tuple[Any, ...] = (*(slice(None),) * d, at)
                 np.testing.assert_array_equal(v[key], want[key], err_msg=str(key))
     new = path.with_name("copy-" + path.name)
-    subprocess.run([os.environ.get("NCFORGE_BIN", "ncforge"), "copy", "-O", path, new], check=True)
+    command("copy", "-O", path, new)
     with netCDF4.Dataset(new) as ds:
         ds.set_auto_maskandscale(False)
         np.testing.assert_array_equal(ds[name][...], want)
@@ -205,7 +205,7 @@ def test_unlimited_mappings(tmp_path: Path, n: int) -> None:
         virtual(f, "thin", (0,), [(space((0,), ([1], [1], [1], [UNLIMITED])), "s.h5", "d", thinned)], grows=True)
         both = [
             (space((30,), ([0], [1], [1], [UNLIMITED])), "s.h5", "d", space((0,), ([0], [1], [1], [UNLIMITED]))),
-            (space((30,), run(20, 5)), ".", "five", space((5,))),
+            (space((30,), adjacent(20, 5)), ".", "five", space((5,))),
         ]
         f["five"] = np.arange(5, dtype="i4") + 500
         virtual(f, "both", (30,), both, grows=True)
@@ -262,7 +262,7 @@ def test_sources_that_are_virtual(tmp_path: Path, stored: int) -> None:
             here = space((0,), ([1], [UNLIMITED], [2], [1]))
             virtual(f, name, (40,), [(here, "a.h5", name, whole)], grows=True)
         if stored > 10:
-            virtual(f, "w", (40,), [(space((40,), run(3, 10)), "a.h5", "a", space((stored,), run(0, 10)))])
+            virtual(f, "w", (40,), [(space((40,), adjacent(3, 10)), "a.h5", "a", space((stored,), adjacent(0, 10)))])
     for name in ("a", "b", "w")[: 3 if stored > 10 else 2]:
         check(tmp_path / "v.h5", name)
 
@@ -271,8 +271,8 @@ def test_circles_are_errors(tmp_path: Path) -> None:
     whole = space((0,), ([0], [1], [1], [UNLIMITED]))
     with h5py.File(tmp_path / "v.h5", "w", libver="latest") as f:
         virtual(f, "fixed", (4,), [(space((4,)), ".", "fixed", space((4,)))])
-        virtual(f, "part", (4,), [(space((4,), run(0, 2)), "w.h5", "w", space((4,), run(0, 2)))])
-        virtual(f, "moved", (4,), [(space((4,), run(0, 3)), ".", "moved", space((4,), run(1, 3)))])
+        virtual(f, "part", (4,), [(space((4,), adjacent(0, 2)), "w.h5", "w", space((4,), adjacent(0, 2)))])
+        virtual(f, "moved", (4,), [(space((4,), adjacent(0, 3)), ".", "moved", space((4,), adjacent(1, 3)))])
         virtual(f, "grows", (0,), [(whole, ".", "grows", whole)], grows=True)
         f["good"] = np.arange(3)
     with h5py.File(tmp_path / "w.h5", "w", libver="latest") as f:
@@ -298,7 +298,7 @@ def test_where_files_are_looked_for(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     source(cwd / "d.h5", np.full(4, 4, "i4"))
     names = ["a.h5", "sub/b.h5", "c.h5", "d.h5", str(there / "c.h5"), "/none/a.h5", str(here / "sub" / ".." / "a.h5")]
     with h5py.File(here / "v.h5", "w") as f:
-        mappings = [(space((40,), run(5 * i, 4)), name, "d", space((4,))) for i, name in enumerate(names)]
+        mappings = [(space((40,), adjacent(5 * i, 4)), name, "d", space((4,))) for i, name in enumerate(names)]
         virtual(f, "v", (40,), mappings)
     monkeypatch.chdir(cwd)
     (tmp_path / "link.h5").symlink_to(here / "v.h5")
@@ -327,7 +327,7 @@ def test_texts_and_compounds(tmp_path: Path) -> None:
         assert list(ds["text"][[1, 3]]) == ["one", "three"]
         assert list(ds["fixed"][...]) == ["", "ab", "cde", "", ""]
         assert ds["pair"][...].tolist() == [(0, 0.0), (1, 0.5), (2, 1.5), (3, 2.5), (0, 0.0)]
-    subprocess.run([os.environ.get("NCFORGE_BIN", "ncforge"), "copy", path, tmp_path / "copy.nc"], check=True)
+    command("copy", path, tmp_path / "copy.nc")
     with netCDF4.Dataset(tmp_path / "copy.nc") as ds:
         assert list(ds["text"][...]) == ["", "one", "", "three", ""]
         assert ds["pair"][...].tolist() == [(0, 0.0), (1, 0.5), (2, 1.5), (3, 2.5), (0, 0.0)]
@@ -377,7 +377,7 @@ def test_sources_that_do_not_fit(tmp_path: Path) -> None:
     for name, words in cases.items():
         path = tmp_path / f"v-{name}.h5"
         with h5py.File(path, "w") as f:
-            virtual(f, "v", (10,), [(space((10,), run(0, 10)), f"{name}.h5", "d", space((10,), run(0, 10)))])
+            virtual(f, "v", (10,), [(space((10,), adjacent(0, 10)), f"{name}.h5", "d", space((10,), adjacent(0, 10)))])
         with ncforge.Dataset(path) as ds, pytest.raises((ncforge.NcforgeError, IndexError), match=words):
             ds["v"][...]
 
@@ -420,15 +420,10 @@ def test_many_sources(tmp_path: Path) -> None:
         mappings = []
         for i in range(300):
             source(tmp_path / f"s{i}.h5", np.full(5, i, "i4"))
-            mappings.append((space((1500,), run(5 * i, 5)), f"s{i}.h5", "d", space((5,))))
+            mappings.append((space((1500,), adjacent(5 * i, 5)), f"s{i}.h5", "d", space((5,))))
         virtual(f, "v", (1500,), mappings)
     script = f"import ncforge; print(int(ncforge.Dataset({str(path)!r})['v'][...].sum()))"
-    done = subprocess.run(
-        ["bash", "-c", 'ulimit -n 200; exec "$0" -c "$1"', sys.executable, script],
-        check=True,
-        capture_output=True,
-        text=True,
-    )
+    done = execute("bash", "-c", 'ulimit -n 200; exec "$0" -c "$1"', sys.executable, script)
     assert int(done.stdout) == 5 * sum(range(300))
 
 
@@ -438,11 +433,9 @@ def test_what_says_what_is_there(tmp_path: Path) -> None:
     path = tmp_path / "v.h5"
     with h5py.File(path, "w") as f:
         virtual(f, "v", (4,), [(space((4,)), "s.h5", "d", space((4,)))])
-    command = os.environ.get("NCFORGE_BIN", "ncforge")
-    done = subprocess.run([command, "info", "--storage", path], check=True, capture_output=True, text=True)
-    assert "virtual" in done.stdout
+    assert "virtual" in command("info", "--storage", path).stdout
     for words in (["verify", path], ["compare", path, path], ["dump", path], ["digest", path]):
-        subprocess.run([command, *map(str, words)], check=True, capture_output=True)
+        command(*words)
     with pytest.raises(ncforge.NcforgeError, match="virtual dataset"):
         ncforge.Dataset(path, "a")
 
@@ -553,16 +546,7 @@ def test_files_with_virtual_datasets_are_joined(tmp_path: Path) -> None:
             f["t"].make_scale("t")
             f["v"].dims[0].attach_scale(f["t"])
     names = [tmp_path / f"v{i}.h5" for i in range(3)]
-    command = [
-        os.environ.get("NCFORGE_BIN", "ncforge"),
-        "concat",
-        *map(str, names),
-        "--along",
-        "t",
-        "-o",
-        str(tmp_path / "all.nc"),
-    ]
-    subprocess.run(command, check=True)
+    command("concat", *names, "--along", "t", "-o", tmp_path / "all.nc")
     with netCDF4.Dataset(tmp_path / "all.nc") as ds:
         assert ds["v"][:].tolist() == [10 * i + n for i in range(3) for n in range(4)]
 

@@ -8,7 +8,6 @@ import io
 import os
 import pickle
 import shutil
-import subprocess
 import sys
 import threading
 import warnings
@@ -19,6 +18,7 @@ import numpy as np
 import pytest
 
 import ncforge
+from commands import execute
 
 xr = pytest.importorskip("xarray")
 dask = pytest.importorskip("dask")
@@ -252,7 +252,7 @@ def test_lazy_datasets_travel(path: Path) -> None:
     again = pickle.loads(pickle.dumps(ours))
     xr.testing.assert_identical(again.load(), theirs)
     script = "import pickle, sys; print(float(pickle.load(sys.stdin.buffer)['a'].sum()))"
-    done = subprocess.run([sys.executable, "-c", script], input=pickle.dumps(ours), capture_output=True, check=True)
+    done = execute(sys.executable, "-c", script, text=False, input=pickle.dumps(ours))
     assert float(done.stdout) == pytest.approx(float(theirs["a"].sum()))
 
 
@@ -295,7 +295,7 @@ import xarray as xr
 all = [xr.open_dataset(p, engine="ncforge") for p in sys.argv[1:]]
 print(sum(float(ds["a"][0, 0, 0]) for ds in all), sum(float(ds["scalar"]) for ds in all))
 """
-    done = subprocess.run([sys.executable, "-c", script, *map(str, paths)], capture_output=True, text=True, check=True)
+    done = execute(sys.executable, "-c", script, *paths)
     assert done.stdout.split()[1] == str(3.5 * 80)
 
 
@@ -486,7 +486,7 @@ assert "ncforge" in xr.backends.list_engines()
 heavy = [m for m in ("ncforge._core", "ncforge.dataset", "dask", "netCDF4") if m in sys.modules and m != "netCDF4"]
 print(heavy, took)
 """
-    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    done = execute(sys.executable, "-c", script)
     assert done.stdout.startswith("[]"), done.stdout
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import subprocess
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +14,7 @@ import xarray as xr
 
 import ncforge
 import ncforge.xarray
+from commands import execute
 
 #: Letters followed by accents (Unicode's form D), as file systems of macOS and many texts have them.
 DECOMPOSED = {"tempe\u0301rature": "température", "cre\u0301e\u0301": "créé", "longitude\u0304": "longitudē"}
@@ -98,7 +98,7 @@ def test_names_are_stored_in_the_form_that_netcdf_looks_for(tmp_path: Path, form
         with pytest.raises(ValueError, match="already"):
             ds.createVariable(DECOMPOSED[name], "f8", (dim,))
     for path in (tmp_path / "x.nc", tmp_path / "d.nc"):
-        subprocess.run(["ncdump", path], capture_output=True, check=True)
+        execute("ncdump", path)
         with netCDF4.Dataset(path) as nc:
             assert list(nc.dimensions) == [DECOMPOSED[dim]]
             assert set(nc.variables) == {DECOMPOSED[name], DECOMPOSED[dim]}

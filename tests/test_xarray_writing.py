@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import functools
 import io
-import subprocess
 import sys
 from pathlib import Path
 from typing import Any
@@ -13,6 +12,7 @@ import numpy as np
 import pytest
 
 import ncforge
+from commands import execute
 from peers import open_netcdf4
 
 xr = pytest.importorskip("xarray")
@@ -319,10 +319,7 @@ def test_what_was_not_computed_replaces_nothing(tmp_path: Path) -> None:
     for path in paths:
         dataset(days=2).to_netcdf(path, engine="netcdf4")
     before = [path.read_bytes() for path in paths]
-    ran = subprocess.run(
-        [sys.executable, "-c", LATER, *map(str, paths)], cwd=tmp_path, capture_output=True, text=True, timeout=60
-    )
-    assert ran.returncode == 0, ran.stderr
+    ran = execute(sys.executable, "-c", LATER, *paths, cwd=tmp_path, timeout=60)
     assert ran.stdout.count("no values today") == 4
     assert [path.read_bytes() for path in paths] == before
     assert sorted(tmp_path.iterdir()) == sorted(paths)
