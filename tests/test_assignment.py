@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 
 import ncforge
+from datasets import by_both, of_both
 from ncforge._dataset.values import exact
 
 VALUES: list[Any] = [
@@ -33,21 +34,14 @@ def test_values_are_rounded_before_they_are_packed(
 ) -> None:
     # With a mask and without scaling, netCDF4-python stores what the mask hides.
     values = VALUES if scale else VALUES[:-1]
-    stored = []
-    for module in (netCDF4, ncforge):
-        path = tmp_path / f"{module.__name__}.nc"
-        with module.Dataset(path, "w") as ds:
-            ds.createDimension("n", len(values))
-            ds.createDimension("x", 3)
-            v = ds.createVariable("v", kind, ("n", "x"), least_significant_digit=digits)
-            v.setncatts(attrs)
-            v.set_auto_scale(scale)
-            for n, value in enumerate(values):
-                v[n] = value
-        with netCDF4.Dataset(path) as nc:
-            nc["v"].set_auto_maskandscale(False)
-            stored.append(nc["v"][:].tolist())
-    assert stored[1] == stored[0]
+    for ds in by_both(tmp_path, n=len(values), x=3):
+        v = ds.createVariable("v", kind, ("n", "x"), least_significant_digit=digits)
+        v.setncatts(attrs)
+        v.set_auto_scale(scale)
+        for n, value in enumerate(values):
+            v[n] = value
+    theirs, ours = (ds["v"][:].tolist() for ds in of_both(tmp_path))
+    assert ours == theirs
 
 
 @pytest.mark.parametrize(
@@ -56,33 +50,27 @@ def test_values_are_rounded_before_they_are_packed(
 )
 def test_masked_elements_of_rows_are_filled(tmp_path: Path, attrs: dict[str, Any]) -> None:
     rows = [np.ma.masked_equal(np.array(r, "i4"), n) for r, n in (([1, 2, 3], 2), ([5, 7], 0), ([9], 9))]
-    stored = []
-    for module in (netCDF4, ncforge):
-        path = tmp_path / f"{module.__name__}.nc"
-        with module.Dataset(path, "w") as ds:
-            ds.createDimension("x", 4)
-            v = ds.createVariable("v", ds.createVLType("i4", "rows"), ("x",))
-            v.setncatts(attrs)
-            for n, row in enumerate(rows):
-                v[n] = row
-            v[3] = np.ma.masked
-            if not attrs:
-                v[3] = np.array(11, "i4")
-        with netCDF4.Dataset(path) as nc:
-            nc["v"].set_auto_maskandscale(False)
-            stored.append([row.tolist() for row in nc["v"][:]])
-    assert stored[1] == stored[0]
+    for ds in by_both(tmp_path, x=4):
+        v = ds.createVariable("v", ds.createVLType("i4", "rows"), ("x",))
+        v.setncatts(attrs)
+        for n, row in enumerate(rows):
+            v[n] = row
+        v[3] = np.ma.masked
+        if not attrs:
+            v[3] = np.array(11, "i4")
+    theirs, ours = ([row.tolist() for row in ds["v"][:]] for ds in of_both(tmp_path))
+    assert ours == theirs
     with ncforge.Dataset(tmp_path / "ncforge.nc", "r+") as ds:
         whole = np.empty(4, object)
         whole[:3] = rows
         for several in (whole[:3], rows, tuple(rows)):
             ds["v"][:3] = np.array([0])
             ds["v"][:3] = several
-            assert [row.tolist() for row in ds["v"].read()[:3]] == stored[0][:3]
+            assert [row.tolist() for row in ds["v"].read()[:3]] == theirs[:3]
         with pytest.raises(ValueError, match=r"`v`: a masked value at \[1\]"):
             ds["v"][:] = np.ma.masked_array(whole, np.arange(4) == 1)
         for n in range(4):
-            assert ds["v"].read(n).tolist() == stored[0][n]
+            assert ds["v"].read(n).tolist() == theirs[n]
 
 
 @pytest.mark.parametrize("kind", ["i2", "u1", "f4", "f8"])
@@ -141,32 +129,25 @@ def test_masked_strings_and_complex_numbers_are_refused(tmp_path: Path) -> None:
     text = np.array(["a", "b", "c"], object)
     hidden = np.empty(3, object)
     hidden[:] = ["a", np.ma.masked, "c"]
-    for module in (netCDF4, ncforge):
-        path = tmp_path / f"{module.__name__}.nc"
-        with module.Dataset(path, "w") as ds:
-            ds.createDimension("x", 3)
-            v = ds.createVariable("v", str, ("x",))
-            v[:] = text
-            for masked in (
-                np.ma.masked_array(text, text == "b"),
-                np.ma.masked_array(text.astype(str), text == "b"),
-                hidden,
-            ):
-                with pytest.raises((TypeError, ValueError)):
-                    v[:] = masked
-            n = ds.createVariable("n", "f4", ("x",))
-            i = ds.createVariable("i", "i4", ("x",))
-            n[:], i[:] = 1, 1
-            for number in (n, i):
-                with pytest.raises((TypeError, ValueError)):
-                    number[:] = 1 + 2j
-                number[:] = np.array([2 + 0j, 3, 4]).real
-        with netCDF4.Dataset(path) as nc:
-            assert (nc["v"][:].tolist(), nc["n"][:].tolist(), nc["i"][:].tolist()) == (
-                ["a", "b", "c"],
-                [2, 3, 4],
-                [2, 3, 4],
-            )
+    for ds in by_both(tmp_path, x=3):
+        v = ds.createVariable("v", str, ("x",))
+        v[:] = text
+        for masked in (
+            np.ma.masked_array(text, text == "b"),
+            np.ma.masked_array(text.astype(str), text == "b"),
+            hidden,
+        ):
+            with pytest.raises((TypeError, ValueError)):
+                v[:] = masked
+        n = ds.createVariable("n", "f4", ("x",))
+        i = ds.createVariable("i", "i4", ("x",))
+        n[:], i[:] = 1, 1
+        for number in (n, i):
+            with pytest.raises((TypeError, ValueError)):
+                number[:] = 1 + 2j
+            number[:] = np.array([2 + 0j, 3, 4]).real
+    for ds in of_both(tmp_path):
+        assert [ds[name][:].tolist() for name in "vni"] == [["a", "b", "c"], [2, 3, 4], [2, 3, 4]]
     with ncforge.Dataset(tmp_path / "ncforge.nc", "r+") as ds:
         with pytest.raises(ValueError, match=r"`n`: .* at \[1\] is complex"):
             ds["n"][:] = np.array([1, 1 + 2j, 1])
@@ -182,18 +163,11 @@ def test_one_value_makes_the_records_that_it_makes_in_netcdf4(tmp_path: Path, di
     """One record along an open slice if the last dimension is unlimited: with `u, x, t` nothing was written, with `t, u, x` and a
     position along `x` a record too many."""
     for key in itertools.product([slice(None), 2, slice(0, 2), slice(1, None)], repeat=len(dims)):
-        made = []
-        for lib in (netCDF4, ncforge):
-            path = tmp_path / f"{lib.__name__}.nc"
-            with lib.Dataset(path, "w") as ds:
-                for name, length in (("t", None), ("u", None), ("x", 4)):
-                    ds.createDimension(name, length)
-                ds.createVariable("v", "i2", dims)[key] = 3
-            with netCDF4.Dataset(path) as ds:
-                ds.set_auto_mask(False)
-                made.append(ds["v"][:])
-        assert made[0].shape == made[1].shape, key
-        np.testing.assert_array_equal(made[1], made[0], err_msg=str(key))
+        for ds in by_both(tmp_path, t=None, u=None, x=4):
+            ds.createVariable("v", "i2", dims)[key] = 3
+        theirs, ours = (ds["v"][:] for ds in of_both(tmp_path))
+        assert theirs.shape == ours.shape, key
+        np.testing.assert_array_equal(ours, theirs, err_msg=str(key))
 
 
 @pytest.mark.parametrize(
@@ -218,47 +192,38 @@ def test_axes_of_one_value_are_where_the_selection_has_them(
 ) -> None:
     """As in netCDF4-python, a row of four values fits four rows of one value. An error before."""
     values = np.arange(1, 1 + np.prod(shape), dtype="i2").reshape(shape)
-    made, failed = [], []
-    for lib in (netCDF4, ncforge):
-        path = tmp_path / f"{lib.__name__}.nc"
-        with lib.Dataset(path, "w") as ds:
-            ds.createDimension("t", None)
-            ds.createDimension("x", 5)
-            v = ds.createVariable("v", "i2", ("t", "x"))
-            if records:
-                v[:records] = 0
-            try:
-                v[key] = values
-                failed.append(False)
-            except (ValueError, IndexError):
-                failed.append(True)
-        with netCDF4.Dataset(path) as ds:
-            made.append(ds["v"][:].filled(-1).tolist())
-    assert made[1] == made[0] and failed[1] == failed[0]
+    failed = []
+    for ds in by_both(tmp_path, t=None, x=5):
+        v = ds.createVariable("v", "i2", ("t", "x"))
+        if records:
+            v[:records] = 0
+        try:
+            v[key] = values
+            failed.append(False)
+        except (ValueError, IndexError):
+            failed.append(True)
+    theirs, ours = (ds["v"][:].tolist() for ds in of_both(tmp_path))
+    assert ours == theirs and failed[1] == failed[0]
 
 
 def test_one_value_in_a_list_makes_a_record(tmp_path: Path) -> None:
-    for lib in (netCDF4, ncforge):
-        with lib.Dataset(tmp_path / "v.nc", "w") as ds:
-            ds.createDimension("t", None)
-            ds.createDimension("x", 5)
-            v = ds.createVariable("v", "i2", ("t", "x"))
-            v[:] = [3]
-            assert v[:].tolist() == [[3] * 5], lib
+    for ds in by_both(tmp_path, t=None, x=5):
+        v = ds.createVariable("v", "i2", ("t", "x"))
+        v[:] = [3]
+        assert v[:].tolist() == [[3] * 5], ds
 
 
 def test_scalars_have_a_position(tmp_path: Path) -> None:
-    for lib in (netCDF4, ncforge):
-        with lib.Dataset(tmp_path / "s.nc", "w") as ds:
-            s = ds.createVariable("s", "f8", ())
-            t = ds.createVariable("t", str, ())
-            s[0], t[0] = 2.5, "text"
-            for key in (0, -1, slice(0, 1), slice(None), (0,), [0], (), ...):
-                assert s[key] == 2.5 and np.shape(s[key]) == (), (lib, key)
-                assert t[key] == "text", (lib, key)
-            with pytest.raises((IndexError, ValueError)):
-                s[0, 0]
-    with ncforge.Dataset(tmp_path / "s.nc") as ds:
+    for ds in by_both(tmp_path):
+        s = ds.createVariable("s", "f8", ())
+        t = ds.createVariable("t", str, ())
+        s[0], t[0] = 2.5, "text"
+        for key in (0, -1, slice(0, 1), slice(None), (0,), [0], (), ...):
+            assert s[key] == 2.5 and np.shape(s[key]) == (), (ds, key)
+            assert t[key] == "text", (ds, key)
+        with pytest.raises((IndexError, ValueError)):
+            s[0, 0]
+    with ncforge.Dataset(tmp_path / "ncforge.nc") as ds:
         empty: list[int] = []
         for nowhere in (1, slice(1, 2), empty):
             with pytest.raises(IndexError):
@@ -330,26 +295,21 @@ def test_open_slices_backwards_take_their_records_from_the_data(
         shape = tuple(3 if d == "x" else n for d in dims if n is not None)
         values = np.arange(1, 1 + np.prod(shape, dtype=int)).reshape(shape) if n is not None else 5
         place = tuple(key if d == "t" else slice(None) for d in dims)
-        made: list[Any] = []
-        for lib in (netCDF4, ncforge):
-            path = tmp_path / f"{lib.__name__}.nc"
-            with lib.Dataset(path, "w") as ds:
-                ds.createDimension("t", None)
-                ds.createDimension("x", 3)
-                v = ds.createVariable("v", "i4", dims)
-                if records:
-                    v[tuple(slice(0, records) if d == "t" else slice(None) for d in dims)] = 9
-                try:
-                    v[place] = values
-                except (ValueError, IndexError) as error:
-                    made.append(error)
-                    continue
-            with netCDF4.Dataset(path) as ds:
-                made.append(ds["v"][:].filled(-1).tolist())
-        if isinstance(made[0], Exception) or (key.start or 0) < 0:
+        failed: list[Exception | None] = []
+        for ds in by_both(tmp_path, t=None, x=3):
+            v = ds.createVariable("v", "i4", dims)
+            if records:
+                v[tuple(slice(0, records) if d == "t" else slice(None) for d in dims)] = 9
+            try:
+                v[place] = values
+                failed.append(None)
+            except (ValueError, IndexError) as error:
+                failed.append(error)
+        if failed[0] or (key.start or 0) < 0:
             # From the end: netCDF4-python counts from the end of the data.
             continue
-        assert made[1] == made[0], (key, n, records)
+        theirs, ours = (ds["v"][:].tolist() for ds in of_both(tmp_path))
+        assert not failed[1] and ours == theirs, (key, n, records, failed)
 
 
 @pytest.mark.parametrize("kind", ["f8", "i4", "u1", "i2"])
@@ -487,20 +447,17 @@ def test_single_characters_are_not_text(tmp_path: Path, encoding: str, key: Any)
     shape = full[key].shape
     values = [np.array([b"p", b"q", b"r"] * 3)[: int(np.prod(shape[n:]))].reshape(shape[n:]) for n in range(3)]
     found = []
-    for module in (netCDF4, ncforge):
-        with module.Dataset(tmp_path / f"{module.__name__}.nc", "w") as ds:
-            for name in "yc":
-                ds.createDimension(name, 3)
-            ds.set_auto_chartostring(True)
-            stored = []
-            for n, value in enumerate([*values, np.bytes_(b"z")]):
-                v = ds.createVariable(f"v{n}", "S1", ("y", "c"))
-                v[:] = full
-                v._Encoding = encoding
-                v[key] = value
-                v.set_auto_chartostring(False)
-                stored.append(v[:].tolist())
-            found.append(stored)
+    for ds in by_both(tmp_path, y=3, c=3):
+        ds.set_auto_chartostring(True)
+        stored = []
+        for n, value in enumerate([*values, np.bytes_(b"z")]):
+            v = ds.createVariable(f"v{n}", "S1", ("y", "c"))
+            v[:] = full
+            v._Encoding = encoding
+            v[key] = value
+            v.set_auto_chartostring(False)
+            stored.append(v[:].tolist())
+        found.append(stored)
     assert found[1] == found[0]
 
 

@@ -14,6 +14,7 @@ import pytest
 
 import ncforge
 from conftest import Run
+from datasets import by_both, of_both
 from peers import FORMATS
 
 
@@ -89,18 +90,12 @@ def test_the_fill_value_of_values(tmp_path: Path, fmt: str) -> None:
 
 @pytest.mark.parametrize("fill", [b"", "", b"X", "text", b"\0"])
 def test_fill_values_of_characters(tmp_path: Path, fill: Any) -> None:
-    seen = []
-    for module in (netCDF4, ncforge):
-        path = tmp_path / f"{module.__name__}.nc"
-        with module.Dataset(path, "w") as ds:
-            ds.createDimension("x", 2)
-            ds.createVariable("v", "S1", ("x",), fill_value=fill)
-            with pytest.raises((ValueError, RuntimeError)):
-                ds.createVariable("w", "i4", ("x",), fill_value=np.array([1, 2], "i4"))
-        with netCDF4.Dataset(path) as nc:
-            nc.set_auto_mask(False)
-            seen.append((nc["v"]._FillValue, nc["v"][:].tolist()))
-    assert seen[0] == seen[1]
+    for ds in by_both(tmp_path, x=2):
+        ds.createVariable("v", "S1", ("x",), fill_value=fill)
+        with pytest.raises((ValueError, RuntimeError)):
+            ds.createVariable("w", "i4", ("x",), fill_value=np.array([1, 2], "i4"))
+    theirs, ours = ((ds["v"]._FillValue, ds["v"][:].tolist()) for ds in of_both(tmp_path))
+    assert ours == theirs
 
 
 def test_fill_values_of_all_types(tmp_path: Path) -> None:
@@ -127,15 +122,12 @@ def test_fill_values_of_all_types(tmp_path: Path) -> None:
 @pytest.mark.parametrize("base", ["i1", "u1", "i2", "u2", "i4", "u4", "i8", "u8"])
 def test_enums_that_nobody_wrote(tmp_path: Path, base: str) -> None:
     seen = []
-    for module in (netCDF4, ncforge):
-        path = tmp_path / f"{module.__name__}.nc"
-        with module.Dataset(path, "w") as ds:
-            ds.createDimension("x", 4)
-            ds.createDimension("t", None)
-            kind = ds.createEnumType(base, "cloud", {"Clear": 0, "Cumulus": 1})
-            ds.createVariable("v", kind, ("x",))[0] = 1
-            ds.createVariable("w", kind, ("t",))[2:3] = 1
-            ds.createVariable("never", kind, ("x",))
+    for ds in by_both(tmp_path, x=4, t=None):
+        kind = ds.createEnumType(base, "cloud", {"Clear": 0, "Cumulus": 1})
+        ds.createVariable("v", kind, ("x",))[0] = 1
+        ds.createVariable("w", kind, ("t",))[2:3] = 1
+        ds.createVariable("never", kind, ("x",))
+    for path in (tmp_path / "netCDF4.nc", tmp_path / "ncforge.nc"):
         for reader in (netCDF4, ncforge):
             with reader.Dataset(path) as ds, warnings.catch_warnings():
                 ds.set_auto_mask(False)

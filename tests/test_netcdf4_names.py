@@ -15,6 +15,7 @@ import pytest
 import xarray as xr
 
 import ncforge
+from datasets import by_both
 
 
 def test_objects_that_are_the_same_are_equal(tmp_path: Path) -> None:
@@ -103,25 +104,22 @@ CLASSIC_ERRORS: dict[str, Any] = {
 )
 def test_errors_are_also_those_of_netcdf4(tmp_path: Path, format: Any, call: Any) -> None:
     raised = []
-    for module in (netCDF4, ncforge):
-        with module.Dataset(tmp_path / f"{module.__name__}.nc", "w", format=format) as ds:
-            ds.createDimension("x", 3)
-            v = ds.createVariable("v", "f4", ("x",))
-            with pytest.raises(Exception) as found:  # noqa: PT011
-                call(ds, v)
-            raised.append(found)
+    for ds in by_both(tmp_path, format=format, x=3):
+        v = ds.createVariable("v", "f4", ("x",))
+        with pytest.raises(Exception) as found:  # noqa: PT011
+            call(ds, v)
+        raised.append(found)
     theirs, ours = raised
     assert isinstance(ours.value, theirs.type) and isinstance(ours.value, AttributeError | ncforge.NcforgeError)
     assert str(pickle.loads(pickle.dumps(ours.value))) == str(ours.value)
 
 
 def test_names_that_are_not_the_objects_own_are_the_files(tmp_path: Path) -> None:
-    for module in (netCDF4, ncforge):
-        with module.Dataset(tmp_path / f"{module.__name__}.nc", "w") as ds:
-            for of in (ds, ds.createGroup("g"), ds.createVariable("v", "i4")):
-                of._foo, of.mro, of.Name = "x", 2, "y"
-                del of.Name
-                assert (of._foo, of.mro) == ("x", 2) and of.ncattrs() == ["_foo", "mro"]
+    for ds in by_both(tmp_path):
+        for of in (ds, ds.createGroup("g"), ds.createVariable("v", "i4")):
+            of._foo, of.mro, of.Name = "x", 2, "y"
+            del of.Name
+            assert (of._foo, of.mro) == ("x", 2) and of.ncattrs() == ["_foo", "mro"]
     for writer, reader in ((netCDF4, ncforge), (ncforge, netCDF4)):
         with reader.Dataset(tmp_path / f"{writer.__name__}.nc") as ds:
             assert ds._foo == ds["g"]._foo == ds["v"]._foo == "x"
@@ -361,16 +359,13 @@ def test_paths_in_other_encodings(tmp_path: Path) -> None:
 
 
 def test_switches_and_their_answers(tmp_path: Path) -> None:
-    for module in (ncforge, netCDF4):
-        path = tmp_path / f"{module.__name__}.nc"
-        with module.Dataset(path, "w") as ds:
-            ds.set_fill_off()
-            ds.createDimension("x", 300)
-            ds.createVariable("u", "u1", ("x",))[:] = np.full(300, 255, "u1")
-            q = ds.createVariable("q", "f8", ("x",), zlib=True, significant_digits=3, quantize_mode="BitGroom")
-            q[:] = np.linspace(0, 1, 300)
-            ds.createVariable("plain", "f8", ("x",), compression="zstd", complevel=0)
-            ds.createVariable("z", "f8", ("x",), compression="zstd", complevel=3)
+    for ds in by_both(tmp_path, x=300):
+        ds.set_fill_off()
+        ds.createVariable("u", "u1", ("x",))[:] = np.full(300, 255, "u1")
+        q = ds.createVariable("q", "f8", ("x",), zlib=True, significant_digits=3, quantize_mode="BitGroom")
+        q[:] = np.linspace(0, 1, 300)
+        ds.createVariable("plain", "f8", ("x",), compression="zstd", complevel=0)
+        ds.createVariable("z", "f8", ("x",), compression="zstd", complevel=3)
     reported = []
     for module in (ncforge, netCDF4):
         for path in sorted(tmp_path.glob("*.nc")):

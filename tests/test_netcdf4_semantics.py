@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 
 import ncforge
+from datasets import by_both, of_both
 from peers import FORMATS, KINDS, as_plain
 
 # Name, type, attributes, stored values.
@@ -221,20 +222,13 @@ ONE: list[tuple[str, str, Any, Any]] = [
 def test_data_of_one_record_are_written_to_one_record(
     tmp_path: Path, kind: Any, dims: str, key: Any, value: Any, records: int
 ) -> None:
-    stored = []
-    for module in (netCDF4, ncforge):
-        path = tmp_path / f"{module.__name__}.nc"
-        with module.Dataset(path, "w") as ds:
-            for name, length in (("t", None), ("u", None), ("x", 3), ("y", 3)):
-                ds.createDimension(name, length)
-            v = ds.createVariable("v", kind, tuple(dims))
-            shape = [records if name in "tu" else 3 for name in dims]
-            v[tuple(slice(0, n) for n in shape)] = np.arange(np.prod(shape)).reshape(shape).astype(kind).astype(v.dtype)
-            v[key] = value
-        with netCDF4.Dataset(path) as nc:
-            nc["v"].set_auto_mask(False)
-            stored.append(nc["v"][...].tolist())
-    assert stored[1] == stored[0]
+    for ds in by_both(tmp_path, t=None, u=None, x=3, y=3):
+        v = ds.createVariable("v", kind, tuple(dims))
+        shape = [records if name in "tu" else 3 for name in dims]
+        v[tuple(slice(0, n) for n in shape)] = np.arange(np.prod(shape)).reshape(shape).astype(kind).astype(v.dtype)
+        v[key] = value
+    theirs, ours = (ds["v"][...].tolist() for ds in of_both(tmp_path))
+    assert ours == theirs
 
 
 @pytest.mark.parametrize("key", [slice(None), ..., (slice(None), slice(0, 3)), slice(4, None)])
@@ -272,20 +266,15 @@ NESTED = np.dtype([("p", PAIR), ("q", "f4", (2,)), ("t", "S3")])
     ],
 )
 def test_tuples_are_structures(tmp_path: Path, dtype: np.dtype[Any], key: Any, value: Any) -> None:
-    stored = []
-    for module in (netCDF4, ncforge):
-        path = tmp_path / f"{module.__name__}.nc"
-        with module.Dataset(path, "w") as ds:
-            ds.createDimension("x", 3)
-            if dtype is NESTED:
-                ds.createCompoundType(PAIR, "pair")
-            v = ds.createVariable("v", ds.createCompoundType(dtype, "kind"), ("x",))
-            v[:] = np.zeros(3, dtype)
-            # netCDF4-python needs arrays for types with text.
-            v[key] = np.array(value, dtype) if dtype is NESTED and module is netCDF4 else value
-        with netCDF4.Dataset(path) as nc:
-            stored.append(nc["v"][:].tolist())
-    assert repr(stored[1]) == repr(stored[0])
+    for ds in by_both(tmp_path, x=3):
+        if dtype is NESTED:
+            ds.createCompoundType(PAIR, "pair")
+        v = ds.createVariable("v", ds.createCompoundType(dtype, "kind"), ("x",))
+        v[:] = np.zeros(3, dtype)
+        # netCDF4-python needs arrays for types with text.
+        v[key] = np.array(value, dtype) if dtype is NESTED and isinstance(ds, netCDF4.Dataset) else value
+    theirs, ours = (repr(ds["v"][:].tolist()) for ds in of_both(tmp_path))
+    assert ours == theirs
     with ncforge.Dataset(tmp_path / "ncforge.nc", "r+") as ds:
         for wrong in ((1,), (1, 2, 3, 4), [(1, "x")], (2**40, 1)):
             with pytest.raises(ValueError, match="`v`"):
@@ -314,13 +303,10 @@ def test_tuples_are_structures(tmp_path: Path, dtype: np.dtype[Any], key: Any, v
 def test_storage_is_what_netcdf4_makes(tmp_path: Path, options: dict[str, Any]) -> None:
     values = np.random.default_rng(0).normal(size=(20, 8))
     reported = []
-    for module in (netCDF4, ncforge):
-        path = tmp_path / f"{module.__name__}.nc"
-        with module.Dataset(path, "w") as ds:
-            ds.createDimension("y", 20)
-            ds.createDimension("x", 8)
-            ds.createVariable("v", "f8", ("y", "x"), **options)[:] = values
-        # Each is read by the other one, too.
+    for ds in by_both(tmp_path, y=20, x=8):
+        ds.createVariable("v", "f8", ("y", "x"), **options)[:] = values
+    # Each is read by the other one, too.
+    for path in (tmp_path / "netCDF4.nc", tmp_path / "ncforge.nc"):
         for reader in (netCDF4, ncforge):
             with reader.Dataset(path) as ds:
                 v = ds["v"]
@@ -380,24 +366,18 @@ ROWS = [
 def test_text_fills_rows_in_any_order_and_is_not_cut(tmp_path: Path, key: Any) -> None:
     """Whole rows of characters, whatever chooses them; a text for a part of a row is an error in both libraries."""
     for text in ("ab", np.array(["ab"]), np.array(["é", "c", "xyz"])):
-        stored: list[Any] = []
-        for module in (netCDF4, ncforge):
-            path = tmp_path / f"{module.__name__}.nc"
-            with module.Dataset(path, "w") as ds:
-                ds.createDimension("n", 3)
-                ds.createDimension("width", 4)
-                v: Any = ds.createVariable("v", "S1", ("n", "width"), fill_value=b"-")
-                v._Encoding = "utf-8"
-                try:
-                    v[:, key] = text
-                except (ValueError, IndexError):
-                    stored.append("refused")
-                    continue
-            with netCDF4.Dataset(path) as ds:
-                ds.set_auto_maskandscale(False)
-                ds.set_auto_chartostring(False)
-                stored.append(ds["v"][:].tobytes())
-        assert stored[0] == stored[1], text
+        refused: list[bool] = []
+        for ds in by_both(tmp_path, n=3, width=4):
+            v: Any = ds.createVariable("v", "S1", ("n", "width"), fill_value=b"-")
+            v._Encoding = "utf-8"
+            try:
+                v[:, key] = text
+                refused.append(False)
+            except (ValueError, IndexError):
+                refused.append(True)
+        assert refused[1] == refused[0], text
+        theirs, ours = (ds["v"][:].tobytes() for ds in of_both(tmp_path))
+        assert ours == theirs or refused[0], text
 
 
 def test_attributes_and_names(tmp_path: Path) -> None:
