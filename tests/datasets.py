@@ -11,6 +11,9 @@ import netCDF4
 
 import ncforge
 
+CLASSIC = ["NETCDF3_CLASSIC", "NETCDF3_64BIT_OFFSET", "NETCDF3_64BIT_DATA"]
+FORMATS = [*CLASSIC, "NETCDF4_CLASSIC", "NETCDF4"]
+
 
 @contextmanager
 def created(path: Path, library: Any = netCDF4, /, format: str = "NETCDF4", **dims: int | None) -> Iterator[Any]:

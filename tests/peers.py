@@ -16,9 +16,8 @@ import numpy as np
 
 import ncforge
 from commands import ncforge as run
+from datasets import CLASSIC, FORMATS
 
-CLASSIC = ["NETCDF3_CLASSIC", "NETCDF3_64BIT_OFFSET", "NETCDF3_64BIT_DATA"]
-FORMATS = [*CLASSIC, "NETCDF4_CLASSIC", "NETCDF4"]
 #: Formats, and how files end: the classic ones a second time, zipped.
 KINDS = [*((f, ".nc") for f in FORMATS), *((f, ".ncz") for f in CLASSIC)]
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 import subprocess
 import sys
@@ -15,6 +16,7 @@ import pytest
 
 from commands import ROOT, execute
 
+LINUX = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="the library is for Linux")
 SOURCES = ROOT / "tests/netcdf_programs"
 
 
@@ -34,6 +36,11 @@ def run_python(code: str, **options: Any) -> subprocess.CompletedProcess[bytes]:
 def python(code: str, **environment: Any) -> str:
     """The output of a Python program."""
     return run_python(code, **environment).stdout.decode()
+
+
+def served(done: subprocess.CompletedProcess[bytes], what: str = "reads") -> int:
+    """Reads, or writes, that the log says ncforge served."""
+    return sum(map(int, re.findall(rb": (\d+) %b served" % what.encode(), done.stderr)))
 
 
 def header(path: Path) -> bytes:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import re
 import shutil
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +19,7 @@ import servers
 from access_point_files import SHAPE, field, raw_chunk, write
 from commands import execute
 from conftest import Run
-from programs import run_python
+from programs import LINUX, run_python
 
 
 def segments(path: Path, name: str = "v") -> int:
@@ -513,7 +512,7 @@ def test_combined_tiles_have_access_points(tmp_path: Path, run: Any) -> None:
     check_peers(path, values)
 
 
-@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="the library is for Linux")
+@LINUX
 def test_programs_of_netcdf_c_write_them(tmp_path: Path, run_under: Any) -> None:
     source, path, plain = tmp_path / "in.nc", tmp_path / "out.nc", tmp_path / "plain.nc"
     values = write(source, "f4", zlib=False)

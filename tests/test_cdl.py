@@ -13,8 +13,8 @@ import pytest
 import ncforge
 from commands import execute
 from conftest import DATA
+from datasets import FORMATS
 
-FORMATS = ["NETCDF4", "NETCDF4_CLASSIC", "NETCDF3_CLASSIC", "NETCDF3_64BIT_OFFSET", "NETCDF3_64BIT_DATA"]
 needs_tools = pytest.mark.skipif(shutil.which("ncgen") is None, reason="netCDF's tools are not installed")
 
 

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import tiles as tl
-from combining import CLASSIC, DEFLATED, combine, fms_whole, ocean, values
+from combining import CLASSIC, DEFLATED, combine, fms_whole, ocean, values, wholes
 from commands import ncforge
 
 
@@ -83,23 +83,13 @@ def test_roms_wrf_mitgcm(tmp_path: Path, tiling: tuple[int, int], storage: tl.St
     """The other schemes, with their staggered dimensions."""
     ny, nx = 28, 35
     t = tl.Field(("t",), np.arange(2.0))
-    roms = tl.Whole(
-        {
-            "t": t,
-            "rho": tl.Field(("t", "eta_rho", "xi_rho"), values((2, ny, nx))),
-            "u": tl.Field(("t", "eta_rho", "xi_u"), values((2, ny, nx - 1), "f8")),
-            "v": tl.Field(("t", "eta_v", "xi_rho"), values((2, ny - 1, nx))),
-        }
-    )
+    roms = wholes()["roms"]
     mosaic = tl.roms(tmp_path, roms, tiling, storage)
     combine(mosaic, tmp_path / "roms.nc")
     tl.check(tmp_path / "roms.nc", roms, mosaic)
     wrf = tl.Whole(
         {
-            "t": t,
-            "T": tl.Field(("t", "bottom_top", "south_north", "west_east"), values((2, 3, ny, nx))),
-            "U": tl.Field(("t", "bottom_top", "south_north", "west_east_stag"), values((2, 3, ny, nx + 1))),
-            "V": tl.Field(("t", "bottom_top", "south_north_stag", "west_east"), values((2, 3, ny + 1, nx))),
+            **wholes()["wrf"].fields,
             "W": tl.Field(("t", "bottom_top_stag", "south_north", "west_east"), values((2, 4, ny, nx))),
             "Times": tl.Field(("t", "DateStrLen"), values((2, 19), "S1")),
         }

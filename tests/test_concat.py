@@ -21,7 +21,8 @@ import pytest
 import ncforge
 from commands import execute
 from conftest import Run
-from days import FORMATS, part, records, same, series
+from datasets import FORMATS
+from days import part, records, same, series
 from ncforge import _core
 
 

@@ -13,7 +13,8 @@ import pytest
 
 from commands import execute, find_binary, ncforge
 from conftest import Run
-from test_info import FORMATS, MADE, REAL, edge_values, new_dataset
+from datasets import FORMATS
+from test_info import MADE, REAL, edge_values, new_dataset
 
 pytestmark = pytest.mark.skipif(shutil.which("ncdump") is None, reason="ncdump is not installed")
 # Larger ones take ncdump too long.

@@ -14,8 +14,7 @@ import pytest
 
 import ncforge
 from conftest import Run
-from datasets import by_both, of_both
-from peers import FORMATS
+from datasets import FORMATS, by_both, of_both
 
 
 @pytest.mark.parametrize("fmt", FORMATS)

@@ -22,6 +22,7 @@ import pytest
 
 from commands import execute, ncforge
 from conftest import DATA, Run
+from datasets import FORMATS
 
 REAL = [
     *sorted(glob.glob("/usr/share/ferret-vis/data/*")),
@@ -77,7 +78,6 @@ ODD_NAMES = [
     "a&b;c:d,e<f>g=h?i*j#k$l!m",
 ]
 ODD_TEXT = "one\ntwo\n\tthree\\ \"q\" 'a' \r\b\f\v \x01 \x7f end"
-FORMATS = ["NETCDF3_CLASSIC", "NETCDF3_64BIT_OFFSET", "NETCDF3_64BIT_DATA", "NETCDF4", "NETCDF4_CLASSIC"]
 
 
 def new_dataset(path: Path, **options: Any) -> Any:

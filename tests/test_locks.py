@@ -21,9 +21,9 @@ import pytest
 
 import ncforge
 from commands import execute
+from datasets import FORMATS
 
 Run = Callable[..., subprocess.CompletedProcess[str]]
-FORMATS = ["NETCDF4", "NETCDF4_CLASSIC", "NETCDF3_CLASSIC", "NETCDF3_64BIT_OFFSET", "NETCDF3_64BIT_DATA"]
 SLOWLY = ["--codec", "zstd", "--level", "19"]
 VARIABLE = "HDF5_USE_FILE_LOCKING"
 

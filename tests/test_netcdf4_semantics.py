@@ -13,8 +13,8 @@ import numpy as np
 import pytest
 
 import ncforge
-from datasets import by_both, of_both
-from peers import FORMATS, KINDS, as_plain
+from datasets import FORMATS, by_both, of_both
+from peers import KINDS, as_plain
 
 # Name, type, attributes, stored values.
 CASES: dict[str, tuple[str, dict[str, Any], Any]] = {

@@ -11,9 +11,9 @@ import numpy as np
 import pytest
 
 from commands import execute
-from programs import call, compiled
+from programs import LINUX, call, compiled
 
-pytestmark = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="the library is for Linux")
+pytestmark = LINUX
 
 
 @pytest.fixture(scope="session")

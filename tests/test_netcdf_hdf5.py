@@ -4,16 +4,15 @@ from __future__ import annotations
 
 import re
 import shutil
-import sys
 from pathlib import Path
 
 import h5py
 import pytest
 
 from commands import execute
-from programs import SOURCES, call, compiled
+from programs import LINUX, SOURCES, call, compiled
 
-pytestmark = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="the library is for Linux")
+pytestmark = LINUX
 
 
 @pytest.fixture(scope="session")

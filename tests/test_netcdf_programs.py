@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 import shutil
-import subprocess
 import sys
 import textwrap
 from pathlib import Path
@@ -16,20 +15,14 @@ import pytest
 
 from commands import execute
 from conftest import DATA, ROOT
-from programs import call, compiled, header, python, values
+from datasets import CLASSIC, FORMATS
+from programs import LINUX, call, compiled, header, python, served, values
 
 FILES = sorted(p for p in DATA.iterdir() if p.suffix in (".nc", ".cdf"))
-FORMATS = ["NETCDF3_CLASSIC", "NETCDF3_64BIT_OFFSET", "NETCDF3_64BIT_DATA", "NETCDF4", "NETCDF4_CLASSIC"]
-CLASSIC = FORMATS[:3]
 # Small: netCDF-C reads with strides one element at a time.
 SHAPE = (11, 13, 53)
 
-pytestmark = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="the library is for Linux")
-
-
-def served(done: subprocess.CompletedProcess[bytes]) -> int:
-    """Reads that the log counts."""
-    return sum(map(int, re.findall(rb": (\d+) reads served", done.stderr)))
+pytestmark = LINUX
 
 
 def random_values(kind: str, shape: tuple[int, ...], seed: int) -> np.ndarray:

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import ncforge
-from peers import FORMATS
+from datasets import FORMATS
 
 
 def make(path: Path, fmt: Any) -> None:
