@@ -16,7 +16,7 @@ FORMATS = [*CLASSIC, "NETCDF4_CLASSIC", "NETCDF4"]
 
 
 @contextmanager
-def created(path: Path, library: Any = netCDF4, /, format: str = "NETCDF4", **dims: int | None) -> Iterator[Any]:
+def created(path: Path, library: Any = netCDF4, /, format: Any = "NETCDF4", **dims: int | None) -> Iterator[Any]:
     """A new dataset with these dimensions, in their order; those of None are unlimited."""
     with library.Dataset(path, "w", format=format) as ds:
         for name, length in dims.items():

@@ -19,6 +19,7 @@ import servers
 from access_point_files import SHAPE, field, raw_chunk, write
 from commands import execute
 from conftest import Run
+from datasets import created
 from programs import LINUX, run_python
 
 
@@ -142,18 +143,14 @@ def test_info_counts_the_chunks_that_have_them(tmp_path: Path, run: Run) -> None
     assert "access points in 2 of them (" in line
     page = ncforge.doctor(path)._repr_html_()
     assert page is None or "access points in 2 of them" in page
-    with netCDF4.Dataset(path, "w") as d:
-        for name, n in zip("tyx", SHAPE, strict=True):
-            d.createDimension(name, n)
+    with created(path, **dict(zip("tyx", SHAPE, strict=True))) as d:
         d.createVariable("v", "f4", ("t", "y", "x"), zlib=True, shuffle=True, chunksizes=(1, 8, 41))[:] = field("f4")
         d.createVariable("w", "f4", ("t", "y", "x"), compression="szip")[:] = field("f4")
     line, found = told(path)
     assert found == {"chunks_looked_at": 1000, "chunks": 0, "table_bytes": 0} and "access points" not in line
     (var,) = [v for v in json.loads(run("info", "--json", path).stdout)["files"][0]["variables"] if v["name"] == "w"]
     assert var["storage"]["access_points"] is None
-    with ncforge.Dataset(path, "w") as many:
-        many.createDimension("t", 1100)
-        many.createDimension("x", 20_000)
+    with created(path, ncforge, t=1100, x=20_000) as many:
         v = many.createVariable("v", "f4", ("t", "x"), zlib=True, chunksizes=(1, 20_000))
         v[:1100] = np.tile(field("f4").reshape(-1)[:20_000], (1100, 1))
     line, found = told(path)
@@ -179,9 +176,9 @@ def test_files_with_and_without_them_say_the_same(tmp_path: Path, run: Run) -> N
 
 def test_the_profile_of_cmip7_writes_them_and_asks_nobody_else_for_them(tmp_path: Path, run: Run) -> None:
     loose, packed, others = (tmp_path / f"{name}.nc" for name in ("loose", "packed", "others"))
-    with netCDF4.Dataset(loose, "w", format="NETCDF4_CLASSIC") as d:
-        for name, n in zip(("time", "lat", "lon"), (60, 180, 360), strict=True):
-            d.createDimension(name, n)
+    with created(
+        loose, format="NETCDF4_CLASSIC", **dict(zip(("time", "lat", "lon"), (60, 180, 360), strict=True))
+    ) as d:
         d.variable_id = "tas"
         t = d.createVariable("time", "f8", ("time",), chunksizes=(1,))
         t.units = "days since 1850-01-01"
@@ -228,9 +225,7 @@ def far_file(path: Path, shape: tuple[int, ...], chunks: tuple[int, ...], **how:
     rng = np.random.default_rng(3)
     t, y, x = np.ogrid[: shape[0], : shape[1], : shape[2]]
     values = (280 + 20 * np.sin(y / 50) + np.cos(x / 70 + t / 9) + 0.1 * rng.normal(size=shape)).astype("f4")
-    with ncforge.Dataset(path, "w") as d:
-        for name, n in zip("tyx", shape, strict=True):
-            d.createDimension(name, n)
+    with created(path, ncforge, **dict(zip("tyx", shape, strict=True))) as d:
         d.createVariable("v", "f4", ("t", "y", "x"), chunksizes=chunks, zlib=True, complevel=1, **how)[:] = values
     return values
 
@@ -365,10 +360,8 @@ def values_of(path: Path) -> dict[str, np.ndarray]:
         "zstd": {"compression": "zstd"},
         "plain": {},
     }
-    with netCDF4.Dataset(path, "w") as d:
+    with created(path, **dict(zip("tyx", (None, *SHAPE[1:]), strict=True))) as d:
         d.title = "maps"
-        for name, n in zip("tyx", (None, *SHAPE[1:]), strict=True):
-            d.createDimension(name, n)
         for name, how in hows.items():
             v = d.createVariable(name, values[name].dtype, ("t", "y", "x"), chunksizes=(1, 300, 410), **how)
             v.set_auto_maskandscale(False)
@@ -420,9 +413,7 @@ def test_access_points_are_added_to_what_has_none(tmp_path: Path, run: Any) -> N
 def test_chunks_that_are_not_worth_access_points_are_moved(tmp_path: Path) -> None:
     """Noise, of which the encoder makes nothing, gets some; a constant and what is damaged stay as they are."""
     source, path = tmp_path / "in.nc", tmp_path / "out.nc"
-    with netCDF4.Dataset(source, "w") as d:
-        d.createDimension("t", 3)
-        d.createDimension("x", 100_000)
+    with created(source, t=3, x=100_000) as d:
         v = d.createVariable("v", "f4", ("t", "x"), zlib=True, chunksizes=(1, 100_000))
         v[0] = 7
         v[1] = v[2] = np.random.default_rng(3).normal(size=100_000)
@@ -468,8 +459,7 @@ def test_options_of_access_points(tmp_path: Path, run: Any) -> None:
     assert "chunks of `v`, `checked`, `plain` get no access points" in said, said
     # With the codec that has them, nothing needs any.
     run("copy", source, tmp_path / "none.nc", "--vars", "small", "--codec", "deflate", "--access-points", "20000", "-O")
-    with netCDF4.Dataset(tmp_path / "small.nc", "w") as d:
-        d.createDimension("x", 3)
+    with created(tmp_path / "small.nc", x=3) as d:
         d.createVariable("v", "f4", ("x",))
     for points in [["--access-points", "20000"], ["--add-access-points"]]:
         run("copy", tmp_path / "small.nc", tmp_path / "none.nc", "--codec", "deflate", *points, "-O")

@@ -17,6 +17,7 @@ import pytest
 import xarray as xr
 
 import ncforge
+from datasets import created
 
 FILL = -99.0
 
@@ -33,9 +34,7 @@ def fragment(
     """A file with one variable."""
     values = np.asarray(values)
     attrs = dict(attrs or {})
-    with netCDF4.Dataset(path, "w", format=data_model) as ds:
-        for dim, n in zip(dims, values.shape, strict=True):
-            ds.createDimension(dim, n)
+    with created(path, format=data_model, **dict(zip(dims, values.shape, strict=True))) as ds:
         fill = attrs.pop("_FillValue", None)
         v = ds.createVariable(name, dtype or values.dtype, dims, fill_value=fill)
         v.set_auto_maskandscale(False)
@@ -225,9 +224,7 @@ def test_fragments_are_converted(tmp_path: Path, chunks: Any) -> None:
         uris.append([f"{n}.nc"])
         dims = ("time", "x")[2 - values.ndim :]
         fragment(tmp_path / f"{n}.nc", values, dims=dims, attrs=attrs)
-    with netCDF4.Dataset(tmp_path / "grown.nc", "w") as ds:
-        ds.createDimension("time", None)
-        ds.createDimension("x", 3)
+    with created(tmp_path / "grown.nc", time=None, x=3) as ds:
         ds.createVariable("tas", "f4", ("time", "x"), chunksizes=chunks)[0] = [1, 2, 3]
         ds.createVariable("time", "f4", ("time",))[:] = [1, 2]
     uris.append(["grown.nc"])
@@ -296,8 +293,7 @@ def test_unique_values(tmp_path: Path) -> None:
 
 def test_text(tmp_path: Path) -> None:
     for n, names in enumerate((["a", "bc"], ["def"])):
-        with netCDF4.Dataset(tmp_path / f"{n}.nc", "w") as ds:
-            ds.createDimension("n", len(names))
+        with created(tmp_path / f"{n}.nc", n=len(names)) as ds:
             ds.createVariable("name", str, ("n",))[:] = np.array(names, object)
     path = tmp_path / "all.nc"
     archive(path, [[2, 1]], ["0.nc", "1.nc"], ["name", "name"], dims=("time",), dtype=str, fill=None)
@@ -477,11 +473,8 @@ def series(
     paths, all_values, begin = [], [], 0
     for i, n in enumerate(steps):
         path = folder / f"day_{i:03}.nc"
-        with netCDF4.Dataset(path, "w", format=data_model) as ds:
+        with created(path, format=data_model, time=None, y=40, x=50) as ds:
             ds.Conventions = "CF-1.7 ACDD-1.3"
-            ds.createDimension("time", None)
-            ds.createDimension("y", 40)
-            ds.createDimension("x", 50)
             t = ds.createVariable("time", "f8", ("time",))
             t.units, t.standard_name = "days since 2000-01-01", "time"
             if n:
@@ -566,8 +559,7 @@ def test_cfdm_reads_references(tmp_path: Path, cfdm: Any, monkeypatch: pytest.Mo
 
 def test_one_file_and_groups_as_an_aggregation_file(tmp_path: Path, run: Any) -> None:
     source = tmp_path / "a.nc"
-    with netCDF4.Dataset(source, "w") as ds:
-        ds.createDimension("x", 100)
+    with created(source, x=100) as ds:
         ds.createVariable("v", "f8", ("x",))[:] = np.arange(100)
         ds.createVariable("small", "i4", ())[...] = 3
         g = ds.createGroup("g")

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 import ncforge
-from datasets import by_both, of_both
+from datasets import by_both, created, of_both
 from ncforge._dataset.values import exact
 
 VALUES: list[Any] = [
@@ -82,8 +82,7 @@ def test_each_missing_value_stays_the_one_that_it_was(tmp_path: Path, kind: Any,
     stored = np.array([0, 1, 2, 4, 5, 200 if kind == "u1" else np.nan if kind[0] == "f" else -1, 6, 7], kind)
     path = tmp_path / "a.nc"
     attrs = dict(more)
-    with netCDF4.Dataset(path, "w") as ds:
-        ds.createDimension("x", len(stored))
+    with created(path, x=len(stored)) as ds:
         v: Any = ds.createVariable("v", kind, ("x",), fill_value=attrs.pop("_FillValue", None))
         v.set_auto_maskandscale(False)
         v[:] = stored
@@ -102,8 +101,7 @@ def test_each_missing_value_stays_the_one_that_it_was(tmp_path: Path, kind: Any,
 def test_a_row_has_one_dimension(tmp_path: Path) -> None:
     path = tmp_path / "v.nc"
     pair = np.dtype([("a", "i4"), ("b", "f8")])
-    with ncforge.Dataset(path, "w") as ds:
-        ds.createDimension("x", 2)
+    with created(path, ncforge, x=2) as ds:
         rows = ds.createVLType("i4", "rows")
         v = ds.createVariable("v", rows, ("x",))
         w = ds.createVariable("w", rows, ("x", "x"))
@@ -233,8 +231,7 @@ def test_scalars_have_a_position(tmp_path: Path) -> None:
 def test_an_element_of_structures_is_a_structure(tmp_path: Path) -> None:
     """As with netCDF4-python: its fields have positions, and can be unpacked."""
     kind = np.dtype([("i", "i4"), ("name", "S1", (4,)), ("f", "f8", (2,))], align=True)
-    with netCDF4.Dataset(tmp_path / "k.nc", "w") as ds:
-        ds.createDimension("y", 3)
+    with created(tmp_path / "k.nc", y=3) as ds:
         made = ds.createCompoundType(kind, "kind")
         values = np.zeros(3, made.dtype)
         values["i"], values["f"] = np.arange(3), 1.5
@@ -264,9 +261,7 @@ def test_values_for_an_empty_selection_are_an_error(tmp_path: Path, fmt: Any, ki
     """As in NumPy and netCDF4-python. They were dropped."""
     if kind is str and fmt != "NETCDF4":
         return
-    with ncforge.Dataset(tmp_path / "e.nc", "w", format=fmt) as ds:
-        ds.createDimension("t", None)
-        ds.createDimension("x", 4)
+    with created(tmp_path / "e.nc", ncforge, format=fmt, t=None, x=4) as ds:
         fixed, grows = (ds.createVariable(name, kind, (dim,)) for name, dim in (("f", "x"), ("g", "t")))
         fixed[:] = np.arange(4).astype(kind)
         grows[:records] = np.arange(records).astype(kind)
@@ -327,8 +322,7 @@ def test_numbers_are_packed_whatever_holds_them(tmp_path: Path, kind: Any, attrs
         True and 6.0,
         np.ma.masked_array(["6"], [False]),
     ]
-    with ncforge.Dataset(tmp_path / "p.nc", "w") as ds:
-        ds.createDimension("x", len(ways))
+    with created(tmp_path / "p.nc", ncforge, x=len(ways)) as ds:
         v = ds.createVariable("v", kind, ("x",))
         v.setncatts(attrs)
         for i, value in enumerate(ways):
@@ -346,8 +340,7 @@ def test_numbers_are_packed_whatever_holds_them(tmp_path: Path, kind: Any, attrs
 
 @pytest.mark.parametrize("switches", list(itertools.product([True, False], repeat=3)))
 def test_an_element_without_a_mask_is_a_scalar(tmp_path: Path, switches: tuple[bool, bool, bool]) -> None:
-    with netCDF4.Dataset(tmp_path / "s.nc", "w") as nc:
-        nc.createDimension("x", 3)
+    with created(tmp_path / "s.nc", x=3) as nc:
         nc.createVariable("f", "f4", ("x",))[:] = [1, 2, 3]
         packed = nc.createVariable("packed", "i2", ("x",), fill_value=-1)
         packed.scale_factor = 0.5
@@ -398,8 +391,7 @@ def test_characters_of_structures_are_complete(tmp_path: Path, joined: bool, dty
     val = structures(dtype)
     inside = np.zeros(2, [("k", "i2"), ("t", dtype)])
     inside["t"] = val
-    with ncforge.Dataset(tmp_path / "s.nc", "w") as ds:
-        ds.createDimension("n", 2)
+    with created(tmp_path / "s.nc", ncforge, n=2) as ds:
         kind = ds.createCompoundType(CHARACTERS, "kind")
         outer = ds.createCompoundType(np.dtype([("k", "i2"), ("t", CHARACTERS)]), "outer")
         for name in ("all", "single", "list", "objects", "back"):
@@ -418,8 +410,7 @@ def test_characters_of_structures_are_complete(tmp_path: Path, joined: bool, dty
         ds["nested"][:] = inside
         ds.note = structures(CHARACTERS)
     # netCDF4-python has no ragged rows of structures.
-    with ncforge.Dataset(tmp_path / "rows.nc", "w") as ds:
-        ds.createDimension("n", 2)
+    with created(tmp_path / "rows.nc", ncforge, n=2) as ds:
         v = ds.createVariable("v", ds.createVLType(ds.createCompoundType(CHARACTERS, "kind"), "row"), ("n",))
         v[0], v[1] = val[:1], list(val)
         rows = [row["s"].tolist() for row in v[:]]
@@ -462,9 +453,7 @@ def test_single_characters_are_not_text(tmp_path: Path, encoding: str, key: Any)
 
 
 def test_lists_have_text_unless_they_have_its_dimension(tmp_path: Path) -> None:
-    with ncforge.Dataset(tmp_path / "c.nc", "w") as ds:
-        for name in "yc":
-            ds.createDimension(name, 3)
+    with created(tmp_path / "c.nc", ncforge, y=3, c=3) as ds:
         v = ds.createVariable("v", "S1", ("y", "c"))
         v._Encoding = "ascii"
         v[:] = [b"a", b"b", b"c"]
@@ -477,8 +466,7 @@ def test_lists_have_text_unless_they_have_its_dimension(tmp_path: Path) -> None:
 
 def test_text_without_an_encoding_is_its_characters_or_refused(tmp_path: Path) -> None:
     """netCDF4-python stores the first character everywhere (docs/explanation/different-from-netcdf4.md)."""
-    with ncforge.Dataset(tmp_path / "c.nc", "w") as ds:
-        ds.createDimension("x", 3)
+    with created(tmp_path / "c.nc", ncforge, x=3) as ds:
         v = ds.createVariable("v", "S1", ("x", "x"))
         v[0:2] = "str"
         v[2, 0] = "c"
@@ -495,9 +483,7 @@ def test_many_values_are_packed_as_few(tmp_path: Path, dtype: str) -> None:
     paths = []
     for package in (netCDF4, ncforge):
         paths.append(tmp_path / f"{package.__name__}.nc")
-        with package.Dataset(paths[-1], "w") as ds:
-            for name, n in zip("tyx", values.shape, strict=True):
-                ds.createDimension(name, n)
+        with created(paths[-1], package, **dict(zip("tyx", values.shape, strict=True))) as ds:
             v = ds.createVariable("v", "i2", ("t", "y", "x"), fill_value=-9)
             v.setncatts({"scale_factor": 0.25, "add_offset": 1.0})
             v[:] = values[:, ::-1]

@@ -14,7 +14,7 @@ import pytest
 import xarray as xr
 
 import ncforge
-from datasets import by_both
+from datasets import by_both, created
 
 TYPES = ("i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8", "f4", "f8")
 
@@ -23,8 +23,7 @@ TYPES = ("i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8", "f4", "f8")
 def test_same_values_and_types(tmp_path: Path, format: Any) -> None:
     kinds = TYPES if format != "NETCDF3_CLASSIC" else ("i1", "i2", "i4", "f4", "f8")
     path = tmp_path / "a.nc"
-    with netCDF4.Dataset(path, "w", format=format) as new:
-        new.createDimension("x", 2)
+    with created(path, format=format, x=2) as new:
         for name in ("one", "other"):
             var = new.createVariable(name, "f4", ("x",))
             for kind in kinds:

@@ -13,7 +13,7 @@ import pytest
 import ncforge
 from commands import execute
 from conftest import DATA
-from datasets import FORMATS
+from datasets import FORMATS, created
 
 needs_tools = pytest.mark.skipif(shutil.which("ncgen") is None, reason="netCDF's tools are not installed")
 
@@ -33,8 +33,7 @@ def test_text_is_netcdf4_pythons(name: str) -> None:
 @pytest.mark.parametrize("format", FORMATS)
 def test_there_and_back(tmp_path: Path, format: str) -> None:
     path, text = tmp_path / "a.nc", tmp_path / "b.cdl"
-    with ncforge.Dataset(path, "w", format=format) as ds:
-        ds.createDimension("x", 3)
+    with created(path, ncforge, format=format, x=3) as ds:
         v = ds.createVariable("v", "i2", "x")
         v[:] = [1, 2, 3]
         assert not path.exists()

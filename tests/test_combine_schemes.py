@@ -11,6 +11,7 @@ import pytest
 import tiles as tl
 from combining import CLASSIC, DEFLATED, combine, fms_whole, ocean, values, wholes
 from commands import ncforge
+from datasets import created
 
 
 @pytest.mark.parametrize("tiling", [(1, 1), (4, 4), (7, 5)])
@@ -50,8 +51,7 @@ def test_fms_masked_column(tmp_path: Path) -> None:
     whole.fields["x"].values[:] = irregular
     mosaic = tl.fms(tmp_path, whole, (3, 4), CLASSIC, masked=masked)
     assert "--coords" in combine(mosaic, tmp_path / "out.nc", "-O").stderr
-    with netCDF4.Dataset(tmp_path / "c.nc", "w") as ds:
-        ds.createDimension("x", 18)
+    with created(tmp_path / "c.nc", x=18) as ds:
         ds.createVariable("x", "f4", ("x",))[:] = irregular
     combine(mosaic, tmp_path / "out.nc", "-O", "--coords", tmp_path / "c.nc")
     with netCDF4.Dataset(tmp_path / "out.nc") as ds:
@@ -61,8 +61,7 @@ def test_fms_masked_column(tmp_path: Path) -> None:
 def test_fms_compressed_by_gathering(tmp_path: Path) -> None:
     """Lists of land points are put one behind the other."""
     for rank, index in enumerate([[3, 5, 9], [12], [20, 21]]):
-        with netCDF4.Dataset(tmp_path / f"land.nc.{rank:04d}", "w") as ds:
-            ds.createDimension("tile_index", len(index))
+        with created(tmp_path / f"land.nc.{rank:04d}", tile_index=len(index)) as ds:
             v = ds.createVariable("tile_index", "i4", ("tile_index",))
             v.compress = "tile lat lon"
             v[:] = index
@@ -204,8 +203,7 @@ def test_places_are_stronger_than_a_count(tmp_path: Path, number: int) -> None:
 def test_a_count_tells_of_lists(tmp_path: Path) -> None:
     """Lists have no places: one that is not there leaves no hole."""
     for rank, index in enumerate([[3, 5], [12]]):
-        with netCDF4.Dataset(tmp_path / f"land.nc.{rank:04d}", "w") as ds:
-            ds.createDimension("tile_index", len(index))
+        with created(tmp_path / f"land.nc.{rank:04d}", tile_index=len(index)) as ds:
             v = ds.createVariable("tile_index", "i4", ("tile_index",))
             v.compress = "tile lat lon"
             v[:] = index

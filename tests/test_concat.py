@@ -21,7 +21,7 @@ import pytest
 import ncforge
 from commands import execute
 from conftest import Run
-from datasets import FORMATS
+from datasets import FORMATS, created
 from days import part, records, same, series
 from ncforge import _core
 
@@ -57,10 +57,7 @@ def test_random_series(tmp_path: Path, run: Run, tool: Callable[..., str], kind:
     for i in range(int(rng.integers(2, 7))):
         n = int(rng.integers(0, 5)) if i else 2
         path = tmp_path / f"r{i}.nc"
-        with netCDF4.Dataset(path, "w", format=kind) as ds:
-            ds.createDimension("time", None)
-            for name, length in inner.items():
-                ds.createDimension(name, length)
+        with created(path, format=kind, time=None, **inner) as ds:
             for name, dtype, dims in variables:
                 sizes = [n if d == "time" else inner[d] for d in dims]
                 values = rng.integers(0, 100, sizes).astype("u1" if dtype == "S1" else dtype)
@@ -105,8 +102,7 @@ def test_strings_of_a_coordinate_keep_the_order(tmp_path: Path, run: Run) -> Non
     files = []
     for i, names in enumerate((["b", "c"], ["a"])):
         files.append(tmp_path / f"s{i}.nc")
-        with netCDF4.Dataset(files[-1], "w") as ds:
-            ds.createDimension("station", len(names))
+        with created(files[-1], station=len(names)) as ds:
             ds.createVariable("station", str, ("station",))[:] = np.array(names, object)
             ds.createVariable("v", "i4", ("station",))[:] = np.arange(len(names)) + 10 * i
     run("concat", *files, "-o", tmp_path / "out.nc")
@@ -119,9 +115,7 @@ def test_a_fixed_dimension(tmp_path: Path, run: Run) -> None:
     values = np.arange(60, dtype="f4").reshape(3, 4, 5)
     cuts = [(0, 2), (2, 5)]
     for i, (a, b) in enumerate(cuts):
-        with netCDF4.Dataset(tmp_path / f"l{i}.nc", "w", format="NETCDF3_CLASSIC") as ds:
-            for name, n in {"t": 3, "y": 4, "lon": b - a}.items():
-                ds.createDimension(name, n)
+        with created(tmp_path / f"l{i}.nc", format="NETCDF3_CLASSIC", t=3, y=4, lon=b - a) as ds:
             ds.createVariable("lon", "f8", ("lon",))[:] = np.arange(a, b)
             ds.createVariable("v", "f4", ("t", "y", "lon"))[:] = values[:, :, a:b]
     files = [tmp_path / "l1.nc", tmp_path / "l0.nc"]
@@ -307,9 +301,7 @@ def test_chunks_that_edges_cut(tmp_path: Path, run: Run, tool: Callable[..., str
     files, start = [], 0
     for i, n in enumerate(lens):
         files.append(tmp_path / f"c{i}.nc")
-        with netCDF4.Dataset(files[-1], "w") as ds:
-            ds.createDimension("time", None)
-            ds.createDimension("x", 5)
+        with created(files[-1], time=None, x=5) as ds:
             ds.createVariable("time", "f8", ("time",))[:] = np.arange(start, start + n)
             ds.createVariable("v", "i4", ("time", "x"), chunksizes=(4, 2), zlib=True, fletcher32=True)[:] = (
                 np.random.default_rng(start).integers(0, 99, (n, 5))
@@ -334,9 +326,7 @@ def test_an_interrupted_run_leaves_no_output(tmp_path: Path, run: Run, ncforge_b
     files = []
     for i in range(12):
         files.append(tmp_path / f"big_{i:02}.nc")
-        with netCDF4.Dataset(files[-1], "w") as ds:
-            ds.createDimension("time", None)
-            ds.createDimension("x", 100_000)
+        with created(files[-1], time=None, x=100_000) as ds:
             ds.createVariable("time", "f8", ("time",))[:] = [i]
             ds.createVariable("v", "f8", ("time", "x"))[:] = np.random.default_rng(i).normal(size=(1, 100_000))
     out = tmp_path / "out.nc"
@@ -392,9 +382,7 @@ def test_what_is_told_is_what_was_written(tmp_path: Path, run: Run) -> None:
     files = []
     for day in range(4):
         files.append(tmp_path / f"day_{day}.nc")
-        with netCDF4.Dataset(files[-1], "w") as ds:
-            ds.createDimension("time", None)
-            ds.createDimension("x", 60_000)
+        with created(files[-1], time=None, x=60_000) as ds:
             ds.createVariable("time", "f8", ("time",))[:] = np.arange(3.0) + 3 * day
             ds.createVariable("v", "f4", ("time", "x"), chunksizes=(1, 60_000))[:] = np.random.default_rng(day).random(
                 (3, 60_000)
@@ -437,10 +425,7 @@ def test_equal_values_of_other_bytes(tmp_path: Path, run: Run, what: str) -> Non
     paths = [tmp_path / f"f_{i}.nc" for i in range(2)]
     nans = [np.array([bits, 0x3F800000], "u4").view("f4") for bits in (0x7FC00000, 0xFFC00000)]
     for i, path in enumerate(paths):
-        with netCDF4.Dataset(path, "w") as ds:
-            ds.createDimension("t", None)
-            ds.createDimension("x", 2)
-            ds.createDimension("y", 2)
+        with created(path, t=None, x=2, y=2) as ds:
             ds.createVariable("t", "i4", ("t",))[:] = [i]
             ds.createVariable("a", "i4", ("y",))[:] = [1, 2]
             if what == "padding":
@@ -503,9 +488,7 @@ def test_an_unlimited_dimension_behind_others(tmp_path: Path, run: Run) -> None:
     """As netCDF-C writes netCDF-4 files of the classic model. Classic formats have records, of which the dimension is the first."""
     files = [tmp_path / f"{i}.nc" for i in range(2)]
     for i, path in enumerate(files):
-        with netCDF4.Dataset(path, "w", format="NETCDF4_CLASSIC") as ds:
-            ds.createDimension("t", None)
-            ds.createDimension("x", 3)
+        with created(path, format="NETCDF4_CLASSIC", t=None, x=3) as ds:
             ds.createVariable("t", "f8", ("t",))[:] = [2 * i, 2 * i + 1]
             ds.createVariable("v", "f4", ("x", "t"))[:, :] = np.arange(6).reshape(3, 2) + 10 * i
     run("copy", files[0], tmp_path / "copy.nc")
@@ -543,9 +526,7 @@ def test_only_what_is_joined_has_to_agree(tmp_path: Path, run: Run, tool: Callab
 
 def test_what_is_the_same_in_all_files_may_be_far_larger_than_what_is_stored(run: Run, tmp_path: Path) -> None:
     for t, value in ((0, 1), (1, 1), (2, 5)):
-        with netCDF4.Dataset(tmp_path / f"{t}.nc", "w") as ds:
-            ds.createDimension("t", None)
-            ds.createDimension("x", 2**40)
+        with created(tmp_path / f"{t}.nc", t=None, x=2**40) as ds:
             ds.createVariable("t", "f8", ("t",))[0] = t
             ds.createVariable("v", "f4", ("x",), zlib=True, chunksizes=(1000,))[2**39] = value
     same, other = ([tmp_path / f"{t}.nc" for t in which] for which in ((0, 1), (0, 2)))

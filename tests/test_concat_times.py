@@ -13,6 +13,7 @@ from numpy.ma.testutils import assert_array_equal
 
 import ncforge
 from conftest import Run
+from datasets import created
 
 RANGES: list[tuple[str, list[float]]] = [
     ("valid_range", [0.0, 25.0]),
@@ -24,9 +25,8 @@ RANGES: list[tuple[str, list[float]]] = [
 
 def file(path: Path, units: str, values: Any, kind: str = "f8", fill: Any = None, **attrs: Any) -> Path:
     """Times without masks or ranges on their way into the file."""
-    with netCDF4.Dataset(path, "w") as ds:
+    with created(path, time=None) as ds:
         ds.set_auto_mask(False)
-        ds.createDimension("time", None)
         time = ds.createVariable("time", kind, ("time",), fill_value=fill)
         time.units = units
         time[:] = values
@@ -78,9 +78,7 @@ def test_ranges_are_in_the_units_of_the_whole(
 def test_ranges_of_bounds(tmp_path: Path, how: str) -> None:
     """Bounds without units count as their coordinate does, and so do the ranges that they tell."""
     for i, first in enumerate(["2000-01-01", "2000-02-01"]):
-        with netCDF4.Dataset(tmp_path / f"{i}.nc", "w") as ds:
-            ds.createDimension("time", None)
-            ds.createDimension("two", 2)
+        with created(tmp_path / f"{i}.nc", time=None, two=2) as ds:
             time = ds.createVariable("time", "f8", ("time",))
             time.units, time.bounds = f"days since {first}", "time_bnds"
             time[:] = [0.5, 1.5]
@@ -150,9 +148,7 @@ def test_no_time_becomes_a_missing_one(tmp_path: Path, run: Run, attrs: dict[str
 
 def cells(path: Path, first: str, kind: str = "bare") -> Path:
     """Two days of no leap year with bounds, which say of how they count only what CF lets them."""
-    with netCDF4.Dataset(path, "w") as ds:
-        ds.createDimension("time", None)
-        ds.createDimension("two", 2)
+    with created(path, time=None, two=2) as ds:
         time = ds.createVariable("time", "f8", ("time",))
         time.units, time.calendar = f"days since {first}", "noleap"
         time[:] = [0.5, 1.5]
@@ -238,8 +234,7 @@ def test_a_single_time_is_compared_as_a_moment(tmp_path: Path, run: Run) -> None
 def test_the_error_names_the_calendar(tmp_path: Path, run: Run, second: str) -> None:
     """Other units of one calendar are converted: they are in nobody's way."""
     for name, units, calendar in (("a", "days since 2000-01-01", "360_day"), ("b", second, "standard")):
-        with netCDF4.Dataset(tmp_path / f"{name}.nc", "w") as ds:
-            ds.createDimension("time", None)
+        with created(tmp_path / f"{name}.nc", time=None) as ds:
             time = ds.createVariable("time", "f8", ("time",))
             time.units, time.calendar = units, calendar
             time[:] = [1, 2] if name == "a" else [400, 401]

@@ -13,11 +13,11 @@ import signal
 import sys
 from pathlib import Path
 
-import netCDF4
 import numpy as np
 import pytest
 
 from commands import execute, find_binary, ncforge
+from datasets import created
 from stopping import changes, interrupt, killed, processor_seconds
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -32,10 +32,7 @@ def source(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A file with slabs, strings, a contiguous variable and some small ones."""
     path = tmp_path_factory.mktemp("source") / "in.nc"
     rng = np.random.default_rng(1)
-    with netCDF4.Dataset(path, "w") as ds:
-        ds.createDimension("t", None)
-        ds.createDimension("y", 128)
-        ds.createDimension("x", 128)
+    with created(path, t=None, y=128, x=128) as ds:
         names = ds.createVariable("name", str, ("y",))
         names[:] = np.array([f"row {i}" for i in range(128)], dtype=object)
         v = ds.createVariable("v", "f4", ("t", "y", "x"), zlib=True, complevel=1, chunksizes=(1, 128, 128))
@@ -153,10 +150,7 @@ def test_memory_stays_within_the_budget(tmp_path: Path) -> None:
     path = tmp_path / "slabs.nc"
     # Deflate is quick where rows are alike.
     field = np.add.outer(np.arange(1024) // 64, np.arange(1024) % 8).astype("f4")
-    with netCDF4.Dataset(path, "w") as ds:
-        ds.createDimension("t", None)
-        ds.createDimension("y", 1024)
-        ds.createDimension("x", 1024)
+    with created(path, t=None, y=1024, x=1024) as ds:
         v = ds.createVariable("v", "f4", ("t", "y", "x"), zlib=True, complevel=1, chunksizes=(1, 1024, 1024))
         for t in range(steps):
             v[t] = field + np.float32(t)

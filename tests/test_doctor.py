@@ -25,6 +25,7 @@ import pytest
 import ncforge
 from commands import execute, find_binary
 from commands import ncforge as run
+from datasets import created
 from doctor_files import (
     NX,
     NY,
@@ -264,9 +265,7 @@ def test_select_ignore_fail_on(tmp_path: Path) -> None:
 def test_the_text_is_folded_and_narrow(tmp_path: Path) -> None:
     """Variables that are alike share their lines; only commands are longer than 80 columns."""
     path = tmp_path / "many.nc"
-    with netCDF4.Dataset(path, "w") as d:
-        for name, n in [("time", None), ("lat", NY), ("lon", NX)]:
-            d.createDimension(name, n)
+    with created(path, time=None, lat=NY, lon=NX) as d:
         values = smooth()
         for i in range(13):
             d.createVariable(f"v{i}", "f4", ("time", "lat", "lon"), **z((1, NY, NX)))[:] = values
@@ -339,9 +338,7 @@ def test_zipped_files_are_as_good_as_they_are(tmp_path: Path) -> None:
 
 def test_interleaved_records_that_take_a_moment_are_worth_no_warning(tmp_path: Path) -> None:
     """Of a file in the page cache small gaps are read over, and no index says where records are."""
-    with netCDF4.Dataset(tmp_path / "r.nc", "w", format="NETCDF3_64BIT_OFFSET") as d:
-        d.createDimension("time", None)
-        d.createDimension("x", 100)
+    with created(tmp_path / "r.nc", format="NETCDF3_64BIT_OFFSET", time=None, x=100) as d:
         for i in range(10):
             d.createVariable(f"v{i}", "f4", ("time", "x"))[0:3000] = np.zeros((3000, 100), "f4")
     found = [f for f in findings(tmp_path / "r.nc") if f["code"] == "NC401"]
@@ -509,9 +506,7 @@ def test_names_with_separators_get_the_same_fixes(tmp_path: Path) -> None:
     names = ["tas", "a;b", "a,b:c", "a|b&c\\d", "a\\;b"]
     path = tmp_path / "odd.nc"
     values = smooth()
-    with netCDF4.Dataset(path, "w") as d:
-        for name, n in (("time", None), ("lat", NY), ("lon", NX)):
-            d.createDimension(name, n)
+    with created(path, time=None, lat=NY, lon=NX) as d:
         for name in names:
             d.createVariable(name, "f4", ("time", "lat", "lon"), **z((1, NY, NX), shuffle=False))[:] = values
     by_name = {f["variable"]: f for f in findings(path, "--select", "NC101,NC301")}
@@ -584,9 +579,7 @@ def test_small_files_are_worth_no_warning(tmp_path: Path) -> None:
 def test_a_static_field_has_no_series(tmp_path: Path) -> None:
     """No axis of it is time: it is cut for maps, blocks and the whole."""
     path = tmp_path / "topo.nc"
-    with netCDF4.Dataset(path, "w") as d:
-        for name, n in (("lat", 1800), ("lon", 3600)):
-            d.createDimension(name, n)
+    with created(path, lat=1800, lon=3600) as d:
         d.createVariable("topo", "f4", ("lat", "lon"), **z((1800, 5)))[:] = smooth(1, 1800, 3600)[0]
     (reported,) = json.loads(run("tune", "chunks", "--json", path).stdout)["variables"]
     assert {r["pattern"]["name"] for r in reported["choice"]["told"]} == {"map"}

@@ -14,21 +14,18 @@ import pytest
 
 import ncforge
 from conftest import Run
-from datasets import FORMATS, by_both, of_both
+from datasets import FORMATS, by_both, created, of_both
 
 
 @pytest.mark.parametrize("fmt", FORMATS)
 @pytest.mark.parametrize("way", ["setncatts", "attribute", "setncattr"])
 def test_the_recipe_that_copies_attributes(tmp_path: Path, fmt: str, way: str) -> None:
     old_path, path = tmp_path / "old.nc", tmp_path / "new.nc"
-    with netCDF4.Dataset(old_path, "w") as nc:
-        nc.createDimension("x", 4)
+    with created(old_path, x=4) as nc:
         nc.createVariable("v", "f4", ("x",), fill_value=-5)[:] = 1
         nc["v"].units = "m"
         nc.createVariable("w", "i2", ("x",), fill_value=9).units = "s"
-    with netCDF4.Dataset(old_path) as old, ncforge.Dataset(path, "w", format=fmt) as new:
-        new.createDimension("t", None)
-        new.createDimension("x", 4)
+    with netCDF4.Dataset(old_path) as old, created(path, ncforge, format=fmt, t=None, x=4) as new:
         # A value of another variable comes between: the file exists then.
         new.createVariable("first", "i4", ("t",))[0:3] = [1, 2, 3]
         where = new.createGroup("g") if fmt == "NETCDF4" else new
@@ -61,8 +58,7 @@ def test_the_recipe_that_copies_attributes(tmp_path: Path, fmt: str, way: str) -
 @pytest.mark.parametrize("fmt", FORMATS)
 def test_the_fill_value_of_values(tmp_path: Path, fmt: str) -> None:
     path = tmp_path / "f.nc"
-    with ncforge.Dataset(path, "w", format=fmt) as ds:
-        ds.createDimension("x", 3)
+    with created(path, ncforge, format=fmt, x=3) as ds:
         v = ds.createVariable("v", "i2", ("x",))
         v[0] = 1
         for change in (
@@ -100,8 +96,7 @@ def test_fill_values_of_characters(tmp_path: Path, fill: Any) -> None:
 def test_fill_values_of_all_types(tmp_path: Path) -> None:
     path = tmp_path / "f.nc"
     pair = np.dtype([("a", "i4"), ("b", "f8")])
-    with ncforge.Dataset(path, "w") as ds:
-        ds.createDimension("x", 2)
+    with created(path, ncforge, x=2) as ds:
         kinds = {
             "s": str,
             "c": "S1",
@@ -139,8 +134,7 @@ def test_enums_that_nobody_wrote(tmp_path: Path, base: str) -> None:
 def test_unwritten_elements_stay_when_the_attribute_goes(tmp_path: Path, by: Any) -> None:
     """netCDF-4 files hold the fill value beside the attribute ``_FillValue``."""
     path = tmp_path / "a.nc"
-    with by.Dataset(path, "w") as ds:
-        ds.createDimension("x", 10)
+    with created(path, by, x=10) as ds:
         ways: dict[str, dict[str, Any]] = {"none": {}, "part": {"chunksizes": (2,)}, "zlib": {"zlib": True}}
         for name, how in ways.items():
             v = ds.createVariable(name, "i4", ("x",), fill_value=100, **how)

@@ -22,7 +22,7 @@ import pytest
 
 from commands import execute, ncforge
 from conftest import DATA, Run
-from datasets import FORMATS
+from datasets import FORMATS, created
 
 REAL = [
     *sorted(glob.glob("/usr/share/ferret-vis/data/*")),
@@ -355,8 +355,7 @@ def test_output_that_is_lost_is_a_failure(words: list[str], run: Run, tmp_path: 
 
 def test_patterns_that_the_shell_left_alone(tmp_path: Path, run: Run) -> None:
     for name in ("b.nc", "a.nc", "c[1].nc"):
-        with netCDF4.Dataset(tmp_path / name, "w") as ds:
-            ds.createDimension("x", 2)
+        with created(tmp_path / name, x=2) as ds:
             ds.createVariable("v", "i4", ("x",))[:] = 1
     for command in ("info", "verify", "digest", "doctor"):
         done, one = run(command, tmp_path / "?.nc"), run(command, tmp_path / "c[1].nc")

@@ -21,7 +21,7 @@ import pytest
 
 import ncforge
 from commands import execute
-from datasets import FORMATS
+from datasets import FORMATS, created
 
 Run = Callable[..., subprocess.CompletedProcess[str]]
 SLOWLY = ["--codec", "zstd", "--level", "19"]
@@ -34,8 +34,7 @@ def _default_locking(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def make(path: Path, format: str = "NETCDF4", count: int = 3) -> None:
-    with ncforge.Dataset(path, "w", format=format) as ds:
-        ds.createDimension("t", None)
+    with created(path, ncforge, format=format, t=None) as ds:
         ds.createVariable("v", "f8", ("t",))[0:count] = np.arange(count)
 
 
@@ -222,8 +221,7 @@ def until(happens: Callable[[], bool], process: subprocess.Popen[Any]) -> None:
 def halted(tmp_path: Path, ncforge_bin: Path) -> Any:
     """Starts a copy of a large file to ``out.nc`` and stops it in the middle."""
     source = tmp_path / "large.nc"
-    with ncforge.Dataset(source, "w") as ds:
-        ds.createDimension("t", None)
+    with created(source, ncforge, t=None) as ds:
         noise = np.random.default_rng(1).normal(size=1_000_000)
         ds.createVariable("v", "f8", ("t",), chunksizes=(100_000,))[:] = noise
     started: list[subprocess.Popen[Any]] = []

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 import ncforge
-from datasets import FORMATS, by_both, of_both
+from datasets import FORMATS, by_both, created, of_both
 from peers import KINDS, as_plain
 
 # Name, type, attributes, stored values.
@@ -53,8 +53,7 @@ CASES: dict[str, tuple[str, dict[str, Any], Any]] = {
 
 
 def write(path: Path, fmt: Any, kind: str, attrs: dict[str, Any], values: Any) -> None:
-    with as_plain(path, "w") as plain, netCDF4.Dataset(plain, "w", format=fmt) as nc:
-        nc.createDimension("x", len(values))
+    with as_plain(path, "w") as plain, created(plain, format=fmt, x=len(values)) as nc:
         attrs = dict(attrs)
         v = nc.createVariable("v", kind, ("x",), fill_value=attrs.pop("_FillValue", None))
         v.set_auto_maskandscale(False)
@@ -135,9 +134,7 @@ def test_writing_packs_and_fills(tmp_path: Path, case: str, fmt: Any, suffix: st
 @pytest.mark.parametrize(("fmt", "suffix"), KINDS)
 def test_orthogonal_indexing(tmp_path: Path, fmt: Any, suffix: str) -> None:
     path = tmp_path / f"i{suffix}"
-    with as_plain(path, "w") as plain, netCDF4.Dataset(plain, "w", format=fmt) as nc:
-        for name, n in (("t", None), ("y", 5), ("x", 6)):
-            nc.createDimension(name, n)
+    with as_plain(path, "w") as plain, created(plain, format=fmt, t=None, y=5, x=6) as nc:
         nc.createVariable("v", "i4", ("t", "y", "x"))[:] = np.arange(120).reshape(4, 5, 6)
         nc.createVariable("s", "f8")[...] = 3
     keys: list[Any] = [
@@ -171,9 +168,7 @@ def test_writing_with_lists_and_past_the_end(tmp_path: Path, fmt: Any, suffix: s
     stored = []
     for module, ending in ((netCDF4, ".nc"), (ncforge, suffix)):
         path = tmp_path / f"{module.__name__}{ending}"
-        with module.Dataset(path, "w", format=fmt) as ds:
-            ds.createDimension("t", None)
-            ds.createDimension("x", 6)
+        with created(path, module, format=fmt, t=None, x=6) as ds:
             v = ds.createVariable("v", "i4", ("t", "x"))
             v[0:3] = np.arange(18).reshape(3, 6)
             v[[0, 2], [1, 3, 4]] = np.array([[100, 101, 102], [110, 111, 112]])
@@ -233,9 +228,7 @@ def test_data_of_one_record_are_written_to_one_record(
 
 @pytest.mark.parametrize("key", [slice(None), ..., (slice(None), slice(0, 3)), slice(4, None)])
 def test_values_for_no_records_are_an_error(tmp_path: Path, key: Any) -> None:
-    with ncforge.Dataset(tmp_path / "v.nc", "w") as ds:
-        ds.createDimension("t", None)
-        ds.createDimension("x", 3)
+    with created(tmp_path / "v.nc", ncforge, t=None, x=3) as ds:
         v = ds.createVariable("v", "i4", ("t", "x"))
         with pytest.raises(IndexError, match=r"`v`.*how many records"):
             v[key] = [7, 8, 9]
@@ -319,9 +312,7 @@ def test_storage_is_what_netcdf4_makes(tmp_path: Path, options: dict[str, Any]) 
 def test_text(tmp_path: Path) -> None:
     path = tmp_path / "text.nc"
     for module in (netCDF4, ncforge):
-        with module.Dataset(path, "w") as ds:
-            ds.createDimension("n", 3)
-            ds.createDimension("width", 6)
+        with created(path, module, n=3, width=6) as ds:
             v = ds.createVariable("v", "S1", ("n", "width"))
             v._Encoding = "utf-8"
             v[:] = np.array(["abc", "Ωm", ""])
@@ -340,8 +331,7 @@ def test_text(tmp_path: Path) -> None:
 
 
 def test_text_does_not_make_an_unlimited_dimension_longer(tmp_path: Path) -> None:
-    with ncforge.Dataset(tmp_path / "a.nc", "w") as ds:
-        ds.createDimension("t")
+    with created(tmp_path / "a.nc", ncforge, t=None) as ds:
         v = ds.createVariable("v", "S1", ("t",))
         with pytest.raises(ValueError, match="single ones"):
             v[:] = "abc"
@@ -382,8 +372,7 @@ def test_text_fills_rows_in_any_order_and_is_not_cut(tmp_path: Path, key: Any) -
 
 def test_attributes_and_names(tmp_path: Path) -> None:
     path = tmp_path / "names.nc"
-    with ncforge.Dataset(path, "w") as ds:
-        ds.createDimension("x", 2)
+    with created(path, ncforge, x=2) as ds:
         v = ds.createVariable("/below/v", "f4", ("x",), fill_value=-1.0)
         v.units, v.axis = "m", "X"
         v.setncatts({"valid_min": np.float32(0), "flags": np.array([1, 2], "i2")})
@@ -470,8 +459,7 @@ def test_a_process_whose_folder_is_gone_opens_other_files(tmp_path: Path, monkey
     gone.mkdir()
     monkeypatch.chdir(gone)
     gone.rmdir()
-    with ncforge.Dataset(path, "w") as ds:
-        ds.createDimension("x", 3)
+    with created(path, ncforge, x=3) as ds:
         ds.createVariable("v", "i4", ("x",))[:] = 7
     with ncforge.Dataset(path) as ds:
         assert ds["v"][:].tolist() == [7, 7, 7]
@@ -544,9 +532,7 @@ def test_memory_is_no_way_to_a_file_on_disk(tmp_path: Path, mode: str) -> None:
 
 def test_layout_and_its_drawing(tmp_path: Path) -> None:
     path = tmp_path / "layout.nc"
-    with ncforge.Dataset(path, "w") as ds:
-        for name, n in (("t", 10), ("y", 20), ("x", 30)):
-            ds.createDimension(name, n)
+    with created(path, ncforge, t=10, y=20, x=30) as ds:
         v = ds.createVariable("v", "f4", ("t", "y", "x"), zlib=True, chunksizes=(4, 10, 10))
         v[0:8] = 1
         ds.createVariable("flat", "f8", ("x",))[:] = 0
@@ -591,8 +577,7 @@ def test_nothing_is_warned_of_without_a_reason(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("module", [netCDF4, ncforge])
 def test_errors_that_scripts_catch_as_netcdf4s(tmp_path: Path, module: Any) -> None:
-    with module.Dataset(tmp_path / "a.nc", "w") as ds:
-        ds.createDimension("x", 2)
+    with created(tmp_path / "a.nc", module, x=2) as ds:
         v = ds.createVariable("v", "i4", ("x",))
         wrong: list[Callable[[], Any]] = [
             lambda: ds.createDimension("x", 3),

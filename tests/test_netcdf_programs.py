@@ -15,7 +15,7 @@ import pytest
 
 from commands import execute
 from conftest import DATA, ROOT
-from datasets import CLASSIC, FORMATS
+from datasets import CLASSIC, FORMATS, created
 from programs import LINUX, call, compiled, header, python, served, values
 
 FILES = sorted(p for p in DATA.iterdir() if p.suffix in (".nc", ".cdf"))
@@ -57,9 +57,7 @@ def make(path: Path, form: Any) -> None:
             "chunks": {"chunksizes": (4, 13, 10)},
             "checked": {**deflate, "fletcher32": True, "chunksizes": (11, 3, 3)},
         }
-    with netCDF4.Dataset(path, "w", format=form) as d:
-        for name, n in zip("tyxc", (None, *SHAPE[1:], 9), strict=True):
-            d.createDimension(name, n)
+    with created(path, format=form, **dict(zip("tyxc", (None, *SHAPE[1:], 9), strict=True))) as d:
         for i, kind in enumerate(kinds):
             for layout, options in layouts.items():
                 for dims in ("tyx", "yx", ""):
@@ -120,8 +118,7 @@ def test_every_type_in_memory_of_every_type_in_a_file(files, reads, run_under, f
 def test_quantized_variables_as_other_types(reads, run_under, tmp_path):
     # NetCDF-C 4.9.0 quantizes once more when it converts what it reads.
     path = tmp_path / "a.nc"
-    with netCDF4.Dataset(path, "w") as d:
-        d.createDimension("x", 5000)
+    with created(path, x=5000) as d:
         for kind in ("f4", "f8"):
             for mode in ("BitGroom", "GranularBitRound", "BitRound"):
                 options: dict[str, Any] = {"zlib": True, "significant_digits": 3, "quantize_mode": mode}
@@ -172,8 +169,7 @@ def test_zipped_files_are_opened_however_they_are_to_be_buffered(files, run, run
 
 def test_a_program_opens_as_many_files_as_without_ncforge(packaged, run_under, tmp_path):
     for i in range(100):
-        with netCDF4.Dataset(tmp_path / f"{i}.nc", "w", format="NETCDF4" if i % 2 else "NETCDF3_CLASSIC") as d:
-            d.createDimension("x", 3)
+        with created(tmp_path / f"{i}.nc", format="NETCDF4" if i % 2 else "NETCDF3_CLASSIC", x=3) as d:
             d.createVariable("v", "i4", ("x",))[:] = i
     code = f"""
         import resource, netCDF4
@@ -285,8 +281,7 @@ def test_filters_need_no_plug_in(run_under, tmp_path, codec):
 @pytest.mark.parametrize("codec", ["blosc_lz", "blosc_lz4", "blosc_zlib", "blosc_zstd"])
 def test_blosc_needs_no_plug_in(run_under, tmp_path, codec):
     values = (np.arange(40 * 50 * 60) % 977).astype("f4")
-    with netCDF4.Dataset(tmp_path / "a.nc", "w") as d:
-        d.createDimension("x", values.size)
+    with created(tmp_path / "a.nc", x=values.size) as d:
         d.createVariable("v", "f4", ("x",), chunksizes=(9999,), compression=codec)[:] = values
     check_without_plug_ins(run_under, tmp_path / "a.nc", values)
 
@@ -394,9 +389,7 @@ def test_what_is_written_meanwhile_is_read(packaged, tmp_path):
 @pytest.mark.parametrize("form", ["NETCDF3_64BIT_OFFSET", "NETCDF4"])
 def test_damaged_files_end_the_program_in_no_other_way(reads, run_under, tmp_path, form):
     path = tmp_path / "a.nc"
-    with netCDF4.Dataset(path, "w", format=form) as d:
-        d.createDimension("t", None)
-        d.createDimension("x", 30)
+    with created(path, format=form, t=None, x=30) as d:
         for i, kind in enumerate(("f4", "i2", "f8")):
             deflate: dict[str, Any] = {"zlib": True, "shuffle": True, "chunksizes": (50, 10)}
             options = deflate if form == "NETCDF4" else {}

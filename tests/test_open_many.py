@@ -17,6 +17,7 @@ from numpy.ma.testutils import assert_array_equal
 
 import ncforge
 from commands import execute
+from datasets import created
 from ncforge.errors import ChangedError
 
 FORMATS: list[Any] = ["NETCDF3_CLASSIC", "NETCDF3_64BIT_DATA", "NETCDF4_CLASSIC", "NETCDF4"]
@@ -25,11 +26,8 @@ FORMATS: list[Any] = ["NETCDF3_CLASSIC", "NETCDF3_64BIT_DATA", "NETCDF4_CLASSIC"
 def month(path: Path, first: int, steps: int, format: Any = "NETCDF4") -> Path:
     """Days since the first of its own month, a chunked field that is packed, text, and a field without time."""
     rng = np.random.default_rng(first)
-    with netCDF4.Dataset(path, "w", format=format) as ds:
+    with created(path, format=format, time=None, y=5, letters=3) as ds:
         ds.title = "a month"
-        ds.createDimension("time", None)
-        ds.createDimension("y", 5)
-        ds.createDimension("letters", 3)
         time = ds.createVariable("time", "i4", ("time",))
         time.units, time.calendar = f"days since 2001-01-{1 + first:02}", "standard"
         time[:] = np.arange(steps)
@@ -168,9 +166,7 @@ def test_nothing_is_read_of_nothing(tmp_path: Path, key: slice) -> None:
     """Numbers, strings, and rows of any length."""
     paths = [tmp_path / f"{i}.nc" for i in range(3)]
     for i, path in enumerate(paths):
-        with netCDF4.Dataset(path, "w") as ds:
-            ds.createDimension("time", None)
-            ds.createDimension("y", 2)
+        with created(path, time=None, y=2) as ds:
             ds.createVariable("time", "f8", ("time",))[:] = [3 * i, 3 * i + 1, 3 * i + 2]
             ds.createVariable("number", "f4", ("time", "y"))[:] = np.arange(6).reshape(3, 2)
             ds.createVariable("word", str, ("time", "y"))[:] = np.array(list("abcdef"), object).reshape(3, 2)

@@ -23,6 +23,7 @@ import pytest
 import ncforge
 from commands import execute
 from commands import ncforge as command
+from datasets import created
 from ncforge.errors import LockedError
 
 X = 3000
@@ -40,9 +41,7 @@ KINDS: dict[str, tuple[str, dict[str, Any], str]] = {
 
 def make(path: Path, kind: str, records: int = 1) -> None:
     fmt, options, _ = KINDS[kind]
-    with ncforge.Dataset(path, "w", format=fmt) as ds:
-        ds.createDimension("t", None)
-        ds.createDimension("x", X)
+    with created(path, ncforge, format=fmt, t=None, x=X) as ds:
         ds.createVariable("v", "f8", ("t", "x"), **options)[:] = np.zeros((records, X))
         ds.createVariable("n", "i4", ("t",))[:] = np.zeros(records, "i4")
 
@@ -438,9 +437,7 @@ def test_a_result_that_does_not_fit_is_an_error(tmp_path: Path, fmt: str) -> Non
 @pytest.mark.skipif(sys.platform != "linux", reason="limits the address space")
 def test_the_command_says_that_memory_does_not_suffice(tmp_path: Path) -> None:
     path = tmp_path / "a.nc"
-    with THEIRS.Dataset(path, "w") as ds:
-        ds.createDimension("y", 10_000)
-        ds.createDimension("x", 10_000)
+    with created(path, THEIRS, y=10_000, x=10_000) as ds:
         ds.createVariable("v", "f4", ("y", "x"), chunksizes=(10_000, 10_000), zlib=True, complevel=1)[0, 0] = 1.0
 
     def small_machine() -> None:
@@ -456,8 +453,7 @@ def test_memory_for_the_filters_of_a_chunk_is_asked_for(tmp_path: Path) -> None:
     """With a little more memory each time: an error, until there is enough; nothing aborts where the chunk fits and what its filters need
     does not."""
     path = tmp_path / "a.nc"
-    with THEIRS.Dataset(path, "w") as ds:
-        ds.createDimension("x", 64 << 20)
+    with created(path, THEIRS, x=64 << 20) as ds:
         ds.createVariable("v", "f4", ("x",), chunksizes=(64 << 20,), zlib=True, complevel=1, fletcher32=True)[:2] = 1.0
     line = ["verify", path, "--memory", "8G", "--threads", "1"]
     codes = []

@@ -12,6 +12,7 @@ import pytest
 
 import ncforge
 from commands import ncforge as command
+from datasets import created
 
 MODES = ["GranularBitRound", "BitRound", "BitGroom"]
 ATTRIBUTES = {
@@ -35,8 +36,7 @@ def numbers(kind: str, fill: Any) -> Any:
 
 def theirs(path: Path, kind: Any, values: Any, mode: Any, n: int, fill: float | None) -> Any:
     """The values as netCDF-C quantizes them."""
-    with netCDF4.Dataset(path, "w") as d:
-        d.createDimension("x", len(values))
+    with created(path, x=len(values)) as d:
         v = d.createVariable("v", kind, ("x",), significant_digits=n, quantize_mode=mode, fill_value=fill)
         v.set_auto_maskandscale(False)
         v[:] = values
@@ -63,8 +63,7 @@ def test_the_bits_of_netcdf_c(mode: str, kind: str, fill: float | None, tmp_path
     for n in sorted({1, 2, 3, 4, 5, 6, most // 2, most - 1, most}):
         wanted = theirs(tmp_path / "theirs.nc", kind, values, mode, n, fill)
         path = tmp_path / "ours.nc"
-        with ncforge.Dataset(path, "w") as d:
-            d.createDimension("x", len(values))
+        with created(path, ncforge, x=len(values)) as d:
             v = d.createVariable("v", kind, ("x",), significant_digits=n, quantize_mode=mode, fill_value=fill)
             v[:] = values
         with netCDF4.Dataset(path) as d:
@@ -74,8 +73,7 @@ def test_the_bits_of_netcdf_c(mode: str, kind: str, fill: float | None, tmp_path
             assert d["v"].quantization() == (n, mode)
         if mode == "BitGroom":
             continue
-        with netCDF4.Dataset(tmp_path / "exact.nc", "w") as plain:
-            plain.createDimension("x", len(values))
+        with created(tmp_path / "exact.nc", x=len(values)) as plain:
             exact: Any = plain.createVariable("v", kind, ("x",), fill_value=fill)
             exact.set_auto_maskandscale(False)
             exact[:] = values
@@ -91,8 +89,7 @@ def test_infinities_stay(tmp_path: Path) -> None:
     """Where netCDF-C 4.10.1 makes zeros and NaNs of them."""
     for mode in MODES:
         path = tmp_path / f"{mode}.nc"
-        with ncforge.Dataset(path, "w") as d:
-            d.createDimension("x", 4)
+        with created(path, ncforge, x=4) as d:
             v = d.createVariable("v", "f4", ("x",), significant_digits=2, quantize_mode=mode)
             v[:] = [np.inf, -np.inf, np.inf, 1.0]
         with ncforge.Dataset(path) as d:
@@ -104,8 +101,7 @@ def test_updates_go_on_as_the_file_says(tmp_path: Path) -> None:
     path = tmp_path / "a.nc"
     values = np.random.default_rng(1).normal(size=100)
     wanted = theirs(tmp_path / "t.nc", "f8", np.concatenate([values, values]), "GranularBitRound", 3, None)
-    with ncforge.Dataset(path, "w") as d:
-        d.createDimension("x", None)
+    with created(path, ncforge, x=None) as d:
         d.createVariable("v", "f8", ("x",), significant_digits=3, quantize_mode="GranularBitRound")[:] = values
     with ncforge.Dataset(path, "a") as d:
         d.variables["v"][100:200] = values
@@ -116,8 +112,7 @@ def test_updates_go_on_as_the_file_says(tmp_path: Path) -> None:
 def test_python_says_what_copies_say(tmp_path: Path) -> None:
     """The attributes of netCDF-C and of CF, with one container for all variables that were rounded in the same way."""
     path = tmp_path / "a.nc"
-    with ncforge.Dataset(path, "w") as d:
-        d.createDimension("x", 3)
+    with created(path, ncforge, x=3) as d:
         d.createVariable("quantization_info", "i4", ("x",))
         for name, mode, n in [("a", "BitRound", 5), ("b", "GranularBitRound", 3), ("g/c", "BitRound", 7)]:
             v = d.createVariable(name, "f4", ("x",), significant_digits=n, quantize_mode=mode)
@@ -142,8 +137,7 @@ def test_python_says_what_copies_say(tmp_path: Path) -> None:
 
 def test_what_makes_no_sense(tmp_path: Path) -> None:
     """Types without a mantissa, and more digits than there are."""
-    with ncforge.Dataset(tmp_path / "a.nc", "w") as d:
-        d.createDimension("x", 3)
+    with created(tmp_path / "a.nc", ncforge, x=3) as d:
         for kind, n, mode in [("i4", 3, "BitRound"), ("f4", 7, "BitGroom"), ("f8", 3, "Round"), ("f8", 0, "BitRound")]:
             with pytest.raises(Exception, match=r"digits|bits|float|mode"):
                 d.createVariable(f"v{kind}{n}", kind, ("x",), significant_digits=n, quantize_mode=mode)
@@ -152,10 +146,7 @@ def test_what_makes_no_sense(tmp_path: Path) -> None:
 def test_coordinates_keep_all_bits(tmp_path: Path) -> None:
     """A copy rounds data, and nothing that says where and when they are."""
     path, out = tmp_path / "a.nc", tmp_path / "b.nc"
-    with netCDF4.Dataset(path, "w") as d:
-        d.createDimension("time", None)
-        d.createDimension("x", 50)
-        d.createDimension("bnds", 2)
+    with created(path, time=None, x=50, bnds=2) as d:
         time = d.createVariable("time", "f8", ("time",))
         time.bounds = "time_bnds"
         d.createVariable("time_bnds", "f8", ("time", "bnds"))[:] = np.pi * np.ones((20, 2))
@@ -186,8 +177,7 @@ def test_coordinates_keep_all_bits(tmp_path: Path) -> None:
 def test_a_quantized_copy_with_groups_is_compared_with_its_source(tmp_path: Path, run: Any) -> None:
     """The container of the attributes is new, and numbered before the variables of groups in the output."""
     path, out = tmp_path / "a.nc", tmp_path / "out.nc"
-    with netCDF4.Dataset(path, "w") as d:
-        d.createDimension("x", 2000)
+    with created(path, x=2000) as d:
         group = d.createGroup("g")
         for at, name, kind in ((d, "a", "f4"), (group, "b", "f4"), (group, "c", "i4")):
             at.createVariable(name, kind, ("x",))[:] = np.linspace(0, 100, 2000)
@@ -197,8 +187,7 @@ def test_a_quantized_copy_with_groups_is_compared_with_its_source(tmp_path: Path
 
 def test_coordinates_are_known_without_what_names_them(tmp_path: Path) -> None:
     """`lon` is a coordinate because of an attribute of `t`, also in a copy without `t`."""
-    with netCDF4.Dataset(tmp_path / "a.nc", "w") as d:
-        d.createDimension("x", 50)
+    with created(tmp_path / "a.nc", x=50) as d:
         d.createVariable("east", "f8", ("x",))[:] = np.arange(50) / 7
         d.createVariable("other", "f8", ("x",))[:] = np.arange(50) / 7
         d.createVariable("t", "f4", ("x",)).coordinates = "east"
@@ -211,8 +200,7 @@ def test_coordinates_are_known_without_what_names_them(tmp_path: Path) -> None:
 
 def field(path: Path, **attrs: Any) -> None:
     """Floats with these attributes."""
-    with netCDF4.Dataset(path, "w") as d:
-        d.createDimension("x", 50)
+    with created(path, x=50) as d:
         for name in ("a", "b"):
             v = d.createVariable(name, "f4", ("x",), zlib=True)
             v[:] = np.random.default_rng(3).normal(size=50)

@@ -16,6 +16,7 @@ from access_point_files import raw_chunk
 from access_point_files import write as write_points
 from access_points import MAGIC
 from conftest import DATA, Run
+from datasets import created
 from virtual import chunks_of_hdf5, equal, every_kind, files_of_all_indexes, opened, raw, same_values, store, variables
 
 xr = pytest.importorskip("xarray")
@@ -126,8 +127,7 @@ def test_chunks_with_access_points(tmp_path: Path, dtype: str, how: dict[str, An
 def test_references_are_not_longer_than_what_they_refer_to(tmp_path: Path, inline: Any) -> None:
     """A record of one number is four bytes, and the reference to it some fifty."""
     values = np.arange(30_000, dtype="f4")
-    with netCDF4.Dataset(tmp_path / "scans.nc", "w", format="NETCDF3_CLASSIC") as nc:
-        nc.createDimension("point", None)
+    with created(tmp_path / "scans.nc", format="NETCDF3_CLASSIC", point=None) as nc:
         for name in ("mass", "intensity"):
             nc.createVariable(name, "f4", ("point",))
             nc[name][:] = values
@@ -182,9 +182,9 @@ def days(folder: Path, lengths: list[int], **change: Any) -> list[Path]:
     paths, begin = [], 0
     for i, n in enumerate(lengths):
         path = folder / f"{i}.nc"
-        with netCDF4.Dataset(path, "w", format=change.get("format", "NETCDF4")) as new:
-            new.createDimension("time", None if change.get("unlimited", True) else n)
-            new.createDimension("x", 50)
+        with created(
+            path, format=change.get("format", "NETCDF4"), time=None if change.get("unlimited", True) else n, x=50
+        ) as new:
             time = new.createVariable("time", "f8", ("time",))
             time.units = "days since 2000-01-01"
             time[:] = np.arange(begin, begin + n)
@@ -239,9 +239,7 @@ def test_files_are_joined(tmp_path: Path, change: dict[str, Any], inline: Any) -
 
 def test_large_contiguous_variables_are_cut(tmp_path: Path) -> None:
     path = tmp_path / "large.nc"
-    with netCDF4.Dataset(path, "w", format="NETCDF3_64BIT_OFFSET") as new:
-        for name, length in (("z", 6), ("y", 2000), ("x", 1001)):
-            new.createDimension(name, length)
+    with created(path, format="NETCDF3_64BIT_OFFSET", z=6, y=2000, x=1001) as new:
         new.createVariable("v", "f4", ("z", "y", "x"))[:] = np.random.default_rng(1).normal(size=(6, 2000, 1001))
     refs = ncforge.references(path)
     assert json.loads(refs["refs"]["v/.zarray"])["chunks"] == [2, 2000, 1001]
@@ -279,9 +277,7 @@ def test_what_does_not_fit_together_is_named(tmp_path: Path) -> None:
 
 def test_partial_chunks_are_named_where_values_are_too_many(tmp_path: Path) -> None:
     for i in range(3):
-        with netCDF4.Dataset(tmp_path / f"{i}.nc", "w") as new:
-            new.createDimension("time", None)
-            new.createDimension("x", 1000)
+        with created(tmp_path / f"{i}.nc", time=None, x=1000) as new:
             new.createVariable("v", "f8", ("time", "x"), zlib=True, chunksizes=(300, 1000))[:] = np.ones((365, 1000))
     paths = [tmp_path / f"{i}.nc" for i in range(3)]
     with pytest.raises(ncforge.InvalidError, match=r"`v` in `.*0.nc`: its 365 steps do not fill chunks of 300"):
@@ -376,8 +372,7 @@ def test_other_places(tmp_path: Path, run: Run) -> None:
 
 def test_short_classic_files(tmp_path: Path) -> None:
     path = tmp_path / "short.nc"
-    with netCDF4.Dataset(path, "w", format="NETCDF3_CLASSIC") as new:
-        new.createDimension("x", 5000)
+    with created(path, format="NETCDF3_CLASSIC", x=5000) as new:
         new.createVariable("v", "f4", ("x",))[:] = 1.0
     path.write_bytes(path.read_bytes()[:-8000])
     refs = ncforge.references(path, inline=0)
@@ -405,8 +400,7 @@ def test_parquet_of_groups_is_warned_of(tmp_path: Path) -> None:
     pytest.importorskip("fastparquet")
     pytest.importorskip("pyarrow")
     path, out, document = tmp_path / "groups.nc", tmp_path / "refs.parquet", tmp_path / "refs.json"
-    with netCDF4.Dataset(path, "w") as new:
-        new.createDimension("x", 3)
+    with created(path, x=3) as new:
         new.createVariable("r", "i4", ("x",))[:] = 5
         new.createGroup("below").createVariable("q", "i4", ("x",))[:] = 1
     with pytest.warns(UserWarning, match="with groups: .* write JSON"):
@@ -421,8 +415,7 @@ def test_more_references_than_one_parquet_file_has(tmp_path: Path) -> None:
     pytest.importorskip("fastparquet")
     pytest.importorskip("pyarrow")
     path, out = tmp_path / "records.nc", tmp_path / "refs.parquet"
-    with netCDF4.Dataset(path, "w", format="NETCDF3_CLASSIC") as new:
-        new.createDimension("t", None)
+    with created(path, format="NETCDF3_CLASSIC", t=None) as new:
         for name in ("a", "b"):
             new.createVariable(name, "i2", ("t",))[:12000] = np.arange(12000)
     ncforge.references(path, out, inline=0)

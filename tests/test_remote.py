@@ -22,6 +22,7 @@ import xarray as xr
 import ncforge
 import servers
 from conftest import DATA, Run
+from datasets import created
 from servers import assert_same, write
 
 pytest.importorskip("moto")
@@ -116,8 +117,7 @@ VARIABLES = 150
 def write_many(path: Path, format: Any, how: dict[str, Any]) -> None:
     """A file of 15 MB: many variables of 100 kB."""
     rng = np.random.default_rng(0)
-    with netCDF4.Dataset(path, "w", format=format) as nc:
-        nc.createDimension("x", 25_000)
+    with created(path, format=format, x=25_000) as nc:
         for i in range(VARIABLES):
             nc.createVariable(f"v{i}", "f4", ("x",), **how)
         for i in range(VARIABLES):
@@ -170,9 +170,7 @@ def test_many_variables_in_turn(tmp_path: Path, format: Any, how: dict[str, Any]
 
 def test_slices_in_turn(tmp_path: Path) -> None:
     """A variable that is read record by record, and several in turn."""
-    with netCDF4.Dataset(tmp_path / "a.nc", "w") as nc:
-        nc.createDimension("t", 100)
-        nc.createDimension("x", 10_000)
+    with created(tmp_path / "a.nc", t=100, x=10_000) as nc:
         for name in ("u", "v"):
             nc.createVariable(name, "f8", ("t", "x"))[:] = np.random.default_rng(0).random((100, 10_000))
     size = (tmp_path / "a.nc").stat().st_size
@@ -414,9 +412,7 @@ def test_the_command(web: servers.Web, run: Run, tmp_path: Path) -> None:
 def test_requests_of_a_copy_are_predicted(tmp_path: Path, run: Run) -> None:
     def told(records: int) -> tuple[Any, Any]:
         path, out = tmp_path / f"in{records}.nc", tmp_path / f"out{records}.nc"
-        with netCDF4.Dataset(path, "w") as nc:
-            for name, length in (("time", None), ("lat", 90), ("lon", 180)):
-                nc.createDimension(name, length)
+        with created(path, time=None, lat=90, lon=180) as nc:
             values = np.random.default_rng(1).normal(280, 9, (records, 90, 180)).round(2)
             nc.createVariable("large", "f4", ("time", "lat", "lon"), zlib=True)[:] = values
         predicted = json.loads(run("info", "--requests", "--json", path).stdout)["files"][0]

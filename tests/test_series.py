@@ -17,7 +17,7 @@ import pytest
 import ncforge
 from commands import execute
 from conftest import Run
-from datasets import FORMATS
+from datasets import FORMATS, created
 from days import described, same
 from stopping import changes, killed, start
 
@@ -32,11 +32,9 @@ def month(folder: Path, number: int, kind: Any, stream: str = "cam.h0", **storag
     rng = np.random.default_rng(number)
     folder.mkdir(exist_ok=True, parents=True)
     path = folder / f"case.01.{stream}.{year + 1:04}-{at + 1:02}.nc"
-    with netCDF4.Dataset(path, "w", format=kind) as ds:
+    with created(path, format=kind, time=None, lev=3, lat=4, lon=6, nbnd=2, chars=8) as ds:
         ds.case = "case.01"
         ds.history = f"made {path.name}"
-        for name, length in {"time": None, "lev": 3, "lat": 4, "lon": 6, "nbnd": 2, "chars": 8}.items():
-            ds.createDimension(name, length)
         t = ds.createVariable("time", "f8", ("time",))
         t.units, t.calendar, t.bounds = "days since 0001-01-01 00:00:00", "noleap", "time_bnds"
         t[:] = [last]
@@ -104,10 +102,8 @@ def test_files_of_one_time_without_a_coordinate(
         for hour in range(0, 48, 6):
             stamp = f"2000-02-{28 + hour // 24}_{hour % 24:02}:00:00"
             files.append(tmp_path / f"wrfout_d{domain:02}_{stamp}")
-            with netCDF4.Dataset(files[-1], "w", format=kind) as ds:
+            with created(files[-1], format=kind, Time=None, DateStrLen=19, y=3 * domain, x=4) as ds:
                 ds.TITLE = "OUTPUT FROM WRF"
-                for name, length in {"Time": None, "DateStrLen": 19, "y": 3 * domain, "x": 4}.items():
-                    ds.createDimension(name, length)
                 if has_times:
                     ds.createVariable("Times", "S1", ("Time", "DateStrLen"))[:] = np.array([list(stamp)], "S1")
                 for name in ("XLAT", "XLONG"):
@@ -142,9 +138,7 @@ def test_files_with_two_dates_in_their_names(tmp_path: Path, run: Run, tool: Cal
             folder = tmp_path / first[:6]
             folder.mkdir(exist_ok=True)
             files.append(folder / f"ORCA2_1m_{first}_{last}_grid_{grid}.nc")
-            with netCDF4.Dataset(files[-1], "w", format=kind) as ds:
-                for name, length in {"time_counter": None, "axis_nbounds": 2, "y": 5, "x": 6, "deptht": 3}.items():
-                    ds.createDimension(name, length)
+            with created(files[-1], format=kind, time_counter=None, axis_nbounds=2, y=5, x=6, deptht=3) as ds:
                 t = ds.createVariable("time_counter", "f8", ("time_counter",))
                 t.units, t.calendar = "seconds since 1900-01-01 00:00:00", "gregorian"
                 t.bounds = "time_counter_bounds"
@@ -252,9 +246,7 @@ def test_outputs_grow_where_the_files_have_more_groups(tmp_path: Path, run: Run,
     """Outputs have the group of their variable alone, and with `--fix-unlimited` no unlimited dimension."""
     paths = [tmp_path / f"run.st.2000-{m}.nc" for m in ("01", "02", "03")]
     for m, path in enumerate(paths):
-        with netCDF4.Dataset(path, "w") as ds:
-            ds.createDimension("time", None)
-            ds.createDimension("x", 3)
+        with created(path, time=None, x=3) as ds:
             t = ds.createVariable("time", "f8", ("time",))
             t.units, t[:] = "days since 2000-01-01", [31 * m]
             ds.createVariable("tas", "f4", ("time", "x"))[:] = m
@@ -283,9 +275,7 @@ def test_killed_and_resumed_gives_the_same_bytes(tmp_path: Path, run: Run, with_
     files = []
     for at in range(12):
         files.append(tmp_path / f"big.{2000 + at}.nc")
-        with netCDF4.Dataset(files[-1], "w") as ds:
-            ds.createDimension("time", None)
-            ds.createDimension("x", 10_000)
+        with created(files[-1], time=None, x=10_000) as ds:
             t = ds.createVariable("time", "f8", ("time",))
             t.units, t[:] = "days since 2000-01-01", [365 * at]
             for v in range(6):
@@ -402,10 +392,8 @@ def test_a_variable_that_only_later_files_have(tmp_path: Path, run: Run) -> None
 def test_gaps_and_attributes_that_differ_are_told(tmp_path: Path, run: Run) -> None:
     def day(number: int, source: str) -> Path:
         path = tmp_path / f"x.2001-01-{number:02}.nc"
-        with netCDF4.Dataset(path, "w") as ds:
+        with created(path, time=None, x=3) as ds:
             ds.source = source
-            ds.createDimension("time", None)
-            ds.createDimension("x", 3)
             t = ds.createVariable("time", "f8", ("time",))
             t.units, t[:] = "days since 2001-01-01", [number - 1]
             ds.createVariable("v", "f4", ("time", "x"))[:] = number

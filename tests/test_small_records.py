@@ -12,6 +12,7 @@ import pytest
 
 import ncforge
 from commands import execute
+from datasets import created
 from peers import as_plain
 
 RECORDS = 500
@@ -26,9 +27,7 @@ def by_netcdf4(path: Path, code: str) -> None:
 def test_what_another_process_writes_is_seen(tmp_path: Path) -> None:
     path = tmp_path / "f.nc"
     values = np.arange(RECORDS * 3, dtype="f4").reshape(RECORDS, 3)
-    with netCDF4.Dataset(path, "w", format="NETCDF3_CLASSIC") as new:
-        new.createDimension("time", None)
-        new.createDimension("x", 3)
+    with created(path, format="NETCDF3_CLASSIC", time=None, x=3) as new:
         new.createVariable("v", "f4", ("time", "x"))[:] = values
         new.createVariable("other", "i2", ("time", "x"))[:] = np.zeros((RECORDS, 3))
     with ncforge.Dataset(path) as data:
@@ -48,9 +47,7 @@ def test_what_another_process_writes_is_seen(tmp_path: Path) -> None:
 def test_records_are_written_one_by_one(tmp_path: Path, name: str) -> None:
     path = tmp_path / name
     values = np.arange(RECORDS * 3, dtype="f4").reshape(RECORDS, 3)
-    with ncforge.Dataset(path, "w", format="NETCDF3_CLASSIC") as new:
-        new.createDimension("time", None)
-        new.createDimension("x", 3)
+    with created(path, ncforge, format="NETCDF3_CLASSIC", time=None, x=3) as new:
         v = new.createVariable("v", "f4", ("time", "x"))
         s = new.createVariable("s", "i2", ("time", "x"))
         for t in range(RECORDS):

@@ -19,6 +19,7 @@ from h5py import h5d, h5p, h5s, h5t
 import ncforge
 from commands import execute
 from commands import ncforge as command
+from datasets import created
 
 UNLIMITED = h5s.UNLIMITED
 #: Start, count, stride and block along each dimension.
@@ -366,8 +367,7 @@ def test_sources_that_do_not_fit(tmp_path: Path) -> None:
     """What is there and cannot be read is an error, not the fill value."""
     source(tmp_path / "short.h5", np.arange(6, dtype="i4"))
     source(tmp_path / "text.h5", np.array([b"a"] * 10, "S3"))
-    with netCDF4.Dataset(tmp_path / "classic.h5", "w", format="NETCDF3_64BIT_DATA") as ds:
-        ds.createDimension("x", 10)
+    with created(tmp_path / "classic.h5", format="NETCDF3_64BIT_DATA", x=10) as ds:
         ds.createVariable("d", "i4", ("x",))
     with h5py.File(tmp_path / "group.h5", "w") as f:
         f.create_group("d")
@@ -449,10 +449,8 @@ def test_errors_repeat_no_bytes_of_other_files(tmp_path: Path, run: Any) -> None
         layout[:] = h5py.VirtualSource(str(secret), "v", (4,))
         f.create_virtual_dataset("v", layout)
         f["linked"] = h5py.ExternalLink(str(secret), "v")
-    with netCDF4.Dataset(tmp_path / "archive.nc", "w") as ds:
+    with created(tmp_path / "archive.nc", x=4, fragments=1, rank=1) as ds:
         ds.Conventions = "CF-1.13"
-        for name, length in (("x", 4), ("fragments", 1), ("rank", 1)):
-            ds.createDimension(name, length)
         v = ds.createVariable("v", "f8", ())
         v.aggregated_dimensions, v.aggregated_data = "x", "map: m uris: u identifiers: i"
         ds.createVariable("m", "i4", ("rank", "fragments"))[:] = 4

@@ -21,6 +21,7 @@ import ncforge
 import tiles as tl
 from commands import execute
 from conftest import DATA, Run
+from datasets import created
 from ncforge import bench
 
 
@@ -29,9 +30,7 @@ def slow(tmp_path: Path) -> Path:
     """Daily maps, each a chunk: slow for series."""
     path = tmp_path / "slow.nc"
     values = np.random.default_rng(0).normal(size=(300, 64, 128)).astype("f4").round(2)
-    with netCDF4.Dataset(path, "w") as ds:
-        for name, n in (("time", None), ("lat", 64), ("lon", 128)):
-            ds.createDimension(name, n)
+    with created(path, time=None, lat=64, lon=128) as ds:
         ds.createVariable("tas", "f4", ("time", "lat", "lon"), chunksizes=(1, 64, 128), zlib=True)[:] = values
     return path
 
@@ -237,9 +236,7 @@ def test_ranks_of_the_command_are_started_again(tmp_path: Path) -> None:
 def test_the_command_can_be_stopped(tmp_path: Path, first: signal.Signals) -> None:
     """A signal ends what writes where it can go on (exit code 5), with Python around it, too."""
     source = tmp_path / "in.nc"
-    with ncforge.Dataset(source, "w", format="NETCDF3_64BIT_DATA") as ds:
-        ds.createDimension("t", 100)
-        ds.createDimension("x", 100_000)
+    with created(source, ncforge, format="NETCDF3_64BIT_DATA", t=100, x=100_000) as ds:
         ds.createVariable("v", "f4", ("t", "x"))[...] = np.random.default_rng(1).random((100, 100_000), "f4")
     line = [*SCRIPT, "copy", source, tmp_path / "out.nc", "-4", "--codec", "deflate", "--memory", "16M"]
     words = [str(w) for w in [*line, "-j", "1"]]
@@ -274,8 +271,7 @@ def test_files_are_copied_into_a_folder(run: Run, tmp_path: Path) -> None:
     """Under their own names, all or none refused, each with its own history; a damaged one does not keep the others back."""
     names = [f"day_{i}.nc" for i in range(3)]
     for i, name in enumerate(names):
-        with netCDF4.Dataset(tmp_path / name, "w") as d:
-            d.createDimension("x", 1000)
+        with created(tmp_path / name, x=1000) as d:
             d.createVariable("v", "f8", ("x",), chunksizes=(500,))[:] = i
     files = [tmp_path / name for name in names]
     out = tmp_path / "new" / "folder"

@@ -19,6 +19,7 @@ import pytest
 
 import ncforge
 from commands import execute
+from datasets import created
 
 xr = pytest.importorskip("xarray")
 dask = pytest.importorskip("dask")
@@ -78,8 +79,7 @@ def test_variables_packed_in_different_ways(tmp_path: Path) -> None:
     """The way of unpacking is found once for all that are packed alike, and only for those."""
     path = tmp_path / "packed.nc"
     ways = {"a": (-9, 0.5), "b": (-9, 0.25), "c": (-8, 0.5), "d": (-9, 0.5), "e": (-9, None)}
-    with netCDF4.Dataset(path, "w") as ds:
-        ds.createDimension("x", 20)
+    with created(path, x=20) as ds:
         for kind in ("i2", "i4", "u1", "f4"):
             for name, (fill, scale) in ways.items():
                 v = ds.createVariable(f"{name}_{kind}", kind, ("x",), fill_value=abs(fill) if kind == "u1" else fill)
@@ -107,11 +107,9 @@ def test_datasets_are_those_of_netcdf4(path: Path) -> None:
 
 def of_all_kinds(path: Path) -> Path:
     """Variables that one of xarray's decoders changes each, those that none does, and what names other variables."""
-    with netCDF4.Dataset(path, "w") as ds:
+    with created(path, time=4, x=3, nv=2, chars=5, both=2) as ds:
         ds.title = "all kinds"
         ds.coordinates = "height"
-        for name, n in (("time", 4), ("x", 3), ("nv", 2), ("chars", 5), ("both", 2)):
-            ds.createDimension(name, n)
 
         def add(name: str, kind: Any, dims: tuple[str, ...], values: Any, fill: Any = None, **attrs: Any) -> None:
             v = ds.createVariable(name, kind, dims, fill_value=fill)
@@ -202,8 +200,7 @@ def test_decoding_is_xarrays(tmp_path: Path, options: dict[str, Any]) -> None:
 
 def test_a_scalar_called_like_a_dimension(tmp_path: Path) -> None:
     """xarray's refusals come here in the same words."""
-    with netCDF4.Dataset(tmp_path / "scalar.nc", "w") as ds:
-        ds.createDimension("x", 3)
+    with created(tmp_path / "scalar.nc", x=3) as ds:
         ds.createVariable("x", "f4", ())[...] = 1
         ds.createVariable("v", "f4", ("x",))[:] = 1
     said = []
@@ -491,11 +488,9 @@ print(heavy, took)
 
 
 def test_types_that_only_netcdf4_has(tmp_path: Path) -> None:
-    import netCDF4
 
     path = tmp_path / "types.nc"
-    with netCDF4.Dataset(path, "w") as nc:
-        nc.createDimension("x", 3)
+    with created(path, x=3) as nc:
         kinds = nc.createEnumType("u1", "sky_t", {"clear": 0, "cloudy": 1})
         nc.createVariable("sky", kinds, ("x",))[:] = np.array([0, 1, 1], "u1")
         nc.createVariable("word", str, ("x",))[:] = np.array(["a", "", "Ω"], object)
