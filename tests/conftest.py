@@ -9,8 +9,10 @@ import os
 import shutil
 import subprocess
 import sys
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -156,3 +158,44 @@ def packaged() -> Path:
     if not path.is_file():
         pytest.fail("scripts/extension.sh builds it")
     return path
+
+
+@pytest.fixture
+def server(tmp_path: Path) -> Iterator[str]:
+    """The URL of a web server of the test's folder."""
+    import servers
+
+    with servers.web(tmp_path) as running:
+        yield running.url
+
+
+@pytest.fixture
+def web(tmp_path: Path) -> Iterator[Any]:
+    """A web server of a file."""
+    import servers
+
+    with servers.web_of_a_file(tmp_path / "served", 1400) as running:
+        yield running
+
+
+@pytest.fixture(scope="module")
+def s3_endpoint() -> Iterator[str]:
+    """An S3 server."""
+    import servers
+
+    with servers.s3() as endpoint:
+        yield endpoint
+
+
+@pytest.fixture
+def bucket(s3_endpoint: str, monkeypatch: pytest.MonkeyPatch) -> Any:
+    """A new bucket, and what accesses it, in this process and its children."""
+    boto3 = pytest.importorskip("boto3")
+    from servers import S3_ENVIRONMENT
+
+    for name, value in (S3_ENVIRONMENT | {"AWS_ENDPOINT_URL": s3_endpoint}).items():
+        monkeypatch.setenv(name, value)
+    name = f"bucket-{time.monotonic_ns()}"
+    client = boto3.client("s3", endpoint_url=s3_endpoint, region_name="us-east-1")
+    client.create_bucket(Bucket=name)
+    return client, name

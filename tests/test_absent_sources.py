@@ -12,10 +12,10 @@ import numpy as np
 import pytest
 
 import ncforge
+from aggregations import archive, fragment
 from conftest import Run
-from test_aggregation import archive, fragment, server  # noqa: F401
 from test_external_links import linked
-from test_virtual_datasets import UNLIMITED, adjacent, source, space, virtual
+from virtual_datasets import UNLIMITED, adjacent, source, space, virtual
 
 THERE, GONE = "part.h5", "gone.h5"
 
@@ -171,7 +171,7 @@ def test_doctor_sends_to_the_sources(tmp_path: Path, run: Run) -> None:
     assert "`v` is not counted" in run("info", "--requests", path).stdout
 
 
-def test_doctor_follows_what_a_url_leads_to(tmp_path: Path, server: str, run: Run) -> None:  # noqa: F811
+def test_doctor_follows_what_a_url_leads_to(tmp_path: Path, server: str, run: Run) -> None:
     """The store that counts what is read does not hide where the bytes come from."""
     fragment(tmp_path / "a.nc", np.ones((2, 3)))
     archive(tmp_path / "all.nc", [[2], [3]], [["a.nc"]])

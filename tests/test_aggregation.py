@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import http.server
 import os
 import shutil
-import threading
-from collections.abc import Iterator, Sequence
-from functools import partial
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -17,84 +14,8 @@ import pytest
 import xarray as xr
 
 import ncforge
+from aggregations import FILL, archive, fragment, read
 from datasets import created
-
-FILL = -99.0
-
-
-def fragment(
-    path: Path,
-    values: Any,
-    name: str = "tas",
-    dims: Sequence[str] = ("time", "x"),
-    data_model: Any = "NETCDF4",
-    attrs: dict[str, Any] | None = None,
-    dtype: Any = None,
-) -> None:
-    """A file with one variable."""
-    values = np.asarray(values)
-    attrs = dict(attrs or {})
-    with created(path, format=data_model, **dict(zip(dims, values.shape, strict=True))) as ds:
-        fill = attrs.pop("_FillValue", None)
-        v = ds.createVariable(name, dtype or values.dtype, dims, fill_value=fill)
-        v.set_auto_maskandscale(False)
-        v.setncatts(attrs)
-        v[...] = values
-
-
-def archive(
-    path: Path,
-    sizes: Sequence[Sequence[int]],
-    uris: Any = None,
-    identifiers: Any = "tas",
-    unique: Any = None,
-    dims: Sequence[str] = ("time", "x"),
-    attrs: dict[str, Any] | None = None,
-    dtype: Any = "f8",
-    data_model: Any = "NETCDF4",
-    fill: Any = FILL,
-) -> None:
-    """A file with one aggregation variable, `tas`, and a coordinate of its first dimension."""
-    with netCDF4.Dataset(path, "w", format=data_model) as ds:
-        lens = [sum(row) for row in sizes]
-        for dim, n in zip(dims, lens, strict=True):
-            ds.createDimension(dim, n)
-        v = ds.createVariable("tas", dtype, (), fill_value=fill)
-        v.setncatts(attrs or {})
-        v.aggregated_dimensions = " ".join(dims)
-        names = [f"f_{dim}" for dim in dims]
-        for name, row in zip(names, sizes, strict=True):
-            ds.createDimension(name, len(row))
-        if dims:
-            ds.createVariable(dims[0], "f8", dims[:1])[:] = np.arange(lens[0])
-            ds.createDimension("j", len(dims))
-            ds.createDimension("i", max(map(len, sizes)))
-            m = ds.createVariable("fragment_map", "i4", ("j", "i"), fill_value=-1)
-            for j, row in enumerate(sizes):
-                m[j, : len(row)] = row
-        else:
-            ds.createVariable("fragment_map", "i4", ())[...] = 1
-
-        def text(name: str, values: Any, of: Sequence[str]) -> None:
-            if data_model == "NETCDF4":
-                made = ds.createVariable(name, str, of)
-                made[...] = values if of == [] else np.array(values, object)
-                return
-            ds.createDimension(f"{name}_len", 40)
-            made = ds.createVariable(name, "S1", (*of, f"{name}_len"))
-            made[...] = netCDF4.stringtochar(np.array(values, "S40"))
-
-        if unique is None:
-            text("fragment_uris", uris, names)
-            text("fragment_identifiers", identifiers, [] if isinstance(identifiers, str) else names)
-            v.aggregated_data = "map: fragment_map uris: fragment_uris identifiers: fragment_identifiers"
-        else:
-            unique = np.asarray(unique)
-            if unique.dtype == object:
-                ds.createVariable("fragment_values", str, names)[...] = unique
-            else:
-                ds.createVariable("fragment_values", unique.dtype, names, fill_value=fill)[...] = unique
-            v.aggregated_data = "unique_values: fragment_values map: fragment_map"
 
 
 @pytest.fixture
@@ -105,11 +26,6 @@ def cfdm() -> Any:
     except (ImportError, OSError) as e:  # it needs a library of UDUNITS
         pytest.skip(f"cfdm, which writes and reads aggregation files, cannot be imported: {e}")
     return cfdm
-
-
-def read(path: Path, name: str = "tas", **options: Any) -> Any:
-    with ncforge.Dataset(path, **options) as ds:
-        return ds[name][...]
 
 
 @pytest.mark.parametrize("data_model", ["NETCDF4", "NETCDF3_CLASSIC", "NETCDF3_64BIT_DATA"])
@@ -381,40 +297,6 @@ def test_a_fragment_that_is_replaced_is_read_anew(tmp_path: Path) -> None:
         fragment(tmp_path / "b.nc", np.full((2, 3), 2.0))
         os.replace(tmp_path / "b.nc", tmp_path / "a.nc")
         assert ds["tas"][:].sum() == 12
-
-
-@pytest.fixture
-def server(tmp_path: Path) -> Iterator[str]:
-    """A web server of a folder that sends parts of files."""
-
-    class Parts(http.server.SimpleHTTPRequestHandler):
-        def log_message(self, *args: Any) -> None:
-            pass
-
-        def do_GET(self) -> None:
-            path = Path(self.translate_path(self.path))
-            if not path.is_file():
-                self.send_error(404)
-                return
-            data, wanted = path.read_bytes(), self.headers.get("Range")
-            first, last = 0, len(data) - 1
-            if wanted:
-                a, b = wanted.removeprefix("bytes=").split("-")
-                first, last = (int(a), min(int(b or last), last)) if a else (max(len(data) - int(b), 0), last)
-            self.send_response(206 if wanted else 200)
-            self.send_header("Content-Length", str(last - first + 1))
-            self.send_header("Accept-Ranges", "bytes")
-            if wanted:
-                self.send_header("Content-Range", f"bytes {first}-{last}/{len(data)}")
-            self.end_headers()
-            self.wfile.write(data[first : last + 1])
-
-    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), partial(Parts, directory=str(tmp_path))) as served:
-        thread = threading.Thread(target=served.serve_forever, daemon=True)
-        thread.start()
-        yield f"http://127.0.0.1:{served.server_address[1]}"
-        served.shutdown()
-        thread.join()
 
 
 def test_a_url_leads_to_its_server_alone(tmp_path: Path, server: str) -> None:

@@ -8,7 +8,6 @@ import os
 import pickle
 import shutil
 import time
-from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from multiprocessing import get_context
 from pathlib import Path
@@ -26,34 +25,6 @@ from datasets import created
 from servers import assert_same, write
 
 pytest.importorskip("moto")
-
-S3_ENVIRONMENT = {"AWS_ACCESS_KEY_ID": "test", "AWS_SECRET_ACCESS_KEY": "test", "AWS_REGION": "us-east-1"}
-
-
-@pytest.fixture
-def web(tmp_path: Path) -> Iterator[servers.Web]:
-    with servers.web_of_a_file(tmp_path / "served", 1400) as running:
-        yield running
-
-
-@pytest.fixture(scope="module")
-def s3_endpoint() -> Iterator[str]:
-    """An S3 server."""
-    with servers.s3() as endpoint:
-        yield endpoint
-
-
-@pytest.fixture
-def bucket(s3_endpoint: str, monkeypatch: pytest.MonkeyPatch) -> Any:
-    """A new bucket, and what accesses it, in this process and its children."""
-    boto3 = pytest.importorskip("boto3")
-
-    for name, value in (S3_ENVIRONMENT | {"AWS_ENDPOINT_URL": s3_endpoint}).items():
-        monkeypatch.setenv(name, value)
-    name = f"bucket-{time.monotonic_ns()}"
-    client = boto3.client("s3", endpoint_url=s3_endpoint, region_name="us-east-1")
-    client.create_bucket(Bucket=name)
-    return client, name
 
 
 @pytest.mark.parametrize("path", sorted(p for p in DATA.iterdir() if p.suffix in (".nc", ".cdf")), ids=lambda p: p.name)

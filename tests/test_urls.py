@@ -17,12 +17,10 @@ import ncforge
 import servers
 from conftest import Run
 from datasets import created
+from servers import S3_ENVIRONMENT, write
 from stopping import start
-from test_remote import S3_ENVIRONMENT, bucket, s3_endpoint, web, write
 
 pytest.importorskip("moto")
-
-__all__ = ["bucket", "s3_endpoint", "web"]
 
 
 def test_moving_chunks_takes_as_many_requests_as_decoding_them(tmp_path: Path, run: Run) -> None:
