@@ -405,8 +405,6 @@ def test_other_files_are_refused_where_they_must_not_be_read(tmp_path: Path, run
 
 #: Integers with a sign and two-byte floats that become unsigned ones of the other byte order wrap round in HDF5 1.14, against its rules.
 WRAPPED = {("<i2", ">u2"), (">u2", "<i2"), ("f2", "u4"), ("f2", "u8")}
-
-
 NUMBERS = ("i1", "u1", "<i2", ">u2", "i4", "u4", "i8", "u8", "f2", "f4", ">f8")
 
 

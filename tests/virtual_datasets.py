@@ -15,12 +15,8 @@ import ncforge
 from commands import ncforge as command
 
 UNLIMITED = h5s.UNLIMITED
-
-
 #: Start, count, stride and block along each dimension.
 Blocks = tuple[Sequence[int], Sequence[int], Sequence[int], Sequence[int]]
-
-
 FILL = -7
 
 
