@@ -467,7 +467,5 @@ def test_run_has_the_exit_code_of_a_shell(tmp_path: Path, ncforge_bin: Path) -> 
     call(ncforge_bin, "run", "sh", "-c", "kill -TERM $$", code=-15)
     call("sh", "-c", f"{ncforge_bin} run sh -c 'kill -9 $$'; exit $?", code=137)
     # Python ignores the signal of files that become too long.
-    limited = (
-        f"ulimit -f 1; {sys.executable} -m ncforge run sh -c 'exec head -c 9999 /dev/zero > {tmp_path}/long'; exit $?"
-    )
+    limited = f"ulimit -f 1; {sys.executable} -B -m ncforge run sh -c 'exec head -c 9999 /dev/zero > {tmp_path}/long'; exit $?"
     call("sh", "-c", limited, code=128 + 25)
