@@ -132,7 +132,6 @@ def test_fewer_descriptors_than_files(tmp_path: Path) -> None:
         month(tmp_path / f"{i:03}.nc", i % 28, 1)
     program = f"""
 import ncforge
-from commands import execute
 sets = [ncforge.open_many({str(tmp_path)!r} + f"/{{i}}*.nc", unsorted=True) for i in (0, 1)]
 for _ in range(2):
     print([ds["inner/w"][:].astype(int).tolist() for ds in sets])
