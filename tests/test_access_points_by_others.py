@@ -214,9 +214,7 @@ def test_everybody_reads_every_kind(
             assert values.shape == want.shape and np.array_equal(values.astype(want.dtype), want), name
 
 
-def test_ncforge_reads_parts_of_chunks_that_others_have_stored_anew(
-    updated: tuple[Path, Arrays],
-) -> None:
+def test_ncforge_reads_parts_of_chunks_that_others_have_stored_anew(updated: tuple[Path, Arrays]) -> None:
     path, arrays = updated
     for name, want in arrays.items():
         keys: list[Any] = [np.s_[:, 50, 60], np.s_[1, 7, :], np.s_[0, 170:190, 195:205], np.s_[:, ::70, ::90]]

@@ -44,10 +44,7 @@ def test_values_are_rounded_before_they_are_packed(
     assert ours == theirs
 
 
-@pytest.mark.parametrize(
-    "attrs",
-    [{}, {"missing_value": np.int32(-9)}, {"scale_factor": 2.0, "add_offset": 1.0}],
-)
+@pytest.mark.parametrize("attrs", [{}, {"missing_value": np.int32(-9)}, {"scale_factor": 2.0, "add_offset": 1.0}])
 def test_masked_elements_of_rows_are_filled(tmp_path: Path, attrs: dict[str, Any]) -> None:
     rows = [np.ma.masked_equal(np.array(r, "i4"), n) for r, n in (([1, 2, 3], 2), ([5, 7], 0), ([9], 9))]
     for ds in by_both(tmp_path, x=4):

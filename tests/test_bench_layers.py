@@ -67,15 +67,7 @@ def test_layers_of_an_mpi_job(tmp_path: Path) -> None:
     assert all(m["right"] is not False for row in found["rows"] for m in row["measurements"])
 
 
-@pytest.mark.parametrize(
-    "options",
-    [
-        ["-t=ind"],
-        ["-t=coll"],
-        ["-t=ind", "-c=1:5:4:3"],
-        ["-t=coll", "-u"],
-    ],
-)
+@pytest.mark.parametrize("options", [["-t=ind"], ["-t=coll"], ["-t=ind", "-c=1:5:4:3"], ["-t=coll", "-u"]])
 def test_mpi_io_writes_what_system_calls_write(tmp_path: Path, options: list[str]) -> None:
     """Not only what it reads itself: the values lie in the file as plain calls put them there."""
     shape = (4, 20, 16, 3)

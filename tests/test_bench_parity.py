@@ -98,20 +98,7 @@ def test_p3_failing_cases_end_with_a_message_and_without_a_file(run: Run, tmp_pa
 def test_p3_what_fails_there_and_need_not(run: Run, ncforge_bin: Path, tmp_path: Path) -> None:
     """The most natural calls: unlimited files for each rank, arrays below a thousand bytes, mpiexec without -n and -p."""
     path = tmp_path / "t.nc"
-    run(
-        "bench",
-        "io",
-        "-t=f",
-        "-u",
-        "--ranks",
-        "2",
-        "-d=6:4:8:5",
-        f"-f={path}",
-        "-w",
-        "-r",
-        *ONCE,
-        timeout=600,
-    )
+    run("bench", "io", "-t=f", "-u", "--ranks", "2", "-d=6:4:8:5", f"-f={path}", "-w", "-r", *ONCE, timeout=600)
     for rank in range(2):
         with netCDF4.Dataset(tmp_path / f"t.nc-{rank}") as nc:
             assert nc.dimensions["time"].isunlimited() and nc["data"].shape == (6, 4, 4, 5)

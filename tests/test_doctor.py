@@ -63,10 +63,7 @@ CASES: dict[str, tuple[Make, Make]] = {
         ),
         lambda p: field(p, (20, 720, 1440), values=False, unlimited=False, **z((10, 72, 144))),
     ),
-    "NC105": (
-        lambda p: field(p, bounds=1, **z((64, 8, 16))),
-        lambda p: field(p, bounds=N, **z((64, 8, 16))),
-    ),
+    "NC105": (lambda p: field(p, bounds=1, **z((64, 8, 16))), lambda p: field(p, bounds=N, **z((64, 8, 16)))),
     "NC106": (lambda p: field(p, zlib=True), lambda p: field(p, **z((64, 8, 16)))),
     "NC107": (
         lambda p: field(p, (1200, 64, 64), unlimited=False, **z((10, 16, 16))),
@@ -77,26 +74,17 @@ CASES: dict[str, tuple[Make, Make]] = {
         lambda p: field(p, (9, 1024, cache() // 3072), values=False, unlimited=False, **z((1, 1024, cache() // 3072))),
         lambda p: field(p, (40, 720, 1440), values=False, unlimited=False, **z((10, 72, 144))),
     ),
-    "NC202": (
-        lambda p: field(p, (1200, 32, 64), **z((1, 32, 64))),
-        lambda p: field(p, **z((64, 8, 16))),
-    ),
+    "NC202": (lambda p: field(p, (1200, 32, 64), **z((1, 32, 64))), lambda p: field(p, **z((64, 8, 16)))),
     "NC203": (
         lambda p: field(p, (10, 720, 1440), values=False, unlimited=False, **z((3, 720, 1440))),
         lambda p: field(p, (10, 720, 1440), values=False, unlimited=False, **z((5, 72, 144))),
     ),
-    "NC301": (
-        lambda p: field(p, **z((64, 8, 16), shuffle=False)),
-        lambda p: field(p, **z((64, 8, 16))),
-    ),
+    "NC301": (lambda p: field(p, **z((64, 8, 16), shuffle=False)), lambda p: field(p, **z((64, 8, 16)))),
     "NC302": (
         lambda p: field(p, values=noise(N, NY, NX), **z((64, 8, 16), complevel=9)),
         lambda p: field(p, values=noise(N, NY, NX), **z((64, 8, 16))),
     ),
-    "NC303": (
-        lambda p: contiguous(p, values=np.round(smooth())),
-        lambda p: contiguous(p, values=noise(N, NY, NX)),
-    ),
+    "NC303": (lambda p: contiguous(p, values=np.round(smooth())), lambda p: contiguous(p, values=noise(N, NY, NX))),
     "NC304": (lambda p: masked(p, fill=True), lambda p: masked(p, fill=False)),
     "NC305": (lambda p: big_endian(p, big=True), lambda p: big_endian(p, big=False)),
     "NC401": (lambda p: record_file(p, 31), lambda p: record_file(p, 1)),

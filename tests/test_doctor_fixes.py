@@ -17,16 +17,7 @@ import ncforge
 from commands import execute, find_binary
 from commands import ncforge as run
 from datasets import created
-from doctor_files import (
-    NX,
-    NY,
-    cmip,
-    field,
-    fixed_cmip,
-    record_file,
-    smooth,
-    z,
-)
+from doctor_files import NX, NY, cmip, field, fixed_cmip, record_file, smooth, z
 from doctor_runs import Make, codes, doctor, findings, one, type_in
 
 

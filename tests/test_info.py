@@ -68,15 +68,7 @@ def test_real_files(path: str) -> None:
 
 
 Maker = Callable[[Path], None]
-ODD_NAMES = [
-    "2t",
-    "sea level (m)",
-    "a-b+c@d.e",
-    "été",
-    "x{y}[z]|~^`\\",
-    "q\"uo'te",
-    "a&b;c:d,e<f>g=h?i*j#k$l!m",
-]
+ODD_NAMES = ["2t", "sea level (m)", "a-b+c@d.e", "été", "x{y}[z]|~^`\\", "q\"uo'te", "a&b;c:d,e<f>g=h?i*j#k$l!m"]
 ODD_TEXT = "one\ntwo\n\tthree\\ \"q\" 'a' \r\b\f\v \x01 \x7f end"
 
 

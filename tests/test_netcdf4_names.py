@@ -378,9 +378,7 @@ def test_switches_and_their_answers(tmp_path: Path) -> None:
 
 # Names without a meaning here: the C library's own objects and settings, names of modules that netCDF4-python imports, and what
 # belongs to the whole file.
-NOT_OURS = {
-    "Group": {"fromcdl", "tocdl"},
-}
+NOT_OURS = {"Group": {"fromcdl", "tocdl"}}
 
 
 @pytest.mark.parametrize("name", ["Dataset", "Group", "Variable", "Dimension", "MFDataset", "MFTime"])

@@ -47,11 +47,7 @@ def write(path: Path, file_format: str) -> dict[str, np.ndarray]:
         ds.empty = ""
         for dtype in FORMATS[file_format]:
             ds.setncattr(f"attr_{dtype}", values(dtype, (3,)) if dtype != "S1" else "text")
-            for name, dims, shape in [
-                ("fixed", ("x",), (5,)),
-                ("record", ("time", "x"), (3, 5)),
-                ("scalar", (), ()),
-            ]:
+            for name, dims, shape in [("fixed", ("x",), (5,)), ("record", ("time", "x"), (3, 5)), ("scalar", (), ())]:
                 var = ds.createVariable(f"{name}_{dtype}", dtype, dims)
                 var.units = "1"
                 var[...] = written[f"{name}_{dtype}"] = values(dtype, shape)

@@ -130,10 +130,7 @@ def test_many_variables_in_turn(tmp_path: Path, format: Any, how: dict[str, Any]
         with servers.web(tmp_path) as server:
             read(f"{server.url}/many.nc")
             asked = server.behaviour.requests
-            assert len(asked) <= 40 and server.behaviour.sent <= size, (
-                len(asked),
-                server.behaviour.sent / size,
-            )
+            assert len(asked) <= 40 and server.behaviour.sent <= size, (len(asked), server.behaviour.sent / size)
     with netCDF4.Dataset(path) as a, netCDF4.Dataset(out) as b:
         for name in a.variables:
             np.testing.assert_array_equal(a[name][:], b[name][:])

@@ -50,9 +50,7 @@ def test_no_word_differs_from_classic(tmp_path):
 
 def run(code, *args):
     return subprocess.Popen(
-        [sys.executable, "-c", textwrap.dedent(code), *map(str, args)],
-        stdout=subprocess.PIPE,
-        text=True,
+        [sys.executable, "-c", textwrap.dedent(code), *map(str, args)], stdout=subprocess.PIPE, text=True
     )
 
 
