@@ -42,7 +42,7 @@ class Mpi:
         if not all(map(shutil.which, needed)):
             pytest.skip(f"needs {', '.join(needed)}")
         header = b"#include <mpi.h>"
-        if execute(f"mpicc.{self.name}", *["-x", "c", "-E", "-"], code=None, text=False, input=header).returncode:
+        if execute(f"mpicc.{self.name}", "-x", "c", "-E", "-", code=None, text=False, input=header).returncode:
             pytest.skip(f"needs the headers of {self.name}")
         binary = self.folder / f"{source}.{self.name}"
         if not binary.exists():
