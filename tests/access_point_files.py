@@ -6,9 +6,12 @@ from pathlib import Path
 from typing import Any
 
 import h5py
+import netCDF4
 import numpy as np
 
+import access_points
 import ncforge
+from commands import execute
 
 SHAPE = (3, 300, 410)
 
@@ -41,3 +44,27 @@ def raw_chunk(path: Path, at: tuple[int, ...] = (), checksum: bool = False, name
     with h5py.File(path) as f:
         _, chunk = f[name].id.read_direct_chunk(at or (0,) * f[name].ndim)
     return chunk[:-4] if checksum else chunk
+
+
+def segments(path: Path, name: str = "v") -> int:
+    """How many segments the first chunk has; 0 without access points."""
+    with h5py.File(path) as f:
+        v = f[name]
+        elements = int(np.prod(v.chunks)) * (1 if v.shuffle else v.dtype.itemsize)
+    table = access_points.table_of(raw_chunk(path, name=name), elements)
+    return len(table[1]) if table else 0
+
+
+def check_peers(path: Path, values: np.ndarray, name: str = "v") -> None:
+    """That netCDF4-python, h5py and the system's netCDF-C read these values."""
+    with netCDF4.Dataset(path) as d:
+        d.set_auto_maskandscale(False)
+        assert np.array_equal(d[name][:], values)
+    with h5py.File(path) as f:
+        assert np.array_equal(f[name][:], values)
+    plain = path.with_name("plain.nc")
+    execute("nccopy", "-d", "0", "-V", name, path, plain)
+    with netCDF4.Dataset(plain) as d:
+        d.set_auto_maskandscale(False)
+        assert np.array_equal(d[name][:], values)
+    plain.unlink()

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import shutil
-import subprocess
 from pathlib import Path
 
 import numpy as np
 import pytest
+
+from commands import execute
 
 BROWSER = next((b for b in map(shutil.which, ("chromium", "chromium-browser", "google-chrome", "chrome")) if b), None)
 
@@ -20,8 +21,7 @@ def _shown(page: Path, room: Path, *options: str) -> str:
         BROWSER, "--headless", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--enable-logging=stderr",
         f"--user-data-dir={room / 'profile'}", *options, page.as_uri(),
     ]  # fmt: skip
-    done = subprocess.run(command, capture_output=True, text=True, timeout=600)
-    assert done.returncode == 0, done.stderr
+    done = execute(*command)
     assert "CONSOLE" not in done.stderr, done.stderr
     return done.stdout
 

@@ -5,11 +5,12 @@ from __future__ import annotations
 import os
 import subprocess
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 import tiles as tl
-from conftest import find_binary
+from commands import ncforge
 
 CLASSIC = tl.Storage()
 DEFLATED = tl.Storage("NETCDF4", zlib=True)
@@ -18,17 +19,9 @@ TYPES5 = ["i1", "u1", "i2", "u2", "i4", "u4", "i8", "u8", "f4", "f8"]
 FILL = {"f4": np.float32(9.969209968386869e36), "f8": np.float64(9.969209968386869e36)}
 
 
-def ncforge(*words: object, code: int = 0) -> subprocess.CompletedProcess[str]:
-    """Runs the command and asserts its exit code."""
-    line = [str(find_binary()), *map(str, words)]
-    done = subprocess.run(line, capture_output=True, text=True, timeout=300, check=False)
-    assert done.returncode == code, (line, done.stdout, done.stderr)
-    return done
-
-
-def combine(mosaic: tl.Mosaic, out: Path, *words: object, code: int = 0) -> subprocess.CompletedProcess[str]:
+def combine(mosaic: tl.Mosaic, out: Path, *words: object, **options: Any) -> subprocess.CompletedProcess[str]:
     """Combines a set, named by one of its tiles."""
-    return ncforge("combine", mosaic.paths[0], "-o", out, *words, code=code)
+    return ncforge("combine", mosaic.paths[0], "-o", out, *words, **options)
 
 
 def values(shape: tuple[int, ...], dtype: str = "f4", seed: int = 0) -> tl.Array:

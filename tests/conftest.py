@@ -9,13 +9,16 @@ import os
 import shutil
 import subprocess
 import sys
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
-ROOT = Path(__file__).resolve().parent.parent
+from commands import ROOT, execute, find_binary, ncforge
+
 DATA = ROOT / "data"
 
 # A name that looks like markup.
@@ -32,17 +35,6 @@ def pytest_collection_finish() -> None:
     """All tests of the run and the libraries that they import stay: the garbage collector need not look at them each time."""
     gc.collect()
     gc.freeze()
-
-
-def find_binary() -> Path:
-    """The command under test: ``NCFORGE_BIN``, else the newest that cargo built."""
-    if given := os.environ.get("NCFORGE_BIN"):
-        return Path(given)
-    target = Path(os.environ.get("CARGO_TARGET_DIR", ROOT / "target"))
-    built = [p for profile in ("release", "debug") if (p := target / profile / "ncforge").exists()]
-    if not built:
-        raise FileNotFoundError("no `ncforge` command: run `cargo build -p ncforge-cli`, or set NCFORGE_BIN")
-    return max(built, key=lambda p: p.stat().st_mtime)
 
 
 def built_example(name: str) -> Path:
@@ -81,21 +73,9 @@ def ncforge_bin() -> Path:
 
 
 @pytest.fixture(scope="session")
-def run(ncforge_bin: Path) -> Run:
+def run() -> Run:
     """Runs the command; fails the test on another exit code than ``code``, or than all of them."""
-
-    def run(
-        *args: str | Path, code: int | tuple[int, ...] = 0, timeout: float = 600
-    ) -> subprocess.CompletedProcess[str]:
-        command = [str(ncforge_bin), *map(str, args)]
-        done = subprocess.run(
-            command, capture_output=True, text=True, errors="surrogateescape", timeout=timeout, stdin=subprocess.DEVNULL
-        )
-        codes = code if isinstance(code, tuple) else (code,)
-        assert done.returncode in codes, f"{command} gave {done.returncode}\n{done.stdout[-2000:]}{done.stderr[-2000:]}"
-        return done
-
-    return run
+    return ncforge
 
 
 @pytest.fixture(scope="session")
@@ -122,10 +102,7 @@ def tool() -> Callable[..., str]:
     def tool(name: str, *args: str | Path, timeout: float = 600) -> str:
         if shutil.which(name) is None:
             pytest.skip(f"{name} is not installed (make setup installs it on Debian)")
-        command = [name, *map(str, args)]
-        done = subprocess.run(command, capture_output=True, text=True, errors="surrogateescape", timeout=timeout)
-        assert done.returncode == 0, f"{command} gave {done.returncode}\n{done.stdout[-2000:]}{done.stderr[-2000:]}"
-        return done.stdout
+        return execute(name, *args, timeout=timeout).stdout
 
     return tool
 
@@ -181,3 +158,44 @@ def packaged() -> Path:
     if not path.is_file():
         pytest.fail("scripts/extension.sh builds it")
     return path
+
+
+@pytest.fixture
+def server(tmp_path: Path) -> Iterator[str]:
+    """The URL of a web server of the test's folder."""
+    import servers
+
+    with servers.web(tmp_path) as running:
+        yield running.url
+
+
+@pytest.fixture
+def web(tmp_path: Path) -> Iterator[Any]:
+    """A web server of a file."""
+    import servers
+
+    with servers.web_of_a_file(tmp_path / "served", 1400) as running:
+        yield running
+
+
+@pytest.fixture(scope="module")
+def s3_endpoint() -> Iterator[str]:
+    """An S3 server."""
+    import servers
+
+    with servers.s3() as endpoint:
+        yield endpoint
+
+
+@pytest.fixture
+def bucket(s3_endpoint: str, monkeypatch: pytest.MonkeyPatch) -> Any:
+    """A new bucket, and what accesses it, in this process and its children."""
+    boto3 = pytest.importorskip("boto3")
+    from servers import S3_ENVIRONMENT
+
+    for name, value in (S3_ENVIRONMENT | {"AWS_ENDPOINT_URL": s3_endpoint}).items():
+        monkeypatch.setenv(name, value)
+    name = f"bucket-{time.monotonic_ns()}"
+    client = boto3.client("s3", endpoint_url=s3_endpoint, region_name="us-east-1")
+    client.create_bucket(Bucket=name)
+    return client, name

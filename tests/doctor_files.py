@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import functools
-import subprocess
 from pathlib import Path
 from typing import Any
 
 import h5py
-import netCDF4
 import numpy as np
 
-from test_info import binary
+from commands import execute, ncforge
+from datasets import created
 
 #: The shape of the field.
 N, NY, NX = 512, 64, 128
@@ -42,10 +41,7 @@ def field(
     **storage: Any,
 ) -> None:
     """A file with a field ``tas(time, lat, lon)``."""
-    with netCDF4.Dataset(path, "w", format=form) as d:
-        d.createDimension("time", None if unlimited else shape[0])
-        d.createDimension("lat", shape[1])
-        d.createDimension("lon", shape[2])
+    with created(path, format=form, time=None if unlimited else shape[0], lat=shape[1], lon=shape[2]) as d:
         d.variable_id = "tas"
         chunked = form.startswith("NETCDF4")
         whole: dict[str, Any] = {"chunksizes": (shape[0],)} if chunked else {}
@@ -73,8 +69,7 @@ def contiguous(path: Path, dtype: str = "f4", values: Any = None) -> None:
 
 def record_file(path: Path, variables: int) -> None:
     """Series in a classic file."""
-    with netCDF4.Dataset(path, "w", format="NETCDF3_64BIT_OFFSET") as d:
-        d.createDimension("time", None)
+    with created(path, format="NETCDF3_64BIT_OFFSET", time=None) as d:
         for i in range(variables):
             d.createVariable(f"s{i}", "f4", ("time",))
         for i in range(variables):
@@ -83,8 +78,7 @@ def record_file(path: Path, variables: int) -> None:
 
 def header_without_room(path: Path) -> None:
     """A classic file as netCDF-C makes it."""
-    with netCDF4.Dataset(path, "w", format="NETCDF3_CLASSIC") as d:
-        d.createDimension("x", 500_000)
+    with created(path, format="NETCDF3_CLASSIC", x=500_000) as d:
         d.createVariable("v", "f4", ("x",))[:] = np.random.default_rng(1).random(500_000, dtype="f4")
 
 
@@ -92,14 +86,12 @@ def header_with_room(path: Path) -> None:
     """A classic file with header room, by NCO."""
     tight = path.with_name("tight.nc")
     header_without_room(tight)
-    subprocess.run(["ncks", "-h", "--hdr_pad", "4096", str(tight), str(path)], check=True)
+    execute("ncks", "-h", "--hdr_pad", "4096", tight, path)
 
 
 def dimensions(path: Path, *, used: bool) -> None:
     """An unlimited dimension with or without a variable."""
-    with netCDF4.Dataset(path, "w") as d:
-        d.createDimension("time", None)
-        d.createDimension("x", 3)
+    with created(path, time=None, x=3) as d:
         d.createVariable("v", "f4", ("time", "x") if used else ("x",))[:] = np.ones((2, 3) if used else 3)
 
 
@@ -120,8 +112,7 @@ def masked(path: Path, *, fill: bool) -> None:
 
 def big_endian(path: Path, *, big: bool) -> None:
     """A netCDF-4 file of the other byte order."""
-    with netCDF4.Dataset(path, "w") as d:
-        d.createDimension("x", 1000)
+    with created(path, x=1000) as d:
         kind: Any = ">f4" if big else "<f4"
         d.createVariable("v", kind, ("x",), endian="big" if big else "little")[:] = np.arange(1000, dtype=kind)
 
@@ -129,13 +120,12 @@ def big_endian(path: Path, *, big: bool) -> None:
 def scattered(path: Path, *, front: bool) -> None:
     """Many variables, each defined after the data of the one before; or copied by ncforge."""
     loose = path if not front else path.with_name("loose.nc")
-    with netCDF4.Dataset(loose, "w") as d:
-        d.createDimension("x", 200_000)
+    with created(loose, x=200_000) as d:
         for i in range(12):
             d.createVariable(f"v{i}", "f4", ("x",))[:] = np.random.default_rng(i).random(200_000, dtype="f4")
             d.sync()
     if front:
-        subprocess.run([binary(), "copy", "-q", str(loose), str(path)], check=True)
+        ncforge("copy", "-q", loose, path)
 
 
 def noise(n: int, ny: int, nx: int) -> Any:
@@ -145,11 +135,7 @@ def noise(n: int, ny: int, nx: int) -> Any:
 
 def cmip(path: Path, *, time: int = 160, bounds: int = 160, data: int = 40) -> None:
     """A file as of CMIP, in front of or behind its packing."""
-    with netCDF4.Dataset(path, "w", format="NETCDF4_CLASSIC") as d:
-        d.createDimension("time", None)
-        d.createDimension("lat", 90)
-        d.createDimension("lon", 300)
-        d.createDimension("bnds", 2)
+    with created(path, format="NETCDF4_CLASSIC", time=None, lat=90, lon=300, bnds=2) as d:
         d.variable_id = "tas"
         t = d.createVariable("time", "f8", ("time",), chunksizes=(time,))
         t.units, t.bounds = "days since 1850-01-01", "time_bnds"
@@ -163,4 +149,4 @@ def fixed_cmip(path: Path) -> None:
     """The worst of them, fixed."""
     bad = path.with_name("bad.nc")
     cmip(bad, time=1, bounds=1, data=1)
-    subprocess.run([binary(), "copy", "-q", "--profile", "cmip7", str(bad), str(path)], check=True)
+    ncforge("copy", "-q", "--profile", "cmip7", bad, path)

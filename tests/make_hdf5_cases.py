@@ -16,8 +16,9 @@ from typing import Any
 
 import h5netcdf
 import h5py
-import netCDF4
 import numpy as np
+
+from datasets import created
 
 INTEGERS = ["i1", "u1", "i2", "u2", "i4", "u4", "i8", "u8"]
 LIBVERS = ["earliest", "v108", "v110", "v112", "v114", "latest"]
@@ -31,10 +32,7 @@ def ramp(shape: tuple[int, ...], dtype: str) -> np.ndarray:
 
 def nc_atomic(path: Path) -> None:
     """All atomic types, both byte orders, contiguous and chunked, scalars, attributes of all types."""
-    with netCDF4.Dataset(path, "w") as nc:
-        nc.createDimension("x", 7)
-        nc.createDimension("y", 5)
-        nc.createDimension("nothing", 0)
+    with created(path, x=7, y=5, nothing=0) as nc:
         nc.title = "all types"
         nc.empty = ""
         nc.setncattr_string("one_string", "é")
@@ -63,11 +61,7 @@ def nc_atomic(path: Path) -> None:
 
 def nc_unlimited(path: Path) -> None:
     """Several unlimited dimensions, of which variables hold different extents; coordinates; odd names."""
-    with netCDF4.Dataset(path, "w") as nc:
-        nc.createDimension("t", None)
-        nc.createDimension("z", None)
-        nc.createDimension("x", 4)
-        nc.createDimension("never", None)
+    with created(path, t=None, z=None, x=4, never=None) as nc:
         nc.createVariable("late", "i4", ("x", "t"))[:, 0:3] = ramp((4, 3), "i4")
         nc.createVariable("t", "f8", ("t",))[:] = np.arange(6) / 2
         nc.createVariable("a", "f4", ("t", "z", "x"), chunksizes=(2, 3, 4))[0:5, 0:7, :] = ramp((5, 7, 4), "f4")
@@ -85,10 +79,7 @@ def nc_unlimited(path: Path) -> None:
 
 def nc_odd_coordinates(path: Path) -> None:
     """A two-dimensional coordinate variable, a variable named like a dimension, dimensions out of order."""
-    with netCDF4.Dataset(path, "w") as nc:
-        nc.createDimension("n", 3)
-        nc.createDimension("m", 4)
-        nc.createDimension("k", 2)
+    with created(path, n=3, m=4, k=2) as nc:
         nc.createVariable("k", "i4", ("k",))[:] = [5, 6]
         nc.createVariable("m", "S1", ("m", "n"))[:] = np.full((4, 3), b"q", "S1")
         nc.createVariable("data", "i4", ("n", "m", "k"))[:] = ramp((3, 4, 2), "i4")
@@ -98,8 +89,7 @@ def nc_odd_coordinates(path: Path) -> None:
 
 def nc_user_types(path: Path) -> None:
     """Enumerations, compounds (nested, with arrays), ragged rows, in groups; attributes of these types."""
-    with netCDF4.Dataset(path, "w") as nc:
-        nc.createDimension("x", 4)
+    with created(path, x=4) as nc:
         enum = nc.createEnumType("u1", "cloud_t", {"clear": 0, "cumulus": 2, "missing": 255})
         nc.createVariable("cloud", enum, ("x",), fill_value=255)[0:2] = [0, 2]
         big = nc.createEnumType("i8", "big_t", {"low": -(2**62), "high": 2**62})
@@ -132,9 +122,7 @@ def nc_user_types(path: Path) -> None:
 
 def nc_filters(path: Path) -> None:
     """Every filter that netCDF4-python offers, and quantization."""
-    with netCDF4.Dataset(path, "w") as nc:
-        nc.createDimension("y", 37)
-        nc.createDimension("x", 53)
+    with created(path, y=37, x=53) as nc:
         data = ramp((37, 53), "f4") / 7
 
         def var(name: str, dtype: str = "f4", **how: Any) -> None:
@@ -161,8 +149,7 @@ def nc_filters(path: Path) -> None:
 
 def nc_groups(path: Path) -> None:
     """Groups in groups, with dimensions, attributes and types of their own; many objects (dense storage)."""
-    with netCDF4.Dataset(path, "w") as nc:
-        nc.createDimension("x", 3)
+    with created(path, x=3) as nc:
         g = nc
         for depth in range(6):
             g = g.createGroup(f"level{depth}")
@@ -183,9 +170,7 @@ def nc_groups(path: Path) -> None:
 
 def nc_classic_model(path: Path) -> None:
     """The classic model in an HDF5 file."""
-    with netCDF4.Dataset(path, "w", format="NETCDF4_CLASSIC") as nc:
-        nc.createDimension("time", None)
-        nc.createDimension("x", 10)
+    with created(path, format="NETCDF4_CLASSIC", time=None, x=10) as nc:
         nc.createVariable("time", "i4", ("time",))[:] = np.arange(4)
         v = nc.createVariable("v", "f4", ("time", "x"), zlib=True)
         v[:] = ramp((4, 10), "f4")

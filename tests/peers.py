@@ -6,7 +6,6 @@ on them: wherever another tool has its turn, the file is unzipped for it, and zi
 
 from __future__ import annotations
 
-import subprocess
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -16,10 +15,9 @@ import netCDF4
 import numpy as np
 
 import ncforge
-from conftest import find_binary
+from commands import ncforge as run
+from datasets import CLASSIC, FORMATS
 
-CLASSIC = ["NETCDF3_CLASSIC", "NETCDF3_64BIT_OFFSET", "NETCDF3_64BIT_DATA"]
-FORMATS = [*CLASSIC, "NETCDF4_CLASSIC", "NETCDF4"]
 #: Formats, and how files end: the classic ones a second time, zipped.
 KINDS = [*((f, ".nc") for f in FORMATS), *((f, ".ncz") for f in CLASSIC)]
 
@@ -32,11 +30,11 @@ def as_plain(path: Path, mode: str = "r") -> Iterator[Path]:
         return
     plain = path.with_suffix(".plain.nc")
     if mode != "w":
-        subprocess.run([find_binary(), "unzip", "-O", "-q", path, plain], check=True)
+        run("unzip", "-O", "-q", path, plain)
     yield plain
     if mode != "r":
         # Small blocks, so that small files have many.
-        subprocess.run([find_binary(), "zip", "-O", "-q", "--block", "4K", plain, path], check=True)
+        run("zip", "-O", "-q", "--block", "4K", plain, path)
     plain.unlink()
 
 

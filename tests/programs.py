@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import os
+import re
 import shutil
 import subprocess
 import sys
@@ -14,8 +14,9 @@ import netCDF4
 import numpy as np
 import pytest
 
-from conftest import ROOT
+from commands import ROOT, execute
 
+LINUX = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="the library is for Linux")
 SOURCES = ROOT / "tests/netcdf_programs"
 
 
@@ -23,11 +24,8 @@ def call(
     *command: object, wish: str | None = None, code: int = 0, **environment: str
 ) -> subprocess.CompletedProcess[bytes]:
     """Runs a program; ``wish`` is ``NCFORGE_NETCDF``."""
-    env = {k: v for k, v in os.environ.items() if k not in ("LD_PRELOAD", "NCFORGE_NETCDF")}
-    env |= environment | ({"NCFORGE_NETCDF": wish} if wish else {})
-    done = subprocess.run([*map(str, command)], capture_output=True, env=env, timeout=600, stdin=subprocess.DEVNULL)
-    assert done.returncode == code, f"{command}: {done.returncode}\n{done.stdout[-500:]!r}{done.stderr[-2000:]!r}"
-    return done
+    env: dict[str, str | None] = {"LD_PRELOAD": None, "NCFORGE_NETCDF": wish or None, **environment}
+    return execute(*command, code=code, text=False, env=env)
 
 
 def run_python(code: str, **options: Any) -> subprocess.CompletedProcess[bytes]:
@@ -38,6 +36,11 @@ def run_python(code: str, **options: Any) -> subprocess.CompletedProcess[bytes]:
 def python(code: str, **environment: Any) -> str:
     """The output of a Python program."""
     return run_python(code, **environment).stdout.decode()
+
+
+def served(done: subprocess.CompletedProcess[bytes], what: str = "reads") -> int:
+    """Reads, or writes, that the log says ncforge served."""
+    return sum(map(int, re.findall(rb": (\d+) %b served" % what.encode(), done.stderr)))
 
 
 def header(path: Path) -> bytes:
@@ -67,6 +70,6 @@ def compiled(name: str, folder: Path) -> Path:
     if shutil.which("nc-config") is None or shutil.which("cc") is None:
         pytest.skip("needs a C compiler and libnetcdf-dev")
     binary = folder / name
-    flags = subprocess.run(["nc-config", "--cflags", "--libs"], capture_output=True, text=True, check=True)
-    subprocess.run(["cc", "-O1", "-o", str(binary), str(SOURCES / f"{name}.c"), *flags.stdout.split()], check=True)
+    flags = execute("nc-config", "--cflags", "--libs").stdout.split()
+    execute("cc", "-O1", "-o", binary, SOURCES / f"{name}.c", *flags)
     return binary

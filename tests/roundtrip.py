@@ -33,6 +33,8 @@ import h5py
 import netCDF4
 import numpy as np
 
+from commands import find_binary
+
 #: First bytes of the files that are tried.
 MAGIC = (b"CDF\x01", b"CDF\x02", b"CDF\x05", b"\x89HDF\r\n\x1a\n")
 #: Values of a variable that are read at a time.
@@ -290,7 +292,7 @@ def main() -> int:
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1)
     parser.add_argument("--quick", action="store_true", help="netcdf4 only, not cdf5 and classic")
     args = parser.parse_args()
-    ncforge = args.binary or built()
+    ncforge = args.binary or find_binary()
     files = find(args.paths)
     if not files:
         print("no netCDF file found", file=sys.stderr)
@@ -307,20 +309,6 @@ def main() -> int:
             failed += bool(out.problems)
     print(f"{len(files)} files, {copies} copies, {values} values read by peers, {failed} files with problems")
     return 1 if failed else 0
-
-
-def built() -> Path:
-    """NCFORGE_BIN, else the newest command in the target folder, else the one on the path."""
-    if given := os.environ.get("NCFORGE_BIN"):
-        return Path(given)
-    target = Path(__file__).resolve().parent.parent / "target"
-    here = [p for p in (target / "release" / "ncforge", target / "debug" / "ncforge") if p.exists()]
-    if here:
-        return max(here, key=lambda p: p.stat().st_mtime)
-    found = shutil.which("ncforge")
-    if found is None:
-        sys.exit("ncforge is not built: cargo build --release -p ncforge-cli")
-    return Path(found)
 
 
 if __name__ == "__main__":

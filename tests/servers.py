@@ -24,6 +24,8 @@ import netCDF4
 import numpy as np
 import pytest
 
+S3_ENVIRONMENT = {"AWS_ACCESS_KEY_ID": "test", "AWS_SECRET_ACCESS_KEY": "test", "AWS_REGION": "us-east-1"}
+
 
 @dataclass
 class Behaviour:

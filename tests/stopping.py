@@ -16,7 +16,7 @@ from pathlib import Path
 
 import pytest
 
-from conftest import find_binary
+from commands import execute, find_binary
 
 
 def start(*words: object, **environment: str) -> subprocess.Popen[str]:
@@ -40,7 +40,7 @@ def _killing() -> tuple[Path, tempfile.TemporaryDirectory[str]]:
     folder = tempfile.TemporaryDirectory()
     library = Path(folder.name) / "killing.so"
     source = Path(__file__).with_name("killing.c")
-    subprocess.run(["cc", "-O1", "-shared", "-fPIC", "-o", library, source, "-ldl"], check=True)
+    execute("cc", "-O1", "-shared", "-fPIC", "-o", library, source, "-ldl")
     return library, folder
 
 

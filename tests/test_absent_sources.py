@@ -12,11 +12,10 @@ import numpy as np
 import pytest
 
 import ncforge
+from aggregations import archive, fragment
 from conftest import Run
-from test_aggregation import archive, fragment, server  # noqa: F401
 from test_external_links import linked
-from test_virtual_datasets import UNLIMITED, source, space, virtual
-from test_virtual_datasets import run as cells
+from virtual_datasets import UNLIMITED, adjacent, source, space, virtual
 
 THERE, GONE = "part.h5", "gone.h5"
 
@@ -25,7 +24,9 @@ def chosen(path: Path) -> None:
     """Elements that the mapping names."""
     with h5py.File(path, "w") as f:
         pairs = [(THERE, 0), (GONE, 4)]
-        virtual(f, "v", (8,), [(space((8,), cells(at, 4)), name, "d", space((4,), cells(0, 4))) for name, at in pairs])
+        virtual(
+            f, "v", (8,), [(space((8,), adjacent(at, 4)), name, "d", space((4,), adjacent(0, 4))) for name, at in pairs]
+        )
 
 
 def whole(path: Path) -> None:
@@ -132,7 +133,7 @@ def test_what_is_not_followed_is_a_problem(tmp_path: Path, run: Run, make: Calla
 
 def test_many_sources_are_counted(tmp_path: Path, run: Run) -> None:
     with h5py.File(tmp_path / "v.h5", "w") as f:
-        mappings = [(space((50,), cells(i, 1)), f"s{i}.h5", "d", space((1,), cells(0, 1))) for i in range(50)]
+        mappings = [(space((50,), adjacent(i, 1)), f"s{i}.h5", "d", space((1,), adjacent(0, 1))) for i in range(50)]
         virtual(f, "v", (50,), mappings)
     said = run("verify", tmp_path / "v.h5").stderr
     assert "50 sources are not there" in said and "`d` in `s2.h5` and 47 more" in said
@@ -170,7 +171,7 @@ def test_doctor_sends_to_the_sources(tmp_path: Path, run: Run) -> None:
     assert "`v` is not counted" in run("info", "--requests", path).stdout
 
 
-def test_doctor_follows_what_a_url_leads_to(tmp_path: Path, server: str, run: Run) -> None:  # noqa: F811
+def test_doctor_follows_what_a_url_leads_to(tmp_path: Path, server: str, run: Run) -> None:
     """The store that counts what is read does not hide where the bytes come from."""
     fragment(tmp_path / "a.nc", np.ones((2, 3)))
     archive(tmp_path / "all.nc", [[2], [3]], [["a.nc"]])

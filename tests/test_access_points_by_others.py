@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 import shutil
-import subprocess
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -16,6 +15,7 @@ import pytest
 
 import access_points
 import ncforge
+from commands import execute
 
 #: Types of 1 to 8 bytes in both byte orders, at all levels.
 KINDS = ["i1", "<i2", ">u2", "<i4", ">u4", "<f4", ">f4", "<f4", "<f8", ">f8", "<i8", ">i8"]
@@ -83,7 +83,7 @@ def by_copies(*tool: str) -> Reader:
     def copied(path: Path, names: list[str], tmp: Path) -> Found:
         if shutil.which(tool[0]) is None:
             pytest.skip(f"{tool[0]} is not installed")
-        subprocess.run([*tool, path, tmp / "copy.nc"], check=True, capture_output=True)
+        execute(*tool, path, tmp / "copy.nc")
         return by_h5py(tmp / "copy.nc", names, tmp)
 
     return copied
@@ -92,7 +92,7 @@ def by_copies(*tool: str) -> Reader:
 def by_h5dump(path: Path, names: list[str], tmp: Path) -> Found:
     found, types = {}, by_h5py(path, names, tmp)
     for name in names:
-        subprocess.run(["h5dump", "-d", name, "-b", "LE", "-o", tmp / "out", path], check=True, capture_output=True)
+        execute("h5dump", "-d", name, "-b", "LE", "-o", tmp / "out", path)
         values = np.fromfile(tmp / "out", types[name].dtype.newbyteorder("<"))
         found[name] = values.reshape(types[name].shape)
     return found
@@ -103,7 +103,7 @@ def by_ncdump(path: Path, names: list[str], tmp: Path) -> Found:
     found = by_h5py(path, names, tmp)
     for name in names:
         if found[name].dtype.kind in "iu" and found[name].dtype.itemsize > 1:
-            shown = subprocess.run(["ncdump", "-v", name, path], check=True, capture_output=True, text=True).stdout
+            shown = execute("ncdump", "-v", name, path).stdout
             numbers = re.sub(r"\b_\b", "0", shown.split(f" {name} =")[1])
             found[name] = np.array(re.findall(r"-?\d+", numbers), "i8").reshape(found[name].shape)
     return found
@@ -170,7 +170,7 @@ def by_jhdf(path: Path, names: list[str], tmp: Path) -> Found:
     ]
     (tmp / "Values.java").write_text(JAVA)
     java = ["java", "-cp", ":".join(wanted), str(tmp / "Values.java"), str(path), f"{tmp}/out-"]
-    subprocess.run([*java, *names], check=True, capture_output=True)
+    execute(*java, *names)
     shapes = by_h5py(path, names, tmp)
     return {name: np.fromfile(tmp / f"out-{name}", ">f8").reshape(shapes[name].shape) for name in names}
 
@@ -214,9 +214,7 @@ def test_everybody_reads_every_kind(
             assert values.shape == want.shape and np.array_equal(values.astype(want.dtype), want), name
 
 
-def test_ncforge_reads_parts_of_chunks_that_others_have_stored_anew(
-    updated: tuple[Path, Arrays],
-) -> None:
+def test_ncforge_reads_parts_of_chunks_that_others_have_stored_anew(updated: tuple[Path, Arrays]) -> None:
     path, arrays = updated
     for name, want in arrays.items():
         keys: list[Any] = [np.s_[:, 50, 60], np.s_[1, 7, :], np.s_[0, 170:190, 195:205], np.s_[:, ::70, ::90]]

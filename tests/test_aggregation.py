@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import http.server
 import os
 import shutil
-import threading
-from collections.abc import Iterator, Sequence
-from functools import partial
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -17,85 +14,8 @@ import pytest
 import xarray as xr
 
 import ncforge
-
-FILL = -99.0
-
-
-def fragment(
-    path: Path,
-    values: Any,
-    name: str = "tas",
-    dims: Sequence[str] = ("time", "x"),
-    data_model: Any = "NETCDF4",
-    attrs: dict[str, Any] | None = None,
-    dtype: Any = None,
-) -> None:
-    """A file with one variable."""
-    values = np.asarray(values)
-    attrs = dict(attrs or {})
-    with netCDF4.Dataset(path, "w", format=data_model) as ds:
-        for dim, n in zip(dims, values.shape, strict=True):
-            ds.createDimension(dim, n)
-        fill = attrs.pop("_FillValue", None)
-        v = ds.createVariable(name, dtype or values.dtype, dims, fill_value=fill)
-        v.set_auto_maskandscale(False)
-        v.setncatts(attrs)
-        v[...] = values
-
-
-def archive(
-    path: Path,
-    sizes: Sequence[Sequence[int]],
-    uris: Any = None,
-    identifiers: Any = "tas",
-    unique: Any = None,
-    dims: Sequence[str] = ("time", "x"),
-    attrs: dict[str, Any] | None = None,
-    dtype: Any = "f8",
-    data_model: Any = "NETCDF4",
-    fill: Any = FILL,
-) -> None:
-    """A file with one aggregation variable, `tas`, and a coordinate of its first dimension."""
-    with netCDF4.Dataset(path, "w", format=data_model) as ds:
-        lens = [sum(row) for row in sizes]
-        for dim, n in zip(dims, lens, strict=True):
-            ds.createDimension(dim, n)
-        v = ds.createVariable("tas", dtype, (), fill_value=fill)
-        v.setncatts(attrs or {})
-        v.aggregated_dimensions = " ".join(dims)
-        names = [f"f_{dim}" for dim in dims]
-        for name, row in zip(names, sizes, strict=True):
-            ds.createDimension(name, len(row))
-        if dims:
-            ds.createVariable(dims[0], "f8", dims[:1])[:] = np.arange(lens[0])
-            ds.createDimension("j", len(dims))
-            ds.createDimension("i", max(map(len, sizes)))
-            m = ds.createVariable("fragment_map", "i4", ("j", "i"), fill_value=-1)
-            for j, row in enumerate(sizes):
-                m[j, : len(row)] = row
-        else:
-            ds.createVariable("fragment_map", "i4", ())[...] = 1
-
-        def text(name: str, values: Any, of: Sequence[str]) -> None:
-            if data_model == "NETCDF4":
-                made = ds.createVariable(name, str, of)
-                made[...] = values if of == [] else np.array(values, object)
-                return
-            ds.createDimension(f"{name}_len", 40)
-            made = ds.createVariable(name, "S1", (*of, f"{name}_len"))
-            made[...] = netCDF4.stringtochar(np.array(values, "S40"))
-
-        if unique is None:
-            text("fragment_uris", uris, names)
-            text("fragment_identifiers", identifiers, [] if isinstance(identifiers, str) else names)
-            v.aggregated_data = "map: fragment_map uris: fragment_uris identifiers: fragment_identifiers"
-        else:
-            unique = np.asarray(unique)
-            if unique.dtype == object:
-                ds.createVariable("fragment_values", str, names)[...] = unique
-            else:
-                ds.createVariable("fragment_values", unique.dtype, names, fill_value=fill)[...] = unique
-            v.aggregated_data = "unique_values: fragment_values map: fragment_map"
+from aggregations import FILL, archive, fragment, read
+from datasets import created
 
 
 @pytest.fixture
@@ -106,11 +26,6 @@ def cfdm() -> Any:
     except (ImportError, OSError) as e:  # it needs a library of UDUNITS
         pytest.skip(f"cfdm, which writes and reads aggregation files, cannot be imported: {e}")
     return cfdm
-
-
-def read(path: Path, name: str = "tas", **options: Any) -> Any:
-    with ncforge.Dataset(path, **options) as ds:
-        return ds[name][...]
 
 
 @pytest.mark.parametrize("data_model", ["NETCDF4", "NETCDF3_CLASSIC", "NETCDF3_64BIT_DATA"])
@@ -225,9 +140,7 @@ def test_fragments_are_converted(tmp_path: Path, chunks: Any) -> None:
         uris.append([f"{n}.nc"])
         dims = ("time", "x")[2 - values.ndim :]
         fragment(tmp_path / f"{n}.nc", values, dims=dims, attrs=attrs)
-    with netCDF4.Dataset(tmp_path / "grown.nc", "w") as ds:
-        ds.createDimension("time", None)
-        ds.createDimension("x", 3)
+    with created(tmp_path / "grown.nc", time=None, x=3) as ds:
         ds.createVariable("tas", "f4", ("time", "x"), chunksizes=chunks)[0] = [1, 2, 3]
         ds.createVariable("time", "f4", ("time",))[:] = [1, 2]
     uris.append(["grown.nc"])
@@ -296,8 +209,7 @@ def test_unique_values(tmp_path: Path) -> None:
 
 def test_text(tmp_path: Path) -> None:
     for n, names in enumerate((["a", "bc"], ["def"])):
-        with netCDF4.Dataset(tmp_path / f"{n}.nc", "w") as ds:
-            ds.createDimension("n", len(names))
+        with created(tmp_path / f"{n}.nc", n=len(names)) as ds:
             ds.createVariable("name", str, ("n",))[:] = np.array(names, object)
     path = tmp_path / "all.nc"
     archive(path, [[2, 1]], ["0.nc", "1.nc"], ["name", "name"], dims=("time",), dtype=str, fill=None)
@@ -387,40 +299,6 @@ def test_a_fragment_that_is_replaced_is_read_anew(tmp_path: Path) -> None:
         assert ds["tas"][:].sum() == 12
 
 
-@pytest.fixture
-def server(tmp_path: Path) -> Iterator[str]:
-    """A web server of a folder that sends parts of files."""
-
-    class Parts(http.server.SimpleHTTPRequestHandler):
-        def log_message(self, *args: Any) -> None:
-            pass
-
-        def do_GET(self) -> None:
-            path = Path(self.translate_path(self.path))
-            if not path.is_file():
-                self.send_error(404)
-                return
-            data, wanted = path.read_bytes(), self.headers.get("Range")
-            first, last = 0, len(data) - 1
-            if wanted:
-                a, b = wanted.removeprefix("bytes=").split("-")
-                first, last = (int(a), min(int(b or last), last)) if a else (max(len(data) - int(b), 0), last)
-            self.send_response(206 if wanted else 200)
-            self.send_header("Content-Length", str(last - first + 1))
-            self.send_header("Accept-Ranges", "bytes")
-            if wanted:
-                self.send_header("Content-Range", f"bytes {first}-{last}/{len(data)}")
-            self.end_headers()
-            self.wfile.write(data[first : last + 1])
-
-    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), partial(Parts, directory=str(tmp_path))) as served:
-        thread = threading.Thread(target=served.serve_forever, daemon=True)
-        thread.start()
-        yield f"http://127.0.0.1:{served.server_address[1]}"
-        served.shutdown()
-        thread.join()
-
-
 def test_a_url_leads_to_its_server_alone(tmp_path: Path, server: str) -> None:
     fragment(tmp_path / "a.nc", np.ones((2, 3)))
     archive(tmp_path / "all.nc", [[2, 2], [3]], [["a.nc"], ["nowhere.nc"]])
@@ -477,11 +355,8 @@ def series(
     paths, all_values, begin = [], [], 0
     for i, n in enumerate(steps):
         path = folder / f"day_{i:03}.nc"
-        with netCDF4.Dataset(path, "w", format=data_model) as ds:
+        with created(path, format=data_model, time=None, y=40, x=50) as ds:
             ds.Conventions = "CF-1.7 ACDD-1.3"
-            ds.createDimension("time", None)
-            ds.createDimension("y", 40)
-            ds.createDimension("x", 50)
             t = ds.createVariable("time", "f8", ("time",))
             t.units, t.standard_name = "days since 2000-01-01", "time"
             if n:
@@ -566,8 +441,7 @@ def test_cfdm_reads_references(tmp_path: Path, cfdm: Any, monkeypatch: pytest.Mo
 
 def test_one_file_and_groups_as_an_aggregation_file(tmp_path: Path, run: Any) -> None:
     source = tmp_path / "a.nc"
-    with netCDF4.Dataset(source, "w") as ds:
-        ds.createDimension("x", 100)
+    with created(source, x=100) as ds:
         ds.createVariable("v", "f8", ("x",))[:] = np.arange(100)
         ds.createVariable("small", "i4", ())[...] = 3
         g = ds.createGroup("g")

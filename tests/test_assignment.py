@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 
 import ncforge
+from datasets import by_both, created, of_both
 from ncforge._dataset.values import exact
 
 VALUES: list[Any] = [
@@ -33,56 +34,40 @@ def test_values_are_rounded_before_they_are_packed(
 ) -> None:
     # With a mask and without scaling, netCDF4-python stores what the mask hides.
     values = VALUES if scale else VALUES[:-1]
-    stored = []
-    for module in (netCDF4, ncforge):
-        path = tmp_path / f"{module.__name__}.nc"
-        with module.Dataset(path, "w") as ds:
-            ds.createDimension("n", len(values))
-            ds.createDimension("x", 3)
-            v = ds.createVariable("v", kind, ("n", "x"), least_significant_digit=digits)
-            v.setncatts(attrs)
-            v.set_auto_scale(scale)
-            for n, value in enumerate(values):
-                v[n] = value
-        with netCDF4.Dataset(path) as nc:
-            nc["v"].set_auto_maskandscale(False)
-            stored.append(nc["v"][:].tolist())
-    assert stored[1] == stored[0]
+    for ds in by_both(tmp_path, n=len(values), x=3):
+        v = ds.createVariable("v", kind, ("n", "x"), least_significant_digit=digits)
+        v.setncatts(attrs)
+        v.set_auto_scale(scale)
+        for n, value in enumerate(values):
+            v[n] = value
+    theirs, ours = (ds["v"][:].tolist() for ds in of_both(tmp_path))
+    assert ours == theirs
 
 
-@pytest.mark.parametrize(
-    "attrs",
-    [{}, {"missing_value": np.int32(-9)}, {"scale_factor": 2.0, "add_offset": 1.0}],
-)
+@pytest.mark.parametrize("attrs", [{}, {"missing_value": np.int32(-9)}, {"scale_factor": 2.0, "add_offset": 1.0}])
 def test_masked_elements_of_rows_are_filled(tmp_path: Path, attrs: dict[str, Any]) -> None:
     rows = [np.ma.masked_equal(np.array(r, "i4"), n) for r, n in (([1, 2, 3], 2), ([5, 7], 0), ([9], 9))]
-    stored = []
-    for module in (netCDF4, ncforge):
-        path = tmp_path / f"{module.__name__}.nc"
-        with module.Dataset(path, "w") as ds:
-            ds.createDimension("x", 4)
-            v = ds.createVariable("v", ds.createVLType("i4", "rows"), ("x",))
-            v.setncatts(attrs)
-            for n, row in enumerate(rows):
-                v[n] = row
-            v[3] = np.ma.masked
-            if not attrs:
-                v[3] = np.array(11, "i4")
-        with netCDF4.Dataset(path) as nc:
-            nc["v"].set_auto_maskandscale(False)
-            stored.append([row.tolist() for row in nc["v"][:]])
-    assert stored[1] == stored[0]
+    for ds in by_both(tmp_path, x=4):
+        v = ds.createVariable("v", ds.createVLType("i4", "rows"), ("x",))
+        v.setncatts(attrs)
+        for n, row in enumerate(rows):
+            v[n] = row
+        v[3] = np.ma.masked
+        if not attrs:
+            v[3] = np.array(11, "i4")
+    theirs, ours = ([row.tolist() for row in ds["v"][:]] for ds in of_both(tmp_path))
+    assert ours == theirs
     with ncforge.Dataset(tmp_path / "ncforge.nc", "r+") as ds:
         whole = np.empty(4, object)
         whole[:3] = rows
         for several in (whole[:3], rows, tuple(rows)):
             ds["v"][:3] = np.array([0])
             ds["v"][:3] = several
-            assert [row.tolist() for row in ds["v"].read()[:3]] == stored[0][:3]
+            assert [row.tolist() for row in ds["v"].read()[:3]] == theirs[:3]
         with pytest.raises(ValueError, match=r"`v`: a masked value at \[1\]"):
             ds["v"][:] = np.ma.masked_array(whole, np.arange(4) == 1)
         for n in range(4):
-            assert ds["v"].read(n).tolist() == stored[0][n]
+            assert ds["v"].read(n).tolist() == theirs[n]
 
 
 @pytest.mark.parametrize("kind", ["i2", "u1", "f4", "f8"])
@@ -94,8 +79,7 @@ def test_each_missing_value_stays_the_one_that_it_was(tmp_path: Path, kind: Any,
     stored = np.array([0, 1, 2, 4, 5, 200 if kind == "u1" else np.nan if kind[0] == "f" else -1, 6, 7], kind)
     path = tmp_path / "a.nc"
     attrs = dict(more)
-    with netCDF4.Dataset(path, "w") as ds:
-        ds.createDimension("x", len(stored))
+    with created(path, x=len(stored)) as ds:
         v: Any = ds.createVariable("v", kind, ("x",), fill_value=attrs.pop("_FillValue", None))
         v.set_auto_maskandscale(False)
         v[:] = stored
@@ -114,8 +98,7 @@ def test_each_missing_value_stays_the_one_that_it_was(tmp_path: Path, kind: Any,
 def test_a_row_has_one_dimension(tmp_path: Path) -> None:
     path = tmp_path / "v.nc"
     pair = np.dtype([("a", "i4"), ("b", "f8")])
-    with ncforge.Dataset(path, "w") as ds:
-        ds.createDimension("x", 2)
+    with created(path, ncforge, x=2) as ds:
         rows = ds.createVLType("i4", "rows")
         v = ds.createVariable("v", rows, ("x",))
         w = ds.createVariable("w", rows, ("x", "x"))
@@ -141,32 +124,25 @@ def test_masked_strings_and_complex_numbers_are_refused(tmp_path: Path) -> None:
     text = np.array(["a", "b", "c"], object)
     hidden = np.empty(3, object)
     hidden[:] = ["a", np.ma.masked, "c"]
-    for module in (netCDF4, ncforge):
-        path = tmp_path / f"{module.__name__}.nc"
-        with module.Dataset(path, "w") as ds:
-            ds.createDimension("x", 3)
-            v = ds.createVariable("v", str, ("x",))
-            v[:] = text
-            for masked in (
-                np.ma.masked_array(text, text == "b"),
-                np.ma.masked_array(text.astype(str), text == "b"),
-                hidden,
-            ):
-                with pytest.raises((TypeError, ValueError)):
-                    v[:] = masked
-            n = ds.createVariable("n", "f4", ("x",))
-            i = ds.createVariable("i", "i4", ("x",))
-            n[:], i[:] = 1, 1
-            for number in (n, i):
-                with pytest.raises((TypeError, ValueError)):
-                    number[:] = 1 + 2j
-                number[:] = np.array([2 + 0j, 3, 4]).real
-        with netCDF4.Dataset(path) as nc:
-            assert (nc["v"][:].tolist(), nc["n"][:].tolist(), nc["i"][:].tolist()) == (
-                ["a", "b", "c"],
-                [2, 3, 4],
-                [2, 3, 4],
-            )
+    for ds in by_both(tmp_path, x=3):
+        v = ds.createVariable("v", str, ("x",))
+        v[:] = text
+        for masked in (
+            np.ma.masked_array(text, text == "b"),
+            np.ma.masked_array(text.astype(str), text == "b"),
+            hidden,
+        ):
+            with pytest.raises((TypeError, ValueError)):
+                v[:] = masked
+        n = ds.createVariable("n", "f4", ("x",))
+        i = ds.createVariable("i", "i4", ("x",))
+        n[:], i[:] = 1, 1
+        for number in (n, i):
+            with pytest.raises((TypeError, ValueError)):
+                number[:] = 1 + 2j
+            number[:] = np.array([2 + 0j, 3, 4]).real
+    for ds in of_both(tmp_path):
+        assert [ds[name][:].tolist() for name in "vni"] == [["a", "b", "c"], [2, 3, 4], [2, 3, 4]]
     with ncforge.Dataset(tmp_path / "ncforge.nc", "r+") as ds:
         with pytest.raises(ValueError, match=r"`n`: .* at \[1\] is complex"):
             ds["n"][:] = np.array([1, 1 + 2j, 1])
@@ -182,18 +158,11 @@ def test_one_value_makes_the_records_that_it_makes_in_netcdf4(tmp_path: Path, di
     """One record along an open slice if the last dimension is unlimited: with `u, x, t` nothing was written, with `t, u, x` and a
     position along `x` a record too many."""
     for key in itertools.product([slice(None), 2, slice(0, 2), slice(1, None)], repeat=len(dims)):
-        made = []
-        for lib in (netCDF4, ncforge):
-            path = tmp_path / f"{lib.__name__}.nc"
-            with lib.Dataset(path, "w") as ds:
-                for name, length in (("t", None), ("u", None), ("x", 4)):
-                    ds.createDimension(name, length)
-                ds.createVariable("v", "i2", dims)[key] = 3
-            with netCDF4.Dataset(path) as ds:
-                ds.set_auto_mask(False)
-                made.append(ds["v"][:])
-        assert made[0].shape == made[1].shape, key
-        np.testing.assert_array_equal(made[1], made[0], err_msg=str(key))
+        for ds in by_both(tmp_path, t=None, u=None, x=4):
+            ds.createVariable("v", "i2", dims)[key] = 3
+        theirs, ours = (ds["v"][:] for ds in of_both(tmp_path))
+        assert theirs.shape == ours.shape, key
+        np.testing.assert_array_equal(ours, theirs, err_msg=str(key))
 
 
 @pytest.mark.parametrize(
@@ -218,47 +187,38 @@ def test_axes_of_one_value_are_where_the_selection_has_them(
 ) -> None:
     """As in netCDF4-python, a row of four values fits four rows of one value. An error before."""
     values = np.arange(1, 1 + np.prod(shape), dtype="i2").reshape(shape)
-    made, failed = [], []
-    for lib in (netCDF4, ncforge):
-        path = tmp_path / f"{lib.__name__}.nc"
-        with lib.Dataset(path, "w") as ds:
-            ds.createDimension("t", None)
-            ds.createDimension("x", 5)
-            v = ds.createVariable("v", "i2", ("t", "x"))
-            if records:
-                v[:records] = 0
-            try:
-                v[key] = values
-                failed.append(False)
-            except (ValueError, IndexError):
-                failed.append(True)
-        with netCDF4.Dataset(path) as ds:
-            made.append(ds["v"][:].filled(-1).tolist())
-    assert made[1] == made[0] and failed[1] == failed[0]
+    failed = []
+    for ds in by_both(tmp_path, t=None, x=5):
+        v = ds.createVariable("v", "i2", ("t", "x"))
+        if records:
+            v[:records] = 0
+        try:
+            v[key] = values
+            failed.append(False)
+        except (ValueError, IndexError):
+            failed.append(True)
+    theirs, ours = (ds["v"][:].tolist() for ds in of_both(tmp_path))
+    assert ours == theirs and failed[1] == failed[0]
 
 
 def test_one_value_in_a_list_makes_a_record(tmp_path: Path) -> None:
-    for lib in (netCDF4, ncforge):
-        with lib.Dataset(tmp_path / "v.nc", "w") as ds:
-            ds.createDimension("t", None)
-            ds.createDimension("x", 5)
-            v = ds.createVariable("v", "i2", ("t", "x"))
-            v[:] = [3]
-            assert v[:].tolist() == [[3] * 5], lib
+    for ds in by_both(tmp_path, t=None, x=5):
+        v = ds.createVariable("v", "i2", ("t", "x"))
+        v[:] = [3]
+        assert v[:].tolist() == [[3] * 5], ds
 
 
 def test_scalars_have_a_position(tmp_path: Path) -> None:
-    for lib in (netCDF4, ncforge):
-        with lib.Dataset(tmp_path / "s.nc", "w") as ds:
-            s = ds.createVariable("s", "f8", ())
-            t = ds.createVariable("t", str, ())
-            s[0], t[0] = 2.5, "text"
-            for key in (0, -1, slice(0, 1), slice(None), (0,), [0], (), ...):
-                assert s[key] == 2.5 and np.shape(s[key]) == (), (lib, key)
-                assert t[key] == "text", (lib, key)
-            with pytest.raises((IndexError, ValueError)):
-                s[0, 0]
-    with ncforge.Dataset(tmp_path / "s.nc") as ds:
+    for ds in by_both(tmp_path):
+        s = ds.createVariable("s", "f8", ())
+        t = ds.createVariable("t", str, ())
+        s[0], t[0] = 2.5, "text"
+        for key in (0, -1, slice(0, 1), slice(None), (0,), [0], (), ...):
+            assert s[key] == 2.5 and np.shape(s[key]) == (), (ds, key)
+            assert t[key] == "text", (ds, key)
+        with pytest.raises((IndexError, ValueError)):
+            s[0, 0]
+    with ncforge.Dataset(tmp_path / "ncforge.nc") as ds:
         empty: list[int] = []
         for nowhere in (1, slice(1, 2), empty):
             with pytest.raises(IndexError):
@@ -268,8 +228,7 @@ def test_scalars_have_a_position(tmp_path: Path) -> None:
 def test_an_element_of_structures_is_a_structure(tmp_path: Path) -> None:
     """As with netCDF4-python: its fields have positions, and can be unpacked."""
     kind = np.dtype([("i", "i4"), ("name", "S1", (4,)), ("f", "f8", (2,))], align=True)
-    with netCDF4.Dataset(tmp_path / "k.nc", "w") as ds:
-        ds.createDimension("y", 3)
+    with created(tmp_path / "k.nc", y=3) as ds:
         made = ds.createCompoundType(kind, "kind")
         values = np.zeros(3, made.dtype)
         values["i"], values["f"] = np.arange(3), 1.5
@@ -299,9 +258,7 @@ def test_values_for_an_empty_selection_are_an_error(tmp_path: Path, fmt: Any, ki
     """As in NumPy and netCDF4-python. They were dropped."""
     if kind is str and fmt != "NETCDF4":
         return
-    with ncforge.Dataset(tmp_path / "e.nc", "w", format=fmt) as ds:
-        ds.createDimension("t", None)
-        ds.createDimension("x", 4)
+    with created(tmp_path / "e.nc", ncforge, format=fmt, t=None, x=4) as ds:
         fixed, grows = (ds.createVariable(name, kind, (dim,)) for name, dim in (("f", "x"), ("g", "t")))
         fixed[:] = np.arange(4).astype(kind)
         grows[:records] = np.arange(records).astype(kind)
@@ -330,26 +287,21 @@ def test_open_slices_backwards_take_their_records_from_the_data(
         shape = tuple(3 if d == "x" else n for d in dims if n is not None)
         values = np.arange(1, 1 + np.prod(shape, dtype=int)).reshape(shape) if n is not None else 5
         place = tuple(key if d == "t" else slice(None) for d in dims)
-        made: list[Any] = []
-        for lib in (netCDF4, ncforge):
-            path = tmp_path / f"{lib.__name__}.nc"
-            with lib.Dataset(path, "w") as ds:
-                ds.createDimension("t", None)
-                ds.createDimension("x", 3)
-                v = ds.createVariable("v", "i4", dims)
-                if records:
-                    v[tuple(slice(0, records) if d == "t" else slice(None) for d in dims)] = 9
-                try:
-                    v[place] = values
-                except (ValueError, IndexError) as error:
-                    made.append(error)
-                    continue
-            with netCDF4.Dataset(path) as ds:
-                made.append(ds["v"][:].filled(-1).tolist())
-        if isinstance(made[0], Exception) or (key.start or 0) < 0:
+        failed: list[Exception | None] = []
+        for ds in by_both(tmp_path, t=None, x=3):
+            v = ds.createVariable("v", "i4", dims)
+            if records:
+                v[tuple(slice(0, records) if d == "t" else slice(None) for d in dims)] = 9
+            try:
+                v[place] = values
+                failed.append(None)
+            except (ValueError, IndexError) as error:
+                failed.append(error)
+        if failed[0] or (key.start or 0) < 0:
             # From the end: netCDF4-python counts from the end of the data.
             continue
-        assert made[1] == made[0], (key, n, records)
+        theirs, ours = (ds["v"][:].tolist() for ds in of_both(tmp_path))
+        assert not failed[1] and ours == theirs, (key, n, records, failed)
 
 
 @pytest.mark.parametrize("kind", ["f8", "i4", "u1", "i2"])
@@ -367,8 +319,7 @@ def test_numbers_are_packed_whatever_holds_them(tmp_path: Path, kind: Any, attrs
         True and 6.0,
         np.ma.masked_array(["6"], [False]),
     ]
-    with ncforge.Dataset(tmp_path / "p.nc", "w") as ds:
-        ds.createDimension("x", len(ways))
+    with created(tmp_path / "p.nc", ncforge, x=len(ways)) as ds:
         v = ds.createVariable("v", kind, ("x",))
         v.setncatts(attrs)
         for i, value in enumerate(ways):
@@ -386,8 +337,7 @@ def test_numbers_are_packed_whatever_holds_them(tmp_path: Path, kind: Any, attrs
 
 @pytest.mark.parametrize("switches", list(itertools.product([True, False], repeat=3)))
 def test_an_element_without_a_mask_is_a_scalar(tmp_path: Path, switches: tuple[bool, bool, bool]) -> None:
-    with netCDF4.Dataset(tmp_path / "s.nc", "w") as nc:
-        nc.createDimension("x", 3)
+    with created(tmp_path / "s.nc", x=3) as nc:
         nc.createVariable("f", "f4", ("x",))[:] = [1, 2, 3]
         packed = nc.createVariable("packed", "i2", ("x",), fill_value=-1)
         packed.scale_factor = 0.5
@@ -410,127 +360,6 @@ def test_an_element_without_a_mask_is_a_scalar(tmp_path: Path, switches: tuple[b
                 assert np.array_equal(a, b), (want.name, key)
 
 
-CHARACTERS = np.dtype([("a", "i4"), ("s", "S1", (3,))])
-
-
-def structures(dtype: Any) -> np.ndarray:
-    """Two structures, whose text is in the form that the type asks for."""
-    out = np.zeros(2, dtype)
-    out["a"] = [1, 2]
-    out["s"] = [list("xyz"), list("uvw")] if out["s"].ndim > 1 else ["xyz", "uvw"]
-    return out
-
-
-@pytest.mark.parametrize("joined", [True, False])
-@pytest.mark.parametrize(
-    "dtype",
-    [
-        CHARACTERS,
-        np.dtype(CHARACTERS.descr, align=True),
-        CHARACTERS.newbyteorder(">"),
-        np.dtype([("a", "i8"), ("s", "U1", (3,))]),
-        np.dtype([("a", "i4"), ("s", "S3")]),
-        np.dtype([("a", "i4"), ("s", "U3")]),
-    ],
-)
-def test_characters_of_structures_are_complete(tmp_path: Path, joined: bool, dtype: np.dtype[Any]) -> None:
-    """The first of them was stored, and nothing of the others."""
-    val = structures(dtype)
-    inside = np.zeros(2, [("k", "i2"), ("t", dtype)])
-    inside["t"] = val
-    with ncforge.Dataset(tmp_path / "s.nc", "w") as ds:
-        ds.createDimension("n", 2)
-        kind = ds.createCompoundType(CHARACTERS, "kind")
-        outer = ds.createCompoundType(np.dtype([("k", "i2"), ("t", CHARACTERS)]), "outer")
-        for name in ("all", "single", "list", "objects", "back"):
-            ds.createVariable(name, kind, ("n",))
-        for name in ("nested", "tuples"):
-            ds.createVariable(name, outer, ("n",))
-        ds.set_auto_chartostring(joined)
-        ds["all"][:] = val
-        ds["single"][0], ds["single"][1] = val
-        ds["list"][:] = list(val)
-        objects = np.empty(2, object)
-        objects[:] = list(val)
-        ds["objects"][:] = objects
-        ds["back"][:] = ds["all"][:]
-        ds["tuples"][:] = [(0, one) for one in val]
-        ds["nested"][:] = inside
-        ds.note = structures(CHARACTERS)
-    # netCDF4-python has no ragged rows of structures.
-    with ncforge.Dataset(tmp_path / "rows.nc", "w") as ds:
-        ds.createDimension("n", 2)
-        v = ds.createVariable("v", ds.createVLType(ds.createCompoundType(CHARACTERS, "kind"), "row"), ("n",))
-        v[0], v[1] = val[:1], list(val)
-        rows = [row["s"].tolist() for row in v[:]]
-    assert rows == [[[b"x", b"y", b"z"]], [[b"x", b"y", b"z"], [b"u", b"v", b"w"]]]
-    expected = [(1, b"xyz"), (2, b"uvw")]
-    with netCDF4.Dataset(tmp_path / "s.nc") as nc:
-        for name in ("all", "single", "list", "objects", "back"):
-            assert nc[name][:].tolist() == expected
-        for name in ("nested", "tuples"):
-            assert nc[name][:]["t"].tolist() == expected
-        assert nc.note.tolist() == expected
-
-
-KEYS: list[Any] = [
-    ..., slice(None), 0, (0, slice(None)), (1, ...), (-1, [0, 1]), (slice(None), 2), ([0, 2],), ([True, False, True], 1),
-    slice(1, None), (slice(None), slice(1, None)), (slice(None), slice(None, None, -1)), (2, [0, 1, 2]), (1, 1),
-]  # fmt: skip
-
-
-@pytest.mark.parametrize("encoding", ["ascii", "utf-8"])
-@pytest.mark.parametrize("key", KEYS, ids=str)
-def test_single_characters_are_not_text(tmp_path: Path, encoding: str, key: Any) -> None:
-    """An array of them with fewer dimensions than the variable was taken for whole strings, or refused."""
-    full = np.array([[b"a", b"b", b"c"], [b"d", b"e", b"f"], [b"g", b"h", b"i"]])
-    shape = full[key].shape
-    values = [np.array([b"p", b"q", b"r"] * 3)[: int(np.prod(shape[n:]))].reshape(shape[n:]) for n in range(3)]
-    found = []
-    for module in (netCDF4, ncforge):
-        with module.Dataset(tmp_path / f"{module.__name__}.nc", "w") as ds:
-            for name in "yc":
-                ds.createDimension(name, 3)
-            ds.set_auto_chartostring(True)
-            stored = []
-            for n, value in enumerate([*values, np.bytes_(b"z")]):
-                v = ds.createVariable(f"v{n}", "S1", ("y", "c"))
-                v[:] = full
-                v._Encoding = encoding
-                v[key] = value
-                v.set_auto_chartostring(False)
-                stored.append(v[:].tolist())
-            found.append(stored)
-    assert found[1] == found[0]
-
-
-def test_lists_have_text_unless_they_have_its_dimension(tmp_path: Path) -> None:
-    with ncforge.Dataset(tmp_path / "c.nc", "w") as ds:
-        for name in "yc":
-            ds.createDimension(name, 3)
-        v = ds.createVariable("v", "S1", ("y", "c"))
-        v._Encoding = "ascii"
-        v[:] = [b"a", b"b", b"c"]
-        assert v[:].tolist() == ["a", "b", "c"]
-        v[0] = [b"x", b"y", b"z"]
-        v[1] = "k"
-        v[2] = b"l"
-        assert v[:].tolist() == ["xyz", "k", "l"]
-
-
-def test_text_without_an_encoding_is_its_characters_or_refused(tmp_path: Path) -> None:
-    """netCDF4-python stores the first character everywhere (docs/explanation/different-from-netcdf4.md)."""
-    with ncforge.Dataset(tmp_path / "c.nc", "w") as ds:
-        ds.createDimension("x", 3)
-        v = ds.createVariable("v", "S1", ("x", "x"))
-        v[0:2] = "str"
-        v[2, 0] = "c"
-        assert v[0:2].tolist() == [[b"s", b"t", b"r"]] * 2 and v[2, 0] == b"c"
-        for key, text in ((0, "longer"), (0, "st"), ((2, 0), "str")):
-            with pytest.raises(ValueError, match="cannot be broadcast"):
-                v[key] = text
-
-
 @pytest.mark.parametrize("dtype", ["f8", "f4", "i4", "bool"])
 def test_many_values_are_packed_as_few(tmp_path: Path, dtype: str) -> None:
     """They are packed block by block."""
@@ -538,9 +367,7 @@ def test_many_values_are_packed_as_few(tmp_path: Path, dtype: str) -> None:
     paths = []
     for package in (netCDF4, ncforge):
         paths.append(tmp_path / f"{package.__name__}.nc")
-        with package.Dataset(paths[-1], "w") as ds:
-            for name, n in zip("tyx", values.shape, strict=True):
-                ds.createDimension(name, n)
+        with created(paths[-1], package, **dict(zip("tyx", values.shape, strict=True))) as ds:
             v = ds.createVariable("v", "i2", ("t", "y", "x"), fill_value=-9)
             v.setncatts({"scale_factor": 0.25, "add_offset": 1.0})
             v[:] = values[:, ::-1]

@@ -14,6 +14,7 @@ import pytest
 import xarray as xr
 
 import ncforge
+from datasets import by_both, created
 
 TYPES = ("i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8", "f4", "f8")
 
@@ -22,8 +23,7 @@ TYPES = ("i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8", "f4", "f8")
 def test_same_values_and_types(tmp_path: Path, format: Any) -> None:
     kinds = TYPES if format != "NETCDF3_CLASSIC" else ("i1", "i2", "i4", "f4", "f8")
     path = tmp_path / "a.nc"
-    with netCDF4.Dataset(path, "w", format=format) as new:
-        new.createDimension("x", 2)
+    with created(path, format=format, x=2) as new:
         for name in ("one", "other"):
             var = new.createVariable(name, "f4", ("x",))
             for kind in kinds:
@@ -195,11 +195,10 @@ def test_limits_that_are_no_numbers_are_refused(tmp_path: Path) -> None:
 def test_setncattr_string_as_netcdf4(tmp_path: Path, value: Any) -> None:
     """Text is of type `string`, numbers stay numbers, and a string ends at its NUL, also before the file is closed."""
     found = []
-    for module in (netCDF4, ncforge):
-        path = tmp_path / f"{module.__name__}.nc"
-        with module.Dataset(path, "w") as ds:
-            ds.setncattr_string("a", value)
-            found.append(ds.a)
+    for ds in by_both(tmp_path):
+        ds.setncattr_string("a", value)
+        found.append(ds.a)
+    for path in (tmp_path / "netCDF4.nc", tmp_path / "ncforge.nc"):
         for reader in (netCDF4, ncforge):
             with reader.Dataset(path) as ds:
                 found.append(ds.a)

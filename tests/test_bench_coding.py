@@ -8,7 +8,6 @@ from __future__ import annotations
 import csv
 import io
 import json
-import os
 import shutil
 import subprocess
 import sys
@@ -19,7 +18,8 @@ import netCDF4
 import numpy as np
 import pytest
 
-from bench_common import ONCE
+from bench_common import ONCE, mpi_ranks
+from commands import ncforge
 from conftest import Run
 
 TYPES = ["i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8", "f4", "f8"]
@@ -131,16 +131,14 @@ def test_what_a_library_lacks_is_said(run: Run, tmp_path: Path) -> None:
 
 
 @pytest.mark.skipif(NEWER is None, reason="netCDF4-python brings no library of its own")
-def test_a_newer_netcdf_c_writes_what_its_plugins_can(ncforge_bin: Path, tmp_path: Path) -> None:
-    environment = {**os.environ, "HDF5_PLUGIN_PATH": str(WHEEL / "plugins")}
+def test_a_newer_netcdf_c_writes_what_its_plugins_can(tmp_path: Path) -> None:
+    environment = {"HDF5_PLUGIN_PATH": str(WHEEL / "plugins")}
     # (Blosc's plug-in fails where a chunk does not become smaller.)
     words = ["bench", "io", "-d=3:40:40:8", "--data-content=compressible=70", f"-f={tmp_path / 't.nc'}", "-w", "-r"]
     words += ["-c=auto", "--dtype=f4", "--json", *ONCE]
     sweep = ["-L", "codec=deflate=4,zstd=3,bzip2=9,blosc-lz4=5", "-L", "shuffle=off,bytes"]
     quantize = ["-L", "quantize=none,bitround=9,granular=3,bitgroom=3"]
-    command = [str(ncforge_bin), *words, "--driver=ncforge", f"--library={NEWER}", *sweep, *quantize]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=600, env=environment)
-    assert done.returncode == 0, done.stderr
+    done = ncforge(*words, "--driver=ncforge", f"--library={NEWER}", *sweep, *quantize, env=environment)
     section = report(done)
     assert len(section["detail"]["cases"]) == 2 * 4 * 2 * 4
     ours, theirs = (section["detail"]["cases"][half::1] for half in (0, 32))
@@ -186,18 +184,12 @@ def test_a_sample_of_a_real_file_is_repeated(run: Run, tmp_path: Path) -> None:
     assert path.read_bytes() == before
 
 
-def test_parallel_netcdf_c_rounds(ncforge_bin: Path, tmp_path: Path) -> None:
+def test_parallel_netcdf_c_rounds(tmp_path: Path) -> None:
     library = Path("/usr/lib/x86_64-linux-gnu/libnetcdf_pnetcdf.so.19")
     if not library.exists() or not shutil.which("mpiexec.openmpi"):
         pytest.skip("no parallel netCDF-C")
     words = ["-n=1", "-p=2", GEOMETRY, f"-f={tmp_path / 't.nc'}", "-t=coll", "-w", "-r", "--dtype=f4", "--json", *ONCE]
     sweep = ["-L", "quantize=none,bitround=9"]
-    command = ["mpiexec.openmpi", "--oversubscribe", "--allow-run-as-root", "-n", "2", str(ncforge_bin), "bench", "io"]
-    done = subprocess.run(
-        [*command, *words, *sweep, "-c=auto", "--driver=ncforge", f"--library={library}"],
-        capture_output=True,
-        text=True,
-        timeout=600,
-    )
-    assert done.returncode == 0, done.stderr
+    options = [*words, *sweep, "-c=auto", "--driver=ncforge", f"--library={library}"]
+    done = ncforge("bench", "io", *options, before=mpi_ranks(2))
     assert {c["audit"]["rounding"] for c in report(done)["detail"]["cases"]} == {None, "bitround=9"}

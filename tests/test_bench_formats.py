@@ -35,16 +35,7 @@ def chunks_of(store: Path, name: str = "data") -> np.ndarray:
 
 def test_an_array_is_the_same_in_every_format(run: Run, tmp_path: Path) -> None:
     out = tmp_path / "out.json"
-    words = [
-        "bench",
-        "io",
-        "-d=4:6:8:5",
-        f"-f={tmp_path / 't.nc'}",
-        "-w",
-        "-r",
-        "--driver=netcdf-c,ncforge,raw",
-        *ONCE,
-    ]
+    words = ["bench", "io", "-d=4:6:8:5", f"-f={tmp_path / 't.nc'}", "-w", "-r", "--driver=netcdf-c,ncforge,raw", *ONCE]
     run(*words, "-L", "format=netcdf4,cdf5", f"--json={out}")
     found = section(out)
     names = [c["name"] for c in found["detail"]["cases"]]

@@ -271,14 +271,7 @@ def test_p2_the_table_of_netcdf_bench(run: Run, tmp_path: Path) -> None:
         assert nc["data"].chunking() == [1, 100, 100, 10]
         # Cells of NetCDF-Bench: 100·t + rank + x + 10·y + 1, t, x and y in the block.
         assert nc["data"][7, 3, 105, 2] == 1 + 3 + 10 * 5 + 1
-    done = run(
-        "bench",
-        "io",
-        "-x=parser",
-        f"-f={path}",
-        *[w for w in words if w not in ("-w", "-r")],
-        "--verify",
-    )
+    done = run("bench", "io", "-x=parser", f"-f={path}", *[w for w in words if w not in ("-w", "-r")], "--verify")
     assert re.findall(r"TEST PASSED \[\d\]", done.stdout) == ["TEST PASSED [0]", "TEST PASSED [1]"]
 
 

@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 from bench_common import ONCE, PARALLEL, PARALLEL_HDF5, expected, mpi_ranks, values
+from commands import ncforge
 from conftest import Run
 
 
@@ -20,9 +21,8 @@ def section(path: Path) -> dict[str, Any]:
     return found
 
 
-def under_mpi(ncforge_bin: Path, ranks: int, *words: str) -> subprocess.CompletedProcess[str]:
-    command = [*mpi_ranks(ranks), str(ncforge_bin), "bench", "io", *words, *ONCE]
-    return subprocess.run(command, capture_output=True, text=True, timeout=600)
+def under_mpi(ranks: int, *words: str, code: int = 0) -> subprocess.CompletedProcess[str]:
+    return ncforge("bench", "io", *words, *ONCE, before=mpi_ranks(ranks), code=code)
 
 
 def test_layers_stand_in_their_order_beside_the_ceiling(run: Run, tmp_path: Path) -> None:
@@ -46,7 +46,7 @@ def test_layers_stand_in_their_order_beside_the_ceiling(run: Run, tmp_path: Path
     assert any("left out: mpi-io" in note and "mpiexec" in note for note in found["notes"])
 
 
-def test_layers_of_an_mpi_job(ncforge_bin: Path, tmp_path: Path) -> None:
+def test_layers_of_an_mpi_job(tmp_path: Path) -> None:
     out = tmp_path / "out.json"
     words = [
         "-d=6:20:30:5",
@@ -58,8 +58,7 @@ def test_layers_of_an_mpi_job(ncforge_bin: Path, tmp_path: Path) -> None:
         "access=ind,coll",
         f"--json={out}",
     ]
-    done = under_mpi(ncforge_bin, 2, *words)
-    assert done.returncode == 0, done.stderr
+    under_mpi(2, *words)
     found = section(out)
     engines = list(dict.fromkeys(row["engine"] for row in found["rows"]))
     assert engines[:2] == ["raw", "mpi-io"] and engines[-1] == "ncforge"
@@ -68,28 +67,19 @@ def test_layers_of_an_mpi_job(ncforge_bin: Path, tmp_path: Path) -> None:
     assert all(m["right"] is not False for row in found["rows"] for m in row["measurements"])
 
 
-@pytest.mark.parametrize(
-    "options",
-    [
-        ["-t=ind"],
-        ["-t=coll"],
-        ["-t=ind", "-c=1:5:4:3"],
-        ["-t=coll", "-u"],
-    ],
-)
-def test_mpi_io_writes_what_system_calls_write(ncforge_bin: Path, tmp_path: Path, options: list[str]) -> None:
+@pytest.mark.parametrize("options", [["-t=ind"], ["-t=coll"], ["-t=ind", "-c=1:5:4:3"], ["-t=coll", "-u"]])
+def test_mpi_io_writes_what_system_calls_write(tmp_path: Path, options: list[str]) -> None:
     """Not only what it reads itself: the values lie in the file as plain calls put them there."""
     shape = (4, 20, 16, 3)
     words = ["-n=2", "-p=2", "-d=4:20:16:3", f"-f={tmp_path / 't.nc'}", "-w", "-r", "--driver=mpi-io,raw"]
-    done = under_mpi(ncforge_bin, 4, *words, *options)
-    assert done.returncode == 0, done.stderr
+    under_mpi(4, *words, *options)
     ours, theirs = (tmp_path / f"t.{n}.raw" for n in (1, 2))
     assert ours.read_bytes() == theirs.read_bytes()
     if "-c=1:5:4:3" not in options:
         stored = np.fromfile(ours, "<i4", count=int(np.prod(shape)))
         assert np.array_equal(stored.reshape(shape), expected(shape))
     # Files of a benchmark may be replaced without being asked.
-    assert under_mpi(ncforge_bin, 4, *words, *options).returncode == 0
+    under_mpi(4, *words, *options)
 
 
 @pytest.mark.skipif(not PARALLEL_HDF5.exists(), reason="there is no HDF5 for several processes")
@@ -105,14 +95,13 @@ def test_mpi_io_writes_what_system_calls_write(ncforge_bin: Path, tmp_path: Path
         ["-t=coll", "-z=3", "-c=auto"],
     ],
 )
-def test_ranks_share_a_file_through_hdf5(ncforge_bin: Path, tmp_path: Path, ranks: int, options: list[str]) -> None:
+def test_ranks_share_a_file_through_hdf5(tmp_path: Path, ranks: int, options: list[str]) -> None:
     shape = (4, 20, 16, 3)
     split = {2: ["-n=1", "-p=2"], 4: ["-n=2", "-p=2"]}[ranks]
     path = tmp_path / "t.h5"
     words = [*split, "-d=4:20:16:3", f"-f={path}", "-w", "-r", "--data-content=hash", f"--driver={PARALLEL_HDF5}"]
     out = tmp_path / "out.json"
-    done = under_mpi(ncforge_bin, ranks, *words, f"--json={out}", *options)
-    assert done.returncode == 0, done.stderr
+    under_mpi(ranks, *words, f"--json={out}", *options)
     phases = section(out)["detail"]["phases"]
     assert all(p["verdict"]["wrong"] == 0 for p in phases if p["kind"] == "read")
     with h5py.File(path) as file:
@@ -121,32 +110,29 @@ def test_ranks_share_a_file_through_hdf5(ncforge_bin: Path, tmp_path: Path, rank
         assert (file["data"].compression == "gzip") == ("-z=3" in options)
 
 
-def test_what_hdf5_cannot_share_is_said(run: Run, ncforge_bin: Path, tmp_path: Path) -> None:
+def test_what_hdf5_cannot_share_is_said(run: Run, tmp_path: Path) -> None:
     words = ["-d=4:6:8:5", f"-f={tmp_path / 't.nc'}", "-w", "-n=1", "-p=2"]
     assert "start the command by mpiexec" in run("bench", "io", *words, "--driver=hdf5", *ONCE, code=2).stderr
-    done = under_mpi(ncforge_bin, 2, *words, "--driver=hdf5")
-    assert done.returncode == 2 and "a serial build of HDF5" in done.stderr, done.stderr
+    assert "a serial build of HDF5" in under_mpi(2, *words, "--driver=hdf5", code=2).stderr
     if PARALLEL_HDF5.exists():
         for options in (["-t=ind", "-u"], ["-t=ind", "-z=1"]):
-            done = under_mpi(ncforge_bin, 2, *words, f"--driver={PARALLEL_HDF5}", *options)
-            assert done.returncode == 2 and "--io-type coll" in done.stderr, done.stderr
+            done = under_mpi(2, *words, f"--driver={PARALLEL_HDF5}", *options, code=2)
+            assert "--io-type coll" in done.stderr, done.stderr
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_rank_may_be_an_mpi_job_by_itself(ncforge_bin: Path, tmp_path: Path) -> None:
+def test_a_rank_may_be_an_mpi_job_by_itself(tmp_path: Path) -> None:
     words = ["-d=4:6:8:5", f"-f={tmp_path / 't.nc'}", "-w", "-r", "--driver=mpi-io,ncforge"]
-    done = under_mpi(ncforge_bin, 1, *words)
-    assert done.returncode == 0, done.stderr
+    under_mpi(1, *words)
     assert np.array_equal(values(tmp_path / "t.2.nc"), expected((4, 6, 8, 5)))
 
 
-def test_what_mpi_io_cannot_do_is_said(run: Run, ncforge_bin: Path, tmp_path: Path) -> None:
+def test_what_mpi_io_cannot_do_is_said(run: Run, tmp_path: Path) -> None:
     words = ["-d=4:6:8:5", f"-f={tmp_path / 't.nc'}", "-w", "--driver=mpi-io"]
     for ranks in ([], ["--ranks=2"]):
         assert "start the command by mpiexec" in run("bench", "io", *words, *ranks, *ONCE, code=2).stderr
     for options, message in ((["-t=file"], "all ranks share"), (["-t=coll", "-c=auto"], "leave out the chunks")):
-        done = under_mpi(ncforge_bin, 2, *words, *options)
-        assert done.returncode == 2 and message in done.stderr, done.stderr
+        assert message in under_mpi(2, *words, *options, code=2).stderr, options
     for options in (["--layers"], ["--layers", "-L", "driver=raw"]):
         more = words[:-1] if "-L" in options else words
         assert "--layers" in run("bench", "io", *more, *options, *ONCE, code=2).stderr

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import json
 import os
-import subprocess
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +17,7 @@ import numpy as np
 import pytest
 
 from bench_common import ONCE, PARALLEL, expected, mpi_ranks
+from commands import ncforge
 
 FULL = os.environ.get("NCFORGE_MATRIX") == "full"
 NODES = {1: (1, 1), 2: (1, 2), 4: (2, 2)}
@@ -62,7 +62,7 @@ def check(path: Path, case: dict[str, Any], options: list[str], shape: tuple[int
 
 @pytest.mark.parametrize("ranks", NODES)
 @pytest.mark.parametrize("launcher", LAUNCHERS)
-def test_the_matrix_of_reference_runs(ncforge_bin: Path, tmp_path: Path, launcher: str, ranks: int) -> None:
+def test_the_matrix_of_reference_runs(tmp_path: Path, launcher: str, ranks: int) -> None:
     nn, ppn = NODES[ranks]
     shape = shape_of(ranks)
     custom = "1:50:50:10" if FULL else "1:5:4:3"
@@ -73,13 +73,12 @@ def test_the_matrix_of_reference_runs(ncforge_bin: Path, tmp_path: Path, launche
     values = expected(shape)
     for options, access in KINDS.values():
         out = tmp_path / "out.json"
-        command = [
-            *start, str(ncforge_bin), "bench", "io", f"-n={nn}", f"-p={ppn}", "-d=" + ":".join(map(str, shape)),
+        words = [
+            f"-n={nn}", f"-p={ppn}", "-d=" + ":".join(map(str, shape)),
             f"-f={tmp_path / 't.nc'}", "-w", "-r", "--driver=ncforge", *libraries, f"--sweep=access={access}",
             f"--sweep=chunk=none,auto,{custom}", "--data-content=hash", f"--json={out}", "-O", *options, *ONCE,
         ]  # fmt: skip
-        done = subprocess.run(command, capture_output=True, text=True, timeout=180)
-        assert done.returncode == 0, done.stderr
+        ncforge("bench", "io", *words, before=start, timeout=180)
         section = json.loads(out.read_text())["sections"][0]
         report = section["detail"]
         assert ("MPI" in report["team"]) == (launcher == "mpiexec"), report["team"]

@@ -8,13 +8,13 @@ from __future__ import annotations
 import json
 import re
 import shutil
-import subprocess
 from pathlib import Path
 
 import netCDF4
 import pytest
 
-from bench_common import ONCE
+from bench_common import ONCE, mpi_ranks
+from commands import ncforge
 from conftest import Run
 
 NODES = {1: ["-n=1", "-p=1"], 2: ["-n=1", "-p=2"], 4: ["-n=2", "-p=2"]}
@@ -98,32 +98,14 @@ def test_p3_failing_cases_end_with_a_message_and_without_a_file(run: Run, tmp_pa
 def test_p3_what_fails_there_and_need_not(run: Run, ncforge_bin: Path, tmp_path: Path) -> None:
     """The most natural calls: unlimited files for each rank, arrays below a thousand bytes, mpiexec without -n and -p."""
     path = tmp_path / "t.nc"
-    run(
-        "bench",
-        "io",
-        "-t=f",
-        "-u",
-        "--ranks",
-        "2",
-        "-d=6:4:8:5",
-        f"-f={path}",
-        "-w",
-        "-r",
-        *ONCE,
-        timeout=600,
-    )
+    run("bench", "io", "-t=f", "-u", "--ranks", "2", "-d=6:4:8:5", f"-f={path}", "-w", "-r", *ONCE, timeout=600)
     for rank in range(2):
         with netCDF4.Dataset(tmp_path / f"t.nc-{rank}") as nc:
             assert nc.dimensions["time"].isunlimited() and nc["data"].shape == (6, 4, 4, 5)
     run("bench", "io", "-d=2:4:4:4", f"-f={path}", "-w", "-r", "-x=parser", timeout=600)
-    if launcher := shutil.which("mpiexec.openmpi"):
-        command = [
-            launcher, "--oversubscribe", "--allow-run-as-root", "-n", "4", str(ncforge_bin), "bench", "io",
-            "-d=4:8:16:5", f"-f={tmp_path / 'm.nc'}", "-w", "-r", *ONCE,
-        ]  # fmt: skip
-        done = subprocess.run(command, capture_output=True, text=True, timeout=600)
-        assert done.returncode == 0, done.stderr
-        assert "wrong" not in done.stderr
+    if shutil.which("mpiexec.openmpi"):
+        words = ["-d=4:8:16:5", f"-f={tmp_path / 'm.nc'}", "-w", "-r", *ONCE]
+        assert "wrong" not in ncforge("bench", "io", *words, before=mpi_ranks(4)).stderr
 
 
 @pytest.mark.parametrize("asked", [["--verify"], ["-r", "--verify"]])

@@ -8,7 +8,6 @@ from __future__ import annotations
 import json
 import re
 import shutil
-import subprocess
 from pathlib import Path
 
 import pytest
@@ -119,10 +118,8 @@ def test_a_saved_benchmark_is_run_again(run: Run, saved: list[Path], tmp_path: P
     assert "by hand" in run("bench", "rerun", str(again), code=2).stderr
 
 
-def test_a_machine_is_examined(ncforge_bin: Path, tmp_path: Path) -> None:
-    command = [str(ncforge_bin), "bench", "doctor", "--folder", str(tmp_path), "--json"]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=600)
-    assert done.returncode in (0, 3), done.stderr
+def test_a_machine_is_examined(run: Run, tmp_path: Path) -> None:
+    done = run("bench", "doctor", "--folder", tmp_path, "--json", code=(0, 3))
     checks = {c["what"]: c for c in json.loads(done.stdout)["checks"]}
     assert {"file system", "cold reads", "netCDF-C", "MPI", "quiet"} <= set(checks)
     bad = any(c["standing"] == "bad" for c in checks.values())

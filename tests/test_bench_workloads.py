@@ -43,17 +43,7 @@ def test_floats_go_to_disk_in_every_way(run: Run, tmp_path: Path) -> None:
 
 def test_libhdf5_is_a_driver(run: Run, tmp_path: Path) -> None:
     path = tmp_path / "t.nc"
-    words = [
-        "bench",
-        "io",
-        "-d=6:8:10:5",
-        f"-f={path}",
-        "-w",
-        "-r",
-        "--driver",
-        "hdf5",
-        "--reps=1",
-    ]
+    words = ["bench", "io", "-d=6:8:10:5", f"-f={path}", "-w", "-r", "--driver", "hdf5", "--reps=1"]
     for more in (["-c=auto"], ["-u"], ["-z=4", "--shuffle"], ["-F"], []):
         run(*words, *more)
         with h5py.File(path) as h5:

@@ -15,6 +15,7 @@ import netCDF4
 import numpy as np
 import pytest
 
+from commands import execute
 from growth import exponent
 from harness.data import Data
 from harness.model import Entry, Row
@@ -52,9 +53,7 @@ class Bench:
         self._options = ["--tiny", "--out", str(self.out), "--target-dir", str(folder / "target")]
 
     def __call__(self, *args: str) -> subprocess.CompletedProcess[str]:
-        return subprocess.run(
-            [sys.executable, str(ROOT / "benches/run.py"), *self._options, *args], capture_output=True, text=True
-        )
+        return execute(sys.executable, ROOT / "benches/run.py", *self._options, *args, code=None)
 
     def results(self) -> list[dict[str, Any]]:
         found: list[dict[str, Any]] = json.loads((self.out / "results.json").read_text())
@@ -136,8 +135,7 @@ def test_a_run_is_resumed(bench: Bench) -> None:
 def test_the_benchmark_is_compared_with_a_plain_loop(target: Path) -> None:
     """How it comes out is measured, not tested: that both do the work, and that both clocks are reported."""
     command = [sys.executable, str(ROOT / "benches/overhead.py"), "--binary", str(target / "ncforge"), "--tiny"]
-    done = subprocess.run([*command, "--rounds", "2", "--repetitions", "2"], capture_output=True, text=True)
-    assert done.returncode == 0, done.stderr[-2000:]
+    done = execute(*command, "--rounds", "2", "--repetitions", "2")
     lines = done.stdout.splitlines()
     assert [line.split(":")[0] for line in lines] == [
         *("10 calls of 400 kB, wall time", "10 calls of 400 kB, processor time"),
@@ -175,8 +173,7 @@ def test_growth_is_fitted(target: Path, tmp_path: Path) -> None:
     one = ["--gigabytes", "0.004", "--chunks", "100", "--tiles", "4", "--history", "2", "--definitions", "20"]
     sizes = [*one, "--variables", "10,100"]
     command = [sys.executable, str(ROOT / "benches/growth.py"), "--command", str(target / "ncforge"), *sizes]
-    done = subprocess.run([*command, "--out", str(tmp_path)], capture_output=True, text=True)
-    assert done.returncode == 0, done.stderr[-2000:]
+    done = execute(*command, "--out", tmp_path)
     found = json.loads((tmp_path / "growth.json").read_text())["results"]
     assert len(found) == 23 + 2 and all(r["wall"] > 0 and r["peak"] > 1e6 for r in found)
     assert sum("| exponent |" in line for line in done.stdout.splitlines()) == 23
@@ -218,8 +215,7 @@ def test_chosen_codecs_are_compared_with_all_others(target: Path, tmp_path: Path
         data.createDimension("x", 50_000)
         data.createVariable("v", "f4", "x")[:] = np.sin(np.arange(50_000) / 100).round(3)
     command = [sys.executable, str(ROOT / "benches/goals.py"), "--binary", str(target / "ncforge"), str(file)]
-    done = subprocess.run(command, capture_output=True, text=True)
-    assert done.returncode == 0, done.stderr[-2000:]
+    done = execute(*command)
     summary = done.stdout.splitlines()[-6:]
     assert [line.split(":")[0] for line in summary] == [
         goal + zstd for zstd in ("", ", zstd allowed") for goal in ("balanced", "fast-read", "small")

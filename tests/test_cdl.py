@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import shutil
-import subprocess
 from pathlib import Path
 from typing import Any
 
@@ -12,9 +11,10 @@ import numpy as np
 import pytest
 
 import ncforge
+from commands import execute
 from conftest import DATA
+from datasets import FORMATS, created
 
-FORMATS = ["NETCDF4", "NETCDF4_CLASSIC", "NETCDF3_CLASSIC", "NETCDF3_64BIT_OFFSET", "NETCDF3_64BIT_DATA"]
 needs_tools = pytest.mark.skipif(shutil.which("ncgen") is None, reason="netCDF's tools are not installed")
 
 
@@ -25,7 +25,7 @@ def test_text_is_netcdf4_pythons(name: str) -> None:
         assert ours.tocdl() == theirs.tocdl()
         assert ours.tocdl(data=True) == theirs.tocdl(data=True)
         assert ours.tocdl(coordvars=True, data=True) == ours.tocdl(data=True)
-        coordinates = subprocess.run(["ncdump", "-cs", DATA / name], capture_output=True, text=True, check=True).stdout
+        coordinates = execute("ncdump", "-cs", DATA / name).stdout
         assert ours.tocdl(coordvars=True) == coordinates
 
 
@@ -33,8 +33,7 @@ def test_text_is_netcdf4_pythons(name: str) -> None:
 @pytest.mark.parametrize("format", FORMATS)
 def test_there_and_back(tmp_path: Path, format: str) -> None:
     path, text = tmp_path / "a.nc", tmp_path / "b.cdl"
-    with ncforge.Dataset(path, "w", format=format) as ds:
-        ds.createDimension("x", 3)
+    with created(path, ncforge, format=format, x=3) as ds:
         v = ds.createVariable("v", "i2", "x")
         v[:] = [1, 2, 3]
         assert not path.exists()

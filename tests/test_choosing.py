@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import json
 import math
-import os
-import subprocess
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -15,7 +13,8 @@ import numpy as np
 import pytest
 
 import ncforge
-from conftest import find_binary
+from commands import ncforge as command
+from datasets import created
 
 
 @pytest.mark.parametrize("goal", ["balanced", "fast-read", "small"])
@@ -28,9 +27,7 @@ def test_codecs_that_are_chosen_are_read_by_netcdf_c(tmp_path: Path, goal: str) 
         "flags": (rng.random((40, 60, 70)) < 0.02).astype("i1"),
     }
     source, target = tmp_path / "in.nc", tmp_path / "out.nc"
-    with netCDF4.Dataset(source, "w", format="NETCDF3_64BIT_DATA") as ds:
-        for name, n in [("t", 40), ("y", 60), ("x", 70)]:
-            ds.createDimension(name, n)
+    with created(source, format="NETCDF3_64BIT_DATA", t=40, y=60, x=70) as ds:
         for name, values in fields.items():
             ds.createVariable(name, values.dtype, ("t", "y", "x"))[:] = values
     ncforge.copy(source, target, format="netcdf4", chunks="auto", codec="auto", goal=goal, verify=True)
@@ -58,11 +55,8 @@ Array = np.ndarray[Any, np.dtype[Any]]
 
 def run(*words: object, code: int = 0) -> str:
     """Runs the command, with the rates that it comes with. Gives what it printed."""
-    line = [str(find_binary()), *map(str, words)]
-    env = {**os.environ, "NCFORGE_MACHINE": "/nonexistent"}
-    done = subprocess.run(line, capture_output=True, text=True, timeout=600, check=False, env=env)
-    assert done.returncode == code, (line, done.stdout, done.stderr)
-    return done.stdout
+    printed: str = command(*words, code=code, env={"NCFORGE_MACHINE": "/nonexistent"}).stdout
+    return printed
 
 
 def waves(*shape: int) -> Array:
@@ -188,9 +182,7 @@ def test_the_doctor_is_content_with_copies(tmp_path: Path, make: Callable[[Path,
 def test_the_doctor_is_content_with_what_programs_make(tmp_path: Path) -> None:
     """Shapes that nobody gave, in a file that Python writes."""
     path = tmp_path / "new.nc"
-    with ncforge.Dataset(path, "w") as d:
-        for name, n in [("time", None), ("lat", 64), ("lon", 128), ("bnds", 2)]:
-            d.createDimension(name, n)
+    with created(path, ncforge, time=None, lat=64, lon=128, bnds=2) as d:
         time = d.createVariable("time", "f8", ("time",))
         time.units, time.bounds = "days since 1850-01-01", "time_bnds"
         bounds = d.createVariable("time_bnds", "f8", ("time", "bnds"))
@@ -207,9 +199,7 @@ def test_the_cache_that_is_reported_for_netcdf_c_is_enough(tmp_path: Path) -> No
     source, path = tmp_path / "in.nc", tmp_path / "chunked.nc"
 
     def write(path: Path, **given: Any) -> None:
-        with netCDF4.Dataset(path, "w") as ds:
-            for name, n in zip(("time", "lat", "lon"), values.shape, strict=True):
-                ds.createDimension(name, n)
+        with created(path, **dict(zip(("time", "lat", "lon"), values.shape, strict=True))) as ds:
             ds.createVariable("v", "i4", ("time", "lat", "lon"), **given)[:] = values
 
     write(source)
@@ -286,12 +276,10 @@ def test_everybody_gives_the_same_answer(
     assert words <= {",".join(map(str, tuned()))}, commands
     assert words or not filters or shape[0] < 100, "time chunked by 1 is slow"
     bare = tuned("--no-sample")
-    with ncforge.Dataset(tmp_path / "new.nc", "w") as new:
-        for name, n in zip(("time", "lat", "lon"), shape, strict=True):
-            new.createDimension(name, n)
-        created = new.createVariable("v", "f4", ("time", "lat", "lon"), **filters).chunking()
+    with created(tmp_path / "new.nc", ncforge, **dict(zip(("time", "lat", "lon"), shape, strict=True))) as new:
+        chunks = new.createVariable("v", "f4", ("time", "lat", "lon"), **filters).chunking()
     # Without filters nothing needs chunks there.
-    assert created == (bare if filters else "contiguous")
+    assert chunks == (bare if filters else "contiguous")
     assert len({tuple(a) for a in answers.values()}) == 1, answers
     # Asked again, of what it made itself, it has nothing to say.
     again = json.loads(run("doctor", "--json", tmp_path / "copy.nc"))["files"][0]["findings"]
@@ -301,9 +289,7 @@ def test_everybody_gives_the_same_answer(
 def test_bounds_are_not_cut_apart(tmp_path: Path) -> None:
     """The corners of a cell lie together, also in long variables."""
     path = tmp_path / "in.nc"
-    with netCDF4.Dataset(path, "w", format="NETCDF3_64BIT_OFFSET") as d:
-        d.createDimension("cell", 300_000)
-        d.createDimension("corner", 4)
+    with created(path, format="NETCDF3_64BIT_OFFSET", cell=300_000, corner=4) as d:
         d.createVariable("lat", "f8", ("cell",)).bounds = "lat_edges"
         d.createVariable("lat_edges", "f8", ("cell", "corner"))[:] = np.arange(1_200_000.0).reshape(-1, 4)
     out = tmp_path / "out.nc"
@@ -322,20 +308,20 @@ LARGE = [
 ]
 
 
-@pytest.mark.parametrize(("shape", "created", "written"), LARGE)
+@pytest.mark.parametrize(("shape", "at_first", "written"), LARGE)
 def test_large_variables_get_no_small_chunks_unasked(
-    tmp_path: Path, shape: tuple[int, bool, int, int], created: int, written: int
+    tmp_path: Path, shape: tuple[int, bool, int, int], at_first: int, written: int
 ) -> None:
     """Dask makes a task of every chunk: `createVariable` and `to_netcdf` choose none that is small."""
     xr = pytest.importorskip("xarray")
     pytest.importorskip("dask")
     (time, grows, lat, lon), names = shape, ("time", "lat", "lon")
     lengths = (time, lat, lon)
-    with ncforge.Dataset(tmp_path / "new.nc", "w") as new:
-        for name, n in zip(names, (None if grows else time, lat, lon), strict=True):
-            new.createDimension(name, n)
+    with created(
+        tmp_path / "new.nc", ncforge, **dict(zip(names, (None if grows else time, lat, lon), strict=True))
+    ) as new:
         chunks = new.createVariable("v", "f4", names, compression="zlib").chunking()
-    assert isinstance(chunks, list) and math.prod(chunks) * 4 >= created
+    assert isinstance(chunks, list) and math.prod(chunks) * 4 >= at_first
     ds = xr.Dataset({"v": (names, np.zeros(lengths, "f4"))}).chunk({"time": 10})
     sizes = {}
     asked: dict[str, dict[str, Any]] = {"plain": {}, "auto": {"chunks": "auto"}, "reads": {"for_": "series=3,map=1"}}

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 import ncforge
+from datasets import created
 from peers import CLASSIC, as_plain, open_netcdf4
 
 
@@ -46,8 +47,7 @@ def test_variable_in_place_of_an_attribute(
 
 
 def classic(path: Path, value: int) -> None:
-    with netCDF4.Dataset(path, "w", format="NETCDF3_CLASSIC") as theirs:
-        theirs.createDimension("x", 300)
+    with created(path, format="NETCDF3_CLASSIC", x=300) as theirs:
         theirs.createVariable("v", "i4", ("x",))[:] = value
 
 
@@ -94,9 +94,7 @@ def test_another_file_that_took_the_name_is_not_replaced(tmp_path: Path) -> None
 def test_records_move_seldom(tmp_path: Path, fmt: Any) -> None:
     """Fixed variables lie before the records. For each that is added, all records were moved, to a new file."""
     path = tmp_path / "r.nc"
-    with netCDF4.Dataset(path, "w", format=fmt) as ds:
-        ds.createDimension("x", 10)
-        ds.createDimension("t", None)
+    with created(path, format=fmt, x=10, t=None) as ds:
         for i in range(6):
             ds.createVariable(f"v{i}", "f4", ("t", "x") if i % 2 else ("x",))[:] = np.full((3, 10) if i % 2 else 10, i)
     files = set()
@@ -117,9 +115,7 @@ def test_records_move_seldom(tmp_path: Path, fmt: Any) -> None:
 def test_the_room_for_variables_has_a_limit(tmp_path: Path) -> None:
     """A large variable that is added is not followed by as much that is empty."""
     path = tmp_path / "r.nc"
-    with netCDF4.Dataset(path, "w", format="NETCDF3_64BIT_OFFSET") as ds:
-        ds.createDimension("x", 1_000_000)
-        ds.createDimension("t", None)
+    with created(path, format="NETCDF3_64BIT_OFFSET", x=1_000_000, t=None) as ds:
         ds.createVariable("v", "f4", ("t",))[:] = np.arange(5)
     with ncforge.Dataset(path, "a") as ds:
         ds.createVariable("n", "f4", ("x",))[:] = 1

@@ -15,7 +15,8 @@ import numpy as np
 import pytest
 
 import tiles as tl
-from combining import CLASSIC, DEFLATED, combine, fms_whole, ncforge, ocean, values
+from combining import CLASSIC, DEFLATED, combine, fms_whole, ocean, values
+from commands import ncforge
 
 RUN: dict[str, Any] = {"title": "first experiment", "experiment": np.int32(4)}
 

@@ -9,7 +9,9 @@ import numpy as np
 import pytest
 
 import tiles as tl
-from combining import CLASSIC, DEFLATED, combine, fms_whole, ncforge, ocean, shorten
+from combining import CLASSIC, DEFLATED, combine, fms_whole, ocean, shorten
+from commands import ncforge
+from datasets import created
 
 
 @pytest.mark.parametrize("storage", [CLASSIC, DEFLATED], ids=["cdf2", "deflated"])
@@ -85,8 +87,7 @@ def test_partitions_of_a_mesh_are_refused(tmp_path: Path, owner: str | None) -> 
     """They hold no boxes of a whole. The message says so, and names the tool where the model is known: exit code 1, as
     of all that is not supported."""
     for rank in range(2):
-        with netCDF4.Dataset(tmp_path / f"m_{rank:04}_map.nc", "w") as ds:
-            ds.createDimension("nFaces", 3)
+        with created(tmp_path / f"m_{rank:04}_map.nc", nFaces=3) as ds:
             ds.createVariable("mesh2d", "i4").setncatts({"cf_role": "mesh_topology", "topology_dimension": 2})
             ds.createVariable("s1", "f8", "nFaces")[:] = rank
             if owner:
@@ -103,9 +104,7 @@ def test_partitions_of_a_mesh_are_refused(tmp_path: Path, owner: str | None) -> 
 def test_a_whole_that_no_disk_holds_is_refused(tmp_path: Path) -> None:
     """Two tiles of a whole of 2^62 points: nothing is written, however well that would compress."""
     for i in range(2):
-        with netCDF4.Dataset(tmp_path / f"n_000{i}.nc", "w") as d:
-            d.createDimension("x", 10)
-            d.createDimension("y", 10)
+        with created(tmp_path / f"n_000{i}.nc", x=10, y=10) as d:
             d.createVariable("v", "f8", ("y", "x"), zlib=True)[:] = i
             places = {"dimensions_ids": [1, 2], "size_global": [2**31 - 1] * 2, "size_local": [10, 10]}
             places |= {"position_first": [1 + 10 * i, 1], "position_last": [10 + 10 * i, 10]}

@@ -9,7 +9,8 @@ import netCDF4
 import numpy as np
 
 import tiles as tl
-from combining import DEFLATED, FILL, combine, ncforge, values
+from combining import DEFLATED, FILL, combine, values
+from commands import ncforge
 
 NY, NX = 12, 18
 LAND = 4

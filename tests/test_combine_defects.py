@@ -9,7 +9,6 @@ The others: 64-bit, 8-bit and unsigned integers, five dimensions without records
 
 from __future__ import annotations
 
-import subprocess
 from pathlib import Path
 
 import h5py
@@ -18,8 +17,8 @@ import numpy as np
 import pytest
 
 import tiles as tl
-from combining import CLASSIC, DEFLATED, combine, ncforge, values
-from conftest import find_binary
+from combining import CLASSIC, DEFLATED, combine, values
+from commands import execute, find_binary, ncforge
 
 
 def test_many_fixed_variables_are_written_once(tmp_path: Path) -> None:
@@ -34,7 +33,7 @@ def test_many_fixed_variables_are_written_once(tmp_path: Path) -> None:
         out = tmp_path / f"{n}.nc"
         # The shell's own account has what the programs that it waited for have read and written.
         script = f"{find_binary()} combine {mosaic.paths[0]} -o {out} >/dev/null; cat /proc/$$/io"
-        done = subprocess.run(["sh", "-c", script], check=True, capture_output=True, text=True)
+        done = execute("sh", "-c", script)
         account = dict(line.split(": ") for line in done.stdout.splitlines())
         moved[n] = int(account["rchar"]) + int(account["wchar"])
         tl.check(out, whole, mosaic)

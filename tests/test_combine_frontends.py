@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 
 import tiles as tl
-from combining import CLASSIC, DEFLATED, fms_whole, ncforge, ocean
+from combining import CLASSIC, DEFLATED, fms_whole, ocean
+from commands import ncforge
 
 
 def test_nocscombine(tmp_path: Path) -> None:

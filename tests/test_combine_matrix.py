@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import subprocess
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 import tiles as tl
-from combining import CLASSIC, DEFLATED, ncforge, values
-from conftest import find_binary
+from combining import CLASSIC, DEFLATED, values
+from commands import ncforge
 
 #: Rows and columns of tiles, and points of the whole: two by three a tile.
 TILING, NY, NX = (32, 32), 64, 96
@@ -72,9 +71,8 @@ def test_32x32(tmp_path: Path, scheme: str, storage: tl.Storage) -> None:
     mosaic, words = tiles_of(scheme, tmp_path / "tiles", whole, storage)
     given = [tmp_path / "tiles" / "part_*_*.nc"] if scheme == "generic" else [mosaic.paths[5]]
     out = tmp_path / "out.nc"
-    line = [find_binary(), "combine", *given, "-o", out, *words, "--memory", "16M"]
-    quoted = " ".join(f"'{w}'" for w in line)
-    subprocess.run(["bash", "-c", f"ulimit -n 64; exec {quoted}"], check=True, capture_output=True)
+    few = ["bash", "-c", 'ulimit -n 64; exec "$@"', "bash"]
+    ncforge("combine", *given, "-o", out, *words, "--memory", "16M", before=few)
     tl.check(out, whole, mosaic)
     if storage is CLASSIC:
         ncforge("combine", *given, "-O", "-o", out, *words, "--format", "netcdf4", "--codec", "deflate")

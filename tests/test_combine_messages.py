@@ -14,15 +14,13 @@ import numpy as np
 import pytest
 
 import tiles as tl
-from combining import CLASSIC, DEFLATED, combine, fms_whole, ncforge, ocean, values
-from conftest import find_binary
+from combining import CLASSIC, DEFLATED, combine, fms_whole, ocean, values
+from commands import ncforge
 
 
 def _limited(what: int, n: int, *words: object) -> subprocess.CompletedProcess[str]:
     """The command under a limit of the system."""
-    line = [str(find_binary()), *map(str, words)]
-    limit = lambda: resource.setrlimit(what, (n, n))  # noqa: E731
-    return subprocess.run(line, capture_output=True, text=True, timeout=300, check=False, preexec_fn=limit)
+    return ncforge(*words, code=None, preexec_fn=lambda: resource.setrlimit(what, (n, n)))
 
 
 def _large(folder: Path) -> tl.Mosaic:
@@ -131,9 +129,7 @@ def test_hints_say_what_to_do(tmp_path: Path) -> None:
     assert "--holes fill" in said and "no tile where all is land" in said
     one = combine(mosaic, mosaic.paths[1], "-O", code=2).stderr
     assert "is one of the tiles" in one and "name of another file" in one
-    line = [str(find_binary()), "combine", str(mosaic.paths[0]), "-o", str(out)]
-    done = subprocess.run(line, capture_output=True, text=True, check=False, env={"NCFORGE_MEMORY": "lots"})
-    assert done.returncode == 2
+    done = combine(mosaic, out, code=2, env={"NCFORGE_MEMORY": "lots"})
     assert "such as 4G" in done.stderr
     said = combine(mosaic, tmp_path / "none" / "out.nc", code=2).stderr
     assert "No such file or directory" in said and "entity" not in said

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
 from pathlib import Path
 
 import netCDF4
@@ -10,8 +9,8 @@ import numpy as np
 import pytest
 
 import tiles as tl
-from combining import CDF5, CLASSIC, DEFLATED, FILL, TYPES5, combine, ncforge, ocean, values
-from conftest import find_binary
+from combining import CDF5, CLASSIC, DEFLATED, FILL, TYPES5, combine, ocean, values
+from commands import ncforge
 
 
 @pytest.mark.parametrize("tiling", [(1, 1), (4, 4), (7, 5)])
@@ -44,8 +43,8 @@ def test_nemo_32x32(tmp_path: Path) -> None:
         folder.mkdir()
         mosaic = tl.nemo(folder, whole, (32, 32), storage)
         out = folder / "out.nc"
-        limited = f"ulimit -n 64; exec {find_binary()} combine {mosaic.paths[5]} -o {out} --memory 16M"
-        subprocess.run(["bash", "-c", limited], check=True, capture_output=True)
+        few = ["bash", "-c", 'ulimit -n 64; exec "$@"', "bash"]
+        ncforge("combine", mosaic.paths[5], "-o", out, "--memory", "16M", before=few)
         tl.check(out, whole, mosaic)
 
 

@@ -10,7 +10,8 @@ import netCDF4
 import numpy as np
 
 import tiles as tl
-from combining import CLASSIC, DEFLATED, combine, ncforge, ocean, values
+from combining import CLASSIC, DEFLATED, combine, ocean, values
+from commands import ncforge
 
 
 def test_dry_run(tmp_path: Path) -> None:

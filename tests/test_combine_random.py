@@ -11,7 +11,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import tiles as tl
-from combining import CDF5, CLASSIC, DEFLATED, TYPES5, combine, ncforge, values
+from combining import CDF5, CLASSIC, DEFLATED, TYPES5, combine, values
+from commands import ncforge
 
 #: Dimensions from the fastest on; every rank takes the first of them.
 AXES = ("x", "y", "z", "t", "c")

@@ -9,7 +9,9 @@ import numpy as np
 import pytest
 
 import tiles as tl
-from combining import CLASSIC, DEFLATED, combine, fms_whole, ncforge, ocean, values
+from combining import CLASSIC, DEFLATED, combine, fms_whole, ocean, values, wholes
+from commands import ncforge
+from datasets import created
 
 
 @pytest.mark.parametrize("tiling", [(1, 1), (4, 4), (7, 5)])
@@ -49,8 +51,7 @@ def test_fms_masked_column(tmp_path: Path) -> None:
     whole.fields["x"].values[:] = irregular
     mosaic = tl.fms(tmp_path, whole, (3, 4), CLASSIC, masked=masked)
     assert "--coords" in combine(mosaic, tmp_path / "out.nc", "-O").stderr
-    with netCDF4.Dataset(tmp_path / "c.nc", "w") as ds:
-        ds.createDimension("x", 18)
+    with created(tmp_path / "c.nc", x=18) as ds:
         ds.createVariable("x", "f4", ("x",))[:] = irregular
     combine(mosaic, tmp_path / "out.nc", "-O", "--coords", tmp_path / "c.nc")
     with netCDF4.Dataset(tmp_path / "out.nc") as ds:
@@ -60,8 +61,7 @@ def test_fms_masked_column(tmp_path: Path) -> None:
 def test_fms_compressed_by_gathering(tmp_path: Path) -> None:
     """Lists of land points are put one behind the other."""
     for rank, index in enumerate([[3, 5, 9], [12], [20, 21]]):
-        with netCDF4.Dataset(tmp_path / f"land.nc.{rank:04d}", "w") as ds:
-            ds.createDimension("tile_index", len(index))
+        with created(tmp_path / f"land.nc.{rank:04d}", tile_index=len(index)) as ds:
             v = ds.createVariable("tile_index", "i4", ("tile_index",))
             v.compress = "tile lat lon"
             v[:] = index
@@ -82,23 +82,13 @@ def test_roms_wrf_mitgcm(tmp_path: Path, tiling: tuple[int, int], storage: tl.St
     """The other schemes, with their staggered dimensions."""
     ny, nx = 28, 35
     t = tl.Field(("t",), np.arange(2.0))
-    roms = tl.Whole(
-        {
-            "t": t,
-            "rho": tl.Field(("t", "eta_rho", "xi_rho"), values((2, ny, nx))),
-            "u": tl.Field(("t", "eta_rho", "xi_u"), values((2, ny, nx - 1), "f8")),
-            "v": tl.Field(("t", "eta_v", "xi_rho"), values((2, ny - 1, nx))),
-        }
-    )
+    roms = wholes()["roms"]
     mosaic = tl.roms(tmp_path, roms, tiling, storage)
     combine(mosaic, tmp_path / "roms.nc")
     tl.check(tmp_path / "roms.nc", roms, mosaic)
     wrf = tl.Whole(
         {
-            "t": t,
-            "T": tl.Field(("t", "bottom_top", "south_north", "west_east"), values((2, 3, ny, nx))),
-            "U": tl.Field(("t", "bottom_top", "south_north", "west_east_stag"), values((2, 3, ny, nx + 1))),
-            "V": tl.Field(("t", "bottom_top", "south_north_stag", "west_east"), values((2, 3, ny + 1, nx))),
+            **wholes()["wrf"].fields,
             "W": tl.Field(("t", "bottom_top_stag", "south_north", "west_east"), values((2, 4, ny, nx))),
             "Times": tl.Field(("t", "DateStrLen"), values((2, 19), "S1")),
         }
@@ -213,8 +203,7 @@ def test_places_are_stronger_than_a_count(tmp_path: Path, number: int) -> None:
 def test_a_count_tells_of_lists(tmp_path: Path) -> None:
     """Lists have no places: one that is not there leaves no hole."""
     for rank, index in enumerate([[3, 5], [12]]):
-        with netCDF4.Dataset(tmp_path / f"land.nc.{rank:04d}", "w") as ds:
-            ds.createDimension("tile_index", len(index))
+        with created(tmp_path / f"land.nc.{rank:04d}", tile_index=len(index)) as ds:
             v = ds.createVariable("tile_index", "i4", ("tile_index",))
             v.compress = "tile lat lon"
             v[:] = index

@@ -13,7 +13,9 @@ import numpy as np
 import pytest
 
 import tiles as tl
-from combining import CLASSIC, DEFLATED, fms_whole, ncforge, wholes
+from combining import CLASSIC, DEFLATED, fms_whole, wholes
+from commands import ncforge
+from datasets import created
 from stopping import start
 
 
@@ -61,9 +63,7 @@ def test_a_foreign_file_and_back(tmp_path: Path, scheme: str, storage: tl.Storag
 def test_bounds_are_not_cut(tmp_path: Path, scheme: str, lon: int, tiling: str) -> None:
     """Both ends of a cell are in every tile, however long the grid's dimensions are."""
     path = tmp_path / "whole.nc"
-    with netCDF4.Dataset(path, "w", format="NETCDF3_CLASSIC") as d:
-        for name, n in {"lat": 6, "lon": lon, "nv": 2}.items():
-            d.createDimension(name, n)
+    with created(path, format="NETCDF3_CLASSIC", lat=6, lon=lon, nv=2) as d:
         for name, n in {"lat": 6, "lon": lon}.items():
             v = d.createVariable(name, "f8", (name,))
             v.units = "degrees_north" if name == "lat" else "degrees_east"
@@ -187,9 +187,7 @@ def test_split_of_what_cannot_be_read(tmp_path: Path) -> None:
 def test_split_of_what_would_be_a_list(tmp_path: Path) -> None:
     """`combine` puts one copy of each tile of NEMO together where an unlimited dimension is a list: that is not the inverse."""
     path = tmp_path / "whole.nc"
-    with netCDF4.Dataset(path, "w") as ds:
-        for name, length in (("y", 4), ("x", 6), ("rec", None)):
-            ds.createDimension(name, length)
+    with created(path, y=4, x=6, rec=None) as ds:
         ds.createVariable("v", "f4", ("y", "x"))[:] = 1
         ds.createVariable("kt", "i4", ("rec",))[:] = [1, 2, 3]
     assert "`rec`" in ncforge("split", path, "-o", tmp_path / "p", "--tiles", "2x1", code=2).stderr
@@ -220,9 +218,7 @@ def test_a_level_as_long_as_a_row_is_not_split(tmp_path: Path, scheme: str, name
 
 def test_a_variable_with_two_dimensions_of_one_direction(tmp_path: Path) -> None:
     path = tmp_path / "whole.nc"
-    with netCDF4.Dataset(path, "w") as ds:
-        for name in ("eta_rho", "xi_rho", "xi_v"):
-            ds.createDimension(name, 6)
+    with created(path, eta_rho=6, xi_rho=6, xi_v=6) as ds:
         ds.createVariable("v", "f4", ("eta_rho", "xi_rho"))[:] = 1
         ds.createVariable("w", "f4", ("eta_rho", "xi_rho", "xi_v"))[:] = 1
     done = ncforge("split", path, "-o", tmp_path / "p", "--tiles", "2x1", "--scheme", "roms", code=2)
@@ -232,9 +228,7 @@ def test_a_variable_with_two_dimensions_of_one_direction(tmp_path: Path) -> None
 def test_a_mask_counts_all_of_its_records(tmp_path: Path) -> None:
     """Of ice that comes in the second record, three tiles of four were not written."""
     path = tmp_path / "whole.nc"
-    with netCDF4.Dataset(path, "w") as ds:
-        for name, length in (("t", 2), ("y", 4), ("x", 4)):
-            ds.createDimension(name, length)
+    with created(path, t=2, y=4, x=4) as ds:
         ice = ds.createVariable("ice", "f4", ("t", "y", "x"))
         ice[:] = 0
         ice[0, 0, 0], ice[1, :, 2:] = 1, 5
@@ -245,9 +239,7 @@ def test_a_mask_counts_all_of_its_records(tmp_path: Path) -> None:
 @pytest.mark.parametrize("gone", [0, 1, 2])
 def test_a_missing_last_tile_is_noted_where_no_tile_says_the_length(tmp_path: Path, gone: int) -> None:
     path = tmp_path / "whole.nc"
-    with netCDF4.Dataset(path, "w") as ds:
-        ds.createDimension("xi_rho", 10)
-        ds.createDimension("eta_rho", 4)
+    with created(path, xi_rho=10, eta_rho=4) as ds:
         ds.createVariable("v", "f4", ("eta_rho", "xi_rho"))[:] = np.arange(40).reshape(4, 10)
     ncforge("split", path, "-o", tmp_path / "p", "--tiles", "3x1", "--scheme", "roms")
     tiles = sorted(tmp_path.glob("p*"))
@@ -262,9 +254,7 @@ def test_a_missing_last_tile_is_noted_where_no_tile_says_the_length(tmp_path: Pa
 def test_corners_and_characters_are_not_split(tmp_path: Path, kind: str) -> None:
     """The largest variable ends with them."""
     path = tmp_path / "in.nc"
-    with netCDF4.Dataset(path, "w") as ds:
-        for name, length in (("y", 6), ("x", 8), ("last", 4)):
-            ds.createDimension(name, length)
+    with created(path, y=6, x=8, last=4) as ds:
         ds.createVariable("v", "f4", ("y", "x"))[:] = np.ones((6, 8))
         if kind == "bounds":
             ds["v"].bounds = "v_bounds"

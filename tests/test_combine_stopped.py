@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 
 import tiles as tl
-from combining import CLASSIC, DEFLATED, combine, ncforge
+from combining import CLASSIC, DEFLATED, combine
+from commands import ncforge
 from stopping import changes, interrupt, killed
 
 

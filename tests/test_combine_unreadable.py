@@ -11,7 +11,8 @@ import netCDF4
 import numpy as np
 import pytest
 
-from combining import ncforge
+from commands import ncforge
+from datasets import created
 
 Change = Callable[[netCDF4.Dataset, int], object]
 
@@ -22,9 +23,7 @@ def _tiles(folder: Path, change: Change | None = None, model: str = "NETCDF4") -
     for rank in range(2):
         path = folder / str(rank) / f"t_{rank:04d}.nc"
         path.parent.mkdir(parents=True)
-        with netCDF4.Dataset(path, "w", format=model) as ds:  # type: ignore[arg-type]
-            ds.createDimension("x", 4)
-            ds.createDimension("y", 2)
+        with created(path, format=model, x=4, y=2) as ds:
             ds.createVariable("v", "f4", ("y", "x"))[:] = rank + 1
             for name, value in {
                 "number_total": 2,
@@ -201,9 +200,7 @@ def test_coordinates_of_a_cut_file(tmp_path: Path) -> None:
 
     one, _ = _tiles(tmp_path, longitudes, "NETCDF3_CLASSIC")
     coords = tmp_path / "coords.nc"
-    with netCDF4.Dataset(coords, "w", format="NETCDF3_CLASSIC") as ds:
-        ds.createDimension("x", 4)
-        ds.createDimension("y", 4)
+    with created(coords, format="NETCDF3_CLASSIC", x=4, y=4) as ds:
         ds.createVariable("nav_lon", "f4", ("y", "x"))[:] = 7
     words = [one, "-o", tmp_path / "out.nc", "--allow-missing", "--coords", coords]
     ncforge("combine", *words)

@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 from conftest import Run
+from datasets import created
 
 #: Integer types that CDF-1 and CDF-2 lack.
 LACKED = ["u1", "u2", "u4", "i8", "u8"]
@@ -19,9 +20,7 @@ LACKED = ["u1", "u2", "u4", "i8", "u8"]
 
 def of_all_types(path: Path) -> None:
     """Values of every type that some classic file holds, written and unwritten, and attributes of these types and of strings."""
-    with netCDF4.Dataset(path, "w") as d:
-        d.createDimension("time", None)
-        d.createDimension("x", 4)
+    with created(path, time=None, x=4) as d:
         d.setncattr_string("text", "one")
         d.setncattr_string("nothing", "")
         d.history = "made by hand"
@@ -151,8 +150,7 @@ def test_types_that_no_copy_makes_stay_differences(
     a, b = tmp_path / "a.nc", tmp_path / "b.nc"
     name, _, attribute = where.partition(":")
     for path, own in ((a, name), (b, kind)):
-        with netCDF4.Dataset(path, "w", format="NETCDF4" if path == a else "NETCDF3_CLASSIC") as d:
-            d.createDimension("x", 2)
+        with created(path, format="NETCDF4" if path == a else "NETCDF3_CLASSIC", x=2) as d:
             v = d.createVariable("v", "f4" if attribute else own, ("x",))
             v[:] = [1, 2]
             if attribute:
@@ -166,8 +164,7 @@ def test_fill_values_that_a_copy_gives_their_variables_type(tmp_path: Path, run:
     """h5py makes 8-byte numbers of Python's."""
     a, b, other = tmp_path / "a.nc", tmp_path / "b.nc", tmp_path / "other.nc"
     for path, fill in ((a, -9), (other, -8)):
-        with netCDF4.Dataset(path, "w") as d:
-            d.createDimension("x", 3)
+        with created(path, x=3) as d:
             for kind in ("f4", "i2", "i8", "u2"):
                 d.createVariable(kind, kind, ("x",))[:] = [1, 2, 3]
         with h5py.File(path, "a") as f:
@@ -203,8 +200,7 @@ def test_a_part_of_other_types(tmp_path: Path, run: Run) -> None:
     assert "time: types differ" in run("compare", a, b, "--select", "time=0:4", code=3).stdout
     # As many indices as there are in all, in another order.
     turned, part = tmp_path / "turned.nc", tmp_path / "part.nc"
-    with netCDF4.Dataset(turned, "w") as d:
-        d.createDimension("lon", 4)
+    with created(turned, lon=4) as d:
         d.createVariable("lon", "i8", ("lon",))[:] = [0, 90, 180, 270]
         d["lon"].units = "degrees_east"
         d.createVariable("v", "u2", ("lon",))[:] = range(4)

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 import ncforge
+from datasets import created
 
 FORMATS = ["NETCDF4", "NETCDF4_CLASSIC", "NETCDF3_CLASSIC", "NETCDF3_64BIT_DATA"]
 VALUES = (np.arange(12).reshape(4, 3) - 1j * np.arange(12).reshape(4, 3) / 4).astype("c16")
@@ -104,10 +105,7 @@ def test_is_written_by_parts(tmp_path: Path, format: str) -> None:
 def test_other_names_of_pairs(tmp_path: Path) -> None:
     path = tmp_path / "pairs.nc"
     pair = np.dtype([("Real", "f4"), ("imaginary", "f4")])
-    with netCDF4.Dataset(path, "w") as nc:
-        nc.createDimension("x", 3)
-        nc.createDimension("ri", 2)
-        nc.createDimension("two", 2)
+    with created(path, x=3, ri=2, two=2) as nc:
         kind = nc.createCompoundType(pair, "pair")
         nc.createVariable("a", kind, "x")[:] = np.array([(1, 2), (3, 4), (5, 6)], pair)
         nc.createVariable("b", "f8", ("x", "ri"), fill_value=-1)[:] = [[1, 2], [-1, 4], [5, 6]]
@@ -164,8 +162,7 @@ def test_fill_values(tmp_path: Path, format: str) -> None:
 
 
 def test_is_not_done_unasked(tmp_path: Path) -> None:
-    with ncforge.Dataset(tmp_path / "z.nc", "w") as ds:
-        ds.createDimension("x", 3)
+    with created(tmp_path / "z.nc", ncforge, x=3) as ds:
         assert not ds.auto_complex
         with pytest.raises(ValueError, match="auto_complex=True"):
             ds.createVariable("z", "c16", "x")

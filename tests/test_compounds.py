@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +11,7 @@ import numpy as np
 import pytest
 
 import ncforge
+from commands import execute
 
 TEXT: Any = [
     [("name", str), ("x", "i4")],
@@ -46,7 +46,7 @@ def test_fields_of_text_are_strings(tmp_path: Path, fields: Any) -> None:
     with h5py.File(path) as h5:
         assert [(name.decode(), int(x)) for name, x in h5["v"][:]] == rows
         assert h5["outer"][()]["where"]["name"] == b"deep" and h5["outer"][()]["y"] == 0.5
-    dumped = subprocess.run(["ncdump", path], capture_output=True, text=True, check=True).stdout
+    dumped = execute("ncdump", path).stdout
     assert '{"ab", 1}, {"cdéfghi", 2}, {"z", 3}' in dumped and '{{"deep", 7}, {"p", "qrs"}, 0.5}' in dumped
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,8 @@ from numpy.ma.testutils import assert_array_equal
 
 import ncforge
 from conftest import Run
+from datasets import created
+from days import part, records
 
 RANGES: list[tuple[str, list[float]]] = [
     ("valid_range", [0.0, 25.0]),
@@ -24,9 +27,8 @@ RANGES: list[tuple[str, list[float]]] = [
 
 def file(path: Path, units: str, values: Any, kind: str = "f8", fill: Any = None, **attrs: Any) -> Path:
     """Times without masks or ranges on their way into the file."""
-    with netCDF4.Dataset(path, "w") as ds:
+    with created(path, time=None) as ds:
         ds.set_auto_mask(False)
-        ds.createDimension("time", None)
         time = ds.createVariable("time", kind, ("time",), fill_value=fill)
         time.units = units
         time[:] = values
@@ -78,9 +80,7 @@ def test_ranges_are_in_the_units_of_the_whole(
 def test_ranges_of_bounds(tmp_path: Path, how: str) -> None:
     """Bounds without units count as their coordinate does, and so do the ranges that they tell."""
     for i, first in enumerate(["2000-01-01", "2000-02-01"]):
-        with netCDF4.Dataset(tmp_path / f"{i}.nc", "w") as ds:
-            ds.createDimension("time", None)
-            ds.createDimension("two", 2)
+        with created(tmp_path / f"{i}.nc", time=None, two=2) as ds:
             time = ds.createVariable("time", "f8", ("time",))
             time.units, time.bounds = f"days since {first}", "time_bnds"
             time[:] = [0.5, 1.5]
@@ -150,9 +150,7 @@ def test_no_time_becomes_a_missing_one(tmp_path: Path, run: Run, attrs: dict[str
 
 def cells(path: Path, first: str, kind: str = "bare") -> Path:
     """Two days of no leap year with bounds, which say of how they count only what CF lets them."""
-    with netCDF4.Dataset(path, "w") as ds:
-        ds.createDimension("time", None)
-        ds.createDimension("two", 2)
+    with created(path, time=None, two=2) as ds:
         time = ds.createVariable("time", "f8", ("time",))
         time.units, time.calendar = f"days since {first}", "noleap"
         time[:] = [0.5, 1.5]
@@ -238,10 +236,73 @@ def test_a_single_time_is_compared_as_a_moment(tmp_path: Path, run: Run) -> None
 def test_the_error_names_the_calendar(tmp_path: Path, run: Run, second: str) -> None:
     """Other units of one calendar are converted: they are in nobody's way."""
     for name, units, calendar in (("a", "days since 2000-01-01", "360_day"), ("b", second, "standard")):
-        with netCDF4.Dataset(tmp_path / f"{name}.nc", "w") as ds:
-            ds.createDimension("time", None)
+        with created(tmp_path / f"{name}.nc", time=None) as ds:
             time = ds.createVariable("time", "f8", ("time",))
             time.units, time.calendar = units, calendar
             time[:] = [1, 2] if name == "a" else [400, 401]
     done = run("concat", tmp_path / "a.nc", tmp_path / "b.nc", "-o", tmp_path / "out.nc", code=4)
     assert "the attribute `time:calendar` differs" in done.stderr, done.stderr
+
+
+def test_other_units_of_time(tmp_path: Path, run: Run) -> None:
+    def bounds(ds: netCDF4.Dataset) -> None:
+        ds.createDimension("two", 2)
+        ds["time"].bounds = "time_bnds"
+        times = ds["time"][:]
+        ds.createVariable("time_bnds", "f8", ("time", "two"))[:] = np.stack([times, times + 1], axis=1)
+
+    a = part(tmp_path / "a.nc", 0, 31, units="days since 2001-01-01", change=bounds)
+    b = part(tmp_path / "b.nc", 0, 28, units="days since 2001-02-01 00:00:00", change=bounds)
+    c = part(tmp_path / "c.nc", 0, 24, units="hours since 2001-03-01T00:00:00Z", change=bounds)
+    done = run("concat", b, c, a, "-o", tmp_path / "out.nc", "--verify")
+    assert "`time` has other units in 2 of 3 files" in done.stderr
+    with netCDF4.Dataset(tmp_path / "out.nc") as ds:
+        times = ds["time"][:]
+        assert ds["time"].units == "days since 2001-01-01"
+        assert times[:59].tolist() == list(range(59))
+        assert np.allclose(times[59:], 59 + np.arange(24) / 24, rtol=1e-14)
+        assert ds["time_bnds"][:59, 1].tolist() == list(range(1, 60))
+        dates: Any = netCDF4.num2date(times, ds["time"].units)
+        assert str(dates[65]) == "2001-03-01 06:00:00"
+
+
+def test_units_that_are_not_converted(tmp_path: Path, run: Run) -> None:
+    def calendar(ds: netCDF4.Dataset) -> None:
+        ds["time"].calendar = "noleap"
+
+    a = part(tmp_path / "a.nc", 0, 3, time_type="i4")
+    cases: list[tuple[str, dict[str, Any], str]] = [
+        ("hours", {"units": "hours since 2000-01-11 06:00", "time_type": "i4"}, "does not hold"),
+        ("months", {"units": "months since 2000-02-01", "time_type": "i4"}, "`time:units` differs"),
+        ("noleap", {"units": "days since 2000-02-01", "time_type": "i4", "change": calendar}, "differs"),
+    ]
+    for name, options, says in cases:
+        b = part(tmp_path / f"{name}.nc", 0, 3, **options)
+        done = run("concat", a, b, "-o", tmp_path / "out.nc", code=4)
+        assert says in done.stderr and b.name in done.stderr, name
+        assert not (tmp_path / "out.nc").exists()
+
+
+@pytest.mark.parametrize(
+    "names", [("gregorian", "standard"), ("Standard", None), ("noleap", "365_day"), ("all_leap", "366_day")]
+)
+def test_names_of_one_calendar(tmp_path: Path, run: Run, names: tuple[str | None, ...]) -> None:
+    def named(name: str | None) -> Callable[[netCDF4.Dataset], None]:
+        return lambda ds: ds["time"].delncattr("calendar") if name is None else ds["time"].setncattr("calendar", name)
+
+    files = [part(tmp_path / f"{i}.nc", 3.0 * i, change=named(name)) for i, name in enumerate(names)]
+    run("concat", *files, "-o", tmp_path / "out.nc")
+    assert records(tmp_path / "out.nc") == 6
+    run("refs", *files, "-o", tmp_path / "out.json")
+    if None not in names:
+        with ncforge.MFDataset(files) as ds:
+            assert ncforge.MFTime(ds["time"]).calendar == names[0]
+
+
+@pytest.mark.parametrize("given", [(3, 2, 1), (2, None, 1, 3), (1, 3, 2)])
+def test_single_steps_rise(tmp_path: Path, given: tuple[int | None, ...]) -> None:
+    """In whatever order they are given; files without steps say nothing. ``open_many`` has the same order."""
+    files = [part(tmp_path / f"{i}.nc", first or 0, 0 if first is None else 1) for i, first in enumerate(given)]
+    ncforge.concat(files, tmp_path / "out.nc")
+    with ncforge.Dataset(tmp_path / "out.nc") as joined, ncforge.open_many(files) as many:
+        assert joined["time"][:].tolist() == many["time"][:].tolist() == [1, 2, 3]

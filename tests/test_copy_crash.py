@@ -10,15 +10,14 @@ import os
 import random
 import resource
 import signal
-import subprocess
 import sys
 from pathlib import Path
 
-import netCDF4
 import numpy as np
 import pytest
 
-from conftest import find_binary
+from commands import execute, find_binary, ncforge
+from datasets import created
 from stopping import changes, interrupt, killed, processor_seconds
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -28,21 +27,12 @@ KILLS = int(os.environ.get("NCFORGE_TEST_KILLS", "20"))
 MEMORY_TEST_GIB = float(os.environ.get("NCFORGE_TEST_GIB", "0.25"))
 
 
-def ncforge(*words: object) -> subprocess.CompletedProcess[str]:
-    """Runs the command to its end."""
-    line = [str(find_binary()), *map(str, words)]
-    return subprocess.run(line, capture_output=True, text=True, timeout=600, check=False)
-
-
 @pytest.fixture(scope="module")
 def source(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A file with slabs, strings, a contiguous variable and some small ones."""
     path = tmp_path_factory.mktemp("source") / "in.nc"
     rng = np.random.default_rng(1)
-    with netCDF4.Dataset(path, "w") as ds:
-        ds.createDimension("t", None)
-        ds.createDimension("y", 128)
-        ds.createDimension("x", 128)
+    with created(path, t=None, y=128, x=128) as ds:
         names = ds.createVariable("name", str, ("y",))
         names[:] = np.array([f"row {i}" for i in range(128)], dtype=object)
         v = ds.createVariable("v", "f4", ("t", "y", "x"), zlib=True, complevel=1, chunksizes=(1, 128, 128))
@@ -79,20 +69,19 @@ def test_killed_at_any_moment(source: Path, tmp_path: Path, options: list[str], 
         if rng.random() < 0.3:
             killed(rng.randrange(1, whole), *words, "--resume")
         again = ncforge(*words, "--resume", "--json")
-        assert again.returncode == 0, again.stderr
         resumed += '"resumed_steps": 0' not in again.stdout
         assert out.read_bytes() == reference
         out.unlink()
         assert [p.name for p in tmp_path.iterdir()] == ["whole.nc"], at
     assert resumed > kills // 2
-    assert ncforge("compare", source, wanted).returncode == 0
+    ncforge("compare", source, wanted)
 
 
 @pytest.mark.parametrize("left", ["empty", "link", "journal"])
 def test_what_a_killed_program_left_of_a_complete_output_goes(source: Path, tmp_path: Path, left: str) -> None:
     """An empty file, a second name of the output, or a journal: nothing to go on with, and the output is not touched."""
     out = tmp_path / "out.nc"
-    assert ncforge("copy", source, out, *OPTIONS).returncode == 0
+    ncforge("copy", source, out, *OPTIONS)
     whole = out.read_bytes()
     partial = tmp_path / ".out.nc.ncforge-partial"
     if left == "link":
@@ -100,7 +89,7 @@ def test_what_a_killed_program_left_of_a_complete_output_goes(source: Path, tmp_
     else:
         (partial if left == "empty" else tmp_path / ".out.nc.ncforge-journal").touch()
     done = ncforge("copy", source, out, *OPTIONS, "--resume", "--json")
-    assert done.returncode == 0 and json.loads(done.stdout)["was_complete"], done.stderr
+    assert json.loads(done.stdout)["was_complete"], done.stderr
     assert [p.name for p in tmp_path.iterdir()] == ["out.nc"] and out.read_bytes() == whole
     if left == "link":
         # Another copy of this name begins a file of its own.
@@ -113,8 +102,8 @@ def test_ctrl_c_keeps_what_is_done(source: Path, tmp_path: Path) -> None:
     """SIGINT: exit code 5, a hint, and --resume goes on."""
     out = tmp_path / "out.nc"
     interrupt(out, "copy", source, out, *OPTIONS)
-    assert ncforge("copy", source, out, *OPTIONS, "--resume", "--verify").returncode == 0
-    assert ncforge("compare", source, out).returncode == 0
+    ncforge("copy", source, out, *OPTIONS, "--resume", "--verify")
+    ncforge("compare", source, out)
     assert [p.name for p in tmp_path.iterdir()] == ["out.nc"]
 
 
@@ -123,7 +112,7 @@ def test_a_partial_file_that_lost_its_end_is_not_gone_on_with(source: Path, tmp_
     """What the journal says was written, and a crash of the machine took away, is told; without ``--resume`` all begins anew."""
     if kind:
         values = tmp_path / "v.nc"
-        assert ncforge("copy", source, values, "--vars", "v").returncode == 0
+        ncforge("copy", source, values, "--vars", "v")
         source = values
     out = tmp_path / "out.nc"
     words = ["copy", source, out, *(kind or OPTIONS[:-4]), *BUDGET, "-q", "--checkpoint", "0"]
@@ -134,10 +123,11 @@ def test_a_partial_file_that_lost_its_end_is_not_gone_on_with(source: Path, tmp_
     assert killed(end * 2 // 3, *words)
     assert journal.read_text().count("\n") > 1
     os.truncate(partial, partial.stat().st_size // 2)
-    done = ncforge(*words, "--resume")
-    assert done.returncode == 2 and f"`{partial}` is shorter than its journal says" in done.stderr, done.stderr
+    done = ncforge(*words, "--resume", code=2)
+    assert f"`{partial}` is shorter than its journal says" in done.stderr, done.stderr
     assert "without --resume" in done.stderr
-    assert ncforge(*words).returncode == 0 and ncforge("compare", source, out).returncode == 0
+    ncforge(*words)
+    ncforge("compare", source, out)
 
 
 def test_a_full_disk_is_an_error(source: Path, tmp_path: Path) -> None:
@@ -148,9 +138,7 @@ def test_a_full_disk_is_an_error(source: Path, tmp_path: Path) -> None:
         resource.setrlimit(resource.RLIMIT_FSIZE, (1 << 20, 1 << 20))
         signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
 
-    line = [str(find_binary()), "copy", str(source), str(out), *OPTIONS]
-    done = subprocess.run(line, capture_output=True, text=True, preexec_fn=small_files, check=False)
-    assert done.returncode == 1, done.stderr
+    done = ncforge("copy", source, out, *OPTIONS, code=1, preexec_fn=small_files)
     assert done.stderr.startswith("ncforge: cannot write"), done.stderr
     assert not out.exists()
 
@@ -162,10 +150,7 @@ def test_memory_stays_within_the_budget(tmp_path: Path) -> None:
     path = tmp_path / "slabs.nc"
     # Deflate is quick where rows are alike.
     field = np.add.outer(np.arange(1024) // 64, np.arange(1024) % 8).astype("f4")
-    with netCDF4.Dataset(path, "w") as ds:
-        ds.createDimension("t", None)
-        ds.createDimension("y", 1024)
-        ds.createDimension("x", 1024)
+    with created(path, t=None, y=1024, x=1024) as ds:
         v = ds.createVariable("v", "f4", ("t", "y", "x"), zlib=True, complevel=1, chunksizes=(1, 1024, 1024))
         for t in range(steps):
             v[t] = field + np.float32(t)
@@ -179,7 +164,7 @@ def test_memory_stays_within_the_budget(tmp_path: Path) -> None:
         # A process for each, so that the processor time is counted here.
         asked = json.dumps([600, [*map(str, [*line, memory])]])
         by = [sys.executable, "-S", "-E", str(ROOT / "tests/measured.py")]
-        measured = json.loads(subprocess.run(by, input=asked, capture_output=True, text=True, check=True).stdout)
+        measured = json.loads(execute(*by, input=asked).stdout)
         assert measured["code"] == 0, measured["messages"]
         peaks.append(measured["peak"])
 
@@ -188,4 +173,4 @@ def test_memory_stays_within_the_budget(tmp_path: Path) -> None:
     assert bounded < 3 * free + 2, (bounded, free)
     # The program itself, its threads' stacks and libraries come on top: 144 MB is generous.
     assert 0 < peaks[-1] < (budget + 144) << 20
-    assert ncforge("compare", "--memory", "64M", path, out).returncode == 0
+    ncforge("compare", "--memory", "64M", path, out)

@@ -16,6 +16,7 @@ import pytest
 import ncforge
 import servers
 from conftest import DATA, Run
+from datasets import created
 
 Tool = Callable[..., str]
 #: Values of every kind of float.
@@ -97,9 +98,7 @@ def make(path: Path, kind: str) -> Path:
 
 def small(path: Path, change: Callable[[Any], None] = lambda file: None, format: Any = "NETCDF4") -> Path:
     """A file of two variables, changed."""
-    with netCDF4.Dataset(path, "w", format=format) as file:
-        file.createDimension("t", None)
-        file.createDimension("x", 50)
+    with created(path, format=format, t=None, x=50) as file:
         for name in ("a", "b"):
             file.createVariable(name, "f4", ("t", "x"))[:] = np.arange(1000, dtype="f4").reshape(20, 50)
             file[name].units = "K"
@@ -217,10 +216,8 @@ def test_the_order_of_definitions_does_not_count(tmp_path: Path) -> None:
         file["a"].setncatts({"p": 1, "q": 2})
 
     first = small(tmp_path / "a.nc", other)
-    with netCDF4.Dataset(tmp_path / "b.nc", "w", format="NETCDF4") as file:
+    with created(tmp_path / "b.nc", x=50, t=20) as file:
         file.title = "small"
-        file.createDimension("x", 50)
-        file.createDimension("t", 20)
         for name, kind, dims in (("c", "i4", ("x",)), ("b", "f4", ("t", "x")), ("a", "f4", ("t", "x"))):
             file.createVariable(name, kind, dims)
         file["a"].setncatts({"q": 2, "p": 1})
@@ -305,9 +302,7 @@ def test_what_programs_note_of_themselves_does_not_count(tmp_path: Path) -> None
 
 def cf(path: Path) -> Path:
     """A file as CDO likes it: nothing is missing that it would add."""
-    with netCDF4.Dataset(path, "w", format="NETCDF4_CLASSIC") as file:
-        for name, length in (("time", None), ("lat", 18), ("lon", 36)):
-            file.createDimension(name, length)
+    with created(path, format="NETCDF4_CLASSIC", time=None, lat=18, lon=36) as file:
         axes = {
             "time": {
                 "standard_name": "time",
@@ -429,9 +424,7 @@ def test_files_that_are_not_whole_have_none(tmp_path: Path, run: Run) -> None:
 def test_chunks_are_decoded_about_once(tmp_path: Path, run: Run, chunks: tuple[int, int, int]) -> None:
     """Whatever their shape, where the array does not fit into memory."""
     path = tmp_path / "a.nc"
-    with ncforge.Dataset(path, "w") as file:
-        for name, length in zip("tyx", (600, 90, 120), strict=True):
-            file.createDimension(name, length)
+    with created(path, ncforge, **dict(zip("tyx", (600, 90, 120), strict=True))) as file:
         var = file.createVariable("v", "f4", ("t", "y", "x"), zlib=True, complevel=1, chunksizes=chunks)
         var[:] = np.random.default_rng(1).integers(0, 99, (600, 90, 120))
     plain = tmp_path / "plain.nc"
@@ -450,8 +443,7 @@ def test_chunks_are_decoded_about_once(tmp_path: Path, run: Run, chunks: tuple[i
 def test_what_was_never_written_costs_little(tmp_path: Path, run: Run) -> None:
     """Two chunks of an array of 8 GB, and the same of one that is all there."""
     for size, name in ((2_000_000_000, "large.nc"), (200_000, "a.nc")):
-        with netCDF4.Dataset(tmp_path / name, "w") as file:
-            file.createDimension("x", size)
+        with created(tmp_path / name, x=size) as file:
             var = file.createVariable("v", "f4", ("x",), zlib=True, chunksizes=(10_000,), fill_value=3)
             var[40_000:60_000] = 1
     run("digest", tmp_path / "large.nc", timeout=60)

@@ -18,6 +18,7 @@ import pytest
 
 import ncforge
 import tiles as tl
+from datasets import created
 
 distributed = pytest.importorskip("distributed")
 pytestmark = [
@@ -55,9 +56,7 @@ def source(tmp_path_factory: Any) -> Path:
     path: Path = tmp_path_factory.mktemp("source") / "in.nc"
     rng = np.random.default_rng(5)
     field = (np.sin(np.arange(200)[:, None, None] / 9) + rng.normal(size=(200, 60, 70)) / 50).astype("f4")
-    with ncforge.Dataset(path, "w") as ds:
-        for name, n in (("time", None), ("lat", 60), ("lon", 70)):
-            ds.createDimension(name, n)
+    with created(path, ncforge, time=None, lat=60, lon=70) as ds:
         ds.createVariable("tas", "f4", ("time", "lat", "lon"), chunksizes=(1, 60, 70), zlib=True)[:] = field
         ds.createVariable("plain", "f8", ("lat", "lon"), contiguous=True)[:] = field[0]
         ds.createVariable("packed", "i2", ("time", "lat", "lon"), chunksizes=(10, 20, 70), zlib=True)[:] = field * 1000
@@ -371,9 +370,7 @@ def parts(tmp_path: Path) -> str:
     """Files of different lengths that follow each other; packed values, whose fill value nobody wrote elsewhere."""
     begin = 0
     for i, n in enumerate((4, 3, 5, 1, 4, 3)):
-        with ncforge.Dataset(tmp_path / f"part{i}.nc", "w") as ds:
-            ds.createDimension("time", None)
-            ds.createDimension("x", 6)
+        with created(tmp_path / f"part{i}.nc", ncforge, time=None, x=6) as ds:
             ds.createVariable("time", "f8", ("time",))[:] = np.arange(n) + begin
             values = np.arange(6 * n).reshape(n, 6) + 6 * begin
             ds.createVariable("v", "f4", ("time", "x"), zlib=True)[:] = values

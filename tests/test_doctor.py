@@ -7,21 +7,17 @@ from __future__ import annotations
 
 import functools
 import json
-import os
 import re
-import shlex
-import shutil
-import subprocess
-import sys
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import h5py
 import netCDF4
 import numpy as np
 import pytest
 
+import ncforge
+from commands import ncforge as run
+from datasets import created
 from doctor_files import (
     NX,
     NY,
@@ -42,36 +38,9 @@ from doctor_files import (
     smooth,
     z,
 )
-from test_info import binary
+from doctor_runs import Make, codes, doctor, findings, one, type_in
 
 ROOT = Path(__file__).resolve().parent.parent
-
-
-def doctor(*words: str | Path, code: int | None = None, cwd: Path | None = None) -> subprocess.CompletedProcess[str]:
-    """Runs the command."""
-    line = [binary(), "doctor", *map(str, words)]
-    env = {**os.environ, "NCFORGE_MACHINE": "/nonexistent"}
-    done = subprocess.run(line, capture_output=True, text=True, timeout=600, check=False, env=env, cwd=cwd)
-    if code is not None:
-        assert done.returncode == code, done.stdout + done.stderr
-    return done
-
-
-def findings(path: Path, *words: str) -> list[dict[str, Any]]:
-    """The findings on a file."""
-    return list(one("--fail-on", "never", path, *words)["findings"])
-
-
-def one(*words: str | Path) -> dict[str, Any]:
-    """The report on one file."""
-    document = json.loads(doctor("--json", *words, code=0).stdout)
-    (reported,) = document["files"]
-    return dict(reported)
-
-
-def codes(path: Path, *words: str) -> set[str]:
-    """The codes of what is found."""
-    return {f["code"] for f in findings(path, *words)}
 
 
 @functools.cache
@@ -82,8 +51,6 @@ def cache() -> int:
     size: int = found["size"]
     return size
 
-
-Make = Callable[[Path], None]
 
 # For every rule: a file in which it is found, one in which it is not.
 CASES: dict[str, tuple[Make, Make]] = {
@@ -96,10 +63,7 @@ CASES: dict[str, tuple[Make, Make]] = {
         ),
         lambda p: field(p, (20, 720, 1440), values=False, unlimited=False, **z((10, 72, 144))),
     ),
-    "NC105": (
-        lambda p: field(p, bounds=1, **z((64, 8, 16))),
-        lambda p: field(p, bounds=N, **z((64, 8, 16))),
-    ),
+    "NC105": (lambda p: field(p, bounds=1, **z((64, 8, 16))), lambda p: field(p, bounds=N, **z((64, 8, 16)))),
     "NC106": (lambda p: field(p, zlib=True), lambda p: field(p, **z((64, 8, 16)))),
     "NC107": (
         lambda p: field(p, (1200, 64, 64), unlimited=False, **z((10, 16, 16))),
@@ -110,26 +74,17 @@ CASES: dict[str, tuple[Make, Make]] = {
         lambda p: field(p, (9, 1024, cache() // 3072), values=False, unlimited=False, **z((1, 1024, cache() // 3072))),
         lambda p: field(p, (40, 720, 1440), values=False, unlimited=False, **z((10, 72, 144))),
     ),
-    "NC202": (
-        lambda p: field(p, (1200, 32, 64), **z((1, 32, 64))),
-        lambda p: field(p, **z((64, 8, 16))),
-    ),
+    "NC202": (lambda p: field(p, (1200, 32, 64), **z((1, 32, 64))), lambda p: field(p, **z((64, 8, 16)))),
     "NC203": (
         lambda p: field(p, (10, 720, 1440), values=False, unlimited=False, **z((3, 720, 1440))),
         lambda p: field(p, (10, 720, 1440), values=False, unlimited=False, **z((5, 72, 144))),
     ),
-    "NC301": (
-        lambda p: field(p, **z((64, 8, 16), shuffle=False)),
-        lambda p: field(p, **z((64, 8, 16))),
-    ),
+    "NC301": (lambda p: field(p, **z((64, 8, 16), shuffle=False)), lambda p: field(p, **z((64, 8, 16)))),
     "NC302": (
         lambda p: field(p, values=noise(N, NY, NX), **z((64, 8, 16), complevel=9)),
         lambda p: field(p, values=noise(N, NY, NX), **z((64, 8, 16))),
     ),
-    "NC303": (
-        lambda p: contiguous(p, values=np.round(smooth())),
-        lambda p: contiguous(p, values=noise(N, NY, NX)),
-    ),
+    "NC303": (lambda p: contiguous(p, values=np.round(smooth())), lambda p: contiguous(p, values=noise(N, NY, NX))),
     "NC304": (lambda p: masked(p, fill=True), lambda p: masked(p, fill=False)),
     "NC305": (lambda p: big_endian(p, big=True), lambda p: big_endian(p, big=False)),
     "NC401": (lambda p: record_file(p, 31), lambda p: record_file(p, 1)),
@@ -141,6 +96,7 @@ CASES: dict[str, tuple[Make, Make]] = {
     "NC404": (lambda p: dimensions(p, used=False), lambda p: dimensions(p, used=True)),
     "NC405": (header_without_room, header_with_room),
 }
+
 CMIP7: dict[str, tuple[Make, Make]] = {
     "NC701": (lambda p: cmip(p, time=1), lambda p: cmip(p)),
     "NC702": (lambda p: cmip(p, bounds=1), lambda p: cmip(p)),
@@ -148,24 +104,6 @@ CMIP7: dict[str, tuple[Make, Make]] = {
     "NC704": (lambda p: cmip(p, data=1), lambda p: fixed_cmip(p)),
     "NC705": (lambda p: field(p, form="NETCDF3_CLASSIC"), lambda p: cmip(p)),
 }
-
-
-def type_in(command: str, folder: Path) -> Path:
-    """Runs a finding's command in a shell, and compares the files. Gives the new one."""
-    words = shlex.split(command)
-    assert words[:2] == ["ncforge", "copy"], command
-    shell = subprocess.run(
-        ["bash", "-c", f'ncforge() {{ {shlex.quote(binary())} "$@"; }}; {command} -q'],
-        cwd=folder,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert shell.returncode == 0, command + "\n" + shell.stderr
-    source, copy = folder / words[2], folder / words[3]
-    if "--vars" not in words:
-        subprocess.run([binary(), "compare", "-q", str(source), str(copy)], check=True)
-    return copy
 
 
 @pytest.mark.parametrize("code", [*CASES, *CMIP7])
@@ -220,7 +158,6 @@ def test_the_figures_are_right(tmp_path: Path) -> None:
 
 def test_what_access_points_cure_is_not_reported(tmp_path: Path) -> None:
     """Maps as chunks: with access points a series decodes a segment of each, and neither other chunks nor a warning are needed."""
-    ncforge = pytest.importorskip("ncforge")
     without, with_points = tmp_path / "without.nc", tmp_path / "with.nc"
     maps(without)
     with netCDF4.Dataset(without) as old, ncforge.Dataset(with_points, "w") as new:
@@ -275,9 +212,7 @@ def test_select_ignore_fail_on(tmp_path: Path) -> None:
 def test_the_text_is_folded_and_narrow(tmp_path: Path) -> None:
     """Variables that are alike share their lines; only commands are longer than 80 columns."""
     path = tmp_path / "many.nc"
-    with netCDF4.Dataset(path, "w") as d:
-        for name, n in [("time", None), ("lat", NY), ("lon", NX)]:
-            d.createDimension(name, n)
+    with created(path, time=None, lat=NY, lon=NX) as d:
         values = smooth()
         for i in range(13):
             d.createVariable(f"v{i}", "f4", ("time", "lat", "lon"), **z((1, NY, NX)))[:] = values
@@ -292,69 +227,9 @@ def test_the_text_is_folded_and_narrow(tmp_path: Path) -> None:
     assert "NC101" not in after
 
 
-def test_files_that_are_alike_share_their_lines(tmp_path: Path) -> None:
-    """A folder of daily files: one list of findings, and one command for all."""
-    field(tmp_path / "day_0.nc", **z((1, NY, NX)))
-    names = [f"day_{i}.nc" for i in range(13)]
-    for name in names[1:]:
-        shutil.copy(tmp_path / "day_0.nc", tmp_path / name)
-    text = doctor(*names, "--fail-on", "never", code=0, cwd=tmp_path).stdout
-    assert text.count("NC101") == 1 and text.startswith("13 files, each netCDF-4") and "and 1 more" in text
-    assert len(text.splitlines()) < 40, text
-    (command,) = [line.strip() for line in text.splitlines() if "ncforge copy" in line]
-    env = {**os.environ, "PATH": f"{Path(binary()).parent}:{os.environ['PATH']}"}
-    subprocess.run(["sh", "-e", "-c", command], cwd=tmp_path, env=env, check=True, capture_output=True)
-    # In a folder of their own: a pattern that meant the files means them still.
-    assert sorted(p.name for p in tmp_path.glob("*.nc")) == sorted(names)
-    for i in range(13):
-        with netCDF4.Dataset(tmp_path / "fixed" / f"day_{i}.nc") as d:
-            assert d["tas"].chunking() != [1, NY, NX]
-            assert f"day_{(i + 1) % 13}.nc" not in d.history, "each tells of its own copy"
-
-
-def test_more_files_than_may_be_open(tmp_path: Path) -> None:
-    """Files are closed when they have been looked at, across files, too."""
-    ncforge = pytest.importorskip("ncforge")
-    field(tmp_path / "day_000.nc", (64, NY, NX), **z((32, 8, 16)))
-    paths = [tmp_path / f"day_{i:03d}.nc" for i in range(80)]
-    for path in paths[1:]:
-        path.hardlink_to(paths[0])
-    paths[-1].unlink()
-    field(paths[-1], (64, NY, NX), **z((16, 8, 16)))
-    script = (
-        "import json, resource, sys; resource.setrlimit(resource.RLIMIT_NOFILE, (60, 60)); "
-        "import ncforge; found = ncforge.doctor(sys.argv[1:], across=True); "
-        "print(json.dumps([len(found), len(found.failures), [f.code for f in found.across if f.variable == 'tas']]))"
-    )
-    assert ncforge
-    done = subprocess.run([sys.executable, "-c", script, *map(str, paths)], capture_output=True, text=True, check=True)
-    assert json.loads(done.stdout) == [80, 0, ["NC501"]]
-    line = f"ulimit -n 60; '{binary()}' doctor --across --fail-on never {tmp_path}/day_*.nc"
-    done = subprocess.run(["sh", "-c", line], capture_output=True, text=True, check=True)
-    assert "across 80 files" in done.stdout and not done.stderr
-
-
-def test_zipped_files_are_as_good_as_they_are(tmp_path: Path) -> None:
-    """Their blocks are compressed, and hold a variable's records one after the other."""
-    record_file(tmp_path / "r.nc", 31)
-    assert "NC401" in codes(tmp_path / "r.nc")
-    subprocess.run([binary(), "zip", tmp_path / "r.nc", tmp_path / "r.ncz"], check=True, capture_output=True)
-    found = findings(tmp_path / "r.ncz")
-    assert not {"NC401", "NC303"} & {f["code"] for f in found}
-    for at, command in enumerate(
-        c for f in [*found, *findings(tmp_path / "r.ncz", "--profile", "cmip7")] for c in f["commands"]
-    ):
-        folder = tmp_path / str(at)
-        folder.mkdir()
-        shutil.copy(tmp_path / "r.ncz", folder)
-        type_in(command.replace(str(tmp_path) + "/", ""), folder)
-
-
 def test_interleaved_records_that_take_a_moment_are_worth_no_warning(tmp_path: Path) -> None:
     """Of a file in the page cache small gaps are read over, and no index says where records are."""
-    with netCDF4.Dataset(tmp_path / "r.nc", "w", format="NETCDF3_64BIT_OFFSET") as d:
-        d.createDimension("time", None)
-        d.createDimension("x", 100)
+    with created(tmp_path / "r.nc", format="NETCDF3_64BIT_OFFSET", time=None, x=100) as d:
         for i in range(10):
             d.createVariable(f"v{i}", "f4", ("time", "x"))[0:3000] = np.zeros((3000, 100), "f4")
     found = [f for f in findings(tmp_path / "r.nc") if f["code"] == "NC401"]
@@ -376,7 +251,6 @@ def test_both_times_and_calls_for_the_curious(tmp_path: Path) -> None:
 
 def test_python_says_what_the_command_says(tmp_path: Path) -> None:
     """Equal text, and an equal cache of netCDF-C."""
-    ncforge = pytest.importorskip("ncforge")
     path = tmp_path / "maps.nc"
     field(path, **z((1, NY, NX)))
     found = ncforge.doctor(path)
@@ -391,9 +265,9 @@ def test_python_says_what_the_command_says(tmp_path: Path) -> None:
 def test_metadata_have_one_size(tmp_path: Path) -> None:
     """`info --storage` counts what doctor counts."""
     path = tmp_path / "scattered.nc"
-    CASES["NC402"][0](path)
+    scattered(path, front=False)
     (found,) = [f for f in findings(path) if f["code"] == "NC402"]
-    info = subprocess.run([binary(), "info", "--storage", str(path)], capture_output=True, text=True, check=True).stdout
+    info = run("info", "--storage", path).stdout
     (size,) = re.findall(r"metadata ([\d.]+ \S+)\)", info)
     assert found["message"].startswith(f"{size} of metadata"), (size, found["message"])
     assert found["severity"] == "info", "on a local disk, requests take no time"
@@ -424,167 +298,6 @@ def test_little_is_read(tmp_path: Path) -> None:
     assert found["bytes_read"] < path.stat().st_size / 2 < 64 << 20
 
 
-def test_across(tmp_path: Path) -> None:
-    """Properties that must agree in files that belong together, and do not."""
-    for name in "abc":
-        field(tmp_path / f"{name}.nc", (64, NY, NX), **z((32, 8, 16)))
-    field(tmp_path / "longer.nc", (128, NY, NX), **z((32, 8, 16)))
-    same = [str(tmp_path / f"{name}.nc") for name in ["a", "b", "c", "longer"]]
-
-    def differ(make: Make) -> dict[str, Any]:
-        path = tmp_path / "d.nc"
-        make(path)
-        out = json.loads(doctor("--across", "--json", "--fail-on", "never", *same, path, code=0).stdout)
-        return {f["code"]: f for f in out["across"] if f["variable"] != "time"}
-
-    assert differ(lambda p: field(p, (64, NY, NX), **z((32, 8, 16)))) == {}
-    other = differ(lambda p: field(p, (64, NY, NX), **z((16, 8, 16))))
-    assert set(other) == {"NC501"} and other["NC501"]["files"] == [str(tmp_path / "d.nc")]
-    assert "32 x 8 x 16 in 4 of 5 files, 16 x 8 x 16" in other["NC501"]["message"]
-    type_in(other["NC501"]["commands"][0].replace(str(tmp_path) + "/", ""), tmp_path)
-    fixed = tmp_path / "d-fixed.nc"
-    again = doctor("--across", "--select", "NC501", "--fail-on", "never", *same, fixed, code=0)
-    assert " tas" not in again.stdout, again.stdout
-    fixed.unlink()
-    other = differ(lambda p: field(p, (64, NY, NX), **z((32, 8, 16), complevel=5)))
-    assert set(other) == {"NC502"}
-    type_in(other["NC502"]["commands"][0].replace(str(tmp_path) + "/", ""), tmp_path)
-    assert set(differ(lambda p: field(p, (64, NY, NX), dtype="f8", **z((32, 8, 16))))) == {"NC504"}
-    assert set(differ(lambda p: field(p, (64, NY, 32), **z((32, 8, 16))))) == {"NC505"}
-
-    def packed(p: Path) -> None:
-        field(p, (64, NY, NX), **z((32, 8, 16)))
-        with netCDF4.Dataset(p, "a") as d:
-            d["tas"].scale_factor = 0.1
-
-    assert set(differ(packed)) == {"NC503"}
-
-    def kelvin(p: Path) -> None:
-        field(p, (64, NY, NX), **z((32, 8, 16)))
-        with netCDF4.Dataset(p, "a") as d:
-            d["tas"].units = "K"
-
-    assert set(differ(kelvin)) == {"NC507"}
-
-    def less(p: Path) -> None:
-        field(p.with_name("e.nc"), (64, NY, NX), **z((32, 8, 16)))
-        subprocess.run(["ncks", "-O", "-h", "-C", "-v", "time", str(p.with_name("e.nc")), str(p)], check=True)
-
-    assert set(differ(less)) == {"NC506"}
-    doctor("--across", "--fail-on", "error", *same, tmp_path / "d.nc", code=3)
-
-
-def test_profile_cmip7(tmp_path: Path) -> None:
-    """A verdict a file, and the same one that the archive's checker gives, where that is installed."""
-    files = {"good": tmp_path / "good.nc", "bad": tmp_path / "bad.nc", "mended": tmp_path / "mended.nc"}
-    fixed_cmip(files["mended"])
-    cmip(files["good"])
-    field(tmp_path / "tiny.nc", (4, 8, 8), zlib=True)
-    out = doctor("--profile", "cmip7", files["bad"], files["mended"], code=3).stdout
-    assert f"{files['bad']}: fails" in out and f"{files['mended']}: passes" in out
-    assert {"NC701", "NC702", "NC703"} <= codes(files["bad"], "--profile", "cmip7")
-    with netCDF4.Dataset(files["mended"]) as d:
-        assert d["time"].chunking() == [160] and d["time_bnds"].chunking() == [160, 2]
-        chunk = d["tas"].chunking()
-        assert np.prod(chunk) * 4 >= 4 << 20 > np.prod(chunk) * 4 - 90 * 300 * 4 and chunk[1:] == [90, 300]
-        filters = d["tas"].filters()
-        assert filters["zlib"] and filters["complevel"] == 4 and filters["shuffle"] and filters["fletcher32"]
-    subprocess.run([binary(), "compare", "-q", str(files["bad"]), str(files["mended"])], check=True)
-    checker = os.environ.get("CHECK_CMIP7_PACKING") or shutil.which("check_cmip7_packing")
-    if checker is None:
-        pytest.skip("check_cmip7_packing is not installed")
-    for path in [*files.values(), tmp_path / "tiny.nc"]:
-        theirs = subprocess.run([sys.executable, checker, str(path)], capture_output=True, text=True, check=False)
-        ours = doctor("--profile", "cmip7", path)
-        assert (theirs.returncode == 0) == (ours.returncode == 0), theirs.stdout + ours.stdout
-
-
-def test_what_is_proposed_spoils_no_read(tmp_path: Path) -> None:
-    """Compression is advised with chunks that suit it, and reads that take longer are listed; the result has no warnings."""
-    path = tmp_path / "plain.nc"
-    n, ny, nx = 780, 96, 192
-    field(path, (n, ny, nx), unlimited=False, values=np.round(smooth(n, ny, nx)), chunksizes=(n, 12, 24))
-    (found,) = [f for f in findings(path) if f["code"] == "NC303"]
-    (command,) = found["commands"]
-    assert "--filters" in command and "--chunks" in command, "chunks of a whole series decode slowly for a map"
-    reported = {s["read"]: s for s in found["slower"]}
-    assert all(s["then"] > s["now"] > 0 for s in reported.values())
-    assert not reported or "takes longer" in doctor("--fail-on", "never", path).stdout
-    fixed = type_in(command, tmp_path)
-    assert not [f for f in findings(fixed) if f["code"][:3] in {"NC1", "NC2", "NC3"}]
-    # The share of the copy that a map decodes, by its own chunk grid: not the whole file, as it would with the old chunks.
-    with netCDF4.Dataset(fixed) as d:
-        chunks = d["tas"].chunking()
-    assert chunks[0] < n // 4, chunks
-
-
-def test_names_with_separators_get_the_same_fixes(tmp_path: Path) -> None:
-    """Characters that mean something in a list of variables: the fixes of each variable, alone and together, are those of `tas`."""
-    ncforge = pytest.importorskip("ncforge")
-    names = ["tas", "a;b", "a,b:c", "a|b&c\\d", "a\\;b"]
-    path = tmp_path / "odd.nc"
-    values = smooth()
-    with netCDF4.Dataset(path, "w") as d:
-        for name, n in (("time", None), ("lat", NY), ("lon", NX)):
-            d.createDimension(name, n)
-        for name in names:
-            d.createVariable(name, "f4", ("time", "lat", "lon"), **z((1, NY, NX), shuffle=False))[:] = values
-    by_name = {f["variable"]: f for f in findings(path, "--select", "NC101,NC301")}
-    assert sorted(by_name) == sorted(names)
-    one_fixed = type_in(by_name["a;b"]["commands"][0], tmp_path)
-    (whole,) = one("--fail-on", "never", path, "--select", "NC101,NC301")["commands"]
-    found = ncforge.doctor(path, select=["NC101", "NC301"])
-    found.apply(tmp_path / "all.nc")
-    assert found.commands == [whole]
-    with netCDF4.Dataset(tmp_path / "all.nc") as d, netCDF4.Dataset(one_fixed) as alone:
-        for name in names:
-            assert d[name].chunking() == d["tas"].chunking() != [1, NY, NX], name
-            assert d[name].filters()["shuffle"], name
-            assert (alone[name].chunking() != [1, NY, NX]) == (name == "a;b"), name
-    one_fixed.unlink()
-    with netCDF4.Dataset(type_in(whole, tmp_path)) as d:
-        assert all(d[name].chunking() == d["tas"].chunking() != [1, NY, NX] for name in names)
-
-
-def test_findings_are_applied(tmp_path: Path) -> None:
-    """Python makes the copies that the commands would make."""
-    ncforge = pytest.importorskip("ncforge")
-    path = tmp_path / "maps.nc"
-    field(path, **z((1, NY, NX)))
-    found = ncforge.doctor(path, for_="series")
-    (finding,) = [f for f in found if f.code == "NC101"]
-    assert finding.fix and set(finding.fix) == {"chunks"}
-    report = finding.apply(tmp_path / "new.nc", verify=True)
-    assert report.verified and report.output == str(tmp_path / "new.nc")
-    typed = type_in(finding.commands[0], tmp_path)
-    with netCDF4.Dataset(tmp_path / "new.nc") as ours, netCDF4.Dataset(typed) as theirs:
-        assert ours["tas"].chunking() == theirs["tas"].chunking() != [1, NY, NX]
-    assert "NC101" not in {f.code for f in ncforge.doctor(tmp_path / "new.nc", for_="series")}
-    with pytest.raises(ncforge.ExistsError):
-        finding.apply(tmp_path / "new.nc")
-    assert finding.apply(tmp_path / "new.nc", overwrite=True, chunks="keep").output_bytes > 0, (
-        "options win over the fix"
-    )
-    with netCDF4.Dataset(tmp_path / "new.nc") as d:
-        assert d["tas"].chunking() == [1, NY, NX]
-    # Where several files differ, each gets its copy in a folder.
-    for name, chunks in (("a", (32, 8, 16)), ("b", (32, 8, 16)), ("c", (16, 8, 16))):
-        field(tmp_path / f"{name}.nc", (64, NY, NX), **z(chunks))
-    both = ncforge.doctor([tmp_path / f"{name}.nc" for name in "abc"], across=True)
-    (across,) = [f for f in both.across if f.code == "NC501" and f.variable == "tas"]
-    (done,) = across.apply(tmp_path / "alike")
-    assert done.output == str(tmp_path / "alike" / "c.nc")
-    again = ncforge.doctor([tmp_path / "a.nc", tmp_path / "alike" / "c.nc"], across=True)
-    assert not [f for f in again.across if f.variable == "tas"]
-    # No copy can fix it.
-    field(tmp_path / "d.nc", (64, NY, NX), dtype="f8", **z((32, 8, 16)))
-    both = ncforge.doctor([tmp_path / "a.nc", tmp_path / "d.nc"], across=True)
-    (across,) = [f for f in both.across if f.code == "NC504"]
-    assert across.fix is None and not across.commands
-    with pytest.raises(ncforge.InvalidError, match="no copy"):
-        across.apply(tmp_path / "no.nc")
-
-
 def test_small_files_are_worth_no_warning(tmp_path: Path) -> None:
     """A file that is read in a moment needs no mending, however it is cut."""
     for name in ("navy_winds.nc", "uv300.nc", "etopo60.cdf", "sst30e_netcdf.nc", "nc4uvt.nc", "binned_GSHHS_c.nc"):
@@ -598,24 +311,10 @@ def test_small_files_are_worth_no_warning(tmp_path: Path) -> None:
 def test_a_static_field_has_no_series(tmp_path: Path) -> None:
     """No axis of it is time: it is cut for maps, blocks and the whole."""
     path = tmp_path / "topo.nc"
-    with netCDF4.Dataset(path, "w") as d:
-        for name, n in (("lat", 1800), ("lon", 3600)):
-            d.createDimension(name, n)
+    with created(path, lat=1800, lon=3600) as d:
         d.createVariable("topo", "f4", ("lat", "lon"), **z((1800, 5)))[:] = smooth(1, 1800, 3600)[0]
-    tune = [binary(), "tune", "chunks", "--json", str(path)]
-    (reported,) = json.loads(subprocess.run(tune, capture_output=True, check=True).stdout)["variables"]
+    (reported,) = json.loads(run("tune", "chunks", "--json", path).stdout)["variables"]
     assert {r["pattern"]["name"] for r in reported["choice"]["told"]} == {"map"}
     chunks = reported["choice"]["chunks"]
     assert min(chunks) >= 60, chunks
     assert not [f for f in findings(path) if "series" in f["message"]]
-
-
-def test_a_name_that_is_not_utf8_is_told_as_bash_reads_it(tmp_path: Path) -> None:
-    """What stands for such a name in a command is no name."""
-    path = os.path.join(os.fsencode(tmp_path), b"it's \xff.nc")
-    with netCDF4.Dataset(tmp_path / "a.nc", "w"):
-        pass
-    os.rename(tmp_path / "a.nc", path)
-    said = one(os.fsdecode(path))["notes"]
-    word = next(note for note in said if "not UTF-8" in note).split(" is ", 2)[2].removesuffix(" in commands")
-    assert subprocess.run(["bash", "-c", f"printf %s {word}"], capture_output=True, check=True).stdout == path

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import shutil
-import subprocess
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
@@ -12,8 +11,10 @@ import netCDF4
 import numpy as np
 import pytest
 
+from commands import execute, find_binary, ncforge
 from conftest import Run
-from test_info import FORMATS, MADE, REAL, binary, edge_values, new_dataset
+from datasets import FORMATS
+from test_info import MADE, REAL, edge_values, new_dataset
 
 pytestmark = pytest.mark.skipif(shutil.which("ncdump") is None, reason="ncdump is not installed")
 # Larger ones take ncdump too long.
@@ -22,16 +23,15 @@ MOST_BYTES = 3 << 20
 
 def dump(*words: str | Path) -> bytes:
     """The output of ``ncforge dump``."""
-    done = subprocess.run([binary(), "dump", *map(str, words)], capture_output=True, timeout=600, check=False)
-    assert done.returncode == 0, done.stderr.decode(errors="replace")
-    return done.stdout
+    output: bytes = ncforge("dump", *words, text=False).stdout
+    return output
 
 
 def assert_same(path: Path | str, options: Iterable[str] = ("", "-c", "-s", "-t")) -> int:
     """Compares the bytes with each of the options that ncdump takes; how many of them."""
     compared = 0
     for words in options:
-        done = subprocess.run(["ncdump", *words.split(), str(path)], capture_output=True, timeout=600, check=False)
+        done = execute("ncdump", *words.split(), path, code=None, text=False)
         if done.returncode == 0:
             compared += 1
             ours, theirs = dump(*words.split(), path).decode("latin-1"), done.stdout.decode("latin-1")
@@ -45,7 +45,7 @@ def generated(tmp_path: Path, cdl: str) -> Path:
         pytest.skip("ncgen is not installed")
     (tmp_path / "made.cdl").write_text(cdl)
     path = tmp_path / "made.nc"
-    subprocess.run(["ncgen", "-4", "-o", str(path), str(tmp_path / "made.cdl")], check=True)
+    execute("ncgen", "-4", "-o", path, tmp_path / "made.cdl")
     return path
 
 
@@ -98,7 +98,7 @@ def test_values_of_every_type(form: str, tmp_path: Path) -> None:
         again = tmp_path / "again.nc"
         numbers = {"NETCDF3_CLASSIC": "1", "NETCDF3_64BIT_OFFSET": "2", "NETCDF4": "3", "NETCDF4_CLASSIC": "4"}
         (tmp_path / "v.cdl").write_bytes(dump(path))
-        made = subprocess.run(["ncgen", "-k", numbers.get(form, "5"), "-o", again, tmp_path / "v.cdl"], check=False)
+        made = execute("ncgen", "-k", numbers.get(form, "5"), "-o", again, tmp_path / "v.cdl", code=None)
         if made.returncode < 0:
             pytest.skip("ncgen ends by a signal, for ncdump's own text, too")
         assert made.returncode == 0
@@ -334,7 +334,7 @@ def test_much_is_printed_in_pieces(tmp_path: Path) -> None:
         d.createVariable("v", "i8", ("y", "x"), zlib=True)[:] = np.arange(3_600_000).reshape(3, -1) % 1000
         d.createVariable("c", "S1", ("x",))[:] = np.resize(np.array(list("abc"), "S1"), 1_200_000)
     assert assert_same(path, ("",))
-    done = subprocess.run(f"'{binary()}' dump '{path}' | head -1", shell=True, capture_output=True, text=True)
+    done = execute("sh", "-c", f"'{find_binary()}' dump '{path}' | head -1")
     assert done.stdout == "netcdf long {\n" and not done.stderr
 
 
@@ -351,9 +351,9 @@ def test_words_of_the_command(run: Run, tmp_path: Path) -> None:
     for digits in ("0", "21", "x", "5,", ",5"):
         assert "from 1 to 20" in run("dump", "-p", digits, path, code=2).stderr
     link = tmp_path / "ncdump"
-    link.symlink_to(binary())
-    theirs = subprocess.run(["ncdump", "-v", "time", path], capture_output=True, check=True).stdout
-    assert subprocess.run([link, "-v", "time", path], capture_output=True, check=True).stdout == theirs
+    link.symlink_to(find_binary())
+    theirs = execute("ncdump", "-v", "time", path, text=False).stdout
+    assert execute(link, "-v", "time", path, text=False).stdout == theirs
 
 
 def _random(rng: np.random.Generator, path: Path, form: str) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import shutil
-import subprocess
 import sys
 from pathlib import Path
 
@@ -12,6 +11,7 @@ import netCDF4
 import numpy as np
 import pytest
 
+from commands import execute
 from conftest import built_example
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -22,10 +22,8 @@ def example(name: str, *args: str | Path) -> str:
     """Builds and runs an example of the library; what it prints."""
     if shutil.which("cargo") is None:
         pytest.skip("cargo is not installed")
-    command = [str(built_example(name)), *map(str, args)]
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, stdin=subprocess.DEVNULL, timeout=900)
-    assert done.returncode == 0, done.stdout + done.stderr
-    return done.stdout
+    printed: str = execute(built_example(name), *args, cwd=ROOT).stdout
+    return printed
 
 
 def test_a_map_is_read() -> None:
@@ -64,9 +62,7 @@ def scripts(ending: str) -> list[Path]:
 
 @pytest.mark.parametrize("script", scripts("py"), ids=lambda p: p.name)
 def test_a_program_of_python_runs(script: Path, tmp_path: Path) -> None:
-    command = [sys.executable, str(script)]
-    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, stdin=subprocess.DEVNULL, timeout=300)
-    assert done.returncode == 0, done.stdout + done.stderr
+    done = execute(sys.executable, script, cwd=tmp_path)
     assert done.stdout.rstrip().endswith("done"), done.stdout
 
 
@@ -74,15 +70,6 @@ def test_a_program_of_python_runs(script: Path, tmp_path: Path) -> None:
 def test_a_script_of_the_shell_runs(script: Path, tmp_path: Path, ncforge_bin: Path) -> None:
     (tmp_path / "bin").mkdir()
     (tmp_path / "bin" / "ncforge").symlink_to(ncforge_bin.resolve())
-    env = {**os.environ, "PATH": f"{tmp_path / 'bin'}{os.pathsep}{os.environ['PATH']}"}
-    done = subprocess.run(
-        ["bash", str(script)],
-        cwd=tmp_path,
-        env=env,
-        capture_output=True,
-        text=True,
-        stdin=subprocess.DEVNULL,
-        timeout=300,
-    )
-    assert done.returncode == 0, done.stdout + done.stderr
+    env = {"PATH": f"{tmp_path / 'bin'}{os.pathsep}{os.environ['PATH']}"}
+    done = execute("bash", script, cwd=tmp_path, env=env)
     assert done.stdout.rstrip().endswith("done"), done.stdout

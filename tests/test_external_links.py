@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import re
-import subprocess
 from collections.abc import Callable
 from itertools import pairwise
 from pathlib import Path
@@ -17,6 +16,7 @@ import pytest
 import xarray as xr
 
 import ncforge
+from commands import execute
 from conftest import Measured
 
 
@@ -232,7 +232,7 @@ def doubled_files(path: Path, n: int) -> Path:
 def test_a_group_is_read_by_each_of_its_links(tmp_path: Path, run: Any) -> None:
     """8,178 groups in one file, and 2,046 files, as netCDF-C shows them."""
     for path in (doubled(tmp_path / "links.h5", 12), doubled_files(tmp_path, 11)):
-        expected = subprocess.run(["ncdump", "-h", path], capture_output=True, text=True, check=True).stdout
+        expected = execute("ncdump", "-h", path).stdout
         said = run("info", path).stdout
         for pattern in (r"group: \w+ \{", r"int64 d\("):
             assert len(re.findall(pattern, said)) == len(re.findall(pattern, expected)) > 2000

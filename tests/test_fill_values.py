@@ -14,21 +14,18 @@ import pytest
 
 import ncforge
 from conftest import Run
-from peers import FORMATS
+from datasets import FORMATS, by_both, created, of_both
 
 
 @pytest.mark.parametrize("fmt", FORMATS)
 @pytest.mark.parametrize("way", ["setncatts", "attribute", "setncattr"])
 def test_the_recipe_that_copies_attributes(tmp_path: Path, fmt: str, way: str) -> None:
     old_path, path = tmp_path / "old.nc", tmp_path / "new.nc"
-    with netCDF4.Dataset(old_path, "w") as nc:
-        nc.createDimension("x", 4)
+    with created(old_path, x=4) as nc:
         nc.createVariable("v", "f4", ("x",), fill_value=-5)[:] = 1
         nc["v"].units = "m"
         nc.createVariable("w", "i2", ("x",), fill_value=9).units = "s"
-    with netCDF4.Dataset(old_path) as old, ncforge.Dataset(path, "w", format=fmt) as new:
-        new.createDimension("t", None)
-        new.createDimension("x", 4)
+    with netCDF4.Dataset(old_path) as old, created(path, ncforge, format=fmt, t=None, x=4) as new:
         # A value of another variable comes between: the file exists then.
         new.createVariable("first", "i4", ("t",))[0:3] = [1, 2, 3]
         where = new.createGroup("g") if fmt == "NETCDF4" else new
@@ -61,8 +58,7 @@ def test_the_recipe_that_copies_attributes(tmp_path: Path, fmt: str, way: str) -
 @pytest.mark.parametrize("fmt", FORMATS)
 def test_the_fill_value_of_values(tmp_path: Path, fmt: str) -> None:
     path = tmp_path / "f.nc"
-    with ncforge.Dataset(path, "w", format=fmt) as ds:
-        ds.createDimension("x", 3)
+    with created(path, ncforge, format=fmt, x=3) as ds:
         v = ds.createVariable("v", "i2", ("x",))
         v[0] = 1
         for change in (
@@ -89,25 +85,18 @@ def test_the_fill_value_of_values(tmp_path: Path, fmt: str) -> None:
 
 @pytest.mark.parametrize("fill", [b"", "", b"X", "text", b"\0"])
 def test_fill_values_of_characters(tmp_path: Path, fill: Any) -> None:
-    seen = []
-    for module in (netCDF4, ncforge):
-        path = tmp_path / f"{module.__name__}.nc"
-        with module.Dataset(path, "w") as ds:
-            ds.createDimension("x", 2)
-            ds.createVariable("v", "S1", ("x",), fill_value=fill)
-            with pytest.raises((ValueError, RuntimeError)):
-                ds.createVariable("w", "i4", ("x",), fill_value=np.array([1, 2], "i4"))
-        with netCDF4.Dataset(path) as nc:
-            nc.set_auto_mask(False)
-            seen.append((nc["v"]._FillValue, nc["v"][:].tolist()))
-    assert seen[0] == seen[1]
+    for ds in by_both(tmp_path, x=2):
+        ds.createVariable("v", "S1", ("x",), fill_value=fill)
+        with pytest.raises((ValueError, RuntimeError)):
+            ds.createVariable("w", "i4", ("x",), fill_value=np.array([1, 2], "i4"))
+    theirs, ours = ((ds["v"]._FillValue, ds["v"][:].tolist()) for ds in of_both(tmp_path))
+    assert ours == theirs
 
 
 def test_fill_values_of_all_types(tmp_path: Path) -> None:
     path = tmp_path / "f.nc"
     pair = np.dtype([("a", "i4"), ("b", "f8")])
-    with ncforge.Dataset(path, "w") as ds:
-        ds.createDimension("x", 2)
+    with created(path, ncforge, x=2) as ds:
         kinds = {
             "s": str,
             "c": "S1",
@@ -127,15 +116,12 @@ def test_fill_values_of_all_types(tmp_path: Path) -> None:
 @pytest.mark.parametrize("base", ["i1", "u1", "i2", "u2", "i4", "u4", "i8", "u8"])
 def test_enums_that_nobody_wrote(tmp_path: Path, base: str) -> None:
     seen = []
-    for module in (netCDF4, ncforge):
-        path = tmp_path / f"{module.__name__}.nc"
-        with module.Dataset(path, "w") as ds:
-            ds.createDimension("x", 4)
-            ds.createDimension("t", None)
-            kind = ds.createEnumType(base, "cloud", {"Clear": 0, "Cumulus": 1})
-            ds.createVariable("v", kind, ("x",))[0] = 1
-            ds.createVariable("w", kind, ("t",))[2:3] = 1
-            ds.createVariable("never", kind, ("x",))
+    for ds in by_both(tmp_path, x=4, t=None):
+        kind = ds.createEnumType(base, "cloud", {"Clear": 0, "Cumulus": 1})
+        ds.createVariable("v", kind, ("x",))[0] = 1
+        ds.createVariable("w", kind, ("t",))[2:3] = 1
+        ds.createVariable("never", kind, ("x",))
+    for path in (tmp_path / "netCDF4.nc", tmp_path / "ncforge.nc"):
         for reader in (netCDF4, ncforge):
             with reader.Dataset(path) as ds, warnings.catch_warnings():
                 ds.set_auto_mask(False)
@@ -148,8 +134,7 @@ def test_enums_that_nobody_wrote(tmp_path: Path, base: str) -> None:
 def test_unwritten_elements_stay_when_the_attribute_goes(tmp_path: Path, by: Any) -> None:
     """netCDF-4 files hold the fill value beside the attribute ``_FillValue``."""
     path = tmp_path / "a.nc"
-    with by.Dataset(path, "w") as ds:
-        ds.createDimension("x", 10)
+    with created(path, by, x=10) as ds:
         ways: dict[str, dict[str, Any]] = {"none": {}, "part": {"chunksizes": (2,)}, "zlib": {"zlib": True}}
         for name, how in ways.items():
             v = ds.createVariable(name, "i4", ("x",), fill_value=100, **how)

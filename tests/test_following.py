@@ -18,6 +18,7 @@ import numpy as np
 import pytest
 
 import ncforge
+from datasets import created
 
 #: Writes boxes of random values that standard input names, syncs, and stores what the array is now.
 WRITER = """
@@ -184,9 +185,9 @@ def make(folder: Path, layout: str) -> Path:
             file["v"][...] = 0
         return path
     library = ncforge if path.suffix == ".ncz" else netCDF4
-    with library.Dataset(path, "w", format=data_model) as ds:
-        ds.createDimension("t", None if how.pop("unlimited", False) else SHAPE[0])
-        ds.createDimension("x", SHAPE[1])
+    with created(
+        path, library, format=data_model, t=None if how.pop("unlimited", False) else SHAPE[0], x=SHAPE[1]
+    ) as ds:
         dtype = how.pop("datatype", "i4")
         if how.pop("vlen", False):
             dtype = ds.createVLType("i4", "row")
@@ -358,9 +359,7 @@ def test_a_file_that_another_one_replaced_stays_what_it_is(tmp_path: Path) -> No
     path = make(tmp_path, "records")
     with ncforge.Dataset(path) as follower:
         assert follower["v"][0, 0] == 0
-        with ncforge.Dataset(path, "w") as other:
-            other.createDimension("t", None)
-            other.createDimension("x", 6)
+        with created(path, ncforge, t=None, x=6) as other:
             other.createVariable("v", "i4", ("t", "x"))[0:4] = 5
         assert follower["v"][0, 0] == 0
         assert np.all(follower["v"][:] == 0)

@@ -8,7 +8,7 @@ import pytest
 
 from programs import python
 
-FIELD = """
+FORKS = """
     import os, signal, threading
     import numpy as np
     import ncforge
@@ -23,33 +23,38 @@ FIELD = """
     # What is imported with the first read is imported: Python's own locks of modules do not survive a fork.
     assert np.array_equal(ds["v"][:], field)
     done = threading.Event()
-"""
 
-PROGRAM = (
-    FIELD
-    + """
+    def variable():
+        return {variable}
+
     def read(i):
         while not done.is_set():
             i = (i * 7 + 1) % 200
-            ds["v"][:, i, 7]
+            variable()[:, i, 7]
 
     threads = [threading.Thread(target=read, args=(n,)) for n in range(4)]
     for thread in threads:
         thread.start()
     ends = []
-    for _ in range(150):
+    for _ in range({forks}):
         child = os.fork()
         if child == 0:
             # What waits for a thread of the parent waits for ever.
             signal.alarm(120)
-            os._exit(0 if np.array_equal(ds["v"][3], field[3]) else 1)
+            {first}
+            os._exit(0 if np.array_equal(variable()[3], field[3]) else 1)
         ends.append(os.waitpid(child, 0)[1])
     done.set()
     for thread in threads:
         thread.join()
     print(sorted(set(ends)))
 """
-)
+
+
+def forked(*given: object, variable: str, forks: int, first: str = "pass") -> str:
+    """How children end that read a variable while threads of their parent do, after ``first``."""
+    program = FORKS.replace("{given}", repr(given)).replace("{variable}", variable)
+    return python(program.replace("{forks}", str(forks)).replace("{first}", first)).strip()
 
 
 @pytest.mark.parametrize(
@@ -64,40 +69,13 @@ PROGRAM = (
 def test_children_read_what_threads_are_reading(
     tmp_path: Path, name: str, kind: str, options: dict[str, object]
 ) -> None:
-    given = (str(tmp_path / name), kind, options)
-    assert python(PROGRAM.replace("{given}", repr(given))).strip() == "[0]"
-
-
-ENGINES = (
-    FIELD
-    + """
-    def read(i):
-        while not done.is_set():
-            i = (i * 7 + 1) % 200
-            ncforge.Dataset(path)["v"][:, i, 7]
-
-    threads = [threading.Thread(target=read, args=(n,)) for n in range(4)]
-    for thread in threads:
-        thread.start()
-    ends = []
-    for _ in range(100):
-        child = os.fork()
-        if child == 0:
-            signal.alarm(120)
-            ncforge.clear_cache()
-            os._exit(0 if np.array_equal(ncforge.Dataset(path)["v"][3], field[3]) else 1)
-        ends.append(os.waitpid(child, 0)[1])
-    done.set()
-    for thread in threads:
-        thread.join()
-    print(sorted(set(ends)))
-"""
-)
+    assert forked(str(tmp_path / name), kind, options, variable='ds["v"]', forks=150) == "[0]"
 
 
 def test_children_have_a_cache_of_their_own(tmp_path: Path) -> None:
     given = (str(tmp_path / "a.nc"), "NETCDF4", {"zlib": True, "chunksizes": (1, 50, 50)})
-    assert python(ENGINES.replace("{given}", repr(given))).strip() == "[0]"
+    own = 'ncforge.Dataset(path)["v"]'
+    assert forked(*given, variable=own, forks=100, first="ncforge.clear_cache()") == "[0]"
 
 
 FIRST = """

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 import ncforge
+from datasets import created
 from peers import open_netcdf4
 
 SMALL = 32 << 10
@@ -38,9 +39,7 @@ def check(path: Path, whole: np.ndarray, steps: int, shape: tuple[int, ...]) -> 
 def test_a_variable_that_is_appended_to(tmp_path: Path, shape: tuple[int, ...], steps: int, zlib: bool) -> None:
     path = tmp_path / "a.nc"
     names = ["t", *(f"d{i}" for i in range(len(shape)))]
-    with ncforge.Dataset(path, "w") as ds:
-        for name, length in zip(names, (None, *shape), strict=True):
-            ds.createDimension(name, length)
+    with created(path, ncforge, **dict(zip(names, (None, *shape), strict=True))) as ds:
         ds.createVariable("v", "f4", names, zlib=zlib)
     parts = [values(i, 1, shape) for i in range(2 * steps)]
     for i, part in enumerate(parts):
@@ -67,9 +66,7 @@ def test_a_dataset_that_is_appended_to(tmp_path: Path, shape: tuple[int, ...], s
 
 def test_two_dimensions_that_grow(tmp_path: Path) -> None:
     path = tmp_path / "a.nc"
-    with ncforge.Dataset(path, "w") as ds:
-        for name, length in (("t", None), ("member", None), ("x", 5000)):
-            ds.createDimension(name, length)
+    with created(path, ncforge, t=None, member=None, x=5000) as ds:
         ds.createVariable("v", "f4", ("t", "member", "x"))[0:3, 0:2] = np.ones((3, 2, 5000))
     with open_netcdf4(path) as nc:
         assert nc["v"].chunking()[:2] == [1, 1] and (nc["v"][:] == 1).all()

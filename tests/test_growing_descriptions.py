@@ -15,6 +15,7 @@ import numpy as np
 import pytest
 
 import ncforge
+from datasets import created
 
 Work = Callable[[Path, int], object]
 
@@ -36,8 +37,7 @@ def dimensions_in_turn(path: Path, count: int) -> None:
 
 def attributes_in_turn(path: Path, count: int) -> None:
     kinds: list[Any] = [1, "text", 1.5, "Ångström", np.arange(3, dtype="i2"), ["one", "two"]]
-    with ncforge.Dataset(path, "w") as ds:
-        ds.createDimension("x", 3)
+    with created(path, ncforge, x=3) as ds:
         v = ds.createVariable("v", "f4", ("x",))
         for i in range(count):
             v[0] = i
@@ -47,8 +47,7 @@ def attributes_in_turn(path: Path, count: int) -> None:
 
 
 def renamed_in_turn(path: Path, count: int) -> None:
-    with ncforge.Dataset(path, "w") as ds:
-        ds.createDimension("x", 3)
+    with created(path, ncforge, x=3) as ds:
         for i in range(count):
             ds.createVariable(f"v{i}", "f4", ("x",))
         for i in range(count):
@@ -96,8 +95,7 @@ def test_what_was_defined_in_turn_is_there(tmp_path: Path) -> None:
 @pytest.mark.parametrize("fmt", ["NETCDF4", "NETCDF3_CLASSIC"])
 def test_refused_names_removed_attributes_and_new_ones_in_turn(tmp_path: Path, fmt: str) -> None:
     path = tmp_path / "t.nc"
-    with ncforge.Dataset(path, "w", format=fmt) as ds:
-        ds.createDimension("x", 3)
+    with created(path, ncforge, format=fmt, x=3) as ds:
         v = ds.createVariable("v", "i4", ("x",))
         for i in range(40):
             v[:] = i
@@ -123,9 +121,7 @@ def test_refused_names_removed_attributes_and_new_ones_in_turn(tmp_path: Path, f
 
 def test_each_sync_of_one_variable_is_read_by_others(tmp_path: Path) -> None:
     path, seen = tmp_path / "t.nc", tmp_path / "seen.nc"
-    with ncforge.Dataset(path, "w") as ds:
-        ds.createDimension("t", None)
-        ds.createDimension("x", 4)
+    with created(path, ncforge, t=None, x=4) as ds:
         t = ds.createVariable("t", "f8", ("t",), chunksizes=(8,))
         every = [ds.createVariable(f"v{i}", "f4", ("t", "x"), chunksizes=(3, 4), zlib=i % 2 == 0) for i in range(6)]
         bare = ds.createVariable("bare", "i2", ("t",), fill_value=False)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +11,7 @@ import numpy as np
 import pytest
 
 import ncforge
-from conftest import find_binary
+from commands import ncforge as run
 
 RANDOM = np.random.default_rng(16)
 #: Every bit pattern.
@@ -79,7 +78,7 @@ def test_values_are_those_of_h5py(halves: Path) -> None:
 
 
 def test_info_tells_it(halves: Path) -> None:
-    said = subprocess.run([find_binary(), "info", halves], capture_output=True, text=True, check=True)
+    said = run("info", halves)
     assert "`/deflated` holds 2-byte floats" in said.stdout + said.stderr
 
 
@@ -88,7 +87,7 @@ def test_copies_hold_floats(halves: Path, tmp_path: Path, how: list[str]) -> Non
     out = tmp_path / "out.nc"
     # A dimension of no length is nothing for classic files.
     vars_ = ",".join(n for n in names(halves) if n != "none")
-    subprocess.run([find_binary(), "copy", "-q", "--vars", vars_, *how, halves, out], check=True)
+    run("copy", "-q", "--vars", vars_, *how, halves, out)
     # h5py knows filters that the wheel of netCDF4 has not.
     opener: Any = netCDF4.Dataset if "classic" in how else h5py.File
     with h5py.File(halves) as f, opener(out) as copied:
@@ -165,11 +164,9 @@ def counts(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def test_integers_of_fewer_bits(counts: Path, tmp_path: Path) -> None:
     out = tmp_path / "out.nc"
-    subprocess.run([find_binary(), "copy", "-q", "--verify", counts, out], check=True)
+    run("copy", "-q", "--verify", counts, out)
     classic = tmp_path / "classic.nc"
-    subprocess.run(
-        [find_binary(), "copy", "-q", "-3", "--vars", "u12,u5at3,i12at2_nbit,i24_nbit", counts, classic], check=True
-    )
+    run("copy", "-q", "-3", "--vars", "u12,u5at3,i12at2_nbit,i24_nbit", counts, classic)
     with h5py.File(counts) as f, ncforge.Dataset(counts) as ds, netCDF4.Dataset(out) as copied:
         names = [name for name in f if isinstance(f[name], h5py.Dataset)]
         assert len(names) == 21

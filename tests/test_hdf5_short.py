@@ -13,7 +13,7 @@ import pytest
 import xarray as xr
 
 import ncforge
-from combining import ncforge as run
+from commands import ncforge as run
 
 
 @pytest.fixture

@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 
 import ncforge
+from commands import execute
 
 
 def dimensions(path: Path) -> dict[str, tuple[str, ...]]:
@@ -67,7 +68,7 @@ def test_a_file_that_hdf5_writes_to_without_a_lock(tmp_path: Path) -> None:
         theirs.flush()
         theirs.swmr_mode = True
         code = f"import ncforge\ntry: ncforge.Dataset({str(path)!r}, 'a')\nexcept ncforge.errors.LockedError as e: print(e)"
-        done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+        done = execute(sys.executable, "-c", code)
         assert "a.h5" in done.stdout and "h5clear -s" in done.stdout
         a.resize((8,))
         a[4:] = 9

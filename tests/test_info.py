@@ -11,7 +11,6 @@ import glob
 import json
 import os
 import shutil
-import subprocess
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -21,43 +20,31 @@ import netCDF4
 import numpy as np
 import pytest
 
-from conftest import Run
+from commands import execute, ncforge
+from conftest import DATA, Run
+from datasets import FORMATS, created
 
-ROOT = Path(__file__).resolve().parent.parent
 REAL = [
     *sorted(glob.glob("/usr/share/ferret-vis/data/*")),
     *sorted(glob.glob("/usr/share/ncarg/data/cdf/*")),
     *sorted(glob.glob("/usr/share/ncarg/data/nug/*")),
     *sorted(glob.glob("/usr/share/gmt-gshhg/*.nc")),
-    *sorted(str(p) for p in (ROOT / "data").glob("*.nc")),
+    *sorted(str(p) for p in DATA.glob("*.nc")),
 ]
 
 pytestmark = pytest.mark.skipif(shutil.which("ncdump") is None, reason="ncdump is not installed")
 
 
-def binary() -> str:
-    """The command under test."""
-    given = os.environ.get("NCFORGE_BIN")
-    if given:
-        return given
-    target = Path(os.environ.get("CARGO_TARGET_DIR", ROOT / "target"))
-    built = [p for p in (target / "debug/ncforge", target / "release/ncforge") if p.exists()]
-    if not built:
-        pytest.skip("the command is not built")
-    return str(max(built, key=lambda p: p.stat().st_mtime))
-
-
 def ncdump(option: str, path: Path | str) -> bytes | None:
     """The output of ``ncdump``; nothing if it cannot."""
-    done = subprocess.run(["ncdump", option, str(path)], capture_output=True, timeout=600, check=False)
+    done = execute("ncdump", option, path, code=None, text=False)
     return done.stdout if done.returncode == 0 else None
 
 
 def info(*words: str) -> bytes:
     """The output of ``ncforge info``."""
-    done = subprocess.run([binary(), "info", *words], capture_output=True, timeout=600, check=False)
-    assert done.returncode == 0, done.stderr.decode(errors="replace")
-    return done.stdout
+    output: bytes = ncforge("info", *words, text=False).stdout
+    return output
 
 
 def assert_headers_agree(path: Path | str) -> None:
@@ -81,17 +68,8 @@ def test_real_files(path: str) -> None:
 
 
 Maker = Callable[[Path], None]
-ODD_NAMES = [
-    "2t",
-    "sea level (m)",
-    "a-b+c@d.e",
-    "été",
-    "x{y}[z]|~^`\\",
-    "q\"uo'te",
-    "a&b;c:d,e<f>g=h?i*j#k$l!m",
-]
+ODD_NAMES = ["2t", "sea level (m)", "a-b+c@d.e", "été", "x{y}[z]|~^`\\", "q\"uo'te", "a&b;c:d,e<f>g=h?i*j#k$l!m"]
 ODD_TEXT = "one\ntwo\n\tthree\\ \"q\" 'a' \r\b\f\v \x01 \x7f end"
-FORMATS = ["NETCDF3_CLASSIC", "NETCDF3_64BIT_OFFSET", "NETCDF3_64BIT_DATA", "NETCDF4", "NETCDF4_CLASSIC"]
 
 
 def new_dataset(path: Path, **options: Any) -> Any:
@@ -311,7 +289,7 @@ def test_attributes_of_user_types(tmp_path: Path) -> None:
     source = tmp_path / "typed.cdl"
     source.write_text(CDL)
     path = tmp_path / "typed.nc"
-    subprocess.run(["ncgen", "-4", "-o", str(path), str(source)], check=True)
+    execute("ncgen", "-4", "-o", path, source)
     assert_headers_agree(path)
 
 
@@ -353,29 +331,23 @@ def test_the_variables_of_ncdump_are_not_taken_for_files_without_a_hint(run: Run
     ],
     ids=" ".join,
 )
-def test_output_that_is_lost_is_a_failure(words: list[str], ncforge_bin: Path, tmp_path: Path) -> None:
+def test_output_that_is_lost_is_a_failure(words: list[str], run: Run, tmp_path: Path) -> None:
     """A full disk: exit code 1. A reader that has gone: none."""
-    line = [
-        str(ncforge_bin),
-        *words,
-        *([] if words[-1] == "--help" else [str(ROOT / "data/navy_winds.nc")]),
-        *([str(tmp_path / "o.nc")] if words[0] == "copy" else []),
-    ]
+    files = [] if words[-1] == "--help" else [DATA / "navy_winds.nc"]
+    files += [tmp_path / "o.nc"] if words[0] == "copy" else []
     with open("/dev/full", "w") as full:
-        done = subprocess.run(line, stdout=full, stderr=subprocess.PIPE, text=True)
-    assert done.returncode == 1, done.stderr
+        done = run(*words, *files, stdout=full, code=1)
     assert "cannot write to the standard output" in done.stderr and "hint: make room there" in done.stderr
     read, write = os.pipe()
     os.close(read)
-    done = subprocess.run(line, stdout=write, stderr=subprocess.PIPE, text=True)
+    done = run(*words, *files, stdout=write)
     os.close(write)
-    assert done.returncode == 0 and "standard output" not in done.stderr
+    assert "standard output" not in done.stderr
 
 
 def test_patterns_that_the_shell_left_alone(tmp_path: Path, run: Run) -> None:
     for name in ("b.nc", "a.nc", "c[1].nc"):
-        with netCDF4.Dataset(tmp_path / name, "w") as ds:
-            ds.createDimension("x", 2)
+        with created(tmp_path / name, x=2) as ds:
             ds.createVariable("v", "i4", ("x",))[:] = 1
     for command in ("info", "verify", "digest", "doctor"):
         done, one = run(command, tmp_path / "?.nc"), run(command, tmp_path / "c[1].nc")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import subprocess
 import sys
 from pathlib import Path
@@ -11,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from bench_common import ONCE, mpi_ranks
+from commands import execute
 
 SCRIPT = Path(sys.executable).parent / "ncforge"
 
@@ -30,12 +30,7 @@ def command(request: pytest.FixtureRequest, tmp_path: Path) -> list[str]:
 
 
 def run(*words: str | Path, folder: Path) -> subprocess.CompletedProcess[str]:
-    environment = {name: value for name, value in os.environ.items() if name != "NCFORGE_BIN"}
-    done = subprocess.run(
-        [str(w) for w in words], cwd=folder, env=environment, capture_output=True, text=True, timeout=300
-    )
-    assert done.returncode == 0, done.stdout[-2000:] + done.stderr[-2000:]
-    return done
+    return execute(*words, cwd=folder, env={"NCFORGE_BIN": None})
 
 
 def test_ranks(command: list[str], tmp_path: Path) -> None:

@@ -8,7 +8,6 @@ their metadata scattered between large arrays.
 from __future__ import annotations
 
 import json
-import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -18,6 +17,7 @@ import netCDF4
 import numpy as np
 import pytest
 
+from commands import execute
 from conftest import built_example
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -33,7 +33,7 @@ def latency() -> Path:
 
 def measure(program: Path, path: Path) -> dict[str, Any]:
     """The cost of opening a file and reading its indexes; the results are those of a local file."""
-    out = subprocess.run([program, path], check=True, capture_output=True, text=True, timeout=600).stdout
+    out = execute(program, path).stdout
     found: dict[str, Any] = json.loads(out)
     assert found["same"], path
     return found

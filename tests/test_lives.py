@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 import ncforge
+from datasets import created
 from lives import KINDS, live, lives, superblock_end
 
 #: Sessions in all; `make soak` lives far more of them.
@@ -39,9 +40,7 @@ def assert_ends_where_it_says(path: Path) -> None:
 
 def test_a_history_that_grows_every_day(tmp_path: Path) -> None:
     path = tmp_path / "days.nc"
-    with ncforge.Dataset(path, "w") as ds:
-        ds.createDimension("time", None)
-        ds.createDimension("x", 1200)
+    with created(path, ncforge, time=None, x=1200) as ds:
         ds.createVariable("v", "f4", ("time", "x"), zlib=True, chunksizes=(30, 1200))
         ds.history = ""
     values = np.random.default_rng(0).normal(size=(40, 1200)).astype("f4")
@@ -59,8 +58,7 @@ def test_a_new_file_that_is_written_twice(tmp_path: Path) -> None:
     numbers = np.random.default_rng(0)
     for i in range(60):
         size = int(numbers.integers(1, 200))
-        with ncforge.Dataset(path, "w") as ds:
-            ds.createDimension("x", None if i % 2 else size)
+        with created(path, ncforge, x=None if i % 2 else size) as ds:
             v = ds.createVariable("v", "f8", ("x",), zlib=True)
             v[0:size] = numbers.random(size)
             if i % 3:
@@ -73,8 +71,7 @@ def test_a_new_file_that_is_written_twice(tmp_path: Path) -> None:
 
 def test_text_in_one_run_is_overwritten(tmp_path: Path) -> None:
     path = tmp_path / "text.nc"
-    with netCDF4.Dataset(path, "w") as ds:
-        ds.createDimension("x", 4)
+    with created(path, x=4) as ds:
         ds.createVariable("s", str, ("x",))[:] = np.array(["first"] * 4, object)
     with ncforge.Dataset(path, "a") as ds:
         ds["s"][1] = "changed"
@@ -90,8 +87,7 @@ def test_text_in_one_run_is_overwritten(tmp_path: Path) -> None:
 
 def test_what_is_not_filled_from_here_on(tmp_path: Path) -> None:
     path = tmp_path / "fill.nc"
-    with netCDF4.Dataset(path, "w") as ds:
-        ds.createDimension("x", 9)
+    with created(path, x=9) as ds:
         ds.createVariable("old", "i2", ("x",), zlib=True, fill_value=-7)
     with ncforge.Dataset(path, "a") as ds:
         before = ds.createVariable("before", "i2", ("x",))

@@ -20,9 +20,10 @@ import numpy as np
 import pytest
 
 import ncforge
+from commands import execute
+from datasets import FORMATS, created
 
 Run = Callable[..., subprocess.CompletedProcess[str]]
-FORMATS = ["NETCDF4", "NETCDF4_CLASSIC", "NETCDF3_CLASSIC", "NETCDF3_64BIT_OFFSET", "NETCDF3_64BIT_DATA"]
 SLOWLY = ["--codec", "zstd", "--level", "19"]
 VARIABLE = "HDF5_USE_FILE_LOCKING"
 
@@ -33,8 +34,7 @@ def _default_locking(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def make(path: Path, format: str = "NETCDF4", count: int = 3) -> None:
-    with ncforge.Dataset(path, "w", format=format) as ds:
-        ds.createDimension("t", None)
+    with created(path, ncforge, format=format, t=None) as ds:
         ds.createVariable("v", "f8", ("t",))[0:count] = np.arange(count)
 
 
@@ -47,8 +47,7 @@ def values(path: Path) -> list[float]:
 
 def elsewhere(program: str, env: dict[str, str] | None = None) -> subprocess.CompletedProcess[str]:
     """Runs a program in another process."""
-    words = [sys.executable, "-W", "always", "-c", textwrap.dedent(program)]
-    return subprocess.run(words, capture_output=True, text=True, timeout=600, env={**os.environ, **(env or {})})
+    return execute(sys.executable, "-W", "always", "-c", textwrap.dedent(program), code=None, env=env)
 
 
 def append(library: str, path: Path, value: float = 99.0) -> str:
@@ -168,7 +167,7 @@ def no_locks(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
     folder = tmp_path_factory.mktemp("no_locks")
     source, library = folder / "no_locks.c", folder / "no_locks.so"
     source.write_text("#include <errno.h>\nint flock(int f, int o) { (void)f; (void)o; errno = ENOLCK; return -1; }\n")
-    subprocess.run(["cc", "-shared", "-fPIC", "-o", library, source], check=True)
+    execute("cc", "-shared", "-fPIC", "-o", library, source)
     return {"LD_PRELOAD": str(library)}
 
 
@@ -193,9 +192,8 @@ def test_without_locks_everything_works_with_one_warning(
     required = elsewhere(append("ncforge", path), {**no_locks, VARIABLE: "TRUE"}).stdout
     assert required.startswith(f"IoError {errno.ENOLCK}"), required
     for env, warnings in ((no_locks, 1), ({**no_locks, VARIABLE: "FALSE"}, 0)):
-        words: list[str | Path] = [ncforge_bin, "copy", path, tmp_path / "d.nc", "-O"]
-        copied = subprocess.run(words, capture_output=True, text=True, env={**os.environ, **env})
-        assert copied.returncode == 0 and copied.stderr.count("no locks") == warnings, copied.stderr
+        copied = execute(ncforge_bin, "copy", path, tmp_path / "d.nc", "-O", env=env)
+        assert copied.stderr.count("no locks") == warnings, copied.stderr
     assert sorted(p.name for p in tmp_path.iterdir()) == ["a.nc", "b.nc", "c.nc", "d.nc"]
 
 
@@ -223,8 +221,7 @@ def until(happens: Callable[[], bool], process: subprocess.Popen[Any]) -> None:
 def halted(tmp_path: Path, ncforge_bin: Path) -> Any:
     """Starts a copy of a large file to ``out.nc`` and stops it in the middle."""
     source = tmp_path / "large.nc"
-    with ncforge.Dataset(source, "w") as ds:
-        ds.createDimension("t", None)
+    with created(source, ncforge, t=None) as ds:
         noise = np.random.default_rng(1).normal(size=1_000_000)
         ds.createVariable("v", "f8", ("t",), chunksizes=(100_000,))[:] = noise
     started: list[subprocess.Popen[Any]] = []

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import subprocess
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +13,9 @@ import pytest
 
 import ncforge
 import tiles as tl
-from combining import ncforge as run
+from commands import execute
+from commands import ncforge as run
+from datasets import created
 from test_combine_unreadable import _tiles
 
 #: Names that netCDF-C hides in netCDF-4 files, and that classic files may have.
@@ -32,9 +33,7 @@ def _hide(ds: netCDF4.Dataset, _rank: int = 0) -> None:
 @pytest.fixture
 def hidden(tmp_path: Path) -> Path:
     path = tmp_path / "classic.nc"
-    with netCDF4.Dataset(path, "w", format="NETCDF3_CLASSIC") as ds:
-        ds.createDimension("y", 4)
-        ds.createDimension("x", 6)
+    with created(path, format="NETCDF3_CLASSIC", y=4, x=6) as ds:
         ds.createVariable("y", "f8", ("y",))[:] = range(4)
         ds.createVariable("x", "f8", ("x",))[:] = range(6)
         ds.createVariable("v", "f4", ("y", "x"))[:] = np.arange(24).reshape(4, 6)
@@ -137,9 +136,7 @@ def test_holes_of_text_and_rows(tmp_path: Path) -> None:
     one, other = _tiles(tmp_path, ragged)
     out = tmp_path / "out.nc"
     run("combine", one, "-o", out, "--allow-missing", "--verify")
-    with netCDF4.Dataset(tmp_path / "never.nc", "w") as ds:
-        ds.createDimension("y", 2)
-        ds.createDimension("x", 4)
+    with created(tmp_path / "never.nc", y=2, x=4) as ds:
         ragged(ds, 2)
     with netCDF4.Dataset(out) as ds, netCDF4.Dataset(tmp_path / "never.nc") as never, netCDF4.Dataset(one) as tile:
         for name in ("rows", "words"):
@@ -243,12 +240,11 @@ def test_what_was_never_written_takes_no_space(tmp_path: Path, fill: str, chunks
 @pytest.mark.parametrize("form", ["NETCDF3_CLASSIC", "NETCDF4"])
 def test_characters_stay_filled(tmp_path: Path, form: Any) -> None:
     """Their default fill value is zero: such variables do not become ones that are not filled."""
-    with netCDF4.Dataset(tmp_path / "c.nc", "w", format=form) as ds:
-        ds.createDimension("n", 4)
+    with created(tmp_path / "c.nc", format=form, n=4) as ds:
         ds.createVariable("c", "S1", ("n",))[:2] = b"ab"
         ds.createVariable("i", "i4", ("n",))[:2] = 1
     run("copy", tmp_path / "c.nc", tmp_path / "out.nc", "--format", "netcdf4")
-    header = subprocess.run(["ncdump", "-hs", tmp_path / "out.nc"], capture_output=True, text=True, check=True).stdout
+    header = execute("ncdump", "-hs", tmp_path / "out.nc").stdout
     assert "char c(n)" in header and "_NoFill" not in header
 
 

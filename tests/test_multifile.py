@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import gc
 import pickle
-import subprocess
 import sys
 import threading
 import weakref
@@ -18,6 +17,8 @@ import numpy as np
 import pytest
 
 import ncforge
+from commands import execute
+from datasets import created
 from ncforge import multifile
 from programs import python
 
@@ -53,11 +54,8 @@ def three(folder: Path, format: Any = "NETCDF4_CLASSIC", unlimited: bool = True)
     rng = np.random.default_rng(1)
     for at, steps in enumerate((4, 1, 7)):
         paths.append(folder / f"part_{at}.nc")
-        with netCDF4.Dataset(paths[-1], "w", format=format) as nc:
+        with created(paths[-1], format=format, time=None if unlimited else steps, y=3, x=4) as nc:
             nc.title = f"part {at}"
-            nc.createDimension("time", None if unlimited else steps)
-            nc.createDimension("y", 3)
-            nc.createDimension("x", 4)
             time = nc.createVariable("time", "i4", "time")
             time.units, time.calendar = f"days since 2000-01-{1 + 10 * at:02}", "standard"
             time[:] = np.arange(steps)
@@ -276,8 +274,7 @@ def test_fill_values_are_netcdf4_pythons() -> None:
 
 def test_more_files_than_descriptors(tmp_path: Path) -> None:
     for at in range(80):
-        with netCDF4.Dataset(tmp_path / f"{at:03}.nc", "w", format="NETCDF4" if at % 2 else "NETCDF3_CLASSIC") as ds:
-            ds.createDimension("time", None)
+        with created(tmp_path / f"{at:03}.nc", format="NETCDF4" if at % 2 else "NETCDF3_CLASSIC", time=None) as ds:
             ds.createVariable("time", "f8", ("time",))[:] = [79 - at]
             ds.createVariable("v", "i4", ("time",))[:] = [79 - at]
     program = f"""
@@ -298,17 +295,14 @@ for at in (0, 79):
         raise AssertionError("it is closed")
 assert not ds.isopen()
 """
-    limited = ["bash", "-c", 'ulimit -n 40; exec "$0" -c "$1"', sys.executable, program]
-    done = subprocess.run(limited, capture_output=True, text=True, timeout=300)
-    assert done.returncode == 0, done.stderr
+    execute("bash", "-c", 'ulimit -n 40; exec "$0" -c "$1"', sys.executable, program)
 
 
 def parts_of(folder: Path, count: int) -> list[Path]:
     """Files of two steps each, which count on."""
     paths = [folder / f"{at:03}.nc" for at in range(count)]
     for at, path in enumerate(paths):
-        with ncforge.Dataset(path, "w", format="NETCDF4" if at % 2 else "NETCDF3_CLASSIC") as ds:
-            ds.createDimension("time", None)
+        with created(path, ncforge, format="NETCDF4" if at % 2 else "NETCDF3_CLASSIC", time=None) as ds:
             ds.createVariable("v", "i4", ("time",))[:] = [2 * at, 2 * at + 1]
     return paths
 
@@ -327,9 +321,7 @@ for _ in range(4):
         assert all(read)
 assert len(os.listdir("/proc/self/fd")) == before, "files are open after close()"
 """
-    limited = ["bash", "-c", f'ulimit -n {descriptors}; exec "$0" -c "$1"', sys.executable, program]
-    done = subprocess.run(limited, capture_output=True, text=True, timeout=300)
-    assert done.returncode == 0, done.stderr
+    execute("bash", "-c", f'ulimit -n {descriptors}; exec "$0" -c "$1"', sys.executable, program)
 
 
 def test_a_part_is_open_once_however_many_threads_read_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -411,8 +403,7 @@ def test_datasets_share_the_places(tmp_path: Path, monkeypatch: pytest.MonkeyPat
 def test_a_replaced_file_is_noticed_when_it_is_opened_again(tmp_path: Path) -> None:
     """By the dataset of either kind with the same error, where few files may be open."""
     for i in range(90):
-        with netCDF4.Dataset(tmp_path / f"{i:02}.nc", "w") as ds:
-            ds.createDimension("time", None)
+        with created(tmp_path / f"{i:02}.nc", time=None) as ds:
             ds.createVariable("time", "f8", ("time",))[:] = [i]
     program = f"""
 import pathlib, resource, shutil
@@ -431,4 +422,4 @@ for opens in (ncforge.open_many, ncforge.MFDataset):
         else:
             raise AssertionError("not noticed")
 """
-    subprocess.run([sys.executable, "-c", program], check=True, timeout=600)
+    execute(sys.executable, "-c", program)

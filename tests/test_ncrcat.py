@@ -10,6 +10,7 @@ from pathlib import Path
 import netCDF4
 import pytest
 
+from commands import execute
 from conftest import Run
 from days import part, same, series
 
@@ -67,7 +68,7 @@ def test_options_of_ncrcat(tmp_path: Path, run: Run, tool: Callable[..., str], n
     assert "exists" in run("ncrcat", *files, out, code=2).stderr
     link = tmp_path / "ncrcat"
     link.symlink_to(shutil.which(str(ncforge_bin)) or ncforge_bin)
-    subprocess.run([link, "-O", "-h", files[2], files[0], out], check=True)
+    execute(link, "-O", "-h", files[2], files[0], out)
     with netCDF4.Dataset(out) as ds:
         assert ds["time"][:].tolist() == [3, 4, 5, 0, 1]
 

@@ -15,6 +15,7 @@ import pytest
 import xarray as xr
 
 import ncforge
+from datasets import by_both, created
 
 
 def test_objects_that_are_the_same_are_equal(tmp_path: Path) -> None:
@@ -103,25 +104,22 @@ CLASSIC_ERRORS: dict[str, Any] = {
 )
 def test_errors_are_also_those_of_netcdf4(tmp_path: Path, format: Any, call: Any) -> None:
     raised = []
-    for module in (netCDF4, ncforge):
-        with module.Dataset(tmp_path / f"{module.__name__}.nc", "w", format=format) as ds:
-            ds.createDimension("x", 3)
-            v = ds.createVariable("v", "f4", ("x",))
-            with pytest.raises(Exception) as found:  # noqa: PT011
-                call(ds, v)
-            raised.append(found)
+    for ds in by_both(tmp_path, format=format, x=3):
+        v = ds.createVariable("v", "f4", ("x",))
+        with pytest.raises(Exception) as found:  # noqa: PT011
+            call(ds, v)
+        raised.append(found)
     theirs, ours = raised
     assert isinstance(ours.value, theirs.type) and isinstance(ours.value, AttributeError | ncforge.NcforgeError)
     assert str(pickle.loads(pickle.dumps(ours.value))) == str(ours.value)
 
 
 def test_names_that_are_not_the_objects_own_are_the_files(tmp_path: Path) -> None:
-    for module in (netCDF4, ncforge):
-        with module.Dataset(tmp_path / f"{module.__name__}.nc", "w") as ds:
-            for of in (ds, ds.createGroup("g"), ds.createVariable("v", "i4")):
-                of._foo, of.mro, of.Name = "x", 2, "y"
-                del of.Name
-                assert (of._foo, of.mro) == ("x", 2) and of.ncattrs() == ["_foo", "mro"]
+    for ds in by_both(tmp_path):
+        for of in (ds, ds.createGroup("g"), ds.createVariable("v", "i4")):
+            of._foo, of.mro, of.Name = "x", 2, "y"
+            del of.Name
+            assert (of._foo, of.mro) == ("x", 2) and of.ncattrs() == ["_foo", "mro"]
     for writer, reader in ((netCDF4, ncforge), (ncforge, netCDF4)):
         with reader.Dataset(tmp_path / f"{writer.__name__}.nc") as ds:
             assert ds._foo == ds["g"]._foo == ds["v"]._foo == "x"
@@ -160,8 +158,7 @@ def test_an_error_within_a_property_is_not_taken_for_an_absent_attribute(tmp_pat
 
 
 def test_reads_of_a_dataset_that_another_thread_closes_say_so(tmp_path: Path) -> None:
-    with ncforge.Dataset(tmp_path / "a.nc", "w") as ds:
-        ds.createDimension("x", 100)
+    with created(tmp_path / "a.nc", ncforge, x=100) as ds:
         ds.createVariable("v", "i2", ("x",), zlib=True, chunksizes=(10,))[:] = np.arange(100)
         ds["v"].scale_factor = 0.5
     kinds = set()
@@ -233,8 +230,7 @@ def test_names_of_the_objects_are_neither_set_nor_deleted(tmp_path: Path, name: 
 )
 def test_changes_of_what_is_open_for_reading_are_runtime_errors(tmp_path: Path, change: Any) -> None:
     path = tmp_path / "r.nc"
-    with ncforge.Dataset(path, "w") as ds:
-        ds.createDimension("x", 2)
+    with created(path, ncforge, x=2) as ds:
         ds.createVariable("v", "f4", ("x",)).units = "m"
     with ncforge.Dataset(path) as ds:
         with pytest.raises(RuntimeError, match="reading only"):
@@ -249,8 +245,7 @@ def test_changes_of_what_is_open_for_reading_are_runtime_errors(tmp_path: Path, 
 
 def test_what_a_format_has_no_type_for_is_refused_at_once(tmp_path: Path) -> None:
     for fmt in ("NETCDF3_CLASSIC", "NETCDF4_CLASSIC"):
-        with ncforge.Dataset(tmp_path / f"{fmt}.nc", "w", format=fmt) as ds:
-            ds.createDimension("x", 2)
+        with created(tmp_path / f"{fmt}.nc", ncforge, format=fmt, x=2) as ds:
             for what in (
                 lambda ds=ds: ds.createVariable("s", str, ("x",)),
                 lambda ds=ds: ds.createVariable("u", "u4", ("x",)),
@@ -273,8 +268,7 @@ def test_compounds_are_aligned_and_have_text(tmp_path: Path) -> None:
     values["in"]["name"], values["b"] = [b"one", b"two", b"three"], np.arange(6).reshape(3, 2)
     for module, other in ((ncforge, netCDF4), (netCDF4, ncforge)):
         path = tmp_path / f"{module.__name__}.nc"
-        with module.Dataset(path, "w") as ds:
-            ds.createDimension("x", 3)
+        with created(path, module, x=3) as ds:
             ds.createCompoundType(inner, "inner")
             kind = ds.createCompoundType(outer, "outer")
             v = ds.createVariable("v", kind, ("x",))
@@ -293,8 +287,7 @@ def test_compounds_are_aligned_and_have_text(tmp_path: Path) -> None:
 
 
 def test_enums_take_their_own_values_only(tmp_path: Path) -> None:
-    with ncforge.Dataset(tmp_path / "e.nc", "w") as ds:
-        ds.createDimension("t", None)
+    with created(tmp_path / "e.nc", ncforge, t=None) as ds:
         kind = ds.createEnumType("i1", "sky", {"clear": 0, "cloud": 4, "none": 127})
         v = ds.createVariable("v", kind, ("t",), fill_value=127)
         v[:] = np.ma.masked_values(np.array([0, 4, 127], "i1"), 127)
@@ -308,8 +301,7 @@ def test_enums_take_their_own_values_only(tmp_path: Path) -> None:
 def test_rows_are_packed(tmp_path: Path) -> None:
     path = tmp_path / "rows.nc"
     row = np.array([0.1, 0.5, 1.0])
-    with ncforge.Dataset(path, "w") as ds:
-        ds.createDimension("t", None)
+    with created(path, ncforge, t=None) as ds:
         v = ds.createVariable("v", ds.createVLType("u1", "rows"), ("t",))
         v.scale_factor = 1 / 254
         v[0] = row
@@ -325,9 +317,7 @@ def test_rows_are_packed(tmp_path: Path) -> None:
 
 
 def test_positions_as_people_have_them(tmp_path: Path) -> None:
-    with ncforge.Dataset(tmp_path / "i.nc", "w") as ds:
-        ds.createDimension("t", None)
-        ds.createDimension("x", 4)
+    with created(tmp_path / "i.nc", ncforge, t=None, x=4) as ds:
         v = ds.createVariable("v", "i4", ("t", "x"))
         v[[True, False, True]] = [[1, 2, 3, 4], [5, 6, 7, 8]]
         assert v.shape == (3, 4)
@@ -340,8 +330,7 @@ def test_positions_as_people_have_them(tmp_path: Path) -> None:
 
 
 def test_what_cannot_be_packed(tmp_path: Path) -> None:
-    with ncforge.Dataset(tmp_path / "p.nc", "w") as ds:
-        ds.createDimension("x", 3)
+    with created(tmp_path / "p.nc", ncforge, x=3) as ds:
         v = ds.createVariable("v", "i2", ("x",), fill_value=-32000)
         v.scale_factor, v.missing_value = 0.001, np.int16(-32001)
         # Missing values that a program has of the file, as they are.
@@ -361,16 +350,13 @@ def test_paths_in_other_encodings(tmp_path: Path) -> None:
 
 
 def test_switches_and_their_answers(tmp_path: Path) -> None:
-    for module in (ncforge, netCDF4):
-        path = tmp_path / f"{module.__name__}.nc"
-        with module.Dataset(path, "w") as ds:
-            ds.set_fill_off()
-            ds.createDimension("x", 300)
-            ds.createVariable("u", "u1", ("x",))[:] = np.full(300, 255, "u1")
-            q = ds.createVariable("q", "f8", ("x",), zlib=True, significant_digits=3, quantize_mode="BitGroom")
-            q[:] = np.linspace(0, 1, 300)
-            ds.createVariable("plain", "f8", ("x",), compression="zstd", complevel=0)
-            ds.createVariable("z", "f8", ("x",), compression="zstd", complevel=3)
+    for ds in by_both(tmp_path, x=300):
+        ds.set_fill_off()
+        ds.createVariable("u", "u1", ("x",))[:] = np.full(300, 255, "u1")
+        q = ds.createVariable("q", "f8", ("x",), zlib=True, significant_digits=3, quantize_mode="BitGroom")
+        q[:] = np.linspace(0, 1, 300)
+        ds.createVariable("plain", "f8", ("x",), compression="zstd", complevel=0)
+        ds.createVariable("z", "f8", ("x",), compression="zstd", complevel=3)
     reported = []
     for module in (ncforge, netCDF4):
         for path in sorted(tmp_path.glob("*.nc")):
@@ -392,9 +378,7 @@ def test_switches_and_their_answers(tmp_path: Path) -> None:
 
 # Names without a meaning here: the C library's own objects and settings, names of modules that netCDF4-python imports, and what
 # belongs to the whole file.
-NOT_OURS = {
-    "Group": {"fromcdl", "tocdl"},
-}
+NOT_OURS = {"Group": {"fromcdl", "tocdl"}}
 
 
 @pytest.mark.parametrize("name", ["Dataset", "Group", "Variable", "Dimension", "MFDataset", "MFTime"])
@@ -419,8 +403,7 @@ def test_a_group_tells_of_its_file(tmp_path: Path) -> None:
 
 def test_misspelt_names_get_the_nearest(tmp_path: Path) -> None:
     path = tmp_path / "ocean.nc"
-    with ncforge.Dataset(path, "w") as ds:
-        ds.createDimension("depth", 3)
+    with created(path, ncforge, depth=3) as ds:
         ds.createVariable("temp", "f4", ("depth",))
         ds.createVariable("model/salt", "f4", ("depth",))
         with pytest.raises(KeyError, match=r"no dimension `dephts` .*\(hint: did you mean `depth`\?\)"):
@@ -442,8 +425,7 @@ def test_rows_of_text_are_strings(tmp_path: Path) -> None:
     """As in netCDF4-python: a type of ragged rows of strings is one that neither it nor ncdump reads."""
     for module in (netCDF4, ncforge):
         path = tmp_path / f"{module.__name__}.nc"
-        with module.Dataset(path, "w") as ds:
-            ds.createDimension("x", 3)
+        with created(path, module, x=3) as ds:
             kind = ds.createVLType(str, "text")
             v = ds.createVariable("v", kind, ("x",))
             v[0], v[1:] = "a", np.array(["bb", "ccc"], object)
@@ -456,8 +438,7 @@ def test_rows_of_text_are_strings(tmp_path: Path) -> None:
 
 def test_types_of_variables_are_those_of_the_file(tmp_path: Path) -> None:
     path = tmp_path / "t.nc"
-    with netCDF4.Dataset(path, "w") as nc:
-        nc.createDimension("x", 3)
+    with created(path, x=3) as nc:
         orders: tuple[tuple[Any, Any], ...] = (("little", "<"), ("big", ">"), ("native", "="))
         for order, code in orders:
             nc.createVariable(f"f_{order}", np.dtype(f"{code}f8"), ("x",), endian=order)[:] = [1, 2, 3]

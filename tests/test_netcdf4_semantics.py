@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import pickle
 import warnings
 from collections.abc import Callable
 from pathlib import Path
@@ -13,7 +12,8 @@ import numpy as np
 import pytest
 
 import ncforge
-from peers import FORMATS, KINDS, as_plain
+from datasets import by_both, created, of_both
+from peers import KINDS, as_plain
 
 # Name, type, attributes, stored values.
 CASES: dict[str, tuple[str, dict[str, Any], Any]] = {
@@ -52,8 +52,7 @@ CASES: dict[str, tuple[str, dict[str, Any], Any]] = {
 
 
 def write(path: Path, fmt: Any, kind: str, attrs: dict[str, Any], values: Any) -> None:
-    with as_plain(path, "w") as plain, netCDF4.Dataset(plain, "w", format=fmt) as nc:
-        nc.createDimension("x", len(values))
+    with as_plain(path, "w") as plain, created(plain, format=fmt, x=len(values)) as nc:
         attrs = dict(attrs)
         v = nc.createVariable("v", kind, ("x",), fill_value=attrs.pop("_FillValue", None))
         v.set_auto_maskandscale(False)
@@ -134,9 +133,7 @@ def test_writing_packs_and_fills(tmp_path: Path, case: str, fmt: Any, suffix: st
 @pytest.mark.parametrize(("fmt", "suffix"), KINDS)
 def test_orthogonal_indexing(tmp_path: Path, fmt: Any, suffix: str) -> None:
     path = tmp_path / f"i{suffix}"
-    with as_plain(path, "w") as plain, netCDF4.Dataset(plain, "w", format=fmt) as nc:
-        for name, n in (("t", None), ("y", 5), ("x", 6)):
-            nc.createDimension(name, n)
+    with as_plain(path, "w") as plain, created(plain, format=fmt, t=None, y=5, x=6) as nc:
         nc.createVariable("v", "i4", ("t", "y", "x"))[:] = np.arange(120).reshape(4, 5, 6)
         nc.createVariable("s", "f8")[...] = 3
     keys: list[Any] = [
@@ -170,9 +167,7 @@ def test_writing_with_lists_and_past_the_end(tmp_path: Path, fmt: Any, suffix: s
     stored = []
     for module, ending in ((netCDF4, ".nc"), (ncforge, suffix)):
         path = tmp_path / f"{module.__name__}{ending}"
-        with module.Dataset(path, "w", format=fmt) as ds:
-            ds.createDimension("t", None)
-            ds.createDimension("x", 6)
+        with created(path, module, format=fmt, t=None, x=6) as ds:
             v = ds.createVariable("v", "i4", ("t", "x"))
             v[0:3] = np.arange(18).reshape(3, 6)
             v[[0, 2], [1, 3, 4]] = np.array([[100, 101, 102], [110, 111, 112]])
@@ -221,27 +216,18 @@ ONE: list[tuple[str, str, Any, Any]] = [
 def test_data_of_one_record_are_written_to_one_record(
     tmp_path: Path, kind: Any, dims: str, key: Any, value: Any, records: int
 ) -> None:
-    stored = []
-    for module in (netCDF4, ncforge):
-        path = tmp_path / f"{module.__name__}.nc"
-        with module.Dataset(path, "w") as ds:
-            for name, length in (("t", None), ("u", None), ("x", 3), ("y", 3)):
-                ds.createDimension(name, length)
-            v = ds.createVariable("v", kind, tuple(dims))
-            shape = [records if name in "tu" else 3 for name in dims]
-            v[tuple(slice(0, n) for n in shape)] = np.arange(np.prod(shape)).reshape(shape).astype(kind).astype(v.dtype)
-            v[key] = value
-        with netCDF4.Dataset(path) as nc:
-            nc["v"].set_auto_mask(False)
-            stored.append(nc["v"][...].tolist())
-    assert stored[1] == stored[0]
+    for ds in by_both(tmp_path, t=None, u=None, x=3, y=3):
+        v = ds.createVariable("v", kind, tuple(dims))
+        shape = [records if name in "tu" else 3 for name in dims]
+        v[tuple(slice(0, n) for n in shape)] = np.arange(np.prod(shape)).reshape(shape).astype(kind).astype(v.dtype)
+        v[key] = value
+    theirs, ours = (ds["v"][...].tolist() for ds in of_both(tmp_path))
+    assert ours == theirs
 
 
 @pytest.mark.parametrize("key", [slice(None), ..., (slice(None), slice(0, 3)), slice(4, None)])
 def test_values_for_no_records_are_an_error(tmp_path: Path, key: Any) -> None:
-    with ncforge.Dataset(tmp_path / "v.nc", "w") as ds:
-        ds.createDimension("t", None)
-        ds.createDimension("x", 3)
+    with created(tmp_path / "v.nc", ncforge, t=None, x=3) as ds:
         v = ds.createVariable("v", "i4", ("t", "x"))
         with pytest.raises(IndexError, match=r"`v`.*how many records"):
             v[key] = [7, 8, 9]
@@ -272,20 +258,15 @@ NESTED = np.dtype([("p", PAIR), ("q", "f4", (2,)), ("t", "S3")])
     ],
 )
 def test_tuples_are_structures(tmp_path: Path, dtype: np.dtype[Any], key: Any, value: Any) -> None:
-    stored = []
-    for module in (netCDF4, ncforge):
-        path = tmp_path / f"{module.__name__}.nc"
-        with module.Dataset(path, "w") as ds:
-            ds.createDimension("x", 3)
-            if dtype is NESTED:
-                ds.createCompoundType(PAIR, "pair")
-            v = ds.createVariable("v", ds.createCompoundType(dtype, "kind"), ("x",))
-            v[:] = np.zeros(3, dtype)
-            # netCDF4-python needs arrays for types with text.
-            v[key] = np.array(value, dtype) if dtype is NESTED and module is netCDF4 else value
-        with netCDF4.Dataset(path) as nc:
-            stored.append(nc["v"][:].tolist())
-    assert repr(stored[1]) == repr(stored[0])
+    for ds in by_both(tmp_path, x=3):
+        if dtype is NESTED:
+            ds.createCompoundType(PAIR, "pair")
+        v = ds.createVariable("v", ds.createCompoundType(dtype, "kind"), ("x",))
+        v[:] = np.zeros(3, dtype)
+        # netCDF4-python needs arrays for types with text.
+        v[key] = np.array(value, dtype) if dtype is NESTED and isinstance(ds, netCDF4.Dataset) else value
+    theirs, ours = (repr(ds["v"][:].tolist()) for ds in of_both(tmp_path))
+    assert ours == theirs
     with ncforge.Dataset(tmp_path / "ncforge.nc", "r+") as ds:
         for wrong in ((1,), (1, 2, 3, 4), [(1, "x")], (2**40, 1)):
             with pytest.raises(ValueError, match="`v`"):
@@ -314,13 +295,10 @@ def test_tuples_are_structures(tmp_path: Path, dtype: np.dtype[Any], key: Any, v
 def test_storage_is_what_netcdf4_makes(tmp_path: Path, options: dict[str, Any]) -> None:
     values = np.random.default_rng(0).normal(size=(20, 8))
     reported = []
-    for module in (netCDF4, ncforge):
-        path = tmp_path / f"{module.__name__}.nc"
-        with module.Dataset(path, "w") as ds:
-            ds.createDimension("y", 20)
-            ds.createDimension("x", 8)
-            ds.createVariable("v", "f8", ("y", "x"), **options)[:] = values
-        # Each is read by the other one, too.
+    for ds in by_both(tmp_path, y=20, x=8):
+        ds.createVariable("v", "f8", ("y", "x"), **options)[:] = values
+    # Each is read by the other one, too.
+    for path in (tmp_path / "netCDF4.nc", tmp_path / "ncforge.nc"):
         for reader in (netCDF4, ncforge):
             with reader.Dataset(path) as ds:
                 v = ds["v"]
@@ -333,9 +311,7 @@ def test_storage_is_what_netcdf4_makes(tmp_path: Path, options: dict[str, Any]) 
 def test_text(tmp_path: Path) -> None:
     path = tmp_path / "text.nc"
     for module in (netCDF4, ncforge):
-        with module.Dataset(path, "w") as ds:
-            ds.createDimension("n", 3)
-            ds.createDimension("width", 6)
+        with created(path, module, n=3, width=6) as ds:
             v = ds.createVariable("v", "S1", ("n", "width"))
             v._Encoding = "utf-8"
             v[:] = np.array(["abc", "Ωm", ""])
@@ -354,8 +330,7 @@ def test_text(tmp_path: Path) -> None:
 
 
 def test_text_does_not_make_an_unlimited_dimension_longer(tmp_path: Path) -> None:
-    with ncforge.Dataset(tmp_path / "a.nc", "w") as ds:
-        ds.createDimension("t")
+    with created(tmp_path / "a.nc", ncforge, t=None) as ds:
         v = ds.createVariable("v", "S1", ("t",))
         with pytest.raises(ValueError, match="single ones"):
             v[:] = "abc"
@@ -380,30 +355,23 @@ ROWS = [
 def test_text_fills_rows_in_any_order_and_is_not_cut(tmp_path: Path, key: Any) -> None:
     """Whole rows of characters, whatever chooses them; a text for a part of a row is an error in both libraries."""
     for text in ("ab", np.array(["ab"]), np.array(["é", "c", "xyz"])):
-        stored: list[Any] = []
-        for module in (netCDF4, ncforge):
-            path = tmp_path / f"{module.__name__}.nc"
-            with module.Dataset(path, "w") as ds:
-                ds.createDimension("n", 3)
-                ds.createDimension("width", 4)
-                v: Any = ds.createVariable("v", "S1", ("n", "width"), fill_value=b"-")
-                v._Encoding = "utf-8"
-                try:
-                    v[:, key] = text
-                except (ValueError, IndexError):
-                    stored.append("refused")
-                    continue
-            with netCDF4.Dataset(path) as ds:
-                ds.set_auto_maskandscale(False)
-                ds.set_auto_chartostring(False)
-                stored.append(ds["v"][:].tobytes())
-        assert stored[0] == stored[1], text
+        refused: list[bool] = []
+        for ds in by_both(tmp_path, n=3, width=4):
+            v: Any = ds.createVariable("v", "S1", ("n", "width"), fill_value=b"-")
+            v._Encoding = "utf-8"
+            try:
+                v[:, key] = text
+                refused.append(False)
+            except (ValueError, IndexError):
+                refused.append(True)
+        assert refused[1] == refused[0], text
+        theirs, ours = (ds["v"][:].tobytes() for ds in of_both(tmp_path))
+        assert ours == theirs or refused[0], text
 
 
 def test_attributes_and_names(tmp_path: Path) -> None:
     path = tmp_path / "names.nc"
-    with ncforge.Dataset(path, "w") as ds:
-        ds.createDimension("x", 2)
+    with created(path, ncforge, x=2) as ds:
         v = ds.createVariable("/below/v", "f4", ("x",), fill_value=-1.0)
         v.units, v.axis = "m", "X"
         v.setncatts({"valid_min": np.float32(0), "flags": np.array([1, 2], "i2")})
@@ -435,138 +403,9 @@ def test_attributes_and_names(tmp_path: Path) -> None:
         assert text is not None and "east = 2" in text
 
 
-def test_files_in_memory(tmp_path: Path) -> None:
-    for fmt in FORMATS:
-        ds = ncforge.Dataset("in memory", "w", format=fmt, memory=1024)
-        ds.createDimension("x", 3)
-        ds.createVariable("v", "f4", ("x",))[:] = [1, 2, 3]
-        data = ds.close()
-        assert data is not None
-        with netCDF4.Dataset("m", memory=bytes(data)) as nc:
-            assert nc["v"][:].tolist() == [1, 2, 3]
-        with ncforge.Dataset("m", memory=data) as again:
-            assert again["v"][::-1].tolist() == [3, 2, 1]
-    path = tmp_path / "kept.nc"
-    with ncforge.Dataset(path, "w", diskless=True, persist=True) as ds:
-        ds.createDimension("x", 3)
-        assert not path.exists()
-    assert list(netCDF4.Dataset(path).dimensions) == ["x"]
-    kept = path.read_bytes()
-    with pytest.raises(FileExistsError):
-        ncforge.Dataset(path, "w", clobber=False, diskless=True, persist=True)
-    with ncforge.Dataset(path, "w", clobber=False, diskless=True) as ds:
-        ds.createDimension("other", 1)
-    assert path.read_bytes() == kept, "it was in memory only"
-    # One without references is on disk, too, and no other file.
-    ds = ncforge.Dataset(path, "w", diskless=True, persist=True)
-    ds.createDimension("y", 4)
-    del ds
-    assert list(netCDF4.Dataset(path).dimensions) == ["y"]
-    assert [p.name for p in tmp_path.iterdir()] == ["kept.nc"]
-
-
-@pytest.mark.parametrize(
-    ("mode", "memory", "kind"),
-    [
-        ("r", 5, TypeError),
-        ("r", "abc", TypeError),
-        ("w", b"abc", TypeError),
-        ("w", -1, OverflowError),
-        ("x", 1024, ValueError),
-    ],
-)
-def test_memory_that_is_none(tmp_path: Path, mode: str, memory: Any, kind: type[Exception]) -> None:
-    path = tmp_path / "v.nc"
-    if mode == "r":
-        write(path, "NETCDF4", "i4", {}, [1, 2])
-    for module in (netCDF4, ncforge):
-        with pytest.raises(kind):
-            module.Dataset(path, mode, memory=memory)
-    assert path.exists() == (mode == "r")
-
-
-def test_a_process_whose_folder_is_gone_opens_other_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    path, gone = tmp_path / "a.nc", tmp_path / "gone"
-    gone.mkdir()
-    monkeypatch.chdir(gone)
-    gone.rmdir()
-    with ncforge.Dataset(path, "w") as ds:
-        ds.createDimension("x", 3)
-        ds.createVariable("v", "i4", ("x",))[:] = 7
-    with ncforge.Dataset(path) as ds:
-        assert ds["v"][:].tolist() == [7, 7, 7]
-
-
-@pytest.mark.parametrize("given", [np.int64(10), True, 0, 1.5])
-def test_memory_of_a_new_file_is_a_number(tmp_path: Path, given: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    """``close`` returns the file, which is nowhere else."""
-    monkeypatch.chdir(tmp_path)
-    for module in (netCDF4, ncforge):
-        ds = module.Dataset("a.nc", "w", memory=given, diskless=True, persist=True)
-        ds.createDimension("x", 3)
-        data = ds.close()
-        array: Any = np.frombuffer(data, "u1")
-        assert list(ncforge.Dataset("a.nc", memory=array).dimensions) == ["x"]
-        assert not list(tmp_path.iterdir())
-
-
-def test_a_dataset_means_the_file_that_its_path_meant(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Also in another folder, and where ``..`` does not lead to the folder that is named before it."""
-    for name in ("real/in", "other"):
-        (tmp_path / name).mkdir(parents=True)
-    (tmp_path / "other" / "a.nc").write_bytes(b"precious")
-    (tmp_path / "link").symlink_to("real/in")
-    for module in (netCDF4, ncforge):
-        monkeypatch.chdir(tmp_path)
-        ds = module.Dataset("link/../a.nc", "w", diskless=True, persist=True)
-        ds.createDimension("x", 3)
-        monkeypatch.chdir(tmp_path / "other")
-        ds.close()
-        assert list(netCDF4.Dataset(tmp_path / "real" / "a.nc").dimensions) == ["x"]
-        (tmp_path / "real" / "a.nc").unlink()
-    assert (tmp_path / "other" / "a.nc").read_bytes() == b"precious"
-    assert not (tmp_path / "a.nc").exists()
-    # One that is read, too, if it is sent elsewhere or printed.
-    write(tmp_path / "real" / "a.nc", "NETCDF4", "i4", {}, [1, 2])
-    monkeypatch.chdir(tmp_path)
-    opened = [
-        ncforge.Dataset("link/../a.nc"),
-        ncforge.MFDataset(["link/../a.nc"], aggdim="x"),
-        ncforge.open_many(["link/../a.nc"], "x"),
-    ]
-    monkeypatch.chdir(tmp_path / "other")
-    for ds in opened:
-        assert pickle.loads(pickle.dumps(ds))["v"][:].tolist() == [1, 2]
-    ds = opened[0]
-    assert "int v(" in (ds.tocdl() or "")
-    assert ds.filepath() == "link/../a.nc"
-
-
-@pytest.mark.parametrize("mode", ["r+", "a", "as"])
-def test_memory_is_no_way_to_a_file_on_disk(tmp_path: Path, mode: str) -> None:
-    path = tmp_path / "v.nc"
-    write(path, "NETCDF4", "i4", {}, [1, 2])
-    kept = path.read_bytes()
-    for persist in (False, True):
-        with pytest.raises(OSError, match="copy the file"):
-            ncforge.Dataset(path, mode, diskless=True, persist=persist)
-    for memory in (kept, bytearray(kept), 1024):
-        for module in (netCDF4, ncforge) if mode != "as" else (ncforge,):
-            with pytest.raises(ValueError, match="'r' or 'w'"):
-                module.Dataset(path, mode, memory=memory)
-    assert path.read_bytes() == kept
-    if mode != "r+":
-        for module in (netCDF4, ncforge):
-            with module.Dataset(tmp_path / "new.nc", mode, diskless=True) as ds:
-                ds.createDimension("x", 2)
-            assert not (tmp_path / "new.nc").exists()
-
-
 def test_layout_and_its_drawing(tmp_path: Path) -> None:
     path = tmp_path / "layout.nc"
-    with ncforge.Dataset(path, "w") as ds:
-        for name, n in (("t", 10), ("y", 20), ("x", 30)):
-            ds.createDimension(name, n)
+    with created(path, ncforge, t=10, y=20, x=30) as ds:
         v = ds.createVariable("v", "f4", ("t", "y", "x"), zlib=True, chunksizes=(4, 10, 10))
         v[0:8] = 1
         ds.createVariable("flat", "f8", ("x",))[:] = 0
@@ -611,8 +450,7 @@ def test_nothing_is_warned_of_without_a_reason(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("module", [netCDF4, ncforge])
 def test_errors_that_scripts_catch_as_netcdf4s(tmp_path: Path, module: Any) -> None:
-    with module.Dataset(tmp_path / "a.nc", "w") as ds:
-        ds.createDimension("x", 2)
+    with created(tmp_path / "a.nc", module, x=2) as ds:
         v = ds.createVariable("v", "i4", ("x",))
         wrong: list[Callable[[], Any]] = [
             lambda: ds.createDimension("x", 3),

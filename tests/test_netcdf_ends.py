@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import os
 import signal
-import subprocess
 import sys
 from pathlib import Path
 
@@ -12,9 +10,10 @@ import netCDF4
 import numpy as np
 import pytest
 
-from programs import call, compiled
+from commands import execute
+from programs import LINUX, call, compiled
 
-pytestmark = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="the library is for Linux")
+pytestmark = LINUX
 
 
 @pytest.fixture(scope="session")
@@ -75,9 +74,9 @@ def test_a_program_ends_with_its_last_own_thread(threads, ncforge_bin, library, 
     path = tmp_path / "a.nc"
     command = [ncforge_bin, "run", threads]
     for way, what in (("write", b": 1 writes served"), ("read", b": 1 reads served")):
-        env = {**os.environ, "NCFORGE_NETCDF": "always", "NCFORGE_THREADS": "3"}
-        done = subprocess.run([*command, way, path], env=env, capture_output=True, timeout=20, check=False)
-        assert done.returncode == 0 and what in done.stderr, done
+        env = {"NCFORGE_NETCDF": "always", "NCFORGE_THREADS": "3"}
+        done = execute(*command, way, path, text=False, env=env, timeout=20)
+        assert what in done.stderr, done
         with netCDF4.Dataset(path) as d:
             want = np.asarray(d["v"][:], "i8")
         assert np.array_equal(want.ravel(), np.arange(want.size) % 1000)

@@ -9,11 +9,10 @@ from typing import Any
 
 import netCDF4
 import numpy as np
-import pytest
 
-from programs import call
+from programs import LINUX, call
 
-pytestmark = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="the library is for Linux")
+pytestmark = LINUX
 
 # No file may get longer than a limit, as on a full disk: what is noise does not fit, and what is constant does.
 OPEN = """

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import sys
-
 import pytest
 
-from programs import call, compiled
+from programs import LINUX, call, compiled
 
-pytestmark = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="the library is for Linux")
+pytestmark = LINUX
 
 
 @pytest.mark.parametrize("wish", ["log", "always"])

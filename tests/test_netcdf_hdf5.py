@@ -4,16 +4,15 @@ from __future__ import annotations
 
 import re
 import shutil
-import subprocess
-import sys
 from pathlib import Path
 
 import h5py
 import pytest
 
-from programs import SOURCES, call, compiled
+from commands import execute
+from programs import LINUX, SOURCES, call, compiled
 
-pytestmark = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="the library is for Linux")
+pytestmark = LINUX
 
 
 @pytest.fixture(scope="session")
@@ -23,9 +22,9 @@ def direct(tmp_path_factory: pytest.TempPathFactory) -> Path:
     for command in (["nc-config", "--cflags", "--libs"], ["pkg-config", "--cflags", "--libs", "hdf5"]):
         if shutil.which(command[0]) is None or shutil.which("cc") is None:
             pytest.skip("needs a C compiler, libnetcdf-dev and libhdf5-dev")
-        flags += subprocess.run(command, capture_output=True, text=True, check=True).stdout.split()
+        flags += execute(*command).stdout.split()
     binary = tmp_path_factory.mktemp("bin") / "direct"
-    subprocess.run(["cc", "-O1", "-o", str(binary), str(SOURCES / "direct.c"), *flags], check=True)
+    execute("cc", "-O1", "-o", binary, SOURCES / "direct.c", *flags)
     return binary
 
 

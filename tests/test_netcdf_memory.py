@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 import re
-import sys
 
-import pytest
+from programs import LINUX, call, compiled, values
 
-from programs import call, compiled, values
-
-pytestmark = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="the library is for Linux")
+pytestmark = LINUX
 
 
 def test_memory_stays_where_a_variable_has_no_value(run_under, tmp_path):

@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import os
 import random
-import re
 import shutil
 import signal
 import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -16,9 +14,10 @@ import netCDF4
 import numpy as np
 import pytest
 
-from programs import SOURCES, call
+from commands import execute
+from programs import LINUX, SOURCES, call, served
 
-pytestmark = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="the library is for Linux")
+pytestmark = LINUX
 
 # Launchers that refuse root and more processes than processors are asked not to.
 ENVIRONMENT: dict[str, Any] = {
@@ -43,10 +42,7 @@ class Mpi:
         if not all(map(shutil.which, needed)):
             pytest.skip(f"needs {', '.join(needed)}")
         header = b"#include <mpi.h>"
-        if (
-            subprocess.run([f"mpicc.{self.name}", "-x", "c", "-E", "-"], input=header, capture_output=True).returncode
-            != 0
-        ):
+        if execute(f"mpicc.{self.name}", "-x", "c", "-E", "-", code=None, text=False, input=header).returncode:
             pytest.skip(f"needs the headers of {self.name}")
         binary = self.folder / f"{source}.{self.name}"
         if not binary.exists():
@@ -66,11 +62,6 @@ def mpi(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
     return Mpi(request.param, tmp_path_factory.mktemp("mpi"))
 
 
-def written(done: subprocess.CompletedProcess[bytes]) -> int:
-    """Writes that the log says ncforge served."""
-    return sum(map(int, re.findall(rb": (\d+) writes served", done.stderr)))
-
-
 def values(path: Path) -> np.ndarray:
     """The variable, by netCDF-C."""
     with netCDF4.Dataset(path) as d:
@@ -87,7 +78,7 @@ def test_rank_0_gathers_and_writes(mpi, ncforge_bin, tmp_path, ranks, way):
     assert np.array_equal(values(tmp_path / "ours.nc"), values(tmp_path / "plain.nc"))
     header = [call("ncdump", "-hs", "-n", "x", tmp_path / f"{which}.nc").stdout for which in ("plain", "ours")]
     assert header[0] == header[1]
-    assert written(done) == {"close": 12, "forget": 12, "early": 12 + 12 * ranks}[way]
+    assert served(done, "writes") == {"close": 12, "forget": 12, "early": 12 + 12 * ranks}[way]
     if way == "early":
         for other in tmp_path.glob("ours.nc.*"):
             assert values(other).shape == (12, 180, 360)
@@ -99,20 +90,19 @@ def test_a_fortran_model(mpi, ncforge_bin, tmp_path, ranks):
     call(*mpi.launch(ranks, rows, tmp_path / "plain.nc", 10), **ENVIRONMENT)
     done = call(*mpi.launch(ranks, ncforge_bin, "run", rows, tmp_path / "ours.nc", 10), wish="log", **ENVIRONMENT)
     assert np.array_equal(values(tmp_path / "ours.nc"), values(tmp_path / "plain.nc"))
-    assert written(done) == 10
+    assert served(done, "writes") == 10
 
 
 def test_a_launcher_that_is_run_itself(mpi, run_under, tmp_path):
     ranks_c = mpi.compiled("ranks.c")
     done = run_under(*mpi.launch(2, ranks_c, tmp_path / "ours.nc", 5, "close"), wish="log", **ENVIRONMENT)
-    assert written(done) == 5
+    assert served(done, "writes") == 5
 
 
 def test_an_abort_leaves_what_was_synced(mpi, ncforge_bin, tmp_path):
     # Each rank aborts when it has sent its last step; rank 0 alone has written all of them before.
     command = mpi.launch(1, ncforge_bin, "run", mpi.compiled("ranks.c"), tmp_path / "a.nc", 9, "abort")
-    done = subprocess.run(command, capture_output=True, env=os.environ | ENVIRONMENT, timeout=120)
-    assert done.returncode == 7
+    execute(*command, code=7, text=False, env=os.environ | ENVIRONMENT, timeout=120)
     assert values(tmp_path / "a.nc").shape[0] == 9
 
 
@@ -158,11 +148,11 @@ def test_what_ranks_open_together_is_left_alone(ncforge_bin, tmp_path):
     call(*launch(2, binary, tmp_path / "plain.nc", 8, "parallel"), **ENVIRONMENT)
     ours = launch(2, ncforge_bin, "run", binary, tmp_path / "ours.nc", 8, "parallel")
     done = call(*ours, wish="log", **ENVIRONMENT)
-    assert b"opened in parallel: left to netCDF-C" in done.stderr and written(done) == 0
+    assert b"opened in parallel: left to netCDF-C" in done.stderr and served(done, "writes") == 0
     assert (tmp_path / "plain.nc").read_bytes() == (tmp_path / "ours.nc").read_bytes()
     # Files that one rank opens by itself are served by the same library, also where HDF5 ends inside MPI_Finalize.
     for way in ("close", "forget"):
         call(*launch(2, binary, tmp_path / "plain.nc", 8, way), **ENVIRONMENT)
         done = call(*launch(2, ncforge_bin, "run", binary, tmp_path / "ours.nc", 8, way), wish="log", **ENVIRONMENT)
-        assert written(done) == 8
+        assert served(done, "writes") == 8
         assert np.array_equal(values(tmp_path / "ours.nc"), values(tmp_path / "plain.nc"))

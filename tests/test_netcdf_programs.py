@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import os
 import re
 import shutil
-import subprocess
 import sys
 import textwrap
 from pathlib import Path
@@ -15,21 +13,15 @@ import netCDF4
 import numpy as np
 import pytest
 
-from conftest import DATA, ROOT
-from programs import call, compiled, header, python, values
+from commands import execute
+from conftest import DATA
+from datasets import CLASSIC, FORMATS, created
+from programs import LINUX, call, compiled, header, python, served, values
 
 FILES = sorted(p for p in DATA.iterdir() if p.suffix in (".nc", ".cdf"))
-FORMATS = ["NETCDF3_CLASSIC", "NETCDF3_64BIT_OFFSET", "NETCDF3_64BIT_DATA", "NETCDF4", "NETCDF4_CLASSIC"]
-CLASSIC = FORMATS[:3]
 # Small: netCDF-C reads with strides one element at a time.
 SHAPE = (11, 13, 53)
-
-pytestmark = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="the library is for Linux")
-
-
-def served(done: subprocess.CompletedProcess[bytes]) -> int:
-    """Reads that the log counts."""
-    return sum(map(int, re.findall(rb": (\d+) reads served", done.stderr)))
+pytestmark = LINUX
 
 
 def random_values(kind: str, shape: tuple[int, ...], seed: int) -> np.ndarray:
@@ -64,9 +56,7 @@ def make(path: Path, form: Any) -> None:
             "chunks": {"chunksizes": (4, 13, 10)},
             "checked": {**deflate, "fletcher32": True, "chunksizes": (11, 3, 3)},
         }
-    with netCDF4.Dataset(path, "w", format=form) as d:
-        for name, n in zip("tyxc", (None, *SHAPE[1:], 9), strict=True):
-            d.createDimension(name, n)
+    with created(path, format=form, **dict(zip("tyxc", (None, *SHAPE[1:], 9), strict=True))) as d:
         for i, kind in enumerate(kinds):
             for layout, options in layouts.items():
                 for dims in ("tyx", "yx", ""):
@@ -127,8 +117,7 @@ def test_every_type_in_memory_of_every_type_in_a_file(files, reads, run_under, f
 def test_quantized_variables_as_other_types(reads, run_under, tmp_path):
     # NetCDF-C 4.9.0 quantizes once more when it converts what it reads.
     path = tmp_path / "a.nc"
-    with netCDF4.Dataset(path, "w") as d:
-        d.createDimension("x", 5000)
+    with created(path, x=5000) as d:
         for kind in ("f4", "f8"):
             for mode in ("BitGroom", "GranularBitRound", "BitRound"):
                 options: dict[str, Any] = {"zlib": True, "significant_digits": 3, "quantize_mode": mode}
@@ -179,8 +168,7 @@ def test_zipped_files_are_opened_however_they_are_to_be_buffered(files, run, run
 
 def test_a_program_opens_as_many_files_as_without_ncforge(packaged, run_under, tmp_path):
     for i in range(100):
-        with netCDF4.Dataset(tmp_path / f"{i}.nc", "w", format="NETCDF4" if i % 2 else "NETCDF3_CLASSIC") as d:
-            d.createDimension("x", 3)
+        with created(tmp_path / f"{i}.nc", format="NETCDF4" if i % 2 else "NETCDF3_CLASSIC", x=3) as d:
             d.createVariable("v", "i4", ("x",))[:] = i
     code = f"""
         import resource, netCDF4
@@ -215,7 +203,7 @@ TOOLS = {
 def outcome(command: list[str], out: Path) -> tuple[int, bytes, Any]:
     """Exit code, what was printed, and what the output holds."""
     out.unlink(missing_ok=True)
-    done = subprocess.run(command, capture_output=True, timeout=600, stdin=subprocess.DEVNULL)
+    done = execute(*command, code=None, text=False)
     held = (header(out), values(out)) if out.exists() else None
     return done.returncode, done.stdout, held
 
@@ -244,58 +232,6 @@ def test_tools_read_zipped_files(run, run_under, tmp_path, tool):
     call(*command, tmp_path / "a.nc", tmp_path / "plain.nc")
     run_under(*command, tmp_path / "a.ncz", tmp_path / "ours.nc")
     assert (tmp_path / "plain.nc").read_bytes() == (tmp_path / "ours.nc").read_bytes()
-
-
-# Chunks as hdf5plugin and netCDF-C wrote them (crates/ncforge-codec/tests/codecs).
-SAMPLES = ROOT / "crates/ncforge-codec/tests/codecs"
-CODECS = {"zstd": "32015:", "bzip2": "307:", "lz4": "32004:", "bitshuffle": "32008:"}
-
-
-def from_sample(path: Path, line: str) -> np.ndarray:
-    """A file with one variable `v`, whose one chunk is a sample, and its values."""
-    h5py = pytest.importorskip("h5py")
-    name, size, filters, mask, raw = line.split()
-    values = np.frombuffer((SAMPLES / raw).read_bytes(), {1: "u1", 2: "<i2", 4: "<f4", 8: "<f8"}[int(size)])
-    with h5py.File(path, "w") as f:
-        options = h5py.h5p.create(h5py.h5p.DATASET_CREATE)
-        options.set_chunk(values.shape)
-        for one in filters.split("+"):
-            number, _, parameters = one.partition(":")
-            words = tuple(map(int, parameters.split(","))) if parameters else ()
-            options.set_filter(int(number), h5py.h5z.FLAG_OPTIONAL, words)
-        kind, space = h5py.h5t.py_create(values.dtype), h5py.h5s.create_simple(values.shape)
-        v = h5py.h5d.create(f.id, b"v", kind, space, options)
-        v.write_direct_chunk((0,), (SAMPLES / f"{name}.chunk").read_bytes(), filter_mask=int(mask))
-    return values
-
-
-def check_without_plug_ins(run_under, path: Path, values: np.ndarray) -> None:
-    """NetCDF-C cannot read the variable `v`, and does under ncforge."""
-    nowhere = {"HDF5_PLUGIN_PATH": "/nonexistent"}
-    assert subprocess.run(["ncdump", path], capture_output=True, env={**os.environ, **nowhere}).returncode != 0
-    # A file that was written a moment ago is read, too.
-    path.touch()
-    done = run_under("ncdump", "-p", "9,17", "-v", "v", path, wish="log", **nowhere)
-    assert served(done) > 0
-    text = done.stdout.decode().split("v =")[1].split(";")[0].replace("\n", " ")
-    assert np.array_equal(np.array(text.split(","), dtype=values.dtype), values)
-
-
-@pytest.mark.parametrize("codec", CODECS)
-def test_filters_need_no_plug_in(run_under, tmp_path, codec):
-    lines = [line for line in (SAMPLES / "index.txt").read_text().splitlines() if CODECS[codec] in line]
-    assert lines
-    for line in lines:
-        check_without_plug_ins(run_under, tmp_path / "a.nc", from_sample(tmp_path / "a.nc", line))
-
-
-@pytest.mark.parametrize("codec", ["blosc_lz", "blosc_lz4", "blosc_zlib", "blosc_zstd"])
-def test_blosc_needs_no_plug_in(run_under, tmp_path, codec):
-    values = (np.arange(40 * 50 * 60) % 977).astype("f4")
-    with netCDF4.Dataset(tmp_path / "a.nc", "w") as d:
-        d.createDimension("x", values.size)
-        d.createVariable("v", "f4", ("x",), chunksizes=(9999,), compression=codec)[:] = values
-    check_without_plug_ins(run_under, tmp_path / "a.nc", values)
 
 
 @pytest.mark.parametrize("form", FORMATS)
@@ -401,9 +337,7 @@ def test_what_is_written_meanwhile_is_read(packaged, tmp_path):
 @pytest.mark.parametrize("form", ["NETCDF3_64BIT_OFFSET", "NETCDF4"])
 def test_damaged_files_end_the_program_in_no_other_way(reads, run_under, tmp_path, form):
     path = tmp_path / "a.nc"
-    with netCDF4.Dataset(path, "w", format=form) as d:
-        d.createDimension("t", None)
-        d.createDimension("x", 30)
+    with created(path, format=form, t=None, x=30) as d:
         for i, kind in enumerate(("f4", "i2", "f8")):
             deflate: dict[str, Any] = {"zlib": True, "shuffle": True, "chunksizes": (50, 10)}
             options = deflate if form == "NETCDF4" else {}
@@ -414,7 +348,7 @@ def test_damaged_files_end_the_program_in_no_other_way(reads, run_under, tmp_pat
         for _ in range(rng.integers(1, 5)):
             damaged[rng.integers(0, rng.choice([200, 3000, len(whole)]))] = rng.integers(0, 256)
         path.write_bytes(damaged[: rng.integers(1, len(damaged))] if rng.random() < 0.1 else damaged)
-        plain = subprocess.run([reads, path, "1", "2"], capture_output=True, timeout=60)
+        plain = execute(reads, path, 1, 2, code=None, text=False, timeout=60)
         ours = run_under(reads, path, 1, 2, wish="always", code=plain.returncode)
         assert ours.stdout == plain.stdout
 
@@ -463,7 +397,7 @@ def test_off_and_status(run, run_under, library, tmp_path):
         done = call("ncdump", "-h", file, wish="log", LD_PRELOAD=f"{library} {mpi}")
         assert b"is served" in done.stderr
     (tmp_path / "a.c").write_text('#include <stdio.h>\nint main(void) { fputs("trouble", stderr); return 3; }')
-    subprocess.run(["cc", "-static", "-o", tmp_path / "a.out", tmp_path / "a.c"], check=True)
+    execute("cc", "-static", "-o", tmp_path / "a.out", tmp_path / "a.c")
     said = run("netcdf", "status", tmp_path / "a.out").stdout
     assert "not served: it ends with exit status: 3: trouble" in said
     assert (
@@ -533,7 +467,5 @@ def test_run_has_the_exit_code_of_a_shell(tmp_path: Path, ncforge_bin: Path) -> 
     call(ncforge_bin, "run", "sh", "-c", "kill -TERM $$", code=-15)
     call("sh", "-c", f"{ncforge_bin} run sh -c 'kill -9 $$'; exit $?", code=137)
     # Python ignores the signal of files that become too long.
-    limited = (
-        f"ulimit -f 1; {sys.executable} -m ncforge run sh -c 'exec head -c 9999 /dev/zero > {tmp_path}/long'; exit $?"
-    )
+    limited = f"ulimit -f 1; {sys.executable} -B -m ncforge run sh -c 'exec head -c 9999 /dev/zero > {tmp_path}/long'; exit $?"
     call("sh", "-c", limited, code=128 + 25)

@@ -6,7 +6,6 @@ import os
 import re
 import shutil
 import signal
-import subprocess
 import sys
 import textwrap
 from pathlib import Path
@@ -17,10 +16,11 @@ import netCDF4
 import numpy as np
 import pytest
 
+from commands import execute
 from conftest import DATA, ROOT
-from programs import call, compiled, header, python, run_python, values
+from programs import LINUX, call, compiled, header, python, run_python, served, values
 
-pytestmark = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="the library is for Linux")
+pytestmark = LINUX
 
 # The library's memory: of the machine, so little that chunks are handed on all the time; and no thread but the program's.
 WAYS: dict[str, dict[str, str]] = {
@@ -29,11 +29,6 @@ WAYS: dict[str, dict[str, str]] = {
     "memory": {"wish": "always", "NCFORGE_MEMORY": "1M"},
     "alone": {"wish": "always", "NCFORGE_THREADS": "1"},
 }
-
-
-def written(done: subprocess.CompletedProcess[bytes]) -> int:
-    """Writes that the log says ncforge served."""
-    return sum(map(int, re.findall(rb": (\d+) writes served", done.stderr)))
 
 
 def contents(path: Path) -> dict[str, Any]:
@@ -69,14 +64,14 @@ def test_random_sessions(writes, run_under, tmp_path, first):
         done = run("sh", "-c", f"cd {path.parent}; {writes} a.nc {seed} 120; echo $?", **options)
         return done, done.stdout, header(path), contents(path)
 
-    served = dict.fromkeys(WAYS, 0)
+    counts = dict.fromkeys(WAYS, 0)
     for seed in range(first, first + 8):
         plain = session("plain", seed, call)
         for way, options in WAYS.items():
             ours = session(way, seed, run_under, **options)
             assert ours[1:] == plain[1:], (seed, way)
-            served[way] += written(ours[0])
-    assert all(n > 0 for way, n in served.items() if way != "log"), served
+            counts[way] += served(ours[0], "writes")
+    assert all(n > 0 for way, n in counts.items() if way != "log"), counts
 
 
 def make_raw(path: Path) -> None:
@@ -132,7 +127,7 @@ def test_tools_write_the_same(run_under, tmp_path, tool):
     out.unlink()
     done = run_under(*command, wish="log")
     assert (header(out), values(out)) == plain
-    assert written(done) > 0
+    assert served(done, "writes") > 0
 
 
 def test_a_fortran_program_writes_the_same(run_under, tmp_path):
@@ -145,7 +140,7 @@ def test_a_fortran_program_writes_the_same(run_under, tmp_path):
     plain = header(out), values(out)
     done = run_under(program, out, 20, wish="log")
     assert (header(out), values(out)) == plain
-    assert written(done) == 20
+    assert served(done, "writes") == 20
 
 
 def session(path: Path) -> str:
@@ -198,7 +193,7 @@ def test_netcdf4_python_writes_the_same(packaged, tmp_path):
     for wish in ("log", "always"):
         done = run_python(session(path), wish=wish)
         assert (done.stdout.decode(), contents(path)) == plain
-        assert written(done) > 20
+        assert served(done, "writes") > 20
 
 
 OPEN = """
@@ -336,7 +331,7 @@ def test_a_sync_in_a_fork_leaves_what_the_parent_has_to_store(run_under, tmp_pat
                 assert (d[name][:] == sign * fields).all(), name
     """
     done = run_under(sys.executable, "-c", textwrap.dedent(code), wish="log")
-    assert written(done) > 0
+    assert served(done, "writes") > 0
     # The child stored neither the parent's chunks nor an index without them.
     assert int(done.stdout) == 0
 
@@ -446,7 +441,7 @@ def test_enums_are_written(run_under, tmp_path):
     command = [sys.executable, "-c", textwrap.dedent(code)]
     plain, ours = tmp_path / "plain.nc", tmp_path / "ours.nc"
     call(*command, plain)
-    assert written(run_under(*command, ours, wish="log")) == 1
+    assert served(run_under(*command, ours, wish="log"), "writes") == 1
     assert values(ours) == values(plain)
 
 
@@ -506,7 +501,7 @@ def test_files_of_the_repository_are_copied_the_same(run_under, tmp_path):
     out = tmp_path / "a.nc"
     for source in sorted(p for p in DATA.iterdir() if p.suffix == ".nc"):
         command = ["nccopy", "-k", "nc4", "-d", "1", source, out]
-        plain = subprocess.run([str(c) for c in command], capture_output=True)
+        plain = execute(*command, code=None)
         want = (header(out), values(out)) if out.exists() else None
         out.unlink(missing_ok=True)
         run_under(*command, wish="always", code=plain.returncode)

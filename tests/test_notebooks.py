@@ -12,6 +12,7 @@ import pytest
 import ncforge
 from browser import screenshot
 from conftest import DATA, ODD
+from datasets import created
 from test_pages import Page
 
 # The rules of JupyterLab that reach into what is shown.
@@ -98,10 +99,8 @@ def test_a_browser_shows_it_in_the_notebooks_theme(maps: Path, tmp_path: Path, d
 
 def test_a_dataset_is_drawn(tmp_path: Path) -> None:
     path = tmp_path / "odd & more.nc"
-    with ncforge.Dataset(path, "w") as ds:
+    with created(path, ncforge, time=None, lat=40) as ds:
         ds.title = "<script>alert(1)</script>" + "x" * 1000
-        ds.createDimension("time", None)
-        ds.createDimension("lat", 40)
         tas = ds.createVariable(ODD, "f4", ("time", "lat"), zlib=True, chunksizes=(10, 20))
         tas[:] = np.zeros((30, 40))
         tas.units = "K & <b>"
@@ -150,8 +149,7 @@ def test_a_dataset_is_drawn(tmp_path: Path) -> None:
 
 def test_a_large_dataset_stays_small(tmp_path: Path) -> None:
     path = tmp_path / "many.nc"
-    with ncforge.Dataset(path, "w") as ds:
-        ds.createDimension("x", 300_000)
+    with created(path, ncforge, x=300_000) as ds:
         for i in range(500):
             ds.createVariable(f"v{i}", "f4", "x", contiguous=True)
             ds.setncattr(f"a{i}", i)

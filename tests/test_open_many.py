@@ -5,7 +5,6 @@ from __future__ import annotations
 import glob
 import os
 import pickle
-import subprocess
 import sys
 from pathlib import Path
 from typing import Any
@@ -17,6 +16,8 @@ import pytest
 from numpy.ma.testutils import assert_array_equal
 
 import ncforge
+from commands import execute
+from datasets import created
 from ncforge.errors import ChangedError
 
 FORMATS: list[Any] = ["NETCDF3_CLASSIC", "NETCDF3_64BIT_DATA", "NETCDF4_CLASSIC", "NETCDF4"]
@@ -25,11 +26,8 @@ FORMATS: list[Any] = ["NETCDF3_CLASSIC", "NETCDF3_64BIT_DATA", "NETCDF4_CLASSIC"
 def month(path: Path, first: int, steps: int, format: Any = "NETCDF4") -> Path:
     """Days since the first of its own month, a chunked field that is packed, text, and a field without time."""
     rng = np.random.default_rng(first)
-    with netCDF4.Dataset(path, "w", format=format) as ds:
+    with created(path, format=format, time=None, y=5, letters=3) as ds:
         ds.title = "a month"
-        ds.createDimension("time", None)
-        ds.createDimension("y", 5)
-        ds.createDimension("letters", 3)
         time = ds.createVariable("time", "i4", ("time",))
         time.units, time.calendar = f"days since 2001-01-{1 + first:02}", "standard"
         time[:] = np.arange(steps)
@@ -138,8 +136,7 @@ sets = [ncforge.open_many({str(tmp_path)!r} + f"/{{i}}*.nc", unsorted=True) for 
 for _ in range(2):
     print([ds["inner/w"][:].astype(int).tolist() for ds in sets])
 """
-    limited = ["bash", "-c", 'ulimit -n 40; exec "$0" -c "$1"', sys.executable, program]
-    done = subprocess.run(limited, capture_output=True, text=True, timeout=300)
+    done = execute("bash", "-c", 'ulimit -n 40; exec "$0" -c "$1"', sys.executable, program, code=None)
     assert done.stderr == ""
     expected = [[i % 28 for i in range(100)], [i % 28 for i in range(100, 120)]]
     assert done.stdout == f"{expected}\n" * 2
@@ -168,9 +165,7 @@ def test_nothing_is_read_of_nothing(tmp_path: Path, key: slice) -> None:
     """Numbers, strings, and rows of any length."""
     paths = [tmp_path / f"{i}.nc" for i in range(3)]
     for i, path in enumerate(paths):
-        with netCDF4.Dataset(path, "w") as ds:
-            ds.createDimension("time", None)
-            ds.createDimension("y", 2)
+        with created(path, time=None, y=2) as ds:
             ds.createVariable("time", "f8", ("time",))[:] = [3 * i, 3 * i + 1, 3 * i + 2]
             ds.createVariable("number", "f4", ("time", "y"))[:] = np.arange(6).reshape(3, 2)
             ds.createVariable("word", str, ("time", "y"))[:] = np.array(list("abcdef"), object).reshape(3, 2)

@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 import pickle
-import subprocess
 import sys
 import warnings
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import netCDF4
 import numpy as np
 import pytest
 import xarray as xr
 
 import ncforge
+from commands import execute
+from datasets import created
 from ncforge._xarray import kinds, mfdataset
 
 Change = Callable[[xr.Dataset, int], xr.Dataset]
@@ -176,9 +176,7 @@ def test_a_dimension_that_no_decoded_variable_has(tmp_path: Path, text: bool) ->
     """Files are put beside each other along a new one."""
     paths = [tmp_path / f"{i}.nc" for i in range(5)]
     for i, path in enumerate(paths):
-        with netCDF4.Dataset(path, "w") as d:
-            d.createDimension("time", None)
-            d.createDimension("x", 2)
+        with created(path, time=None, x=2) as d:
             d.createVariable("v", "i4", ("x",))[:] = i
             if text:
                 d.createVariable("name", "S1", ("time",))[:] = np.frombuffer(b"abc", "S1")
@@ -214,9 +212,7 @@ def test_bounds_of_times_that_are_floats(tmp_path: Path, bounds: str) -> None:
     paths = []
     for i in range(4):
         paths.append(tmp_path / f"{i}.nc")
-        with netCDF4.Dataset(paths[-1], "w") as nc:
-            nc.createDimension("time", None)
-            nc.createDimension("bnds", 2)
+        with created(paths[-1], time=None, bnds=2) as nc:
             time = nc.createVariable("time", "f8", ("time",))
             time.setncatts({"units": "days since 1850-01-01", "calendar": "standard", "bounds": "time_bnds"})
             time[:] = 51_000.3 + 3 * i + np.arange(3) / 24
@@ -358,7 +354,7 @@ made = mfdataset.open_mfdataset({str(tmp_path / "day*.nc")!r}, {{}}, "by_coords"
 assert made is not None and made.sizes["time"] == 90
 made.load()
 """
-    subprocess.run([sys.executable, "-W", "ignore", "-c", program], check=True, timeout=600)
+    execute(sys.executable, "-W", "ignore", "-c", program)
 
 
 def test_a_file_that_changed_is_noticed(tmp_path: Path) -> None:

@@ -11,16 +11,14 @@ import pytest
 
 import ncforge
 from conftest import DATA, Run
+from datasets import created
 
 FILE = DATA / "sst30e_netcdf.nc"
 
 
 def record(path: Path, at: float) -> Path:
     """A classic file of one time."""
-    with netCDF4.Dataset(path, "w", format="NETCDF3_64BIT_OFFSET") as ds:
-        ds.createDimension("time", None)
-        ds.createDimension("y", 4)
-        ds.createDimension("x", 6)
+    with created(path, format="NETCDF3_64BIT_OFFSET", time=None, y=4, x=6) as ds:
         ds.createVariable("time", "f8", ("time",))[:] = [at]
         for name in "yx":
             ds.createVariable(name, "f8", (name,))[:] = np.arange(len(ds.dimensions[name]))

@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pytest
 
+from commands import execute
 from conftest import Run
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -68,8 +69,7 @@ def test_the_demo_installs_what_it_imports_and_nothing_else() -> None:
 @pytest.mark.skipif(shutil.which("cargo") is None, reason="needs cargo")
 def test_all_licences_are_allowed_and_listed() -> None:
     command = [sys.executable, str(PACKAGING / "licences.py"), "--check"]
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
-    assert done.returncode == 0, done.stderr
+    execute(*command, cwd=ROOT)
 
 
 @needs_toml
@@ -102,8 +102,7 @@ def test_recipes_are_filled(tmp_path: Path) -> None:
         "--out",
         str(tmp_path / "out"),
     ]
-    done = subprocess.run(command, capture_output=True, text=True)
-    assert done.returncode == 0, done.stderr
+    done = execute(*command)
     made = [Path(line) for line in done.stdout.splitlines()]
     assert [p.relative_to(tmp_path / "out").as_posix() for p in made] == [
         "conda-forge/recipe.yaml", "spack/ncforge/package.py", "spack/py-ncforge/package.py",
@@ -120,8 +119,7 @@ def test_recipes_are_filled(tmp_path: Path) -> None:
     wrong = tmp_path / "ncforge-0.0.9.tar.gz"
     wrong.write_bytes(b"")
     command[3] = str(wrong)
-    done = subprocess.run(command, capture_output=True, text=True)
-    assert done.returncode == 1
+    done = execute(*command, code=1)
     assert "is not of version" in done.stderr
 
 
@@ -137,8 +135,7 @@ def test_nothing_is_built_for_one_processor_alone() -> None:
 def test_a_binary_of_this_system_is_no_portable_one(ncforge_bin: Path) -> None:
     pytest.importorskip("elftools", reason="comes with auditwheel, for releases")
     command = [sys.executable, str(PACKAGING / "elf.py"), "--glibc=2.2", "--largest-mb=0.1", str(ncforge_bin)]
-    done = subprocess.run(command, capture_output=True, text=True)
-    assert done.returncode == 1
+    done = execute(*command, code=1)
     assert f"{ncforge_bin.name} needs glibc 2." in done.stderr
     assert "more than 0.1" in done.stderr
 

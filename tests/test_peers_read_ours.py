@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 import ncforge
+from datasets import created
 from peers import KINDS, as_plain, assert_equal, assert_same, open_netcdf4
 
 CLASSIC = ["i1", "S1", "i2", "i4", "f4", "f8"]
@@ -41,18 +42,12 @@ def values(dtype: str, shape: tuple[int, ...]) -> np.ndarray:
 def write(path: Path, file_format: str) -> dict[str, np.ndarray]:
     """A file with every atomic type, fixed and with records, scalars, attributes; what was written."""
     written: dict[str, np.ndarray] = {}
-    with ncforge.Dataset(path, "w", format=file_format) as ds:
+    with created(path, ncforge, format=file_format, time=None, x=5) as ds:
         ds.title = "every type"
         ds.empty = ""
-        ds.createDimension("time", None)
-        ds.createDimension("x", 5)
         for dtype in FORMATS[file_format]:
             ds.setncattr(f"attr_{dtype}", values(dtype, (3,)) if dtype != "S1" else "text")
-            for name, dims, shape in [
-                ("fixed", ("x",), (5,)),
-                ("record", ("time", "x"), (3, 5)),
-                ("scalar", (), ()),
-            ]:
+            for name, dims, shape in [("fixed", ("x",), (5,)), ("record", ("time", "x"), (3, 5)), ("scalar", (), ())]:
                 var = ds.createVariable(f"{name}_{dtype}", dtype, dims)
                 var.units = "1"
                 var[...] = written[f"{name}_{dtype}"] = values(dtype, shape)
@@ -146,9 +141,7 @@ def test_nco(tmp_path: Path, file_format: str, suffix: str, tool: Callable[..., 
 def test_storage(tmp_path: Path, how: dict[str, Any], dtype: str) -> None:
     path = tmp_path / "a.nc"
     expected = values(dtype, (10, 11, 12))
-    with ncforge.Dataset(path, "w") as ds:
-        for name, length in zip("zyx", expected.shape, strict=True):
-            ds.createDimension(name, length)
+    with created(path, ncforge, **dict(zip("zyx", expected.shape, strict=True))) as ds:
         ds.createVariable("v", dtype, ("z", "y", "x"), **how)[...] = expected
     with open_netcdf4(path) as nc, ncforge.Dataset(path) as ds:
         theirs, ours = nc["v"], ds["v"]
@@ -174,8 +167,7 @@ def test_strings_groups_and_user_types(tmp_path: Path, tool: Callable[..., str])
     point = np.dtype([("lat", "f4"), ("n", "i4"), ("pair", "i2", (2,))], align=True)
     points = np.array([(1.5, 2, (3, 4)), (-1, -2, (-3, -4))], point)
     rows = np.array([np.array([1, 2, 3], "i4"), np.array([], "i4")], object)
-    with ncforge.Dataset(path, "w") as ds:
-        ds.createDimension("x", 2)
+    with created(path, ncforge, x=2) as ds:
         ds.setncattr("names", ["one", "", "dré"])
         ds.createVariable("s", str, ("x",))[:] = np.array(["", "längere Zeichen"], object)
         g = ds.createGroup("deep/down")
@@ -207,9 +199,7 @@ def test_unwritten_values_read_as_fill(tmp_path: Path) -> None:
     for file_format, suffix in KINDS:
         types = FORMATS[file_format]
         path = tmp_path / f"{file_format}{suffix}"
-        with ncforge.Dataset(path, "w", format=file_format) as ds:
-            ds.createDimension("t", None)
-            ds.createDimension("x", 4)
+        with created(path, ncforge, format=file_format, t=None, x=4) as ds:
             for dtype in types:
                 ds.createVariable(f"d_{dtype}", dtype, ("t", "x"))
             ds.createVariable("given", "f4", ("t", "x"), fill_value=-9)
@@ -237,8 +227,7 @@ def test_names_and_dimensions_without_coordinates(tmp_path: Path) -> None:
 def test_definitions_after_data(tmp_path: Path) -> None:
     for file_format, suffix in KINDS:
         path = tmp_path / f"{file_format}{suffix}"
-        with ncforge.Dataset(path, "w", format=file_format) as ds:
-            ds.createDimension("x", 3)
+        with created(path, ncforge, format=file_format, x=3) as ds:
             ds.createVariable("a", "i4", ("x",))[:] = [1, 2, 3]
             ds.createDimension("t", None)
             ds.createVariable("b", "f8", ("t", "x"))[0:2] = [[1, 2, 3], [4, 5, 6]]

@@ -10,16 +10,14 @@ import numpy as np
 import pytest
 
 import ncforge
-from peers import FORMATS
+from datasets import FORMATS, created
 
 
 def make(path: Path, fmt: Any) -> None:
-    with netCDF4.Dataset(path, "w", format=fmt) as nc:
+    with created(path, format=fmt, x=3, t=None) as nc:
         nc.title = "a title"
         nc.numbers = np.arange(3, dtype="i4")
         nc.version = np.float32(6.28)
-        nc.createDimension("x", 3)
-        nc.createDimension("t", None)
         nc.createVariable("f", "f4", ("t", "x")).units = "m"
         nc.createVariable("b", "i1", ())
         nc.createVariable("ch", "S1", ("x",))
@@ -76,8 +74,7 @@ def test_print_of_what_is_closed(tmp_path: Path) -> None:
 
 
 def test_errors_about_values_say_which(tmp_path: Path) -> None:
-    with ncforge.Dataset(tmp_path / "v.nc", "w") as ds:
-        ds.createDimension("x", 3)
+    with created(tmp_path / "v.nc", ncforge, x=3) as ds:
         v = ds.createVariable("level", "i1", ("x",))
         with pytest.raises(ValueError, match=r"`level`: 300 at \[1\] does not fit int8 \(-128 to 127\)"):
             v[:] = [1, 300, 400]

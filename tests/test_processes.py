@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import multiprocessing
 import os
-import subprocess
 import sys
 import threading
 import time
@@ -20,6 +19,7 @@ import numpy as np
 import pytest
 
 import ncforge
+from commands import execute
 
 SECONDS = min(float(os.environ.get("NCFORGE_STRESS_SECONDS", "1")), 60.0)
 SHAPE = (60, 50, 70)
@@ -136,8 +136,7 @@ def test_writing_more_than_fits_memory(tmp_path: Path) -> None:
     pytest.importorskip("dask")
     budget, path = 64 << 20, tmp_path / "large.nc"
     words = [sys.executable, "-c", WRITER, str(budget), str(path)]
-    done = subprocess.run(words, capture_output=True, text=True, timeout=300, check=False)
-    assert done.returncode == 0, done.stderr
+    done = execute(*words)
     assert int(done.stdout) < budget + (200 << 20), f"{int(done.stdout) >> 20} MiB at its peak"
     with netCDF4.Dataset(path) as nc:
         steps = 8 * budget // (512 * 512 * 4)

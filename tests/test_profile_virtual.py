@@ -14,6 +14,7 @@ import pytest
 
 import ncforge
 from conftest import Run
+from datasets import created
 from virtual import equal, opened, raw
 
 pytest.importorskip("zarr")
@@ -25,9 +26,7 @@ def months(folder: Path, lengths: list[int], chunk: int | None, format: Any = "N
     paths, begin = [], 0
     for i, n in enumerate(lengths):
         paths.append(folder / f"{i}.nc")
-        with netCDF4.Dataset(paths[-1], "w", format=format) as new:
-            new.createDimension("time", None if chunk else n)
-            new.createDimension("x", 700)
+        with created(paths[-1], format=format, time=None if chunk else n, x=700) as new:
             how: dict[str, Any] = {"chunksizes": (1,)} if chunk else {}
             time = new.createVariable("time", "f8", ("time",), **how)
             time.units = "days since 2000-01-01"
@@ -82,9 +81,7 @@ def test_partial_chunks(tmp_path: Path, run: Run, lengths: list[int], chunk: int
 
 def year(path: Path, begin: int, days: int) -> Path:
     """A file whose chunks of one variable are of 23 days, and of another hold more than there is."""
-    with netCDF4.Dataset(path, "w") as new:
-        for name, length in (("time", None), ("lat", 40), ("lon", 60)):
-            new.createDimension(name, length)
+    with created(path, time=None, lat=40, lon=60) as new:
         time = new.createVariable("time", "f8", ("time",), chunksizes=(512,))
         time.units = "days since 2000-01-01"
         time[:] = np.arange(begin, begin + days)
@@ -134,9 +131,7 @@ def test_contiguous_variables_of_other_lengths(tmp_path: Path, run: Run) -> None
 def test_one_file(tmp_path: Path, run: Run) -> None:
     path, out = tmp_path / "odd.nc", tmp_path / "out.nc"
     values = np.arange(48, dtype="f8").reshape(4, 12)
-    with netCDF4.Dataset(path, "w") as new:
-        new.createDimension("t", None)
-        new.createDimension("x", 12)
+    with created(path, t=None, x=12) as new:
         new.createVariable("names", str, ("x",))[0] = "one"
         # netCDF-C puts the checksum in front of shuffle.
         new.createVariable("checked", "f8", ("t", "x"), zlib=True, fletcher32=True, chunksizes=(3, 3))[:] = values

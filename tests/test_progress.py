@@ -83,10 +83,8 @@ def shown(binary: Path, room: Path, line: str, **end: Any) -> Shown:
 
 
 @pytest.mark.parametrize("line", COUNTED)
-def test_what_can_be_counted_is_counted(ncforge_bin: Path, room: Path, line: str) -> None:
-    words = [str(ncforge_bin.resolve()), "--progress", "json", *line.split()]
-    done = subprocess.run(words, cwd=room, capture_output=True, text=True, timeout=600)
-    assert done.returncode == 0, done.stderr
+def test_what_can_be_counted_is_counted(run: Run, room: Path, line: str) -> None:
+    done = run("--progress", "json", *line.split(), cwd=room)
     reported = [json.loads(text) for text in done.stderr.splitlines() if text.startswith("{")]
     assert reported[0]["stage"] == COUNTED[line]
     last = reported[-1]
@@ -135,13 +133,12 @@ def test_a_log_shows_only_what_can_be_counted(run: Run, room: Path) -> None:
     assert " -> " in did[0] and len(did) <= 2 and all("chunks of" in line for line in did[1:]), reported
 
 
-def test_parts_of_one_piece_of_work_are_counted_together(ncforge_bin: Path, room: Path) -> None:
+def test_parts_of_one_piece_of_work_are_counted_together(run: Run, room: Path) -> None:
     """Tiles of a split, and files that are copied into a folder: one total, reached once."""
     split = "split noise.nc -o again --tiles 2x2 --dims x,y --scheme fms -O"
     for words in (split.split(), ["copy", "noise.nc", "deflated.nc", "parts/", "-O", "--verify"]):
-        line = [str(ncforge_bin.resolve()), "--progress", "json", *words]
-        done = subprocess.run(line, cwd=room, capture_output=True, text=True, timeout=600, check=False)
+        done = run("--progress", "json", *words, cwd=room)
         told = [json.loads(t) for t in done.stderr.splitlines() if t.startswith("{")]
-        assert done.returncode == 0 and len({t["total_bytes"] for t in told}) == 1, done.stderr
+        assert len({t["total_bytes"] for t in told}) == 1, done.stderr
         counts = [t["done_bytes"] for t in told]
         assert counts == sorted(counts) and counts[-1] == told[-1]["total_bytes"]

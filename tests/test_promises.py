@@ -10,7 +10,6 @@ import os
 import resource
 import shutil
 import signal
-import subprocess
 import sys
 import textwrap
 from collections.abc import Callable, Iterator
@@ -22,7 +21,9 @@ import numpy as np
 import pytest
 
 import ncforge
-from conftest import find_binary
+from commands import execute
+from commands import ncforge as command
+from datasets import created
 from ncforge.errors import LockedError
 
 X = 3000
@@ -40,9 +41,7 @@ KINDS: dict[str, tuple[str, dict[str, Any], str]] = {
 
 def make(path: Path, kind: str, records: int = 1) -> None:
     fmt, options, _ = KINDS[kind]
-    with ncforge.Dataset(path, "w", format=fmt) as ds:
-        ds.createDimension("t", None)
-        ds.createDimension("x", X)
+    with created(path, ncforge, format=fmt, t=None, x=X) as ds:
         ds.createVariable("v", "f8", ("t", "x"), **options)[:] = np.zeros((records, X))
         ds.createVariable("n", "i4", ("t",))[:] = np.zeros(records, "i4")
 
@@ -339,7 +338,7 @@ def counter(tmp_path_factory: pytest.TempPathFactory) -> Path:
         """)
     )
     library = folder / "counter.so"
-    subprocess.run([compiler, "-shared", "-fPIC", "-o", library, source, "-ldl"], check=True)
+    execute(compiler, "-shared", "-fPIC", "-o", library, source, "-ldl")
     return library
 
 
@@ -347,9 +346,8 @@ def calls(counter: Path, program: str, **environment: str) -> list[str]:
     """The system calls of a program."""
     notes = counter.with_suffix(".calls")
     notes.unlink(missing_ok=True)
-    env = {**os.environ, "LD_PRELOAD": str(counter), "CALLS": str(notes), **environment}
-    done = subprocess.run([sys.executable, "-c", textwrap.dedent(program)], env=env, capture_output=True, text=True)
-    assert done.returncode == 0, done.stderr
+    env = {"LD_PRELOAD": str(counter), "CALLS": str(notes), **environment}
+    execute(sys.executable, "-c", textwrap.dedent(program), env=env)
     return notes.read_text().split() if notes.exists() else []
 
 
@@ -432,26 +430,21 @@ def test_a_result_that_does_not_fit_is_an_error(tmp_path: Path, fmt: str) -> Non
             v.scale_factor = np.float32(1.0)
     works = "lambda v: v[:]", "lambda v: v[::2, ::2]", "lambda v: v[list(range(0, 20000, 2))]"
     program = textwrap.dedent(SMALL_MACHINE.format(path=str(path), works=", ".join(works)))
-    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
-    assert done.returncode == 0, done.stderr
+    done = execute(sys.executable, "-c", program)
     assert "no error" not in done.stdout, done.stdout
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="limits the address space")
 def test_the_command_says_that_memory_does_not_suffice(tmp_path: Path) -> None:
     path = tmp_path / "a.nc"
-    with THEIRS.Dataset(path, "w") as ds:
-        ds.createDimension("y", 10_000)
-        ds.createDimension("x", 10_000)
+    with created(path, THEIRS, y=10_000, x=10_000) as ds:
         ds.createVariable("v", "f4", ("y", "x"), chunksizes=(10_000, 10_000), zlib=True, complevel=1)[0, 0] = 1.0
 
     def small_machine() -> None:
         resource.setrlimit(resource.RLIMIT_AS, (400 << 20, 400 << 20))
 
     for words in (["compare", path, path], ["verify", path]):
-        line = [str(find_binary()), *map(str, words), "--memory", "8G", "--threads", "1"]
-        done = subprocess.run(line, capture_output=True, text=True, preexec_fn=small_machine)
-        assert done.returncode == 1, (done.returncode, done.stderr)
+        done = command(*words, "--memory", "8G", "--threads", "1", code=1, preexec_fn=small_machine)
         assert "memory" in done.stderr and "panicked" not in done.stderr
 
 
@@ -460,19 +453,18 @@ def test_memory_for_the_filters_of_a_chunk_is_asked_for(tmp_path: Path) -> None:
     """With a little more memory each time: an error, until there is enough; nothing aborts where the chunk fits and what its filters need
     does not."""
     path = tmp_path / "a.nc"
-    with THEIRS.Dataset(path, "w") as ds:
-        ds.createDimension("x", 64 << 20)
+    with created(path, THEIRS, x=64 << 20) as ds:
         ds.createVariable("v", "f4", ("x",), chunksizes=(64 << 20,), zlib=True, complevel=1, fletcher32=True)[:2] = 1.0
-    line = [str(find_binary()), "verify", str(path), "--memory", "8G", "--threads", "1"]
+    line = ["verify", path, "--memory", "8G", "--threads", "1"]
     codes = []
     for limit in [size << 20 for size in range(300, 1200, 100)] + 20 * [600 << 20]:
 
         def small_machine(limit: int = limit) -> None:
             resource.setrlimit(resource.RLIMIT_AS, (limit, limit))
 
-        done = subprocess.run(line, capture_output=True, text=True, preexec_fn=small_machine)
+        done = command(*line, code=(0, 1), preexec_fn=small_machine)
         codes.append(done.returncode)
-        assert done.returncode == 0 or (done.returncode == 1 and "memory" in done.stderr), (limit >> 20, done)
+        assert done.returncode == 0 or "memory" in done.stderr, (limit >> 20, done)
     assert {0, 1} == set(codes), codes
 
 
@@ -489,8 +481,6 @@ def test_nothing_written_leaves_nothing(tmp_path: Path) -> None:
         ["copy", path, tmp_path / "out.ncz"],
         ["copy", path, out, "--chunks", "t/30,x/100"],
     ):
-        line = [str(find_binary()), *map(str, words)]
-        done = subprocess.run(line, capture_output=True, text=True, preexec_fn=no_room)
-        assert done.returncode == 1, done.stderr
+        done = command(*words, code=1, preexec_fn=no_room)
         assert "resume" not in done.stderr, done.stderr
         assert [p.name for p in tmp_path.iterdir()] == ["a.nc"]

@@ -16,15 +16,14 @@ import pytest
 
 import ncforge
 from conftest import DATA
+from datasets import created
 
 
 @pytest.fixture
 def small(tmp_path: Path) -> Path:
     """A file with one variable of 4 × 5 numbers."""
     path = tmp_path / "small.nc"
-    with ncforge.Dataset(path, "w") as ds:
-        ds.createDimension("t", None)
-        ds.createDimension("x", 5)
+    with created(path, ncforge, t=None, x=5) as ds:
         ds.createVariable("v", "i4", ("t", "x"))[0:4] = np.arange(20).reshape(4, 5)
     return path
 
@@ -110,8 +109,7 @@ def test_reading_into_memory_of_the_caller(small: Path, tmp_path: Path) -> None:
         with pytest.raises(ValueError, match="writable"):
             v.read_into(row, 0)
     path = tmp_path / "text.nc"
-    with ncforge.Dataset(path, "w") as ds:
-        ds.createDimension("x", 2)
+    with created(path, ncforge, x=2) as ds:
         ds.createVariable("s", str, ("x",))[...] = np.array(["a", "b"], object)
     with ncforge.Dataset(path) as ds, pytest.raises(TypeError, match="objects"):
         ds["s"].read_into(np.empty(2, object))
@@ -239,8 +237,7 @@ def test_attributes(small: Path) -> None:
 
 
 def test_wrong_definitions(tmp_path: Path) -> None:
-    with ncforge.Dataset(tmp_path / "a.nc", "w") as ds:
-        ds.createDimension("x", 3)
+    with created(tmp_path / "a.nc", ncforge, x=3) as ds:
         for bad in [
             lambda: ds.createDimension("x", 4),
             lambda: ds.createVariable("v", "f4", ("nothing",)),
@@ -298,9 +295,7 @@ def test_what_a_progress_callback_raises_stops_the_copy(tmp_path: Path) -> None:
 def test_engine_stats_tell_a_sweep(tmp_path: Path) -> None:
     path = tmp_path / "sweep.nc"
     values = np.arange(24 * 40 * 50, dtype=np.float32).reshape(24, 40, 50)
-    with ncforge.Dataset(path, "w") as ds:
-        for name, n in zip("tyx", values.shape, strict=True):
-            ds.createDimension(name, n)
+    with created(path, ncforge, **dict(zip("tyx", values.shape, strict=True))) as ds:
         ds.createVariable("v", "f4", ("t", "y", "x"), zlib=True, chunksizes=(12, 20, 25))[...] = values
     # A file that was changed within the last tick of the file system's clock (10 ms at most) is read anew in case it is written on.
     while time.time_ns() - os.stat(path).st_ctime_ns <= 20_000_000:
@@ -321,8 +316,7 @@ def test_engine_stats_tell_a_sweep(tmp_path: Path) -> None:
 
 def test_damage_in_one_variable_leaves_the_others(tmp_path: Path) -> None:
     path = tmp_path / "three.nc"
-    with ncforge.Dataset(path, "w") as ds:
-        ds.createDimension("x", 4)
+    with created(path, ncforge, x=4) as ds:
         for name in ("first", "second", "third"):
             var = ds.createVariable(name, "f4", ("x",))
             var.long_name = f"the {name} variable"
@@ -373,8 +367,7 @@ def test_attributes_are_asked_for_once_and_never_after_closing(tmp_path: Path) -
 
 def test_what_is_read_travels(tmp_path: Path) -> None:
     path = tmp_path / "g.nc"
-    with ncforge.Dataset(path, "w") as ds:
-        ds.createDimension("x", 3)
+    with created(path, ncforge, x=3) as ds:
         ds.createVariable("v", "i2", ("x",)).scale_factor = 0.5
         ds["v"][:] = [1, 2, 3]
         ds.createGroup("a/b").createVariable("w", "f4", ("x",))[:] = 7

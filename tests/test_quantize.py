@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import subprocess
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +11,8 @@ import numpy as np
 import pytest
 
 import ncforge
-from test_info import binary
+from commands import ncforge as command
+from datasets import created
 
 MODES = ["GranularBitRound", "BitRound", "BitGroom"]
 ATTRIBUTES = {
@@ -36,8 +36,7 @@ def numbers(kind: str, fill: Any) -> Any:
 
 def theirs(path: Path, kind: Any, values: Any, mode: Any, n: int, fill: float | None) -> Any:
     """The values as netCDF-C quantizes them."""
-    with netCDF4.Dataset(path, "w") as d:
-        d.createDimension("x", len(values))
+    with created(path, x=len(values)) as d:
         v = d.createVariable("v", kind, ("x",), significant_digits=n, quantize_mode=mode, fill_value=fill)
         v.set_auto_maskandscale(False)
         v[:] = values
@@ -64,8 +63,7 @@ def test_the_bits_of_netcdf_c(mode: str, kind: str, fill: float | None, tmp_path
     for n in sorted({1, 2, 3, 4, 5, 6, most // 2, most - 1, most}):
         wanted = theirs(tmp_path / "theirs.nc", kind, values, mode, n, fill)
         path = tmp_path / "ours.nc"
-        with ncforge.Dataset(path, "w") as d:
-            d.createDimension("x", len(values))
+        with created(path, ncforge, x=len(values)) as d:
             v = d.createVariable("v", kind, ("x",), significant_digits=n, quantize_mode=mode, fill_value=fill)
             v[:] = values
         with netCDF4.Dataset(path) as d:
@@ -75,24 +73,12 @@ def test_the_bits_of_netcdf_c(mode: str, kind: str, fill: float | None, tmp_path
             assert d["v"].quantization() == (n, mode)
         if mode == "BitGroom":
             continue
-        with netCDF4.Dataset(tmp_path / "exact.nc", "w") as plain:
-            plain.createDimension("x", len(values))
+        with created(tmp_path / "exact.nc", x=len(values)) as plain:
             exact: Any = plain.createVariable("v", kind, ("x",), fill_value=fill)
             exact.set_auto_maskandscale(False)
             exact[:] = values
         option = "--keep-bits" if mode == "BitRound" else "--keep-digits"
-        line: list[str | Path] = [
-            binary(),
-            "copy",
-            "-q",
-            "-O",
-            "--verify",
-            option,
-            str(n),
-            tmp_path / "exact.nc",
-            tmp_path / "copy.nc",
-        ]
-        subprocess.run(line, check=True)
+        command("copy", "-q", "-O", "--verify", option, n, tmp_path / "exact.nc", tmp_path / "copy.nc")
         with netCDF4.Dataset(tmp_path / "copy.nc") as d:
             d.set_auto_maskandscale(False)
             same_bits(d["v"][:], wanted)
@@ -103,8 +89,7 @@ def test_infinities_stay(tmp_path: Path) -> None:
     """Where netCDF-C 4.10.1 makes zeros and NaNs of them."""
     for mode in MODES:
         path = tmp_path / f"{mode}.nc"
-        with ncforge.Dataset(path, "w") as d:
-            d.createDimension("x", 4)
+        with created(path, ncforge, x=4) as d:
             v = d.createVariable("v", "f4", ("x",), significant_digits=2, quantize_mode=mode)
             v[:] = [np.inf, -np.inf, np.inf, 1.0]
         with ncforge.Dataset(path) as d:
@@ -116,8 +101,7 @@ def test_updates_go_on_as_the_file_says(tmp_path: Path) -> None:
     path = tmp_path / "a.nc"
     values = np.random.default_rng(1).normal(size=100)
     wanted = theirs(tmp_path / "t.nc", "f8", np.concatenate([values, values]), "GranularBitRound", 3, None)
-    with ncforge.Dataset(path, "w") as d:
-        d.createDimension("x", None)
+    with created(path, ncforge, x=None) as d:
         d.createVariable("v", "f8", ("x",), significant_digits=3, quantize_mode="GranularBitRound")[:] = values
     with ncforge.Dataset(path, "a") as d:
         d.variables["v"][100:200] = values
@@ -128,8 +112,7 @@ def test_updates_go_on_as_the_file_says(tmp_path: Path) -> None:
 def test_python_says_what_copies_say(tmp_path: Path) -> None:
     """The attributes of netCDF-C and of CF, with one container for all variables that were rounded in the same way."""
     path = tmp_path / "a.nc"
-    with ncforge.Dataset(path, "w") as d:
-        d.createDimension("x", 3)
+    with created(path, ncforge, x=3) as d:
         d.createVariable("quantization_info", "i4", ("x",))
         for name, mode, n in [("a", "BitRound", 5), ("b", "GranularBitRound", 3), ("g/c", "BitRound", 7)]:
             v = d.createVariable(name, "f4", ("x",), significant_digits=n, quantize_mode=mode)
@@ -149,13 +132,12 @@ def test_python_says_what_copies_say(tmp_path: Path) -> None:
             assert d[container].algorithm == mode.lower().replace("granularbit", "granular_bit")
             assert d[container].implementation == f"ncforge version {ncforge.__version__}"
         assert d["late"][0] == np.float32(1 / 3)
-    assert "NC602" not in subprocess.run([binary(), "doctor", path], capture_output=True, text=True).stdout
+    assert "NC602" not in command("doctor", path, code=None).stdout
 
 
 def test_what_makes_no_sense(tmp_path: Path) -> None:
     """Types without a mantissa, and more digits than there are."""
-    with ncforge.Dataset(tmp_path / "a.nc", "w") as d:
-        d.createDimension("x", 3)
+    with created(tmp_path / "a.nc", ncforge, x=3) as d:
         for kind, n, mode in [("i4", 3, "BitRound"), ("f4", 7, "BitGroom"), ("f8", 3, "Round"), ("f8", 0, "BitRound")]:
             with pytest.raises(Exception, match=r"digits|bits|float|mode"):
                 d.createVariable(f"v{kind}{n}", kind, ("x",), significant_digits=n, quantize_mode=mode)
@@ -164,10 +146,7 @@ def test_what_makes_no_sense(tmp_path: Path) -> None:
 def test_coordinates_keep_all_bits(tmp_path: Path) -> None:
     """A copy rounds data, and nothing that says where and when they are."""
     path, out = tmp_path / "a.nc", tmp_path / "b.nc"
-    with netCDF4.Dataset(path, "w") as d:
-        d.createDimension("time", None)
-        d.createDimension("x", 50)
-        d.createDimension("bnds", 2)
+    with created(path, time=None, x=50, bnds=2) as d:
         time = d.createVariable("time", "f8", ("time",))
         time.bounds = "time_bnds"
         d.createVariable("time_bnds", "f8", ("time", "bnds"))[:] = np.pi * np.ones((20, 2))
@@ -178,12 +157,7 @@ def test_coordinates_keep_all_bits(tmp_path: Path) -> None:
         t.coordinates = "lon"
         t[:] = np.random.default_rng(2).normal(size=(20, 50))
         d.createVariable("old", "f4", ("x",), significant_digits=5)[:] = np.arange(50) / 7
-    done = subprocess.run(
-        [binary(), "copy", "--json", "--verify", "--keep-digits", "2", path, out],
-        capture_output=True,
-        text=True,
-        check=True,
-    )
+    done = command("copy", "--json", "--verify", "--keep-digits", "2", path, out)
     notes = " ".join(json.loads(done.stdout)["notes"])
     assert (
         "2 significant digits are kept of t" in notes
@@ -197,15 +171,13 @@ def test_coordinates_keep_all_bits(tmp_path: Path) -> None:
         assert np.any(a["t"][:] != b["t"][:])
         # Digits of a value near 1: five hundredths, at most.
         assert np.max(np.abs(a["t"][:] - b["t"][:]) / np.maximum(np.abs(a["t"][:]), 1e-9)) <= 0.05
-    both: list[str | Path] = [binary(), "copy", "--keep-digits", "2", "--keep-bits", "3", path, tmp_path / "c.nc"]
-    assert subprocess.run(both, capture_output=True, check=False).returncode == 2
+    command("copy", "--keep-digits", "2", "--keep-bits", "3", path, tmp_path / "c.nc", code=2)
 
 
 def test_a_quantized_copy_with_groups_is_compared_with_its_source(tmp_path: Path, run: Any) -> None:
     """The container of the attributes is new, and numbered before the variables of groups in the output."""
     path, out = tmp_path / "a.nc", tmp_path / "out.nc"
-    with netCDF4.Dataset(path, "w") as d:
-        d.createDimension("x", 2000)
+    with created(path, x=2000) as d:
         group = d.createGroup("g")
         for at, name, kind in ((d, "a", "f4"), (group, "b", "f4"), (group, "c", "i4")):
             at.createVariable(name, kind, ("x",))[:] = np.linspace(0, 100, 2000)
@@ -215,8 +187,7 @@ def test_a_quantized_copy_with_groups_is_compared_with_its_source(tmp_path: Path
 
 def test_coordinates_are_known_without_what_names_them(tmp_path: Path) -> None:
     """`lon` is a coordinate because of an attribute of `t`, also in a copy without `t`."""
-    with netCDF4.Dataset(tmp_path / "a.nc", "w") as d:
-        d.createDimension("x", 50)
+    with created(tmp_path / "a.nc", x=50) as d:
         d.createVariable("east", "f8", ("x",))[:] = np.arange(50) / 7
         d.createVariable("other", "f8", ("x",))[:] = np.arange(50) / 7
         d.createVariable("t", "f4", ("x",)).coordinates = "east"
@@ -229,8 +200,7 @@ def test_coordinates_are_known_without_what_names_them(tmp_path: Path) -> None:
 
 def field(path: Path, **attrs: Any) -> None:
     """Floats with these attributes."""
-    with netCDF4.Dataset(path, "w") as d:
-        d.createDimension("x", 50)
+    with created(path, x=50) as d:
         for name in ("a", "b"):
             v = d.createVariable(name, "f4", ("x",), zlib=True)
             v[:] = np.random.default_rng(3).normal(size=50)
@@ -239,7 +209,7 @@ def field(path: Path, **attrs: Any) -> None:
 
 
 def copied(*words: str | Path) -> str:
-    done = subprocess.run([binary(), "copy", "-O", *words], capture_output=True, text=True, check=True)
+    done = command("copy", "-O", *words)
     return done.stdout + done.stderr
 
 
@@ -284,7 +254,7 @@ def test_nothing_is_quantized_twice(tmp_path: Path, claim: dict[str, Any]) -> No
         same_bits(old["a"][:].data, new["a"][:].data)
         assert set(new["a"].ncattrs()) == set(old["a"].ncattrs())
         assert new["b"].quantization_nsb == 4
-    assert "NC602" in subprocess.run([binary(), "doctor", tmp_path / "a.nc"], capture_output=True, text=True).stdout
+    assert "NC602" in command("doctor", tmp_path / "a.nc", code=None).stdout
 
 
 def test_complete_claims_are_no_finding_and_follow_renamed_containers(tmp_path: Path) -> None:
@@ -296,4 +266,4 @@ def test_complete_claims_are_no_finding_and_follow_renamed_containers(tmp_path: 
     with netCDF4.Dataset(tmp_path / "b.nc") as d:
         assert d["c"].getncattr("quantization") == d["b"].getncattr("quantization") == "rounding"
         assert d["rounding"].algorithm == "bitround"
-    assert "NC602" not in subprocess.run([binary(), "doctor", tmp_path / "b.nc"], capture_output=True, text=True).stdout
+    assert "NC602" not in command("doctor", tmp_path / "b.nc", code=None).stdout

@@ -24,10 +24,7 @@ import ncforge
 NUMBERS = ("i1", "u1", "i2", "u2", "i4", "u4", "i8", "u8", "f4", "f8")
 CLASSIC = ("i1", "i2", "i4", "f4", "f8")
 TEXTS = ("", "a", "abc", "é", "x y", "1", "日本", "a\0")
-SETTINGS: Any = {
-    "deadline": None,
-    "suppress_health_check": [HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
-}
+SETTINGS: Any = {"deadline": None, "suppress_health_check": [HealthCheck.function_scoped_fixture, HealthCheck.too_slow]}
 #: What ncforge refuses and netCDF4-python does not (docs/explanation/different-from-netcdf4.md).
 REFUSED = ("does not fit", "cannot be broadcast", "booleans for dimension", "do not say how many records")
 

@@ -7,7 +7,6 @@ prints schema and values from layouts and chunk records.
 from __future__ import annotations
 
 import json
-import subprocess
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +15,7 @@ import netCDF4
 import numpy as np
 import pytest
 
+from commands import execute
 from conftest import built_example
 
 # netCDF4-python warns of types that it leaves out.
@@ -46,7 +46,7 @@ def dump_json() -> Path:
 
 def dump(program: Path, path: Path) -> dict[str, Any]:
     """A file as ncforge sees it."""
-    out = subprocess.run([program, path], check=True, capture_output=True, text=True, timeout=600).stdout
+    out = execute(program, path).stdout
     dumped: dict[str, Any] = json.loads(out)
     return dumped
 

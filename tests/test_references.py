@@ -16,7 +16,20 @@ from access_point_files import raw_chunk
 from access_point_files import write as write_points
 from access_points import MAGIC
 from conftest import DATA, Run
-from virtual import chunks_of_hdf5, equal, every_kind, files_of_all_indexes, opened, raw, same_values, store, variables
+from datasets import created
+from virtual import (
+    chunks_of_hdf5,
+    days,
+    equal,
+    every_kind,
+    files_of_all_indexes,
+    joined,
+    opened,
+    raw,
+    same_values,
+    store,
+    variables,
+)
 
 xr = pytest.importorskip("xarray")
 zarr = pytest.importorskip("zarr")
@@ -28,6 +41,7 @@ pytestmark = [
     pytest.mark.filterwarnings("ignore::RuntimeWarning"),
     pytest.mark.filterwarnings("ignore:The .fastparquet. engine:Warning"),
 ]
+
 REAL = sorted([*DATA.glob("*.nc"), *DATA.glob("*.cdf")])
 #: netCDF-C gives wrong values for variables that are shorter than an unlimited dimension (``test_we_read_peers.py``).
 FORMATS = ("NETCDF3_CLASSIC", "NETCDF3_64BIT_OFFSET", "NETCDF3_64BIT_DATA", "NETCDF4")
@@ -126,8 +140,7 @@ def test_chunks_with_access_points(tmp_path: Path, dtype: str, how: dict[str, An
 def test_references_are_not_longer_than_what_they_refer_to(tmp_path: Path, inline: Any) -> None:
     """A record of one number is four bytes, and the reference to it some fifty."""
     values = np.arange(30_000, dtype="f4")
-    with netCDF4.Dataset(tmp_path / "scans.nc", "w", format="NETCDF3_CLASSIC") as nc:
-        nc.createDimension("point", None)
+    with created(tmp_path / "scans.nc", format="NETCDF3_CLASSIC", point=None) as nc:
         for name in ("mass", "intensity"):
             nc.createVariable(name, "f4", ("point",))
             nc[name][:] = values
@@ -177,182 +190,13 @@ def test_filters_without_a_codec(tmp_path: Path, how: dict[str, Any], filter: st
     equal(opened(refs)["small"][...], np.arange(1000, dtype="i4"), "small")
 
 
-def days(folder: Path, lengths: list[int], **change: Any) -> list[Path]:
-    """Files that follow each other."""
-    paths, begin = [], 0
-    for i, n in enumerate(lengths):
-        path = folder / f"{i}.nc"
-        with netCDF4.Dataset(path, "w", format=change.get("format", "NETCDF4")) as new:
-            new.createDimension("time", None if change.get("unlimited", True) else n)
-            new.createDimension("x", 50)
-            time = new.createVariable("time", "f8", ("time",))
-            time.units = "days since 2000-01-01"
-            time[:] = np.arange(begin, begin + n)
-            new.createVariable("x", "f4", ("x",))[:] = np.arange(50)
-            how = change.get("how", {"zlib": True, "chunksizes": (change.get("chunk", 1), 50)})
-            values = np.random.default_rng(i).normal(size=(n, 50)).astype("f4")
-            new.createVariable("v", "f4", ("time", "x"), **how)[:] = values
-            if "format" not in change:
-                new.createVariable("w", "f4", ("x", "time"))[:] = values.T
-            new.createVariable("plain", "i4")[...] = 5
-        paths.append(path)
-        begin += n
-    return paths
-
-
-def joined(paths: list[Path], name: str) -> np.ndarray:
-    """The values of a variable of all files."""
-    parts = []
-    for path in paths:
-        with netCDF4.Dataset(path) as file:
-            var = file[name]
-            axis = var.dimensions.index("time") if "time" in var.dimensions else None
-            parts.append(raw(var))
-    return parts[0] if axis is None else np.concatenate(parts, axis=axis)
-
-
-@pytest.mark.parametrize("inline", [0, "64K"])
-@pytest.mark.parametrize(
-    "change",
-    [
-        {},
-        {"chunk": 3},
-        {"format": "NETCDF3_CLASSIC"},
-        {"format": "NETCDF3_64BIT_DATA", "unlimited": False, "how": {}},
-        {"unlimited": False, "how": {"contiguous": True}},
-        {"chunk": 5, "lengths": [10, 5, 3]},
-    ],
-    ids=str,
-)
-def test_files_are_joined(tmp_path: Path, change: dict[str, Any], inline: Any) -> None:
-    if change.get("format", "").startswith("NETCDF3"):
-        change = {**change, "how": {}}
-    paths = days(tmp_path, **{"lengths": [3, 9, 6], **change})
-    refs = ncforge.references(paths, inline=inline)
-    group = opened(refs)
-    names = {key.split("/")[0] for key in refs["refs"] if key.endswith("/.zarray")}
-    assert {"time", "x", "v", "plain"} <= names
-    for name in names:
-        equal(group[name][...], joined(paths, name), name)
-    assert isinstance(refs["refs"]["v/0.0"], list) or inline
-
-
 def test_large_contiguous_variables_are_cut(tmp_path: Path) -> None:
     path = tmp_path / "large.nc"
-    with netCDF4.Dataset(path, "w", format="NETCDF3_64BIT_OFFSET") as new:
-        for name, length in (("z", 6), ("y", 2000), ("x", 1001)):
-            new.createDimension(name, length)
+    with created(path, format="NETCDF3_64BIT_OFFSET", z=6, y=2000, x=1001) as new:
         new.createVariable("v", "f4", ("z", "y", "x"))[:] = np.random.default_rng(1).normal(size=(6, 2000, 1001))
     refs = ncforge.references(path)
     assert json.loads(refs["refs"]["v/.zarray"])["chunks"] == [2, 2000, 1001]
     assert same_values(path, opened(refs)) == 1
-
-
-def test_what_does_not_fit_together_is_named(tmp_path: Path) -> None:
-    def refused(match: str, **options: Any) -> None:
-        with pytest.raises(ncforge.InvalidError, match=match):
-            ncforge.references([tmp_path / "0.nc", tmp_path / "1.nc"], **options)
-
-    def changed(change: Any) -> None:
-        days(tmp_path, [4, 6])
-        with netCDF4.Dataset(tmp_path / "1.nc", "a") as file:
-            change(file)
-
-    changed(lambda f: f["time"].setncattr("units", "m"))
-    refused(
-        r'0.nc` and `.*1.nc` do not go together: .*`time:units` differs: "days since 2000-01-01" in the first, "m" in the second'
-    )
-    changed(lambda f: f["v"].setncattr("scale_factor", 0.5))
-    refused(r"`v:scale_factor` differs: none in the first, 0.5 in the second")
-    changed(lambda f: f.createVariable("more", "f4", ("time",)))
-    refused(r"`more` is in 1 of 2 files, and not in `.*0.nc`$")
-    changed(lambda f: f["x"].__setitem__(0, -1.0))
-    refused(r"do not go together: `x`, which does not lie along `time`, differs")
-    for i in range(2):
-        with netCDF4.Dataset(tmp_path / f"{i}.nc", "a") as file:
-            file.createVariable("names", str, ("x",))[0] = f"station {i}"
-            file["x"][0] = 0.0
-    refused(r"do not go together: `names`, which does not lie along `time`, differs")
-    with pytest.raises(ncforge.NotFoundError, match="no dimension `there`"):
-        ncforge.references([tmp_path / "0.nc", tmp_path / "1.nc"], along="there")
-
-
-def test_partial_chunks_are_named_where_values_are_too_many(tmp_path: Path) -> None:
-    for i in range(3):
-        with netCDF4.Dataset(tmp_path / f"{i}.nc", "w") as new:
-            new.createDimension("time", None)
-            new.createDimension("x", 1000)
-            new.createVariable("v", "f8", ("time", "x"), zlib=True, chunksizes=(300, 1000))[:] = np.ones((365, 1000))
-    paths = [tmp_path / f"{i}.nc" for i in range(3)]
-    with pytest.raises(ncforge.InvalidError, match=r"`v` in `.*0.nc`: its 365 steps do not fill chunks of 300"):
-        ncforge.references(paths)
-
-
-def test_files_are_in_the_order_of_their_coordinate(tmp_path: Path, run: Run) -> None:
-    first, second, third = days(tmp_path, [4, 6, 1])
-    out = tmp_path / "refs.json"
-    for paths in ([second, first], [third, second], [first, third, second]):
-        said = run("refs", *paths, "-o", out, "-O").stderr
-        assert "the files are joined in the order of `time`, not as they are given" in said
-        for inline in (0, "64K"):
-            refs = ncforge.references(paths, inline=inline)
-            equal(opened(refs)["v"][...], joined(sorted(paths), "v"), "v")
-            refs = ncforge.references(paths, inline=inline, unsorted=True)
-            equal(opened(refs)["v"][...], joined(paths, "v"), "v")
-    out.unlink()
-    said = run("refs", first, second, second, "-o", out, code=4).stderr
-    assert f"`{second}` cannot follow `{second}`: there `time` ends at 9, here it begins at 4" in said
-    assert "--unsorted" in said and not out.exists()
-    with pytest.raises(ncforge.InvalidError, match="cannot follow"):
-        ncforge.references([first, second, second], inline=0)
-    refs = ncforge.references([first, second, second], unsorted=True)
-    equal(opened(refs)["v"][...], joined([first, second, second], "v"), "v")
-    run("refs", second, first, "-o", out, "--unsorted")
-    for path in (first, second, third):
-        with netCDF4.Dataset(path, "a") as file:
-            file["time"][:] = -file["time"][:]
-    ncforge.references([first, second, third])  # Falling values are in order, too.
-
-
-def test_times_that_count_from_other_dates(tmp_path: Path) -> None:
-    """Converted, as ``concat`` does; no range of bytes holds such values, so many of them are an error."""
-    paths = days(tmp_path, [4, 6])
-    with netCDF4.Dataset(paths[1], "a") as file:
-        file["time"].units = "days since 2000-01-02"
-        file["time"][:] = np.arange(3, 9)
-    refs = ncforge.references(paths, inline=0)
-    group = opened(refs)
-    equal(group["time"][...], np.arange(10.0), "time")
-    equal(group["v"][...], joined(paths, "v"), "v")
-    assert isinstance(refs["refs"]["time/0"], str) and isinstance(refs["refs"]["v/0.0"], list)
-
-
-def test_large_variables_without_the_dimension_are_not_compared(tmp_path: Path) -> None:
-    paths = days(tmp_path, [4, 6])
-    for i, path in enumerate(paths):
-        with netCDF4.Dataset(path, "a") as file:
-            file.createDimension("cell", 600_000)
-            file.createVariable("area", "f8", ("cell",))[:] = np.full(600_000, i)
-    with pytest.warns(UserWarning, match=r"`area` is taken from `.*0.nc`: values of more than 4.* are not compared"):
-        refs = ncforge.references(paths)
-    equal(opened(refs)["area"][...], np.zeros(600_000), "area")
-
-
-@pytest.mark.parametrize("inline", [0, "64K"])
-def test_a_selection_of_joined_files(tmp_path: Path, inline: Any) -> None:
-    paths = days(tmp_path, [4, 6, 5])
-    for select, cut in (
-        ({"time": slice(2, 12)}, slice(2, 12)),
-        ({"time": slice(1, None, 3)}, slice(1, None, 3)),
-        ({"time": slice(5, 9)}, slice(5, 9)),
-    ):
-        group = opened(ncforge.references(paths, inline=inline, select=select))
-        for name in ("v", "time"):
-            equal(group[name][...], joined(paths, name)[cut], name)
-    contiguous = days(tmp_path, [4, 6, 5], unlimited=False, how={"contiguous": True})
-    refs = ncforge.references(contiguous, inline=inline, select={"time": slice(2, 12)})
-    equal(opened(refs)["v"][...], joined(contiguous, "v")[2:12], "v")
-    assert inline or isinstance(refs["refs"]["v/0.0"], list)
 
 
 def test_other_places(tmp_path: Path, run: Run) -> None:
@@ -376,8 +220,7 @@ def test_other_places(tmp_path: Path, run: Run) -> None:
 
 def test_short_classic_files(tmp_path: Path) -> None:
     path = tmp_path / "short.nc"
-    with netCDF4.Dataset(path, "w", format="NETCDF3_CLASSIC") as new:
-        new.createDimension("x", 5000)
+    with created(path, format="NETCDF3_CLASSIC", x=5000) as new:
         new.createVariable("v", "f4", ("x",))[:] = 1.0
     path.write_bytes(path.read_bytes()[:-8000])
     refs = ncforge.references(path, inline=0)
@@ -405,8 +248,7 @@ def test_parquet_of_groups_is_warned_of(tmp_path: Path) -> None:
     pytest.importorskip("fastparquet")
     pytest.importorskip("pyarrow")
     path, out, document = tmp_path / "groups.nc", tmp_path / "refs.parquet", tmp_path / "refs.json"
-    with netCDF4.Dataset(path, "w") as new:
-        new.createDimension("x", 3)
+    with created(path, x=3) as new:
         new.createVariable("r", "i4", ("x",))[:] = 5
         new.createGroup("below").createVariable("q", "i4", ("x",))[:] = 1
     with pytest.warns(UserWarning, match="with groups: .* write JSON"):
@@ -421,8 +263,7 @@ def test_more_references_than_one_parquet_file_has(tmp_path: Path) -> None:
     pytest.importorskip("fastparquet")
     pytest.importorskip("pyarrow")
     path, out = tmp_path / "records.nc", tmp_path / "refs.parquet"
-    with netCDF4.Dataset(path, "w", format="NETCDF3_CLASSIC") as new:
-        new.createDimension("t", None)
+    with created(path, format="NETCDF3_CLASSIC", t=None) as new:
         for name in ("a", "b"):
             new.createVariable(name, "i2", ("t",))[:12000] = np.arange(12000)
     ncforge.references(path, out, inline=0)
@@ -449,42 +290,6 @@ def test_the_command(tmp_path: Path, run: Run) -> None:
     with xr.open_dataset(str(out), engine="kerchunk") as ds:
         equal(ds["v"].values, joined(paths, "v"), "v")
     assert store(str(out)) is not None
-
-
-def test_attributes_that_differ_are_noted(tmp_path: Path, run: Run) -> None:
-    """Names, signs and cells of values, and what the files say of themselves."""
-    paths = days(tmp_path, [4, 6, 5])
-    for path in paths:
-        with netCDF4.Dataset(path, "a") as file:
-            file.title = "one run"
-            file["v"].standard_name = "air_temperature"
-            file["plain"].positive = "up"
-    with netCDF4.Dataset(paths[2], "a") as file:
-        file.title = "another run"
-        file["v"].standard_name = "sea_surface_temperature"
-        file["v"].cell_methods = "time: mean"
-        del file["plain"].positive
-    out = tmp_path / "refs.json"
-    said = run("refs", *paths, "-o", out).stderr
-    report = ncforge.references(paths, out, overwrite=True)
-    assert len(report.notes) == 4
-    for what, is_, was in (
-        ("global attribute `title`", '"one run"', '"another run"'),
-        ("attribute `v:standard_name`", '"air_temperature"', '"sea_surface_temperature"'),
-        ("attribute `v:cell_methods`", "none", '"time: mean"'),
-        ("attribute `plain:positive`", '"up"', "none"),
-    ):
-        note = f"the {what} differs: {is_} in `{paths[0]}`, {was} in `{paths[2]}`; 1 of 3 files differs from the first"
-        assert sum(one.startswith(note) for one in report.notes) == 1, report.notes
-        assert f"note: {note}" in said
-    assert json.loads(json.loads(out.read_text())["refs"]["v/.zattrs"])["standard_name"] == "air_temperature"
-    # Without a report, Python says it at once; and the command, where the references are its output.
-    with pytest.warns(UserWarning, match="`v:standard_name` differs"):
-        ncforge.references(paths)
-    assert run("refs", *paths, "-o", "-").stderr.count("differs from the first") == 4
-    # Of what is not wanted nothing is said.
-    assert len(ncforge.references(paths, out, overwrite=True, vars=["time", "v"]).notes) == 3
-    assert not ncforge.references(paths[:2], out, overwrite=True).notes
 
 
 #: `_FillValue` as users of h5py write it: type of the variable, values, the attribute, what xarray's other engines read.

@@ -8,7 +8,6 @@ import os
 import pickle
 import shutil
 import time
-from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from multiprocessing import get_context
 from pathlib import Path
@@ -22,37 +21,10 @@ import xarray as xr
 import ncforge
 import servers
 from conftest import DATA, Run
+from datasets import created
 from servers import assert_same, write
 
 pytest.importorskip("moto")
-
-S3_ENVIRONMENT = {"AWS_ACCESS_KEY_ID": "test", "AWS_SECRET_ACCESS_KEY": "test", "AWS_REGION": "us-east-1"}
-
-
-@pytest.fixture
-def web(tmp_path: Path) -> Iterator[servers.Web]:
-    with servers.web_of_a_file(tmp_path / "served", 1400) as running:
-        yield running
-
-
-@pytest.fixture(scope="module")
-def s3_endpoint() -> Iterator[str]:
-    """An S3 server."""
-    with servers.s3() as endpoint:
-        yield endpoint
-
-
-@pytest.fixture
-def bucket(s3_endpoint: str, monkeypatch: pytest.MonkeyPatch) -> Any:
-    """A new bucket, and what accesses it, in this process and its children."""
-    boto3 = pytest.importorskip("boto3")
-
-    for name, value in (S3_ENVIRONMENT | {"AWS_ENDPOINT_URL": s3_endpoint}).items():
-        monkeypatch.setenv(name, value)
-    name = f"bucket-{time.monotonic_ns()}"
-    client = boto3.client("s3", endpoint_url=s3_endpoint, region_name="us-east-1")
-    client.create_bucket(Bucket=name)
-    return client, name
 
 
 @pytest.mark.parametrize("path", sorted(p for p in DATA.iterdir() if p.suffix in (".nc", ".cdf")), ids=lambda p: p.name)
@@ -116,8 +88,7 @@ VARIABLES = 150
 def write_many(path: Path, format: Any, how: dict[str, Any]) -> None:
     """A file of 15 MB: many variables of 100 kB."""
     rng = np.random.default_rng(0)
-    with netCDF4.Dataset(path, "w", format=format) as nc:
-        nc.createDimension("x", 25_000)
+    with created(path, format=format, x=25_000) as nc:
         for i in range(VARIABLES):
             nc.createVariable(f"v{i}", "f4", ("x",), **how)
         for i in range(VARIABLES):
@@ -159,10 +130,7 @@ def test_many_variables_in_turn(tmp_path: Path, format: Any, how: dict[str, Any]
         with servers.web(tmp_path) as server:
             read(f"{server.url}/many.nc")
             asked = server.behaviour.requests
-            assert len(asked) <= 40 and server.behaviour.sent <= size, (
-                len(asked),
-                server.behaviour.sent / size,
-            )
+            assert len(asked) <= 40 and server.behaviour.sent <= size, (len(asked), server.behaviour.sent / size)
     with netCDF4.Dataset(path) as a, netCDF4.Dataset(out) as b:
         for name in a.variables:
             np.testing.assert_array_equal(a[name][:], b[name][:])
@@ -170,9 +138,7 @@ def test_many_variables_in_turn(tmp_path: Path, format: Any, how: dict[str, Any]
 
 def test_slices_in_turn(tmp_path: Path) -> None:
     """A variable that is read record by record, and several in turn."""
-    with netCDF4.Dataset(tmp_path / "a.nc", "w") as nc:
-        nc.createDimension("t", 100)
-        nc.createDimension("x", 10_000)
+    with created(tmp_path / "a.nc", t=100, x=10_000) as nc:
         for name in ("u", "v"):
             nc.createVariable(name, "f8", ("t", "x"))[:] = np.random.default_rng(0).random((100, 10_000))
     size = (tmp_path / "a.nc").stat().st_size
@@ -414,9 +380,7 @@ def test_the_command(web: servers.Web, run: Run, tmp_path: Path) -> None:
 def test_requests_of_a_copy_are_predicted(tmp_path: Path, run: Run) -> None:
     def told(records: int) -> tuple[Any, Any]:
         path, out = tmp_path / f"in{records}.nc", tmp_path / f"out{records}.nc"
-        with netCDF4.Dataset(path, "w") as nc:
-            for name, length in (("time", None), ("lat", 90), ("lon", 180)):
-                nc.createDimension(name, length)
+        with created(path, time=None, lat=90, lon=180) as nc:
             values = np.random.default_rng(1).normal(280, 9, (records, 90, 180)).round(2)
             nc.createVariable("large", "f4", ("time", "lat", "lon"), zlib=True)[:] = values
         predicted = json.loads(run("info", "--requests", "--json", path).stdout)["files"][0]

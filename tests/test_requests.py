@@ -14,6 +14,7 @@ import pytest
 
 import ncforge
 from conftest import Run
+from datasets import created
 
 
 @pytest.fixture
@@ -21,10 +22,7 @@ def source(tmp_path: Path) -> Path:
     """A netCDF-4 file with an unlimited dimension, a coordinate, a group, a dimension that nothing uses and unwritten chunks."""
     path = tmp_path / "source.nc"
     rng = np.random.default_rng(5)
-    with netCDF4.Dataset(path, "w") as ds:
-        ds.createDimension("time", None)
-        for name, length in (("x", 64), ("idle", 3)):
-            ds.createDimension(name, length)
+    with created(path, time=None, x=64, idle=3) as ds:
         ds.createVariable("time", "f8", ("time",))[:] = np.arange(40) + 0.123456789
         tas = ds.createVariable("tas", "f4", ("time", "x"), zlib=True, chunksizes=(10, 64), fill_value=-1.0)
         tas[:] = 280 + rng.random((40, 64))
@@ -44,8 +42,7 @@ def copied(source: Path, **options: Any) -> Path:
 
 def test_formats_have_the_names_of_netcdf4_python(tmp_path: Path) -> None:
     plain = tmp_path / "plain.nc"
-    with netCDF4.Dataset(plain, "w", format="NETCDF3_CLASSIC") as ds:
-        ds.createDimension("x", 3)
+    with created(plain, format="NETCDF3_CLASSIC", x=3) as ds:
         ds.createVariable("v", "f4", ("x",))[:] = 1
     for name in ("NETCDF3_CLASSIC", "NETCDF3_64BIT_OFFSET", "NETCDF3_64BIT_DATA", "NETCDF4", "NETCDF4_CLASSIC"):
         with netCDF4.Dataset(copied(plain, format=name)) as ds:
@@ -58,9 +55,7 @@ def test_formats_have_the_names_of_netcdf4_python(tmp_path: Path) -> None:
 )
 def test_what_is_chunked_for_object_stores_is_netcdf4(tmp_path: Path, format: Any, becomes: str) -> None:
     source = tmp_path / "source.nc"
-    with netCDF4.Dataset(source, "w", format=format) as ds:
-        for name, length in (("t", 300), ("x", 400)):
-            ds.createDimension(name, length)
+    with created(source, format=format, t=300, x=400) as ds:
         ds.createVariable("v", "f4", ("t", "x"))[:] = np.arange(120_000).reshape(300, 400)
     with netCDF4.Dataset(copied(source, storage="object")) as ds:
         assert ds.data_model == becomes and ds["v"].chunking() != "contiguous"
@@ -138,8 +133,7 @@ def test_profile(source: Path) -> None:
 
 def test_header_space_takes_attributes_without_moving_data(tmp_path: Path) -> None:
     plain = tmp_path / "plain.nc"
-    with netCDF4.Dataset(plain, "w", format="NETCDF3_CLASSIC") as ds:
-        ds.createDimension("x", 5000)
+    with created(plain, format="NETCDF3_CLASSIC", x=5000) as ds:
         ds.createVariable("v", "f8", ("x",))[:] = 1.5
     tight, spacious = tmp_path / "tight.nc", tmp_path / "spacious.nc"
     ncforge.copy(plain, tight, header_space=0)
@@ -219,8 +213,7 @@ def test_resume_and_checkpoint(source: Path) -> None:
 
 def test_zipping(tmp_path: Path) -> None:
     plain, zipped, back = tmp_path / "a.nc", tmp_path / "a.ncz", tmp_path / "b.nc"
-    with netCDF4.Dataset(plain, "w", format="NETCDF3_64BIT_OFFSET") as ds:
-        ds.createDimension("t", None)
+    with created(plain, format="NETCDF3_64BIT_OFFSET", t=None) as ds:
         ds.createVariable("v", "f8", ("t",))[:] = np.linspace(0, 1, 20_000)
     for options in ({}, {"codec": "lz4"}, {"codec": "deflate", "level": 9}, {"block": "4K"}, {"block": 1 << 16}):
         report = ncforge.zip(plain, zipped, overwrite=True, **options)
@@ -244,8 +237,7 @@ def test_zipping(tmp_path: Path) -> None:
 
 def test_damage_is_reported(tmp_path: Path) -> None:
     plain, zipped = tmp_path / "a.nc", tmp_path / "a.ncz"
-    with netCDF4.Dataset(plain, "w", format="NETCDF3_CLASSIC") as ds:
-        ds.createDimension("x", 50_000)
+    with created(plain, format="NETCDF3_CLASSIC", x=50_000) as ds:
         ds.createVariable("v", "f8", ("x",))[:] = np.random.default_rng(2).random(50_000)
     ncforge.zip(plain, zipped)
     content = bytearray(zipped.read_bytes())
@@ -260,9 +252,7 @@ def test_damage_is_reported(tmp_path: Path) -> None:
 def test_splitting_is_undone_by_combining(source: Path, tmp_path: Path) -> None:
     plain = tmp_path / "field.nc"
     field = np.random.default_rng(3).random((12, 20))
-    with netCDF4.Dataset(plain, "w") as ds:
-        for name, length in (("y", 12), ("x", 20)):
-            ds.createDimension(name, length)
+    with created(plain, y=12, x=20) as ds:
         ds.createVariable("v", "f8", ("y", "x"))[:] = field
     report = ncforge.split(plain, tmp_path / "tile", tiles=(4, 3), halo=1, codec="deflate", dims=["x", "y"])
     assert report.tiles == 12
@@ -356,9 +346,7 @@ def test_values_of_other_types(source: Path) -> None:
 
 def test_coordinates_under_a_name_that_is_no_text(tmp_path: Path) -> None:
     plain = tmp_path / "field.nc"
-    with netCDF4.Dataset(plain, "w") as ds:
-        for name, length in (("y", 4), ("x", 4)):
-            ds.createDimension(name, length)
+    with created(plain, y=4, x=4) as ds:
         ds.createVariable("v", "f8", ("y", "x"))[:] = 1
     ncforge.split(plain, tmp_path / "tile", tiles=(2, 2))
     coords = str(tmp_path / "grid") + "\udcff.nc"

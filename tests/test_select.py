@@ -5,7 +5,6 @@ from __future__ import annotations
 import datetime
 import random
 import shutil
-import subprocess
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +15,9 @@ import pytest
 import xarray as xr
 
 import ncforge
+from commands import execute
 from conftest import Run
+from datasets import created
 from selecting import Array, picked, raw, same, selected, write
 
 CALENDARS = ["standard", "proleptic_gregorian", "julian", "noleap", "all_leap", "360_day"]
@@ -132,8 +133,7 @@ def test_a_coordinate_in_other_packing(tmp_path: Path) -> None:
 def test_indices_one_by_one(tmp_path: Path, kind: Any) -> None:
     """They were taken as the three numbers of a slice, or as two values of the coordinate."""
     path, out = tmp_path / "in.nc", tmp_path / "out.nc"
-    with netCDF4.Dataset(path, "w") as d:
-        d.createDimension("lat", 12)
+    with created(path, lat=12) as d:
         d.createVariable("lat", "f4", ("lat",))[:] = np.arange(12)
     at: Any
     for at in ([2, 5, 8], [2, 5], [4], range(2, 9, 3), range(0, 6, 3), [1, 2, 3, 4], range(-3, 0)):
@@ -178,8 +178,7 @@ def test_dates_are_those_of_cftime(tmp_path: Path, calendar: str) -> None:
         if unit == "days" and rng.random() < 0.5:
             # So far from the reference date a float holds quarters of days, but no minutes.
             kind, numbers = "f4", numbers + 56000
-        with netCDF4.Dataset(path, "w", format="NETCDF4") as d:
-            d.createDimension("time", None)
+        with created(path, time=None) as d:
             v = d.createVariable("time", kind, ("time",))
             v.units, v.calendar = units, calendar
             v[:] = numbers
@@ -221,8 +220,7 @@ def test_longitudes_wrap(tmp_path: Path, run: Run) -> None:
     path, out = tmp_path / "in.nc", tmp_path / "out.nc"
 
     def lons(values: list[float], text: str, kind: str = "f4") -> list[float]:
-        with netCDF4.Dataset(path, "w") as d:
-            d.createDimension("lon", len(values))
+        with created(path, lon=len(values)) as d:
             v = d.createVariable("lon", kind, ("lon",))
             v.units = "degrees_east"
             v[:] = values
@@ -270,7 +268,7 @@ def test_longitudes_wrap(tmp_path: Path, run: Run) -> None:
     run("copy", "-O", path, out, "--select", "lon=300..40,lat=-20..20")
     if shutil.which("ncks"):
         theirs = tmp_path / "theirs.nc"
-        subprocess.run(["ncks", "-O", "-d", "lon,300.,40.", "-d", "lat,-20.,20.", path, theirs], check=True)
+        execute("ncks", "-O", "-d", "lon,300.,40.", "-d", "lat,-20.,20.", path, theirs)
         mine = raw(out)
         for name, values in raw(theirs).items():
             np.testing.assert_array_equal(mine[name], values, err_msg=name)

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import os
 import re
 import shutil
-import subprocess
 from pathlib import Path
 
 import pytest
 
+from commands import execute
 from conftest import Run
 from terminal import on_terminal
 
@@ -46,10 +45,7 @@ def script(run: Run, shell: str, path: Path) -> Path:
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
 def test_completions_are_read_without_an_error(run: Run, tmp_path: Path, shell: str) -> None:
     path = script(run, shell, tmp_path / f"ncforge.{shell}")
-    done = subprocess.run(
-        [shell, "-n", str(path)], capture_output=True, text=True, env={**os.environ, "HOME": str(tmp_path)}
-    )
-    assert done.returncode == 0, done.stderr
+    done = execute(shell, "-n", path, env={"HOME": str(tmp_path)})
     assert not done.stderr
 
 
@@ -64,9 +60,7 @@ def test_bash_completes(run: Run, tmp_path: Path) -> None:
             "f=$(complete -p ncforge | sed 's/.*-F \\([^ ]*\\) .*/\\1/'); "
             f'$f ncforge "{words[-1]}" "{words[-2]}"; echo "${{COMPREPLY[@]}}"'
         )
-        done = subprocess.run(
-            ["bash", "--norc", "-c", call], capture_output=True, text=True, env={**os.environ, "LC_ALL": "C"}
-        )
+        done = execute("bash", "--norc", "-c", call, code=None, env={"LC_ALL": "C"})
         assert not done.stderr
         return done.stdout.split()
 
@@ -101,12 +95,10 @@ def test_bash_offers_files(run: Run, tmp_path: Path) -> None:
 
 def test_fish_completes(run: Run, tmp_path: Path) -> None:
     path = script(run, "fish", tmp_path / "ncforge.fish")
-    home = {**os.environ, "HOME": str(tmp_path), "XDG_CONFIG_HOME": str(tmp_path), "XDG_DATA_HOME": str(tmp_path)}
+    home = {"HOME": str(tmp_path), "XDG_CONFIG_HOME": str(tmp_path), "XDG_DATA_HOME": str(tmp_path)}
 
     def ask(line: str) -> list[str]:
-        words = ["fish", "--no-config", "-c", f"source {path}; complete -C '{line}'"]
-        done = subprocess.run(words, capture_output=True, text=True, env=home)
-        assert done.returncode == 0, done.stderr
+        done = execute("fish", "--no-config", "-c", f"source {path}; complete -C '{line}'", env=home)
         assert not done.stderr
         # A name, and behind a tabulator what it means.
         return [found.split("\t")[0] for found in done.stdout.splitlines()]
@@ -160,8 +152,7 @@ def test_every_command_has_a_manual_page(run: Run, tmp_path: Path) -> None:
     if shutil.which("man") is None:
         pytest.skip("no man on this machine")
     for page in sorted(tmp_path.glob("*.1")):
-        env = {**os.environ, "MANPAGER": "cat", "MANWIDTH": "80", "LC_ALL": "C.UTF-8"}
-        done = subprocess.run(["man", "--warnings", "-l", str(page)], capture_output=True, text=True, env=env)
-        assert done.returncode == 0, f"{page.name}: {done.stderr}"
+        env = {"MANPAGER": "cat", "MANWIDTH": "80", "LC_ALL": "C.UTF-8"}
+        done = execute("man", "--warnings", "-l", page, env=env)
         assert not done.stderr.strip(), f"{page.name}: {done.stderr}"
         assert "SYNOPSIS" in done.stdout

@@ -10,6 +10,7 @@ import netCDF4
 import numpy as np
 import pytest
 
+from datasets import created
 from stopping import start
 
 DEFLATE = ("--format", "netcdf4", "--codec", "deflate", "--level", "9", "-j", "1")
@@ -37,10 +38,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("signals")
     values = np.cumsum(np.random.default_rng(1).standard_normal((12, 400, 600), "f4"), 0).round(2)
     for at, name in enumerate(("a.nc", "b.nc")):
-        with netCDF4.Dataset(folder / name, "w", format="NETCDF3_64BIT_OFFSET") as ds:
-            ds.createDimension("time", None)
-            ds.createDimension("y", 400)
-            ds.createDimension("x", 600)
+        with created(folder / name, format="NETCDF3_64BIT_OFFSET", time=None, y=400, x=600) as ds:
             ds.createVariable("time", "f8", ("time",))[:] = np.arange(12.0) + 12 * at
             ds.createVariable("v", "f4", ("time", "y", "x"))[:] = values
     for tile in range(2):
@@ -55,9 +53,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
             for name, length in {"x": 600, "y": 400, "time": None}.items():
                 ds.createDimension(name, length)
             ds.createVariable("v", "f4", ("time", "y", "x"))[:] = values
-    with netCDF4.Dataset(folder / "big.nc", "w", format="NETCDF3_64BIT_OFFSET") as ds:
-        for name, length in {"n": 12, "time": 12, "y": 400, "x": 600}.items():
-            ds.createDimension(name, length)
+    with created(folder / "big.nc", format="NETCDF3_64BIT_OFFSET", n=12, time=12, y=400, x=600) as ds:
         v = ds.createVariable("v", "f4", ("n", "time", "y", "x"))
         for at in range(12):
             v[at] = values

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
 import sys
 import time
 from pathlib import Path
@@ -12,6 +11,8 @@ import numpy as np
 import pytest
 
 import ncforge
+from commands import execute
+from datasets import created
 from peers import as_plain
 
 RECORDS = 500
@@ -20,15 +21,13 @@ RECORDS = 500
 def by_netcdf4(path: Path, code: str) -> None:
     """Runs statements with the file open for update, in a process of their own."""
     script = f"import netCDF4\nwith netCDF4.Dataset({str(path)!r}, 'r+') as data:\n    v = data['v']\n    {code}\n"
-    subprocess.run([sys.executable, "-c", script], check=True)
+    execute(sys.executable, "-c", script)
 
 
 def test_what_another_process_writes_is_seen(tmp_path: Path) -> None:
     path = tmp_path / "f.nc"
     values = np.arange(RECORDS * 3, dtype="f4").reshape(RECORDS, 3)
-    with netCDF4.Dataset(path, "w", format="NETCDF3_CLASSIC") as new:
-        new.createDimension("time", None)
-        new.createDimension("x", 3)
+    with created(path, format="NETCDF3_CLASSIC", time=None, x=3) as new:
         new.createVariable("v", "f4", ("time", "x"))[:] = values
         new.createVariable("other", "i2", ("time", "x"))[:] = np.zeros((RECORDS, 3))
     with ncforge.Dataset(path) as data:
@@ -48,9 +47,7 @@ def test_what_another_process_writes_is_seen(tmp_path: Path) -> None:
 def test_records_are_written_one_by_one(tmp_path: Path, name: str) -> None:
     path = tmp_path / name
     values = np.arange(RECORDS * 3, dtype="f4").reshape(RECORDS, 3)
-    with ncforge.Dataset(path, "w", format="NETCDF3_CLASSIC") as new:
-        new.createDimension("time", None)
-        new.createDimension("x", 3)
+    with created(path, ncforge, format="NETCDF3_CLASSIC", time=None, x=3) as new:
         v = new.createVariable("v", "f4", ("time", "x"))
         s = new.createVariable("s", "i2", ("time", "x"))
         for t in range(RECORDS):

@@ -16,6 +16,7 @@ import ncforge
 import tiles as tl
 from combining import ocean
 from conftest import Run
+from datasets import created
 from selecting import picked, raw, same, selected, write
 from stopping import interrupt
 
@@ -122,8 +123,7 @@ def test_dimensions_of_groups(tmp_path: Path, run: Run) -> None:
 def test_resuming_knows_the_selection(tmp_path: Path, run: Run) -> None:
     """A finished output of another selection is none of this one, where the few values that are looked at are the same, too."""
     path, out = tmp_path / "in.nc", tmp_path / "out.nc"
-    with netCDF4.Dataset(path, "w") as d:
-        d.createDimension("x", 40_000)
+    with created(path, x=40_000) as d:
         v = d.createVariable("v", "i4", ("x",))
         v[:] = 0
         v[4500] = 1
@@ -265,9 +265,7 @@ def test_references_of_several_files(tmp_path: Path) -> None:
 def test_chunks_that_a_subset_cuts(tmp_path: Path, run: Run, where: str) -> None:
     """Values are those of the chunks, written or not; a chunk that passes the memory is an error that says so."""
     source, out = tmp_path / "a.nc", tmp_path / "b.nc"
-    with netCDF4.Dataset(source, "w") as d:
-        d.createDimension("y", 400)
-        d.createDimension("x", 4096)
+    with created(source, y=400, x=4096) as d:
         some = d.createVariable("some", "f4", ("y", "x"), zlib=True, chunksizes=(50, 64), fill_value=-1)
         some[100:150, :900] = np.arange(45000).reshape(50, 900)
         large = d.createVariable("large", "f4", ("y", "x"), zlib=True, chunksizes=(400, 4096))
@@ -290,8 +288,7 @@ def test_chunks_that_a_subset_cuts(tmp_path: Path, run: Run, where: str) -> None
 )
 def test_a_part_is_compared_with_the_selection_of_the_whole(tmp_path: Path, run: Run, where: str) -> None:
     whole, out = tmp_path / "whole.nc", tmp_path / "part.nc"
-    with netCDF4.Dataset(whole, "w") as ds:
-        ds.createDimension("lon", 8)
+    with created(whole, lon=8) as ds:
         lon = ds.createVariable("lon", "f8", ("lon",))
         lon.units, lon[:] = "degrees_east", np.arange(8) * 45.0
         ds.createVariable("v", "i4", ("lon",))[:] = np.arange(8)

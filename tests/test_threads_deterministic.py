@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import os
-import subprocess
 import sys
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -13,6 +11,7 @@ from pathlib import Path
 import numpy as np
 
 import ncforge
+from commands import execute
 from conftest import DATA
 
 WRITER = """
@@ -60,8 +59,7 @@ def test_written_files_are_the_same_bytes(tmp_path: Path) -> None:
     made = set()
     for threads in ["1", "4"]:
         out = tmp_path / f"{threads}.nc"
-        env = {**os.environ, "NCFORGE_THREADS": threads}
-        subprocess.run([sys.executable, "-c", WRITER, str(out)], check=True, env=env, timeout=600)
+        execute(sys.executable, "-c", WRITER, out, env={"NCFORGE_THREADS": threads})
         made.add(digest(out))
     assert len(made) == 1
 

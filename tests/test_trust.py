@@ -10,11 +10,11 @@ import netCDF4
 import numpy as np
 
 from conftest import Run
+from datasets import created
 
 
 def series(path: Path, value: float, format: str = "NETCDF4") -> Path:
-    with netCDF4.Dataset(path, "w", format=format) as file:  # type: ignore[arg-type]
-        file.createDimension("x", 4000)
+    with created(path, format=format, x=4000) as file:
         for name in "ab":
             file.createVariable(name, "f4", ("x",))[:] = value
     return path
@@ -37,8 +37,7 @@ def test_missing_values_stay_missing_when_values_are_rounded(tmp_path: Path, run
     """Those of ``missing_value``, which need not be the fill value; and times and places keep their digits."""
     source, out = tmp_path / "a.nc", tmp_path / "out.nc"
     times = 26000 + np.arange(1000) / 24
-    with netCDF4.Dataset(source, "w") as file:
-        file.createDimension("obs", 1000)
+    with created(source, obs=1000) as file:
         for name, missing in (("t", -999.9), ("u", 1e20)):
             values = np.linspace(270, 300, 1000).astype("f4")
             values[::10] = missing
@@ -127,8 +126,7 @@ def test_references_are_not_made_to_what_means_something_else(tmp_path: Path, ru
     assert not out.exists()
     files = [tmp_path / f"{n}.nc" for n in (1, 2)]
     for n, path in enumerate(files):
-        with netCDF4.Dataset(path, "w", format="NETCDF3_CLASSIC") as file:
-            file.createDimension("t", None)
+        with created(path, format="NETCDF3_CLASSIC", t=None) as file:
             file.createVariable("t", "f8", ("t",))[:] = [2 * n, 2 * n + 1]
     os.truncate(files[1], files[1].stat().st_size - 4)
     assert "2.nc` is damaged: the file is 4 bytes shorter" in run("refs", *files, "-o", out, code=4).stderr
@@ -161,8 +159,7 @@ def test_attributes_that_netcdf_hides_are_not_written(tmp_path: Path, run: Run) 
 def test_a_copy_of_other_texts_is_not_complete(tmp_path: Path, run: Run) -> None:
     out = tmp_path / "out.nc"
     for n in (1, 2):
-        with netCDF4.Dataset(tmp_path / f"{n}.nc", "w") as file:
-            file.createDimension("x", 3)
+        with created(tmp_path / f"{n}.nc", x=3) as file:
             file.createVariable("s", str, ("x",))[:] = np.array([f"{n}", "b", "c"], dtype=object)
     run("copy", tmp_path / "2.nc", out, "--no-history", "--resume")
     run("copy", tmp_path / "2.nc", out, "--no-history", "--resume")

@@ -12,12 +12,12 @@ import pytest
 
 import ncforge
 from conftest import Run
+from datasets import created
 
 
 def of_other_types(path: Path) -> None:
     """Values of types that the classic model lacks, all of which another type of it holds."""
-    with netCDF4.Dataset(path, "w") as d:
-        d.createDimension("x", 4)
+    with created(path, x=4) as d:
         d.setncattr_string("text", "one")
         d.number, d.small = np.uint32(7), np.array([1, 200], "u1")
         for kind in ("u1", "u2", "u4", "i8", "u8"):
@@ -55,8 +55,7 @@ def test_classic_copies_hold_the_same_in_other_types(tmp_path: Path, run: Run, o
 @pytest.mark.parametrize("what", ["value", "fill", "attribute", "strings", "default"])
 def test_what_classic_types_do_not_hold_is_named(tmp_path: Path, run: Run, what: str) -> None:
     path, out = tmp_path / "a.nc", tmp_path / "b.nc"
-    with netCDF4.Dataset(path, "w") as d:
-        d.createDimension("x", 4)
+    with created(path, x=4) as d:
         v = d.createVariable("v", "i8", ("x",), fill_value=-(2**40) if what == "fill" else None)
         v[:] = [1, 2**31 if what == "value" else 2, 3, -2147483647 if what == "default" else 4]
         if what == "attribute":
@@ -71,8 +70,7 @@ def test_what_classic_types_do_not_hold_is_named(tmp_path: Path, run: Run, what:
 def test_enums_keep_their_byte_order(tmp_path: Path, run: Run) -> None:
     """HDF5 makes -1 of numbers that are no members where it converts an enum from the other byte order."""
     path, out = tmp_path / "a.nc", tmp_path / "b.nc"
-    with netCDF4.Dataset(path, "w") as d:
-        d.createDimension("x", 4)
+    with created(path, x=4) as d:
         kind = d.createEnumType("i4", "kind", {"A": 0, "B": 3})
         d.createVariable("v", kind, ("x",), chunksizes=(1,))[0] = 3
         d.createVariable("n", "i4", ("x",))[:] = range(4)
@@ -107,8 +105,7 @@ def test_bytes_of_addresses_and_lengths(tmp_path: Path, sizes: tuple[int, int]) 
 
 def test_nccopy_keeps_groups_and_forgets_what_is_left_out(tmp_path: Path, run: Run, tool: Any) -> None:
     path = tmp_path / "a.nc"
-    with netCDF4.Dataset(path, "w") as d:
-        d.createDimension("x", 4)
+    with created(path, x=4) as d:
         for name in ("a", "b"):
             d.createVariable(name, "f4", ("x",))[:] = range(4)
         d.createGroup("g").createVariable("c", "f4", ("x",))
@@ -151,8 +148,7 @@ def test_names_that_classic_formats_do_not_allow(tmp_path: Path, run: Run, what:
 )
 def test_what_classic_formats_do_not_have_is_noted(tmp_path: Path, run: Run, words: list[str], lacks: str) -> None:
     """An error where nobody asked for the format: then the wish was meant."""
-    with netCDF4.Dataset(tmp_path / "in.nc", "w") as ds:
-        ds.createDimension("x", 4)
+    with created(tmp_path / "in.nc", x=4) as ds:
         ds.createVariable("v", "i4", ("x",))[:] = np.arange(4)
     done = run("copy", tmp_path / "in.nc", tmp_path / "out.nc", "-3", *words)
     assert f"has no {lacks}" in done.stderr and "nothing of that was done" in done.stderr

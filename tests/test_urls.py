@@ -16,19 +16,16 @@ import pytest
 import ncforge
 import servers
 from conftest import Run
+from datasets import created
+from servers import S3_ENVIRONMENT, write
 from stopping import start
-from test_remote import S3_ENVIRONMENT, bucket, s3_endpoint, web, write
 
 pytest.importorskip("moto")
-
-__all__ = ["bucket", "s3_endpoint", "web"]
 
 
 def test_moving_chunks_takes_as_many_requests_as_decoding_them(tmp_path: Path, run: Run) -> None:
     path = tmp_path / "a.nc"
-    with netCDF4.Dataset(path, "w") as new:
-        new.createDimension("t", 300)
-        new.createDimension("x", 40_000)
+    with created(path, t=300, x=40_000) as new:
         v = new.createVariable("v", "f4", ("t", "x"), zlib=True, complevel=1, chunksizes=(1, 40_000))
         v[:] = np.random.default_rng(0).normal(size=(300, 40_000)).round(1)
     counts = {}
@@ -151,9 +148,7 @@ def test_messages_have_no_secrets_of_urls(web: servers.Web, tmp_path: Path, run:
 
 def test_the_doctor_of_a_url_with_secrets(web: servers.Web, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    with netCDF4.Dataset(web.folder / "slow.nc", "w") as new:
-        new.createDimension("t", 200)
-        new.createDimension("x", 5000)
+    with created(web.folder / "slow.nc", t=200, x=5000) as new:
         new.createVariable("v", "f8", ("t", "x"), zlib=True, chunksizes=(1, 5))[:] = 1
     url = web.url.replace("//", "//me:PASSWORD@") + "/slow.nc?X-Amz-Signature=SIGNATURE"
     found = ncforge.doctor(url)

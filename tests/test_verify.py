@@ -17,6 +17,7 @@ import ncforge
 from access_point_files import write as write_points
 from access_points import crc32c
 from conftest import DATA, Run
+from datasets import created
 
 FILTERS: dict[str, dict[str, Any]] = {
     "zlib": {"compression": "zlib"},
@@ -28,9 +29,7 @@ FILTERS: dict[str, dict[str, Any]] = {
 def write(path: Path) -> None:
     """A variable of 35 chunks for each set of filters, one without filters, and texts."""
     values = np.random.default_rng(1).normal(size=(50, 33)).round(2)
-    with netCDF4.Dataset(path, "w") as file:
-        file.createDimension("y", 50)
-        file.createDimension("x", 33)
+    with created(path, y=50, x=33) as file:
         for name, filters in FILTERS.items():
             file.createVariable(name, "f8", ("y", "x"), chunksizes=(8, 7), **filters)[:] = values
         file.createVariable("plain", "f8", ("y", "x"))[:] = values
@@ -177,8 +176,7 @@ def test_a_checksum_that_only_the_whole_chunk_shows(tmp_path: Path, run: Run) ->
     """A long chunk with access points is read by its segments; verify decodes the stream, too, and checks fletcher32."""
     short, long = tmp_path / "short.nc", tmp_path / "long.nc"
     values = write_points(short, "f8", (1, 300, 410), fletcher32=True, complevel=1)
-    with ncforge.Dataset(long, "w") as d:
-        d.createDimension("x", 400_000)
+    with created(long, ncforge, x=400_000) as d:
         d.createVariable("v", "f8", ("x",), zlib=True, fletcher32=True, chunksizes=(400_000,))[:] = np.resize(
             values, 400_000
         )
@@ -196,8 +194,7 @@ def test_a_checksum_that_only_the_whole_chunk_shows(tmp_path: Path, run: Run) ->
 
 def damaged_attributes(path: Path, where: str) -> Path:
     """A file with many attributes of the root, or of a group in it, one byte of which is changed."""
-    with netCDF4.Dataset(path, "w") as file:
-        file.createDimension("x", 3)
+    with created(path, x=3) as file:
         group = file.createGroup("g")
         for at, name in ((file, "v"), (group, "w")):
             at.createVariable(name, "i4", ("x",))[:] = [1, 2, 3]
@@ -250,8 +247,7 @@ def test_what_is_missing_at_the_end(tmp_path: Path, run: Run) -> None:
     """A classic file, and a contiguous variable, that were cut."""
     classic, hdf5 = tmp_path / "classic.nc", tmp_path / "hdf5.nc"
     for path, format in ((classic, "NETCDF3_CLASSIC"), (hdf5, "NETCDF4")):
-        with netCDF4.Dataset(path, "w", format=format) as file:  # type: ignore[arg-type]
-            file.createDimension("x", 100_000)
+        with created(path, format=format, x=100_000) as file:
             file.createVariable("v", "f8", ("x",))[:] = 1.5
         with path.open("r+b") as raw:
             raw.truncate(400_000)

@@ -3,11 +3,8 @@
 from __future__ import annotations
 
 import itertools
-import os
 import shutil
-import subprocess
 import sys
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -16,91 +13,13 @@ import netCDF4
 import numpy as np
 import pytest
 import xarray as xr
-from h5py import h5d, h5p, h5s, h5t
+from h5py import h5s
 
 import ncforge
-
-UNLIMITED = h5s.UNLIMITED
-#: Start, count, stride and block along each dimension.
-Blocks = tuple[Sequence[int], Sequence[int], Sequence[int], Sequence[int]]
-FILL = -7
-
-
-def space(dims: Sequence[int], selected: Blocks | None = None) -> h5s.SpaceID:
-    """A dataspace, of which blocks are selected, or all."""
-    unlimited = selected is not None and UNLIMITED in (*selected[1], *selected[3])
-    made = h5s.create_simple(tuple(dims), (UNLIMITED,) * len(dims) if unlimited else None)
-    if selected is not None:
-        start, count, stride, block = map(tuple, selected)
-        made.select_hyperslab(start, count, stride, block)
-    return made
-
-
-def run(start: int, count: int) -> Blocks:
-    """Adjacent elements along one dimension."""
-    return [start], [1], [1], [count]
-
-
-def virtual(
-    file: h5py.File,
-    name: str,
-    shape: Sequence[int],
-    mappings: Sequence[tuple[h5s.SpaceID, str, str, h5s.SpaceID]],
-    dtype: Any = "i4",
-    fill: Any = FILL,
-    grows: bool = False,
-) -> None:
-    """A virtual dataset of mappings: elements here, file, dataset, elements there."""
-    plist = h5p.create(h5p.DATASET_CREATE)
-    plist.set_layout(h5d.VIRTUAL)
-    if fill is not None:
-        plist.set_fill_value(np.array(fill, dtype))
-    for here, path, dataset, there in mappings:
-        plist.set_virtual(here, path.encode(), dataset.encode(), there)
-    most = (UNLIMITED,) * len(shape) if grows else None
-    of = h5t.py_create(dtype if isinstance(dtype, h5t.TypeID) else np.dtype(dtype), logical=True)
-    h5d.create(file.id, name.encode(), of, h5s.create_simple(tuple(shape), most), plist)
-
-
-def source(path: Path, values: np.ndarray, name: str = "d", **options: Any) -> np.ndarray:
-    with h5py.File(path, "a") as f:
-        f.create_dataset(name, data=values, **options)
-    return values
-
-
-def expected(path: Path, name: str = "v") -> np.ndarray:
-    with h5py.File(path) as f:
-        return f[name][...]
-
-
-def check(path: Path, name: str = "v", want: np.ndarray | None = None) -> None:
-    """ncforge reads what h5py reads (or what is wanted), whole and in part; and so does netCDF4 from a copy."""
-    want = expected(path, name) if want is None else want
-    with ncforge.Dataset(path) as ds:
-        ds.set_auto_maskandscale(False)
-        v = ds[name]
-        assert v.shape == want.shape
-        np.testing.assert_array_equal(v[...], want)
-        rng = np.random.default_rng(want.size)
-        for _ in range(12):
-            box = tuple(any_slice(rng, n) for n in want.shape)
-            np.testing.assert_array_equal(v[box], want[box], err_msg=str(box))
-        for d, n in enumerate(want.shape):
-            if n:
-                at = np.sort(rng.choice(n, size=rng.integers(1, n + 1), replace=False))
-                key: tuple[Any, ...] = (*(slice(None),) * d, at)
-                np.testing.assert_array_equal(v[key], want[key], err_msg=str(key))
-    new = path.with_name("copy-" + path.name)
-    subprocess.run([os.environ.get("NCFORGE_BIN", "ncforge"), "copy", "-O", path, new], check=True)
-    with netCDF4.Dataset(new) as ds:
-        ds.set_auto_maskandscale(False)
-        np.testing.assert_array_equal(ds[name][...], want)
-
-
-def any_slice(rng: np.random.Generator, n: int) -> slice:
-    start = int(rng.integers(0, n + 1))
-    stop = int(rng.integers(start, n + 1))
-    return slice(start, stop, int(rng.integers(1, 4)))
+from commands import execute
+from commands import ncforge as command
+from datasets import created
+from virtual_datasets import FILL, UNLIMITED, Blocks, adjacent, check, expected, source, space, virtual
 
 
 def test_parts_holes_and_missing_files(tmp_path: Path) -> None:
@@ -205,7 +124,7 @@ def test_unlimited_mappings(tmp_path: Path, n: int) -> None:
         virtual(f, "thin", (0,), [(space((0,), ([1], [1], [1], [UNLIMITED])), "s.h5", "d", thinned)], grows=True)
         both = [
             (space((30,), ([0], [1], [1], [UNLIMITED])), "s.h5", "d", space((0,), ([0], [1], [1], [UNLIMITED]))),
-            (space((30,), run(20, 5)), ".", "five", space((5,))),
+            (space((30,), adjacent(20, 5)), ".", "five", space((5,))),
         ]
         f["five"] = np.arange(5, dtype="i4") + 500
         virtual(f, "both", (30,), both, grows=True)
@@ -262,7 +181,7 @@ def test_sources_that_are_virtual(tmp_path: Path, stored: int) -> None:
             here = space((0,), ([1], [UNLIMITED], [2], [1]))
             virtual(f, name, (40,), [(here, "a.h5", name, whole)], grows=True)
         if stored > 10:
-            virtual(f, "w", (40,), [(space((40,), run(3, 10)), "a.h5", "a", space((stored,), run(0, 10)))])
+            virtual(f, "w", (40,), [(space((40,), adjacent(3, 10)), "a.h5", "a", space((stored,), adjacent(0, 10)))])
     for name in ("a", "b", "w")[: 3 if stored > 10 else 2]:
         check(tmp_path / "v.h5", name)
 
@@ -271,8 +190,8 @@ def test_circles_are_errors(tmp_path: Path) -> None:
     whole = space((0,), ([0], [1], [1], [UNLIMITED]))
     with h5py.File(tmp_path / "v.h5", "w", libver="latest") as f:
         virtual(f, "fixed", (4,), [(space((4,)), ".", "fixed", space((4,)))])
-        virtual(f, "part", (4,), [(space((4,), run(0, 2)), "w.h5", "w", space((4,), run(0, 2)))])
-        virtual(f, "moved", (4,), [(space((4,), run(0, 3)), ".", "moved", space((4,), run(1, 3)))])
+        virtual(f, "part", (4,), [(space((4,), adjacent(0, 2)), "w.h5", "w", space((4,), adjacent(0, 2)))])
+        virtual(f, "moved", (4,), [(space((4,), adjacent(0, 3)), ".", "moved", space((4,), adjacent(1, 3)))])
         virtual(f, "grows", (0,), [(whole, ".", "grows", whole)], grows=True)
         f["good"] = np.arange(3)
     with h5py.File(tmp_path / "w.h5", "w", libver="latest") as f:
@@ -298,7 +217,7 @@ def test_where_files_are_looked_for(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     source(cwd / "d.h5", np.full(4, 4, "i4"))
     names = ["a.h5", "sub/b.h5", "c.h5", "d.h5", str(there / "c.h5"), "/none/a.h5", str(here / "sub" / ".." / "a.h5")]
     with h5py.File(here / "v.h5", "w") as f:
-        mappings = [(space((40,), run(5 * i, 4)), name, "d", space((4,))) for i, name in enumerate(names)]
+        mappings = [(space((40,), adjacent(5 * i, 4)), name, "d", space((4,))) for i, name in enumerate(names)]
         virtual(f, "v", (40,), mappings)
     monkeypatch.chdir(cwd)
     (tmp_path / "link.h5").symlink_to(here / "v.h5")
@@ -327,7 +246,7 @@ def test_texts_and_compounds(tmp_path: Path) -> None:
         assert list(ds["text"][[1, 3]]) == ["one", "three"]
         assert list(ds["fixed"][...]) == ["", "ab", "cde", "", ""]
         assert ds["pair"][...].tolist() == [(0, 0.0), (1, 0.5), (2, 1.5), (3, 2.5), (0, 0.0)]
-    subprocess.run([os.environ.get("NCFORGE_BIN", "ncforge"), "copy", path, tmp_path / "copy.nc"], check=True)
+    command("copy", path, tmp_path / "copy.nc")
     with netCDF4.Dataset(tmp_path / "copy.nc") as ds:
         assert list(ds["text"][...]) == ["", "one", "", "three", ""]
         assert ds["pair"][...].tolist() == [(0, 0.0), (1, 0.5), (2, 1.5), (3, 2.5), (0, 0.0)]
@@ -366,8 +285,7 @@ def test_sources_that_do_not_fit(tmp_path: Path) -> None:
     """What is there and cannot be read is an error, not the fill value."""
     source(tmp_path / "short.h5", np.arange(6, dtype="i4"))
     source(tmp_path / "text.h5", np.array([b"a"] * 10, "S3"))
-    with netCDF4.Dataset(tmp_path / "classic.h5", "w", format="NETCDF3_64BIT_DATA") as ds:
-        ds.createDimension("x", 10)
+    with created(tmp_path / "classic.h5", format="NETCDF3_64BIT_DATA", x=10) as ds:
         ds.createVariable("d", "i4", ("x",))
     with h5py.File(tmp_path / "group.h5", "w") as f:
         f.create_group("d")
@@ -377,7 +295,7 @@ def test_sources_that_do_not_fit(tmp_path: Path) -> None:
     for name, words in cases.items():
         path = tmp_path / f"v-{name}.h5"
         with h5py.File(path, "w") as f:
-            virtual(f, "v", (10,), [(space((10,), run(0, 10)), f"{name}.h5", "d", space((10,), run(0, 10)))])
+            virtual(f, "v", (10,), [(space((10,), adjacent(0, 10)), f"{name}.h5", "d", space((10,), adjacent(0, 10)))])
         with ncforge.Dataset(path) as ds, pytest.raises((ncforge.NcforgeError, IndexError), match=words):
             ds["v"][...]
 
@@ -420,15 +338,10 @@ def test_many_sources(tmp_path: Path) -> None:
         mappings = []
         for i in range(300):
             source(tmp_path / f"s{i}.h5", np.full(5, i, "i4"))
-            mappings.append((space((1500,), run(5 * i, 5)), f"s{i}.h5", "d", space((5,))))
+            mappings.append((space((1500,), adjacent(5 * i, 5)), f"s{i}.h5", "d", space((5,))))
         virtual(f, "v", (1500,), mappings)
     script = f"import ncforge; print(int(ncforge.Dataset({str(path)!r})['v'][...].sum()))"
-    done = subprocess.run(
-        ["bash", "-c", 'ulimit -n 200; exec "$0" -c "$1"', sys.executable, script],
-        check=True,
-        capture_output=True,
-        text=True,
-    )
+    done = execute("bash", "-c", 'ulimit -n 200; exec "$0" -c "$1"', sys.executable, script)
     assert int(done.stdout) == 5 * sum(range(300))
 
 
@@ -438,11 +351,9 @@ def test_what_says_what_is_there(tmp_path: Path) -> None:
     path = tmp_path / "v.h5"
     with h5py.File(path, "w") as f:
         virtual(f, "v", (4,), [(space((4,)), "s.h5", "d", space((4,)))])
-    command = os.environ.get("NCFORGE_BIN", "ncforge")
-    done = subprocess.run([command, "info", "--storage", path], check=True, capture_output=True, text=True)
-    assert "virtual" in done.stdout
+    assert "virtual" in command("info", "--storage", path).stdout
     for words in (["verify", path], ["compare", path, path], ["dump", path], ["digest", path]):
-        subprocess.run([command, *map(str, words)], check=True, capture_output=True)
+        command(*words)
     with pytest.raises(ncforge.NcforgeError, match="virtual dataset"):
         ncforge.Dataset(path, "a")
 
@@ -456,10 +367,8 @@ def test_errors_repeat_no_bytes_of_other_files(tmp_path: Path, run: Any) -> None
         layout[:] = h5py.VirtualSource(str(secret), "v", (4,))
         f.create_virtual_dataset("v", layout)
         f["linked"] = h5py.ExternalLink(str(secret), "v")
-    with netCDF4.Dataset(tmp_path / "archive.nc", "w") as ds:
+    with created(tmp_path / "archive.nc", x=4, fragments=1, rank=1) as ds:
         ds.Conventions = "CF-1.13"
-        for name, length in (("x", 4), ("fragments", 1), ("rank", 1)):
-            ds.createDimension(name, length)
         v = ds.createVariable("v", "f8", ())
         v.aggregated_dimensions, v.aggregated_data = "x", "map: m uris: u identifiers: i"
         ds.createVariable("m", "i4", ("rank", "fragments"))[:] = 4
@@ -553,16 +462,7 @@ def test_files_with_virtual_datasets_are_joined(tmp_path: Path) -> None:
             f["t"].make_scale("t")
             f["v"].dims[0].attach_scale(f["t"])
     names = [tmp_path / f"v{i}.h5" for i in range(3)]
-    command = [
-        os.environ.get("NCFORGE_BIN", "ncforge"),
-        "concat",
-        *map(str, names),
-        "--along",
-        "t",
-        "-o",
-        str(tmp_path / "all.nc"),
-    ]
-    subprocess.run(command, check=True)
+    command("concat", *names, "--along", "t", "-o", tmp_path / "all.nc")
     with netCDF4.Dataset(tmp_path / "all.nc") as ds:
         assert ds["v"][:].tolist() == [10 * i + n for i in range(3) for n in range(4)]
 

@@ -27,6 +27,7 @@ from obspec_utils.registry import ObjectStoreRegistry  # noqa: E402
 from obstore.store import HTTPStore, LocalStore  # noqa: E402
 from virtualizarr.parsers import HDFParser  # noqa: E402
 
+from datasets import created  # noqa: E402
 from ncforge.virtualizarr import Parser  # noqa: E402
 
 pytestmark = [pytest.mark.filterwarnings("ignore")]
@@ -110,8 +111,7 @@ def test_files_of_all_kinds_of_chunk_indexes(hdf5_cases: Path) -> None:
 
 def test_what_is_left_out_is_named(tmp_path: Path) -> None:
     path = tmp_path / "strings.nc"
-    with netCDF4.Dataset(path, "w") as new:
-        new.createDimension("x", 3)
+    with created(path, x=3) as new:
         new.createVariable("v", "i4", ("x",))[:] = range(3)
         new.createVariable("names", str, ("x",))[:] = np.array(["a", "b", "c"], dtype=object)
     from ncforge import virtualizarr as ours
@@ -141,9 +141,7 @@ def parts(folder: Path, format: Any = "NETCDF4") -> list[Path]:
     paths = []
     for i in range(3):
         path = folder / f"{i}.nc"
-        with netCDF4.Dataset(path, "w", format=format) as new:
-            for name, length in (("time", 4), ("y", 6), ("x", 8)):
-                new.createDimension(name, length)
+        with created(path, format=format, time=4, y=6, x=8) as new:
             time = new.createVariable("time", "f8", ("time",))
             time.units = "days since 2000-01-01"
             time[:] = np.arange(4) + 4 * i

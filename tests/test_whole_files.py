@@ -5,7 +5,6 @@ comes with the package.
 from __future__ import annotations
 
 import json
-import os
 import shutil
 import signal
 import subprocess
@@ -20,7 +19,9 @@ import pytest
 
 import ncforge
 import tiles as tl
+from commands import execute
 from conftest import DATA, Run
+from datasets import created
 from ncforge import bench
 
 
@@ -29,9 +30,7 @@ def slow(tmp_path: Path) -> Path:
     """Daily maps, each a chunk: slow for series."""
     path = tmp_path / "slow.nc"
     values = np.random.default_rng(0).normal(size=(300, 64, 128)).astype("f4").round(2)
-    with netCDF4.Dataset(path, "w") as ds:
-        for name, n in (("time", None), ("lat", 64), ("lon", 128)):
-            ds.createDimension(name, n)
+    with created(path, time=None, lat=64, lon=128) as ds:
         ds.createVariable("tas", "f4", ("time", "lat", "lon"), chunksizes=(1, 64, 128), zlib=True)[:] = values
     return path
 
@@ -203,47 +202,41 @@ SCRIPT = [sys.executable, "-m", "ncforge"]
 
 
 def command(*words: object, **options: Any) -> subprocess.CompletedProcess[str]:
-    return subprocess.run([*SCRIPT, *map(str, words)], capture_output=True, text=True, timeout=600, **options)
+    return execute(*SCRIPT, *words, **options)
 
 
 def test_the_command_comes_with_the_package(slow: Path, tmp_path: Path, run: Run) -> None:
     assert command("--version").stdout == run("--version").stdout
     assert command("info", slow).stdout == run("info", slow).stdout
     out = tmp_path / "out.nc"
-    done = command("copy", slow, out, "--chunks", "auto")
-    assert done.returncode == 0, done.stderr
+    command("copy", slow, out, "--chunks", "auto")
     with ncforge.Dataset(out) as ds:
         assert "ncforge copy" in ds.history
-    assert command("copy", slow, out).returncode == 2
-    assert command("compare", slow, out).returncode == 0
-    assert command("info", tmp_path / "none.nc").returncode == 4
-    assert command("doctor", slow, "--fail-on", "info").returncode == 3
-    assert command("nonsense").returncode == 2
+    command("copy", slow, out, code=2)
+    command("compare", slow, out)
+    command("info", tmp_path / "none.nc", code=4)
+    command("doctor", slow, "--fail-on", "info", code=3)
+    command("nonsense", code=2)
     # The script of an installed package, where this one is installed.
     script = Path(sys.executable).with_name("ncforge")
     if script.exists():
-        done = subprocess.run([script, "--version"], capture_output=True, text=True, timeout=600)
-        assert done.returncode == 0 and done.stdout == run("--version").stdout
+        assert execute(script, "--version").stdout == run("--version").stdout
     link = tmp_path / "nccopy"
     link.write_text(f"#!{sys.executable}\nimport sys\nfrom ncforge.__main__ import main\nsys.exit(main())\n")
     link.chmod(0o755)
-    done = subprocess.run([link, "-k", "cdf5", slow, tmp_path / "five.nc"], capture_output=True, text=True, timeout=600)
-    assert done.returncode == 0, done.stderr
+    execute(link, "-k", "cdf5", slow, tmp_path / "five.nc")
     assert ncforge.info(tmp_path / "five.nc").data["format"].lower().startswith(("cdf5", "64-bit data", "cdf-5"))
 
 
 def test_ranks_of_the_command_are_started_again(tmp_path: Path) -> None:
-    done = command("bench", "io", "--ranks", "2", "-d", "4:4:8:8", "--json", cwd=tmp_path)
-    assert done.returncode == 0, done.stderr
+    command("bench", "io", "--ranks", "2", "-d", "4:4:8:8", "--json", cwd=tmp_path)
 
 
 @pytest.mark.parametrize("first", [signal.SIGINT, signal.SIGTERM])
 def test_the_command_can_be_stopped(tmp_path: Path, first: signal.Signals) -> None:
     """A signal ends what writes where it can go on (exit code 5), with Python around it, too."""
     source = tmp_path / "in.nc"
-    with ncforge.Dataset(source, "w", format="NETCDF3_64BIT_DATA") as ds:
-        ds.createDimension("t", 100)
-        ds.createDimension("x", 100_000)
+    with created(source, ncforge, format="NETCDF3_64BIT_DATA", t=100, x=100_000) as ds:
         ds.createVariable("v", "f4", ("t", "x"))[...] = np.random.default_rng(1).random((100, 100_000), "f4")
     line = [*SCRIPT, "copy", source, tmp_path / "out.nc", "-4", "--codec", "deflate", "--memory", "16M"]
     words = [str(w) for w in [*line, "-j", "1"]]
@@ -255,8 +248,7 @@ def test_the_command_can_be_stopped(tmp_path: Path, first: signal.Signals) -> No
     _, reported = copy.communicate(timeout=600)
     assert copy.returncode == 5, reported
     assert "--resume" in reported and "Traceback" not in reported
-    again = subprocess.run([*words, "--resume"], capture_output=True, text=True, timeout=600)
-    assert again.returncode == 0, again.stderr
+    execute(*words, "--resume")
     assert ncforge.compare(source, tmp_path / "out.nc", vars=["v"]).differing_values == 0
 
 
@@ -271,18 +263,15 @@ def test_reading_commands_end_at_once() -> None:
         "main()\n"
     )
     file = next(p for p in sorted(DATA.glob("*.nc")))
-    done = subprocess.run(
-        [sys.executable, "-c", code, file], capture_output=True, text=True, timeout=600, env=os.environ
-    )
-    assert done.returncode == -signal.SIGINT and "Traceback" not in done.stderr
+    done = execute(sys.executable, "-c", code, file, code=-signal.SIGINT)
+    assert "Traceback" not in done.stderr
 
 
 def test_files_are_copied_into_a_folder(run: Run, tmp_path: Path) -> None:
     """Under their own names, all or none refused, each with its own history; a damaged one does not keep the others back."""
     names = [f"day_{i}.nc" for i in range(3)]
     for i, name in enumerate(names):
-        with netCDF4.Dataset(tmp_path / name, "w") as d:
-            d.createDimension("x", 1000)
+        with created(tmp_path / name, x=1000) as d:
             d.createVariable("v", "f8", ("x",), chunksizes=(500,))[:] = i
     files = [tmp_path / name for name in names]
     out = tmp_path / "new" / "folder"

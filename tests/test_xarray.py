@@ -8,7 +8,6 @@ import io
 import os
 import pickle
 import shutil
-import subprocess
 import sys
 import threading
 import warnings
@@ -19,6 +18,8 @@ import numpy as np
 import pytest
 
 import ncforge
+from commands import execute
+from datasets import created
 
 xr = pytest.importorskip("xarray")
 dask = pytest.importorskip("dask")
@@ -78,8 +79,7 @@ def test_variables_packed_in_different_ways(tmp_path: Path) -> None:
     """The way of unpacking is found once for all that are packed alike, and only for those."""
     path = tmp_path / "packed.nc"
     ways = {"a": (-9, 0.5), "b": (-9, 0.25), "c": (-8, 0.5), "d": (-9, 0.5), "e": (-9, None)}
-    with netCDF4.Dataset(path, "w") as ds:
-        ds.createDimension("x", 20)
+    with created(path, x=20) as ds:
         for kind in ("i2", "i4", "u1", "f4"):
             for name, (fill, scale) in ways.items():
                 v = ds.createVariable(f"{name}_{kind}", kind, ("x",), fill_value=abs(fill) if kind == "u1" else fill)
@@ -107,11 +107,9 @@ def test_datasets_are_those_of_netcdf4(path: Path) -> None:
 
 def of_all_kinds(path: Path) -> Path:
     """Variables that one of xarray's decoders changes each, those that none does, and what names other variables."""
-    with netCDF4.Dataset(path, "w") as ds:
+    with created(path, time=4, x=3, nv=2, chars=5, both=2) as ds:
         ds.title = "all kinds"
         ds.coordinates = "height"
-        for name, n in (("time", 4), ("x", 3), ("nv", 2), ("chars", 5), ("both", 2)):
-            ds.createDimension(name, n)
 
         def add(name: str, kind: Any, dims: tuple[str, ...], values: Any, fill: Any = None, **attrs: Any) -> None:
             v = ds.createVariable(name, kind, dims, fill_value=fill)
@@ -202,8 +200,7 @@ def test_decoding_is_xarrays(tmp_path: Path, options: dict[str, Any]) -> None:
 
 def test_a_scalar_called_like_a_dimension(tmp_path: Path) -> None:
     """xarray's refusals come here in the same words."""
-    with netCDF4.Dataset(tmp_path / "scalar.nc", "w") as ds:
-        ds.createDimension("x", 3)
+    with created(tmp_path / "scalar.nc", x=3) as ds:
         ds.createVariable("x", "f4", ())[...] = 1
         ds.createVariable("v", "f4", ("x",))[:] = 1
     said = []
@@ -252,7 +249,7 @@ def test_lazy_datasets_travel(path: Path) -> None:
     again = pickle.loads(pickle.dumps(ours))
     xr.testing.assert_identical(again.load(), theirs)
     script = "import pickle, sys; print(float(pickle.load(sys.stdin.buffer)['a'].sum()))"
-    done = subprocess.run([sys.executable, "-c", script], input=pickle.dumps(ours), capture_output=True, check=True)
+    done = execute(sys.executable, "-c", script, text=False, input=pickle.dumps(ours))
     assert float(done.stdout) == pytest.approx(float(theirs["a"].sum()))
 
 
@@ -295,7 +292,7 @@ import xarray as xr
 all = [xr.open_dataset(p, engine="ncforge") for p in sys.argv[1:]]
 print(sum(float(ds["a"][0, 0, 0]) for ds in all), sum(float(ds["scalar"]) for ds in all))
 """
-    done = subprocess.run([sys.executable, "-c", script, *map(str, paths)], capture_output=True, text=True, check=True)
+    done = execute(sys.executable, "-c", script, *paths)
     assert done.stdout.split()[1] == str(3.5 * 80)
 
 
@@ -486,16 +483,14 @@ assert "ncforge" in xr.backends.list_engines()
 heavy = [m for m in ("ncforge._core", "ncforge.dataset", "dask", "netCDF4") if m in sys.modules and m != "netCDF4"]
 print(heavy, took)
 """
-    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    done = execute(sys.executable, "-c", script)
     assert done.stdout.startswith("[]"), done.stdout
 
 
 def test_types_that_only_netcdf4_has(tmp_path: Path) -> None:
-    import netCDF4
 
     path = tmp_path / "types.nc"
-    with netCDF4.Dataset(path, "w") as nc:
-        nc.createDimension("x", 3)
+    with created(path, x=3) as nc:
         kinds = nc.createEnumType("u1", "sky_t", {"clear": 0, "cloudy": 1})
         nc.createVariable("sky", kinds, ("x",))[:] = np.array([0, 1, 1], "u1")
         nc.createVariable("word", str, ("x",))[:] = np.array(["a", "", "Ω"], object)

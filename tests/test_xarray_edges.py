@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import subprocess
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +14,8 @@ import xarray as xr
 
 import ncforge
 import ncforge.xarray
+from commands import execute
+from datasets import created
 
 #: Letters followed by accents (Unicode's form D), as file systems of macOS and many texts have them.
 DECOMPOSED = {"tempe\u0301rature": "température", "cre\u0301e\u0301": "créé", "longitude\u0304": "longitudē"}
@@ -98,7 +99,7 @@ def test_names_are_stored_in_the_form_that_netcdf_looks_for(tmp_path: Path, form
         with pytest.raises(ValueError, match="already"):
             ds.createVariable(DECOMPOSED[name], "f8", (dim,))
     for path in (tmp_path / "x.nc", tmp_path / "d.nc"):
-        subprocess.run(["ncdump", path], capture_output=True, check=True)
+        execute("ncdump", path)
         with netCDF4.Dataset(path) as nc:
             assert list(nc.dimensions) == [DECOMPOSED[dim]]
             assert set(nc.variables) == {DECOMPOSED[name], DECOMPOSED[dim]}
@@ -109,8 +110,7 @@ def test_names_are_stored_in_the_form_that_netcdf_looks_for(tmp_path: Path, form
 
 def test_ragged_rows_can_be_opened(tmp_path: Path) -> None:
     """xarray looks at the first row, and failed unless it had one value."""
-    with netCDF4.Dataset(tmp_path / "r.nc", "w") as nc:
-        nc.createDimension("n", 3)
+    with created(tmp_path / "r.nc", n=3) as nc:
         rows = nc.createVariable("rows", nc.createVLType("i4", "r"), ("n",))
         for i in range(3):
             rows[i] = np.arange(i + 2, dtype="i4")
@@ -123,8 +123,7 @@ def test_ragged_rows_can_be_opened(tmp_path: Path) -> None:
 
 
 def test_values_from_a_file_with_szip_are_written(tmp_path: Path) -> None:
-    with netCDF4.Dataset(tmp_path / "s.nc", "w") as nc:
-        nc.createDimension("n", 1000)
+    with created(tmp_path / "s.nc", n=1000) as nc:
         nc.createVariable("v", "i4", ("n",), compression="szip")[:] = range(1000)
     with (
         xr.open_dataset(tmp_path / "s.nc", engine="ncforge") as ds,
@@ -139,8 +138,7 @@ def test_values_from_a_file_with_szip_are_written(tmp_path: Path) -> None:
 def test_a_time_of_change_that_was_set_back(tmp_path: Path, format: Any) -> None:
     """A file that is opened anew has its values of now, whichever are in memory for an earlier dataset."""
     path, opened = tmp_path / "v.nc", []
-    with netCDF4.Dataset(path, "w", format=format) as nc:
-        nc.createDimension("x", 100)
+    with created(path, format=format, x=100) as nc:
         nc.createVariable("v", "f4", ("x",))[:] = 0
     for i in range(1, 40):
         with netCDF4.Dataset(path, "a") as nc:
@@ -219,8 +217,7 @@ def test_text_of_a_fixed_length_is_not_cut(
 def test_missing_times_that_were_not_decoded(tmp_path: Path, units: str, lazy: bool) -> None:
     """xarray reads them as the number of NaT, and stores them as the fill value; in other units, the number is one that does not fit."""
     path = tmp_path / "in.nc"
-    with netCDF4.Dataset(path, "w") as nc:
-        nc.createDimension("t", None)
+    with created(path, t=None) as nc:
         nc.createVariable("lag", "i2", ("t",), fill_value=-32768).units = units
         nc["lag"][:] = np.ma.array([1, 2, 3], mask=[False, True, False])
     # Durations are not decoded unless that is asked for. Times that are not have the same marks.

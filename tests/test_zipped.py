@@ -14,12 +14,11 @@ import pytest
 
 import ncforge
 from conftest import DATA
+from datasets import created
 
 
 def make(path, n=50):
-    with ncforge.Dataset(path, "w", format="NETCDF3_64BIT_OFFSET") as d:
-        d.createDimension("time", None)
-        d.createDimension("x", 7)
+    with created(path, ncforge, format="NETCDF3_64BIT_OFFSET", time=None, x=7) as d:
         d.title = "station"
         t = d.createVariable("t", "f4", ("time",))
         v = d.createVariable("v", "i2", ("time", "x"))
@@ -51,9 +50,7 @@ def test_no_word_differs_from_classic(tmp_path):
 
 def run(code, *args):
     return subprocess.Popen(
-        [sys.executable, "-c", textwrap.dedent(code), *map(str, args)],
-        stdout=subprocess.PIPE,
-        text=True,
+        [sys.executable, "-c", textwrap.dedent(code), *map(str, args)], stdout=subprocess.PIPE, text=True
     )
 
 
@@ -130,8 +127,7 @@ def test_new_definitions_touch_little_of_the_file(tmp_path):
     path = tmp_path / "large.ncz"
     n = 3_000_000
     noise = np.random.default_rng(3).integers(-(2**31), 2**31, n, dtype="i4")
-    with ncforge.Dataset(path, "w", format="NETCDF3_64BIT_OFFSET") as d:
-        d.createDimension("time", None)
+    with created(path, ncforge, format="NETCDF3_64BIT_OFFSET", time=None) as d:
         for name in "abcd":
             d.createVariable(name, "i4", ("time",))
         for name in "abcd":

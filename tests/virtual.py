@@ -15,8 +15,10 @@ import zarr
 from zarr.storage import FsspecStore
 
 import ncforge
+from datasets import created
 
 NUMBERS = ("i1", "u1", "i2", "u2", "i4", "u4", "i8", "u8", "f4", "f8")
+
 CODECS: dict[str, dict[str, Any]] = {
     "contiguous": {"contiguous": True},
     "chunked": {"chunksizes": (3, 4)},
@@ -182,3 +184,37 @@ def fetched(store: Any, key: str) -> bytes | None:
 
     found = asyncio.run(store.get(key, default_buffer_prototype()))
     return None if found is None else found.to_bytes()
+
+
+def days(folder: Path, lengths: list[int], **change: Any) -> list[Path]:
+    """Files that follow each other."""
+    paths, begin = [], 0
+    for i, n in enumerate(lengths):
+        path = folder / f"{i}.nc"
+        with created(
+            path, format=change.get("format", "NETCDF4"), time=None if change.get("unlimited", True) else n, x=50
+        ) as new:
+            time = new.createVariable("time", "f8", ("time",))
+            time.units = "days since 2000-01-01"
+            time[:] = np.arange(begin, begin + n)
+            new.createVariable("x", "f4", ("x",))[:] = np.arange(50)
+            how = change.get("how", {"zlib": True, "chunksizes": (change.get("chunk", 1), 50)})
+            values = np.random.default_rng(i).normal(size=(n, 50)).astype("f4")
+            new.createVariable("v", "f4", ("time", "x"), **how)[:] = values
+            if "format" not in change:
+                new.createVariable("w", "f4", ("x", "time"))[:] = values.T
+            new.createVariable("plain", "i4")[...] = 5
+        paths.append(path)
+        begin += n
+    return paths
+
+
+def joined(paths: list[Path], name: str) -> np.ndarray:
+    """The values of a variable of all files."""
+    parts = []
+    for path in paths:
+        with netCDF4.Dataset(path) as file:
+            var = file[name]
+            axis = var.dimensions.index("time") if "time" in var.dimensions else None
+            parts.append(raw(var))
+    return parts[0] if axis is None else np.concatenate(parts, axis=axis)
