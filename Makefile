@@ -114,7 +114,7 @@ WORKERS := $(shell n=$$(($$(getconf _NPROCESSORS_ONLN) * 3 / 2)); echo $$((n > 1
 PYTEST = OPENBLAS_NUM_THREADS=1 NCFORGE_BIN="$$(bash scripts/target-dir.sh $(PROFILE))/ncforge" $(PY) -m pytest -n $(WORKERS) --dist worksteal
 
 # Which tests of pytest `make check` runs: what other libraries say of our files and we of theirs, names, locks, structure.
-CHECKED := architecture append classic_updates definitions fill_values locks netcdf4_semantics new_files zipped peers_read_ours \
+CHECKED := architecture append classic_updates definitions diskless fill_values locks netcdf4_semantics new_files zipped peers_read_ours \
 	python_api we_read_peers whole_files
 
 check: lint $(STAMP_TEST) $(STAMP_EXTENSION) ## What one runs between edits: lint, unit tests, the heart of the tests across tools
