@@ -50,7 +50,7 @@ OPS = {
     "choosing": {"points", "sampling", "tune"},
     "conversion": set(),
     "compare": {"boxes", "conversion", "intact", "progress", "select", "written"},
-    "packed": {"conversion", "copy", "series"},
+    "packed": {"alike", "conversion", "copy", "series"},
     "zip": {"intact", "progress"},
     "verify": {"boxes", "points", "progress", "written", "zip"},
     "digest": {"boxes", "intact", "progress", "written"},
@@ -60,7 +60,7 @@ OPS = {
     },
     "traffic": {"choosing", "copy"},
     "combine": {
-        "boxes", "calendar", "compare", "copy", "describe", "intact", "packed", "progress", "select", "series", "tune",
+        "alike", "boxes", "calendar", "compare", "copy", "describe", "intact", "packed", "progress", "select", "series", "tune",
         "unlike", "written",
     },
     "refs": {"alike", "boxes", "combine", "copy", "packed", "profile", "progress", "select", "series"},

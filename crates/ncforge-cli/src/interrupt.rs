@@ -42,6 +42,7 @@ pub(crate) fn catch() {
         // SAFETY: the handler touches an atomic, and calls `write` and `_exit` only, all async-signal-safe.
         unsafe { libc::signal(signal, handler) };
     }
+    ncforge::store::remote::give_up_when(requested);
     // Too long a file is an error of writing, with a message, not the end of the process.
     // SAFETY: nothing is called when the signal comes.
     unsafe { libc::signal(libc::SIGXFSZ, libc::SIG_IGN) };

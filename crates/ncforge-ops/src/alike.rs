@@ -29,15 +29,15 @@
 //! ```
 
 use std::hash::{DefaultHasher, Hash, Hasher};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use ncforge::model::agreement::{Difference, differences, group_differences, same_objects};
 use ncforge::model::equality::Equality;
 use ncforge::model::{Atomic, DType, GroupId, Schema, Storage, Values, VarId};
 use ncforge::store::remote::url_of;
-use ncforge::{Dataset, OpenOptions, Result};
+use ncforge::{Dataset, Engine, OpenOptions, Result};
 
 /// URLs that are opened at the same time.
 const REQUESTS: usize = 32;
@@ -75,9 +75,7 @@ pub fn look<P: AsRef<Path> + Sync>(
 ) -> Vec<Result<Candidate>> {
     // Where those of the one cannot be read, all of the others are listed.
     let known = like.map(|like| (like, coordinates(like, group).unwrap_or_default()));
-    // Threads wait for servers, not for each other.
-    let remote = paths.first().is_some_and(|p| url_of(p.as_ref()).is_some());
-    let most = if remote { REQUESTS } else { threads() };
+    let most = if are_remote(paths) { REQUESTS } else { threads() };
     side_by_side(most, paths.len(), |i| {
         let dataset = Dataset::open_options(&paths[i], options)?;
         let alike = match &known {
@@ -113,8 +111,31 @@ fn same_values((a, v, x): (&Dataset, VarId, &Values), (b, w, y): (&Dataset, VarI
     Equality::new((a.schema(), of(a, v)), (b.schema(), of(b, w)), None).same_values(x, y)
 }
 
+/// Whether files are on servers, for which threads wait: these need not be as few as processors.
+fn are_remote<P: AsRef<Path>>(paths: &[P]) -> bool {
+    paths.first().is_some_and(|path| url_of(path.as_ref()).is_some())
+}
+
+/// Runs `work` for each of these files on the engine's threads, or on as many as servers may be asked by at a time. Of several errors the
+/// first file's is returned; what is not begun then is left out.
+pub(crate) fn each(
+    paths: &[PathBuf],
+    engine: &Engine,
+    work: impl Fn(usize) -> Result<()> + Sync,
+) -> Result<()> {
+    if !are_remote(paths) {
+        return engine.for_each(paths.len(), work);
+    }
+    let has_failed = AtomicBool::new(false);
+    let run = |i: usize| match has_failed.load(Ordering::Relaxed) {
+        true => Ok(()),
+        false => work(i).inspect_err(|_| has_failed.store(true, Ordering::Relaxed)),
+    };
+    side_by_side(REQUESTS, paths.len(), run).into_iter().collect()
+}
+
 fn threads() -> usize {
-    ncforge::Engine::global().threads()
+    Engine::global().threads()
 }
 
 /// Does work on files by threads of its own. The engine's threads decode, and would wait for each other.

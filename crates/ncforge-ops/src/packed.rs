@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 
+use crate::alike;
 use crate::conversion::resize;
 use crate::copy::Names;
 use crate::series::is_coordinate;
@@ -71,7 +72,7 @@ impl Decoded {
     /// coordinate puts the files in order.
     pub(crate) fn of(files: &[PathBuf], only: Option<&Names>, dim: &str, engine: &Engine) -> Result<Self> {
         let all: Mutex<BTreeMap<String, Said>> = Mutex::default();
-        engine.for_each(files.len(), |i| {
+        alike::each(files, engine, |i| {
             let file = Dataset::open_with(&files[i], engine)?;
             let own = file.schema();
             let is_wanted =

@@ -13,7 +13,10 @@ pub(crate) fn outside<T: Send>(
     py: Python<'_>,
     work: impl FnOnce() -> ncforge::Result<T> + Send,
 ) -> PyResult<T> {
-    let done = raised(py, py.detach(|| catch_unwind(AssertUnwindSafe(work))));
+    let done = py.detach(|| catch_unwind(AssertUnwindSafe(work)));
+    // A signal's exception comes before all that calls Python, which would raise it in the midst of something else.
+    py.check_signals()?;
+    let done = raised(py, done);
     // Those of work that failed are its own, too; its error is more than theirs.
     match warned(py) {
         Err(error) if done.is_ok() => Err(error),

@@ -8,7 +8,7 @@
 //! an [`Error::Unsupported`].
 
 use std::path::Path;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 #[cfg(feature = "remote")]
 mod client;
@@ -39,6 +39,21 @@ pub use names::{
 #[cfg(feature = "remote")]
 pub use object::RemoteStore;
 pub use options::RemoteOptions;
+
+/// The function that threads ask which wait for a server.
+static GIVES_UP: OnceLock<fn() -> bool> = OnceLock::new();
+
+/// Sets a function that threads ask now and then while they wait for a server: true ends their reads with [`Error::Interrupted`]. The
+/// first one stays.
+pub fn give_up_when(asked: fn() -> bool) {
+    let _ = GIVES_UP.set(asked);
+}
+
+/// Whether to wait no longer.
+#[cfg(feature = "remote")]
+fn shall_give_up() -> bool {
+    GIVES_UP.get().is_some_and(|asked| asked())
+}
 
 /// An error for a URL where only a local file will do.
 pub(crate) fn refuse_writing(path: &Path) -> Result<()> {

@@ -5,6 +5,7 @@ use std::sync::OnceLock;
 use super::Note;
 use super::scan::{Headers, Scanned};
 use super::times::Times;
+use crate::alike;
 use crate::calendar::units::TimeUnits;
 use crate::series::{self, Ends};
 use ncforge::model::{Atomic, DType, Number, Schema, VarId};
@@ -55,7 +56,7 @@ fn read(set: &Headers, vars: &[VarId], times: &Times, engine: &Engine) -> Result
     // What is missing is the same in all files.
     let missing = |v: VarId| first.missing_elements(first.var(v));
     if !vars.is_empty() {
-        engine.for_each(set.scanned.len(), |tile| {
+        alike::each(set.tiles.paths(), engine, |tile| {
             let open = set.tiles.open(tile)?;
             let ends = vars.iter().map(|&v| match own(first, &set.scanned[tile], v) {
                 Some(own) => {

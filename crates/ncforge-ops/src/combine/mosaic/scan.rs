@@ -7,6 +7,7 @@ use super::super::tiles::{Seen, Tiles};
 use super::attrs::{Conflicts, compare_attributes};
 use super::existing::is_chosen;
 use super::note::Note;
+use crate::alike;
 use crate::copy::Names;
 use crate::intact::{check_undamaged, check_whole};
 use crate::series::is_coordinate;
@@ -133,7 +134,7 @@ pub(crate) fn scan(
     begin: usize,
 ) -> Result<Vec<Option<Scanned>>> {
     let slots: Vec<OnceLock<Scanned>> = (0..tiles.len()).map(|_| OnceLock::new()).collect();
-    engine.for_each(tiles.len(), |i| {
+    alike::each(tiles.paths(), engine, |i| {
         let i = (i + begin) % tiles.len();
         let scan = Scan { tiles, scheme, first, searched };
         let looked = tiles.look_at_header(i, |seen| {

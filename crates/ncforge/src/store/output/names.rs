@@ -40,9 +40,31 @@ pub(super) fn target(path: &Path) -> Result<PathBuf> {
         let what = "a pipe or a device cannot be the output";
         return Err(Error::io(Op::Create, shown, std::io::Error::new(std::io::ErrorKind::NotSeekable, what)));
     }
-    match path.is_symlink() {
-        true => std::fs::canonicalize(path).map_err(|e| Error::io(Op::Other("follow the link"), shown, e)),
-        false => Ok(path.to_owned()),
+    let destination = match path.is_symlink() {
+        true => std::fs::canonicalize(path)
+            .map_err(|e| Error::io(Op::Other("follow the link"), shown.clone(), e))?,
+        false => path.to_owned(),
+    };
+    check_name(&destination).map_err(|e| Error::io(Op::Create, shown, e))?;
+    Ok(destination)
+}
+
+/// An error if a file could be made here, and could not get this name in the end: the name is too long, or the folder (its sticky bit is set)
+/// lets nobody but owners replace what has it.
+fn check_name(destination: &Path) -> std::io::Result<()> {
+    let old = match destination.symlink_metadata() {
+        Err(e) if e.raw_os_error() == Some(libc::ENAMETOOLONG) => return Err(e),
+        Err(_) => return Ok(()),
+        Ok(old) => old,
+    };
+    let folder = parent(destination).metadata()?;
+    // SAFETY: asks for a number.
+    let own = unsafe { libc::geteuid() };
+    #[allow(clippy::unnecessary_cast, reason = "the type differs between systems")]
+    let is_sticky = folder.mode() & libc::S_ISVTX as u32 != 0;
+    match is_sticky && own != 0 && ![old.uid(), folder.uid()].contains(&own) {
+        true => Err(std::io::Error::from_raw_os_error(libc::EPERM)),
+        false => Ok(()),
     }
 }
 

@@ -6,7 +6,7 @@
 use std::future::Future;
 use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::sync::{LazyLock, Mutex, PoisonError};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use futures_util::stream::{self, Stream, StreamExt};
 use tokio::runtime::{Builder, Runtime};
@@ -42,19 +42,19 @@ fn current() -> std::io::Result<&'static Runtime> {
 /// Runs a future to its end on the runtime's threads; the calling thread waits. It may itself belong to another runtime.
 ///
 /// # Errors
-/// The system gives no threads; the future panicked.
+/// The system gives no threads; the future panicked; [`Error::Interrupted`] where [`super::give_up_when`] says so.
 pub(super) fn wait<T: Send + 'static>(
     name: &str,
     future: impl Future<Output = T> + Send + 'static,
 ) -> Result<T> {
-    wait_with(name, future, || ())
+    wait_with(name, future, super::shall_give_up)
 }
 
-/// As [`wait`], with a function that the calling thread calls now and then while it waits.
+/// As [`wait`], with a function that the calling thread calls now and then while it waits; true gives up.
 pub(super) fn wait_with<T: Send + 'static>(
     name: &str,
     future: impl Future<Output = T> + Send + 'static,
-    tick: impl FnMut(),
+    tick: impl FnMut() -> bool,
 ) -> Result<T> {
     let mut done = None;
     let give = |one| {
@@ -75,14 +75,14 @@ pub(super) fn each<T: Send + 'static>(
     items: impl Stream<Item = T> + Send + 'static,
     give: impl FnMut(T) -> bool,
 ) -> Result<()> {
-    each_with(name, items, give, || ())
+    each_with(name, items, give, super::shall_give_up)
 }
 
 fn each_with<T: Send + 'static>(
     name: &str,
     items: impl Stream<Item = T> + Send + 'static,
     mut give: impl FnMut(T) -> bool,
-    mut tick: impl FnMut(),
+    mut tick: impl FnMut() -> bool,
 ) -> Result<()> {
     let runtime = current().map_err(|e| Error::io(Op::Open, name, e))?;
     // Empty at the stream's end; without that it ended by a panic.
@@ -97,7 +97,15 @@ fn each_with<T: Send + 'static>(
         // Nobody waits any more if this fails.
         let _ = sender.send(None);
     });
+    let mut asked = Instant::now();
     loop {
+        if asked.elapsed() >= TICK {
+            if tick() {
+                task.abort();
+                return Err(Error::Interrupted(format!("waiting for `{name}`")));
+            }
+            asked = Instant::now();
+        }
         match receiver.recv_timeout(TICK) {
             Ok(Some(item)) => {
                 if !give(item) {
@@ -106,7 +114,7 @@ fn each_with<T: Send + 'static>(
                 }
             }
             Ok(None) => return Ok(()),
-            Err(RecvTimeoutError::Timeout) => tick(),
+            Err(RecvTimeoutError::Timeout) => {}
             Err(RecvTimeoutError::Disconnected) => return Err(unfinished(name)),
         }
     }

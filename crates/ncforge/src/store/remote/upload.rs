@@ -44,7 +44,11 @@ pub(super) fn upload(
         let (target, file) = (target.clone(), Arc::new(file));
         let given_up = Arc::new(AtomicBool::new(false));
         let seen = given_up.clone();
-        let tick = || given_up.store(stop(), Ordering::Relaxed);
+        // It ends by itself, with what it has to clear away.
+        let tick = || {
+            given_up.store(stop(), Ordering::Relaxed);
+            false
+        };
         runtime::wait_with(url, async move { send(&target, &file, len, &seen).await }, tick)?
     };
     sent.map_err(|e| match e {
@@ -55,7 +59,7 @@ pub(super) fn upload(
     if verify && let Some(what) = difference(path, url, options)? {
         let removed = {
             let target = target.clone();
-            runtime::wait(url, async move { target.store.delete(&target.path).await })?
+            runtime::wait_with(url, async move { target.store.delete(&target.path).await }, || false)?
         };
         let left = if removed.is_ok() { "it was removed" } else { "it could not be removed" };
         return Err(Error::Verify(format!("`{}` {what}; {left}", shown(url))));
