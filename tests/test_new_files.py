@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import os
+import shutil
 import signal
 import subprocess
 import sys
+import tempfile
 import textwrap
 from collections.abc import Callable
 from pathlib import Path
@@ -189,6 +192,40 @@ def test_what_is_wrong_with_the_name_is_said_at_once(tmp_path: Path) -> None:
             ncforge.Dataset(tmp_path / "a.nc", "w")
         define(ds)[:] = [1.0]
     assert values(tmp_path / "a.nc") == [1]
+
+
+def test_a_name_that_no_file_can_have_is_refused_at_once(tmp_path: Path, run: Run) -> None:
+    """Before, it was an error of closing the file, and all values were lost."""
+    path = tmp_path / ("a" * 300 + ".nc")
+    with pytest.raises(OSError, match="File name too long"):
+        ncforge.Dataset(path, "w")
+    with netCDF4.Dataset(tmp_path / "a.nc", "w") as ds:
+        define(ds)
+    assert "too long" in run("copy", tmp_path / "a.nc", path, code=2).stderr
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="needs root, to be somebody else")
+def test_a_file_that_only_its_owner_may_replace_is_refused_at_once(tmp_path: Path) -> None:
+    """In a folder with a sticky bit, such as `/tmp`."""
+    folder = Path(tempfile.mkdtemp())
+    try:
+        with netCDF4.Dataset(folder / "a.nc", "w") as ds:
+            define(ds)
+        (folder / "a.nc").chmod(0o666)
+        folder.chmod(0o1777)
+        program = """
+            import os, sys, ncforge
+            with ncforge.Dataset(sys.argv[2], "w") as ds: ds.createDimension("x", 2)
+            os.setgid(65534), os.setuid(65534)
+            try: ncforge.Dataset(sys.argv[1], "w")
+            except PermissionError: print("refused")
+        """
+        words = [sys.executable, "-c", textwrap.dedent(program), str(folder / "a.nc"), str(tmp_path / "b.nc")]
+        done = subprocess.run(words, capture_output=True, text=True, timeout=600)
+        assert (done.stdout, done.stderr) == ("refused\n", "")
+        assert values(folder / "a.nc") == []
+    finally:
+        shutil.rmtree(folder)
 
 
 def test_what_a_new_file_gets_after_its_first_sync(tmp_path: Path) -> None:

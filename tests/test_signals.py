@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 import signal
+import socket
+import subprocess
+import sys
+import textwrap
 import time
 from pathlib import Path
 
@@ -140,3 +144,53 @@ def test_commands_that_read_are_ended_by_the_system(folder: Path, first: signal.
     running.send_signal(first)
     running.communicate(timeout=600)
     assert running.returncode == -first
+
+
+@pytest.mark.parametrize("first", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize(
+    "words", [["refs", "-o", "r.json"], ["concat", "-o", "c.nc"], ["copy", "c.nc"]], ids=lambda w: w[0]
+)
+def test_a_command_that_waits_for_a_server(tmp_path: Path, words: list[str], first: signal.Signals) -> None:
+    """A server that never answers: before, the command waited until that was an error."""
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        url = f"http://127.0.0.1:{server.getsockname()[1]}/a.nc"
+        at = 2 if words[0] == "concat" else 1
+        rest = [*words[1:-1], str(tmp_path / words[-1])]
+        running = start(words[0], *([url] * at), *rest) if words[0] != "copy" else start("copy", url, *rest)
+        connection, _ = server.accept()
+        while running.poll() is None and not catches(running.pid, first):
+            time.sleep(0.001)
+        running.send_signal(first)
+        _, messages = running.communicate(timeout=600)
+        connection.close()
+    assert running.returncode == (5 if words[0] != "refs" else 128 + first), messages
+    assert not list(tmp_path.iterdir())
+
+
+def test_exceptions_of_signals_leave_every_read(tmp_path: Path) -> None:
+    """Whenever a signal comes: what its handler raises comes out of the read, also of the first one of a process, which imports NumPy."""
+    with created(tmp_path / "a.nc", x=1_000_000) as ds:
+        ds.createVariable("v", "f8", ("x",), zlib=True, chunksizes=(10_000,))[:] = np.arange(1e6) % 977
+    program = """
+        import signal, sys
+        class Signal(BaseException): pass
+        def handler(*_): raise Signal
+        import ncforge
+        v = ncforge.Dataset(sys.argv[1])["v"]
+        signal.signal(signal.SIGALRM, handler)
+        seen = 0
+        while seen < 40:
+            try:
+                signal.setitimer(signal.ITIMER_REAL, 0.0005 * (1 + seen))
+                while True: v[:]
+            except Signal:
+                seen += 1
+        assert v[:].sum() > 0
+    """
+    done = subprocess.run(
+        [sys.executable, "-c", textwrap.dedent(program), str(tmp_path / "a.nc")],
+        capture_output=True,
+        text=True,
+        timeout=600,
+    )
+    assert (done.returncode, done.stderr) == (0, "")

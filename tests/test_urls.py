@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import glob
 import signal
+import threading
 import time
 from pathlib import Path
 from typing import Any
@@ -254,3 +255,34 @@ def test_files_are_copied_to_keys_that_begin_alike(
     keys = [o["Key"] for o in client.list_objects_v2(Bucket=name)["Contents"]]
     assert sorted(keys) == ["part1/0.nc", "part2/0.nc", "part2/1.nc"]
     assert sorted(path.name for path in tmp_path.iterdir()) == ["0.nc", "1.nc"]
+
+
+def test_files_of_a_series_are_opened_side_by_side(
+    tmp_path: Path, server: str, run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Threads wait for servers, which may be more than processors."""
+    under_way, most, changed = 0, 0, threading.Condition()
+    answer = servers.Handler.do_GET
+
+    def waiting(self: Any) -> None:
+        nonlocal under_way, most
+        with changed:
+            under_way += 1
+            most = max(most, under_way)
+            changed.notify_all()
+            changed.wait_for(lambda: most >= 8, 2)
+        answer(self)
+        with changed:
+            under_way -= 1
+
+    urls = []
+    for i in range(17):
+        with created(tmp_path / f"{i}.nc", time=None, x=3) as ds:
+            ds.createVariable("time", "f8", ("time",))[:] = [i]
+            ds.createVariable("v", "f4", ("time", "x"))[:] = i
+        urls.append(f"{server}/{i}.nc")
+    monkeypatch.setattr(servers.Handler, "do_GET", waiting)
+    run("concat", *urls, "-o", tmp_path / "all.nc", "-j", "1")
+    assert most >= 8
+    with netCDF4.Dataset(tmp_path / "all.nc") as ds:
+        assert ds["v"][:, 0].tolist() == list(range(17))

@@ -45,6 +45,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<contents::Contents>()?;
     module.add_function(wrap_pyfunction!(whole::make_file, module)?)?;
     module.add_function(wrap_pyfunction!(whole::write_whole, module)?)?;
+    module.add_function(wrap_pyfunction!(memory::load_numpy, module)?)?;
     module.add_function(wrap_pyfunction!(engine::engine_stats, module)?)?;
     module.add_function(wrap_pyfunction!(engine::clear_cache, module)?)?;
     module.add("ATTRIBUTES", alike::attribute_classes())?;

@@ -15,6 +15,15 @@ struct Memory {
     _buffer: Buffer,
 }
 
+/// Loads what makes arrays. On first use it imports modules of NumPy: the exception of a signal that came in the midst of that would be a panic.
+#[pyfunction]
+pub(crate) fn load_numpy(py: Python<'_>) -> PyResult<()> {
+    py.import("numpy")?;
+    py.check_signals()?;
+    PyArray1::<u8>::zeros(py, 0, false);
+    Ok(())
+}
+
 /// The bytes of a result, as an array that owns them.
 pub(crate) fn to_array(py: Python<'_>, values: Values) -> PyResult<Bound<'_, PyArray1<u8>>> {
     let Values::Fixed(mut buffer) = values else {

@@ -9,8 +9,10 @@ from typing import Any, TypeGuard
 
 import numpy as np
 
-from ncforge._core import File
+from ncforge._core import File, load_numpy
 from ncforge.errors import InvalidError
+
+load_numpy()
 
 TypeName = str | int
 """The name of a type in the extension module: NumPy's code, "str", or the position of a user-defined type."""
