@@ -94,7 +94,7 @@ def test_a_dimension_is_split_once(tmp_path: Path) -> None:
     """``--dims x,x`` is an error of usage."""
     tl.write(tmp_path / "a.nc", fms_whole(), tl.Tile({}, {}), CLASSIC)
     refused = ncforge("split", tmp_path / "a.nc", "-o", tmp_path / "t", "--tiles", "2x2", "--dims", "x,x", code=2)
-    assert "--dims names `x` twice" in refused.stderr
+    assert "`x` is named twice" in refused.stderr
 
 
 def test_a_name_that_is_taken_is_refused(tmp_path: Path) -> None:

@@ -34,6 +34,7 @@ __all__ = [
     "info_cdl",
     "info_json",
     "join",
+    "load_numpy",
     "look_at",
     "main",
     "make_file",

@@ -95,8 +95,8 @@ impl Decoded {
         })?;
         let all = all.into_inner().unwrap_or_else(PoisonError::into_inner);
         // A whole number that is not missing might be the fill value of the other files.
-        let has_fill = |said: &Said| said.is_packed || matches!(said.kind, Atomic::Float | Atomic::Double);
-        let unlike = all.into_iter().filter(|(_, said)| said.differs && has_fill(said));
+        let has_spare = |said: &Said| said.is_packed || matches!(said.kind, Atomic::Float | Atomic::Double);
+        let unlike = all.into_iter().filter(|(_, said)| said.differs && has_spare(said));
         Ok(Decoded(unlike.map(|(path, said)| (path, said.kind)).collect()))
     }
 

@@ -158,28 +158,28 @@ impl Target {
     }
 
     /// Bytes of chunks beyond those that HDF5 would keep.
-    pub(super) fn beyond(&self) -> u64 {
+    pub(super) fn excess(&self) -> u64 {
         ((self.chunks.len() * self.bytes) as u64).saturating_sub(self.cache)
     }
 
     /// Takes a chunk into memory; `held` counts the bytes beyond.
     pub(super) fn hold(&mut self, number: &[u64], chunk: Chunk, held: &mut u64) {
-        *held -= self.beyond();
+        *held -= self.excess();
         self.chunks.insert(number.into(), chunk);
-        *held += self.beyond();
+        *held += self.excess();
     }
 
     /// Takes a chunk out of memory.
     pub(super) fn release(&mut self, number: &[u64], held: &mut u64) -> Option<Chunk> {
-        *held -= self.beyond();
+        *held -= self.excess();
         let chunk = self.chunks.remove(number);
-        *held += self.beyond();
+        *held += self.excess();
         chunk
     }
 
     /// Drops the chunks in memory.
     pub(super) fn release_all(&mut self, held: &mut u64) {
-        *held -= self.beyond();
+        *held -= self.excess();
         self.chunks = HashMap::new();
     }
 

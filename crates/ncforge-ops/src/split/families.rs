@@ -81,7 +81,7 @@ impl Families {
         };
         if mains.0 == mains.1 {
             let name = &schema.dim(mains.0).name;
-            return Err(Error::bad_option("dims", format!("--dims names `{name}` twice")));
+            return Err(Error::bad_option("dims", format!("`{name}` is named twice")));
         }
         let named = |main: DimId, others: &[(&str, Edge)]| {
             let mut members = vec![Member { dim: main, edge: Edge::Centre }];

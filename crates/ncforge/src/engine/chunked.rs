@@ -74,6 +74,11 @@ impl ChunkedRead<'_> {
     pub(super) unsafe fn read(&self, slab: &Hyperslab, out_steps: &[u64], out: &SharedOut<'_>) -> Result<()> {
         let size = self.layout.element.size;
         let plan = ChunkPlan::new(&self.layout.shape, self.chunk, slab, out_steps, size)?;
+        if plan.len() > 0 {
+            let mut first = Vec::new();
+            plan.at(0, &mut first);
+            self.index.prepare(&plan.touched()).map_err(|e| self.explain(e, &first, None))?;
+        }
         let mut from = 0;
         while from < plan.len() {
             let to = plan.len().min(from + PLAN_WINDOW);

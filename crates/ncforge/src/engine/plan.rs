@@ -1,5 +1,7 @@
 //! From a selection to the pieces of a chunked variable that it touches.
 
+use std::ops::Range;
+
 use super::boxes::{self, Axis};
 use crate::error::Result;
 use crate::model::shape;
@@ -48,6 +50,12 @@ pub(super) struct Piece {
 }
 
 impl ChunkPlan {
+    /// The chunks along each dimension, from the first that is touched to the last.
+    pub(super) fn touched(&self) -> Vec<Range<u64>> {
+        let ends = |spans: &Vec<Span>| Some(spans.first()?.chunk..spans.last()?.chunk + 1);
+        self.spans.iter().map(|spans| ends(spans).unwrap_or_default()).collect()
+    }
+
     /// Cuts `slab`, which lies inside `shape`, along chunks of lengths `chunk`. `out_steps` are the byte steps of
     /// the caller's memory.
     pub(super) fn new(

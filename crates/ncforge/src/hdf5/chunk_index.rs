@@ -1,14 +1,17 @@
 //! Finding the chunks of a dataset, through all six kinds of index.
 //!
 //! An index is read on first use, whole, into a compact table; after that a chunk is found by arithmetic (most chunks
-//! stored) or a binary search. Any number of threads may use it; the first one loads it.
+//! stored) or a binary search. Any number of threads may use it; the first one loads it. Of a large tree in a store with latency, the first
+//! reads take what they need ([`descent`]).
 
+mod descent;
 mod extensible_array;
 mod fixed_array;
 mod loading;
 mod table;
 mod trees;
 
+use std::ops::Range;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use super::dataset::Dataset;
@@ -20,8 +23,14 @@ use crate::model::shape;
 use crate::select::coordinates;
 use crate::store::PerProcess;
 
+use descent::Descent;
 use loading::Loading;
 use table::{Builder, Table};
+
+/// Chunks of which a tree is read as a whole, always.
+const SMALL: u64 = 1024;
+/// The part of the chunks for which all of a tree is read.
+const WORTH: f64 = 0.25;
 
 /// The chunks of one dataset.
 #[derive(Debug)]
@@ -35,7 +44,7 @@ pub(crate) struct DatasetChunks {
     /// Chunks along each dimension of the current shape.
     counts: Vec<u64>,
     table: OnceLock<Table>,
-    loading: PerProcess<Mutex<()>>,
+    loading: PerProcess<Mutex<Descent>>,
 }
 
 impl DatasetChunks {
@@ -76,6 +85,15 @@ impl DatasetChunks {
             let _ = self.table.set(self.load()?);
         }
         Ok(self.table.get().expect("just set"))
+    }
+
+    /// Whether some chunks may be looked for without the rest.
+    fn may_descend(&self) -> bool {
+        matches!(self.layout.index, IndexKind::BtreeV1)
+            && self.layout.address.is_some()
+            && self.file.source.has_latency()
+            && self.table.get().is_none()
+            && shape::elements(&self.counts) > SMALL
     }
 
     fn loading(&self) -> Loading<'_> {
@@ -143,7 +161,15 @@ impl DatasetChunks {
                 let place = offset.and_then(|o| o.checked_add(address)).unwrap_or(u64::MAX);
                 Ok(Some(self.loading().record(place, self.chunk_bytes, 0)))
             }
-            _ => Ok(self.table()?.get(at)),
+            _ => {
+                if self.may_descend() {
+                    let mut descent = self.loading.lock().unwrap_or_else(PoisonError::into_inner);
+                    if let Some(found) = descent.find(&self.loading(), at)? {
+                        return Ok(found);
+                    }
+                }
+                Ok(self.table()?.get(at))
+            }
         }
     }
 }
@@ -151,6 +177,22 @@ impl DatasetChunks {
 impl ChunkIndex for DatasetChunks {
     fn get(&self, at: &[u64]) -> Result<Option<ChunkRecord>> {
         self.find(at)?.map(|r| self.checked(at, r)).transpose()
+    }
+
+    fn prepare(&self, touched: &[Range<u64>]) -> Result<()> {
+        if !self.may_descend() {
+            return Ok(());
+        }
+        let part: f64 =
+            touched.iter().zip(&self.counts).map(|(r, n)| (r.end - r.start) as f64 / *n as f64).product();
+        let is_enough = part < WORTH && {
+            let mut descent = self.loading.lock().unwrap_or_else(PoisonError::into_inner);
+            descent.prepare(&self.loading(), touched)?
+        };
+        if !is_enough {
+            self.table()?;
+        }
+        Ok(())
     }
 
     fn list(&self) -> Result<Vec<(Vec<u64>, ChunkRecord)>> {

@@ -23,6 +23,14 @@ pub struct ChunkRecord {
 pub trait ChunkIndex: Send + Sync + Debug {
     /// The location of the chunk at grid coordinates `at`; `None` if it was never written.
     fn get(&self, at: &[u64]) -> Result<Option<ChunkRecord>>;
+    /// Reads what [`Self::get`] needs for the chunks of a box of grid coordinates, in few rounds of requests.
+    ///
+    /// # Errors
+    /// The index cannot be read.
+    fn prepare(&self, touched: &[Range<u64>]) -> Result<()> {
+        let _ = touched;
+        Ok(())
+    }
     /// All stored chunks with their grid coordinates, in no particular order.
     fn list(&self) -> Result<Vec<(Vec<u64>, ChunkRecord)>>;
     /// Visits the same chunks one after the other: a list of small chunks takes more memory than the chunks.
@@ -129,6 +137,7 @@ impl Cells {
                 None => Cell::Unwritten,
             })
         };
+        index.prepare(touched)?;
         let list = coordinates(touched).map(cell).collect::<Result<_>>()?;
         Ok(Self { list, holders: vec![own.clone()] })
     }

@@ -66,6 +66,10 @@ impl ChunkIndex for ViewIndex {
         self.first(at).map_or(Ok(None), |at| self.whole.get(&at))
     }
 
+    fn prepare(&self, touched: &[Range<u64>]) -> Result<()> {
+        self.box_in_whole(touched).map_or(Ok(()), |whole| self.whole.prepare(&whole))
+    }
+
     fn list(&self) -> Result<Vec<(Vec<u64>, ChunkRecord)>> {
         let mut all = Vec::new();
         self.visit(&mut |at, record| all.push((at.to_vec(), record)))?;

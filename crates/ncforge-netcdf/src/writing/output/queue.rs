@@ -157,7 +157,7 @@ impl Output {
         let mut all = Vec::new();
         for (&dataset, entry) in &self.datasets {
             if let Entry::Served(target) = entry
-                && target.beyond() > 0
+                && target.excess() > 0
             {
                 all.extend(target.chunks.iter().map(|(n, c)| (c.used, dataset, n.clone())));
             }
@@ -168,7 +168,7 @@ impl Output {
             if self.held <= self.budget / 4 * 3 {
                 break;
             }
-            if matches!(self.datasets.get(&dataset), Some(Entry::Served(t)) if t.beyond() > 0) {
+            if matches!(self.datasets.get(&dataset), Some(Entry::Served(t)) if t.excess() > 0) {
                 self.note_early(dataset, &number);
                 let done = self.hand_on(dataset, &number, Cache::Written);
                 if dataset == put {

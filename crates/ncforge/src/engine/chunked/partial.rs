@@ -51,6 +51,7 @@ impl ChunkedRead<'_> {
         let plan = ChunkPlan::new(&self.layout.shape, self.chunk, slab, &steps, self.layout.element.size)?;
         let (profile, len) = (self.store.io_profile(), self.chunk_bytes()?);
         let (mut stored, mut at) = (Vec::new(), Vec::new());
+        self.index.prepare(&plan.touched())?;
         for number in 0..plan.len().min(PLAN_WINDOW) {
             plan.at(number, &mut at);
             stored.extend(self.index.get(&at)?.map(|record| Stored { number, record }));

@@ -175,6 +175,7 @@ impl ChunkedRead<'_> {
         let steps = boxes::steps(&slab.count, size).ok()?;
         let plan = ChunkPlan::new(&self.layout.shape, self.chunk, slab, &steps, size).ok()?;
         let mut stored = Vec::new();
+        self.index.prepare(&plan.touched()).ok()?;
         for number in 0..plan.len().min(asked(&profile) as u64) {
             let mut at = Vec::new();
             plan.at(number, &mut at);

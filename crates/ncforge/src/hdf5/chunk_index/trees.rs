@@ -3,24 +3,36 @@
 use super::loading::Loading;
 use super::table::Builder;
 use crate::error::Result;
+use crate::hdf5::cursor::Cursor;
 use crate::hdf5::{btree1, btree2};
 
-/// Reads a tree of version 1. Keys hold the stored length, the filter mask and the first element's coordinates (in
-/// elements, with a last one for the byte in the element).
+/// The length of a key in a tree of version 1: the stored length, the filter mask and the first element's coordinates (in elements, with a
+/// last one for the byte in the element).
+pub(super) fn key_len(rank: usize) -> usize {
+    8 + 8 * (rank + 1)
+}
+
+/// What a key says: the stored length, the mask, and the grid coordinates, which go to `at`.
+pub(super) fn parse_key(mut key: Cursor<'_>, chunk: &[u64], at: &mut [u64]) -> Result<(u64, u32)> {
+    let (len, mask) = (u64::from(key.u32()?), key.u32()?);
+    for (i, &c) in at.iter_mut().zip(chunk) {
+        let here = key;
+        let start = key.u64()?;
+        if start % c != 0 {
+            return Err(here.fail(format!("a chunk that begins at element {start}, chunks are {c} long")));
+        }
+        *i = start / c;
+    }
+    Ok((len, mask))
+}
+
+/// Reads a tree of version 1.
 pub(super) fn load_v1(dataset: &Loading<'_>, out: &mut Builder) -> Result<()> {
     let Loading { source, address, chunk, .. } = *dataset;
     let rank = chunk.len();
     let mut at = vec![0; rank];
-    btree1::walk(source, address, btree1::CHUNK, 8 + 8 * (rank + 1), |mut key, child| {
-        let (len, mask) = (u64::from(key.u32()?), key.u32()?);
-        for (i, &c) in at.iter_mut().zip(chunk) {
-            let here = key;
-            let start = key.u64()?;
-            if start % c != 0 {
-                return Err(here.fail(format!("a chunk that begins at element {start}, chunks are {c} long")));
-            }
-            *i = start / c;
-        }
+    btree1::walk(source, address, btree1::CHUNK, key_len(rank), |key, child| {
+        let (len, mask) = parse_key(key, chunk, &mut at)?;
         out.push(&at, dataset.record(child, len, mask));
         Ok(())
     })

@@ -7,6 +7,7 @@
 //!
 //! A container is of one state of the file. A [`Dataset`](crate::Dataset) goes on to the next one.
 
+use std::ops::Range;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -118,6 +119,10 @@ impl WatchedChunks {
 impl ChunkIndex for WatchedChunks {
     fn get(&self, at: &[u64]) -> Result<Option<ChunkRecord>> {
         self.chunks.get(at).map_err(|e| self.watch.explain(e))
+    }
+
+    fn prepare(&self, touched: &[Range<u64>]) -> Result<()> {
+        self.chunks.prepare(touched).map_err(|e| self.watch.explain(e))
     }
 
     fn list(&self) -> Result<Vec<(Vec<u64>, ChunkRecord)>> {
