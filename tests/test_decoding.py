@@ -51,6 +51,7 @@ def packed(
             add("types", "i2" if i % 2 and types else "i4", 5 + i % 2, scale_factor=np.float32(0.5))
             add("alike", "i2", -1, scale_factor=0.25, add_offset=1.0)
             add("missing", "f4", np.float32(-999 if i % 2 else 1e20))
+            add("counts", "i4", -1 - i % 2)
         with netCDF4.Dataset(path) as ds:
             for name, v in ds.variables.items():
                 found.setdefault(name, []).append(np.ma.asarray(v[:]))
@@ -64,7 +65,7 @@ def check(ds: Any, expected: dict[str, np.ma.MaskedArray[Any, Any]]) -> None:
         assert np.array_equal(np.ma.getmaskarray(got), np.ma.getmaskarray(values)), name
         assert np.array_equal(got.compressed(), values.compressed()), name
     kinds = {name: ds[name].dtype for name in expected}
-    assert kinds.pop("alike") == np.int16
+    assert (kinds.pop("alike"), kinds.pop("counts")) == (np.int16, np.int32)
     assert kinds == {
         **dict.fromkeys(("single", "unsigned", "missing"), np.dtype("f4")),
         **dict.fromkeys(("time", "double", "limited", "types"), np.dtype("f8")),
@@ -115,6 +116,16 @@ def test_a_packed_variable_is_unpacked_in_every_format(tmp_path: Path, run: Run)
         run("concat", tmp_path / "0.nc", tmp_path / "1.nc", "-o", tmp_path / "both.nc", "-O", "--decode")
         with netCDF4.Dataset(tmp_path / "both.nc") as ds:
             assert ds["v"].dtype == np.float64 and ds["v"][:].tolist() == [0, 1, 2, 0, 0.5, 1]
+
+
+def test_a_number_that_would_be_missing_is_an_error(tmp_path: Path, run: Run) -> None:
+    """The files have other missing values, and one has a number that is the fill value of its type."""
+    for i in range(2):
+        with netCDF4.Dataset(tmp_path / f"{i}.nc", "w") as ds:
+            ds.createDimension("t", None)
+            ds.createVariable("v", "i4", ("t",), fill_value=-1 - i)[:] = [netCDF4.default_fillvals["i4"]]
+    refused = run("concat", tmp_path / "0.nc", tmp_path / "1.nc", "-o", tmp_path / "both.nc", "--decode", code=4).stderr
+    assert "1 of 1 numbers would stand for missing ones" in refused and not (tmp_path / "both.nc").exists()
 
 
 def test_what_cannot_be_unpacked_is_named(tmp_path: Path, run: Run) -> None:

@@ -18,6 +18,7 @@ from access_points import MAGIC
 from conftest import DATA, Run
 from datasets import created
 from virtual import (
+    IGNORED,
     chunks_of_hdf5,
     days,
     equal,
@@ -34,13 +35,7 @@ from virtual import (
 xr = pytest.importorskip("xarray")
 zarr = pytest.importorskip("zarr")
 
-# zarr-python warns of types without a specification, netCDF4-python of types that it leaves out.
-pytestmark = [
-    pytest.mark.filterwarnings("ignore::UserWarning"),
-    pytest.mark.filterwarnings("ignore::zarr.errors.UnstableSpecificationWarning"),
-    pytest.mark.filterwarnings("ignore::RuntimeWarning"),
-    pytest.mark.filterwarnings("ignore:The .fastparquet. engine:Warning"),
-]
+pytestmark = IGNORED
 
 REAL = sorted([*DATA.glob("*.nc"), *DATA.glob("*.cdf")])
 #: netCDF-C gives wrong values for variables that are shorter than an unlimited dimension (``test_we_read_peers.py``).

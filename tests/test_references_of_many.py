@@ -13,18 +13,12 @@ import pytest
 import ncforge
 from conftest import Run
 from datasets import created
-from virtual import days, equal, joined, opened
+from virtual import IGNORED, days, equal, joined, opened
 
 xr = pytest.importorskip("xarray")
 zarr = pytest.importorskip("zarr")
 
-# zarr-python warns of types without a specification, netCDF4-python of types that it leaves out.
-pytestmark = [
-    pytest.mark.filterwarnings("ignore::UserWarning"),
-    pytest.mark.filterwarnings("ignore::zarr.errors.UnstableSpecificationWarning"),
-    pytest.mark.filterwarnings("ignore::RuntimeWarning"),
-    pytest.mark.filterwarnings("ignore:The .fastparquet. engine:Warning"),
-]
+pytestmark = IGNORED
 
 
 @pytest.mark.parametrize("inline", [0, "64K"])

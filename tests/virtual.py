@@ -11,11 +11,20 @@ import fsspec
 import h5py
 import netCDF4
 import numpy as np
+import pytest
 import zarr
 from zarr.storage import FsspecStore
 
 import ncforge
 from datasets import created
+
+#: zarr-python warns of types without a specification, netCDF4-python of types that it leaves out.
+IGNORED = [
+    pytest.mark.filterwarnings("ignore::UserWarning"),
+    pytest.mark.filterwarnings("ignore::zarr.errors.UnstableSpecificationWarning"),
+    pytest.mark.filterwarnings("ignore::RuntimeWarning"),
+    pytest.mark.filterwarnings("ignore:The .fastparquet. engine:Warning"),
+]
 
 NUMBERS = ("i1", "u1", "i2", "u2", "i4", "u4", "i8", "u8", "f4", "f8")
 

@@ -63,7 +63,6 @@ pub(crate) struct Decoded(BTreeMap<String, Atomic>);
 struct Said {
     packing: Packing,
     kind: Atomic,
-    is_packed: bool,
     differs: bool,
 }
 
@@ -79,24 +78,20 @@ impl Decoded {
                 |v: &VarId| only.is_none_or(|only| only.has(own, *v)) || is_coordinate(own, *v, dim);
             for v in own.var_ids().filter(is_wanted) {
                 let Some(packing) = packing(&file, v)? else { continue };
-                let (path, kind, is_packed) = (own.var_path(v), packing.kind(), packing.is_packed());
+                let (path, kind) = (own.var_path(v), packing.kind());
                 let mut all = all.lock().unwrap_or_else(PoisonError::into_inner);
                 let said = all.entry(path).or_insert_with(|| Said {
                     packing: packing.clone(),
                     kind,
-                    is_packed: false,
                     differs: false,
                 });
-                said.is_packed |= is_packed;
                 said.differs |= !said.packing.is_same(&packing);
                 said.kind = if said.kind == kind { kind } else { Atomic::Double };
             }
             Ok(())
         })?;
         let all = all.into_inner().unwrap_or_else(PoisonError::into_inner);
-        // A whole number that is not missing might be the fill value of the other files.
-        let has_spare = |said: &Said| said.is_packed || matches!(said.kind, Atomic::Float | Atomic::Double);
-        let unlike = all.into_iter().filter(|(_, said)| said.differs && has_spare(said));
+        let unlike = all.into_iter().filter(|(_, said)| said.differs);
         Ok(Decoded(unlike.map(|(path, said)| (path, said.kind)).collect()))
     }
 

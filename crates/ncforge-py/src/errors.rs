@@ -14,11 +14,13 @@ pub(crate) fn outside<T: Send>(
     work: impl FnOnce() -> ncforge::Result<T> + Send,
 ) -> PyResult<T> {
     let done = py.detach(|| catch_unwind(AssertUnwindSafe(work)));
-    // A signal's exception comes before all that calls Python, which would raise it in the midst of something else.
-    py.check_signals()?;
+    // A signal's exception is taken before anything calls Python, which would raise it in the midst of that; it is more than all others.
+    let signal = py.check_signals();
     let done = raised(py, done);
     // Those of work that failed are its own, too; its error is more than theirs.
-    match warned(py) {
+    let warned = warned(py);
+    signal?;
+    match warned {
         Err(error) if done.is_ok() => Err(error),
         _ => done,
     }

@@ -24,6 +24,7 @@ mod quantized;
 mod reference;
 mod schema;
 pub mod shape;
+mod skipped;
 mod value;
 
 pub(crate) use absent::no_attribute;
@@ -40,7 +41,7 @@ pub use number::Number;
 pub use quantized::{QuantizationClaims, quantization_attribute, quantization_of};
 pub use reference::BOUNDS;
 pub use schema::{
-    Attribute, Cause, Dimension, Endian, Fill, Filter, Format, Group, Schema, Segments, Skipped, Storage,
-    Variable,
+    Attribute, Dimension, Endian, Fill, Filter, Format, Group, Schema, Segments, Storage, Variable,
 };
+pub use skipped::{Cause, Skipped};
 pub use value::{Value, Values};

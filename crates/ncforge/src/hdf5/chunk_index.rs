@@ -80,19 +80,20 @@ impl DatasetChunks {
         if let Some(table) = self.table.get() {
             return Ok(table);
         }
-        let _one_loads = self.loading.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut one_loads = self.loading.lock().unwrap_or_else(PoisonError::into_inner);
         if self.table.get().is_none() {
             let _ = self.table.set(self.load()?);
+            *one_loads = Descent::default();
         }
         Ok(self.table.get().expect("just set"))
     }
 
     /// Whether some chunks may be looked for without the rest.
     fn may_descend(&self) -> bool {
-        matches!(self.layout.index, IndexKind::BtreeV1)
+        self.table.get().is_none()
+            && matches!(self.layout.index, IndexKind::BtreeV1)
             && self.layout.address.is_some()
             && self.file.source.has_latency()
-            && self.table.get().is_none()
             && shape::elements(&self.counts) > SMALL
     }
 

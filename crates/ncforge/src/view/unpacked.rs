@@ -162,10 +162,20 @@ impl Convert for Unpacked {
             let what = format!("`{name}`: {outside} of {n} numbers are no numbers of type {to}");
             return Err(Error::corrupt(&self.file, None, what));
         }
-        for (one, _) in to.chunks_exact_mut(self.to.size()).zip(&mask).filter(|(_, missing)| **missing != 0) {
-            one.copy_from_slice(&self.fill);
+        let mut taken = 0;
+        for (one, missing) in to.chunks_exact_mut(self.to.size()).zip(&mask) {
+            match *missing {
+                0 => taken += usize::from(*one == self.fill[..]),
+                _ => one.copy_from_slice(&self.fill),
+            }
         }
-        Ok(())
+        match taken {
+            0 => Ok(()),
+            _ => {
+                let what = format!("`{}`: {taken} of {n} numbers would stand for missing ones", self.name);
+                Err(Error::corrupt(&self.file, None, what))
+            }
+        }
     }
 }
 
