@@ -5,12 +5,14 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+import h5py
 import netCDF4
 import numpy as np
 import pytest
 
 import ncforge
 from conftest import Run
+from datasets import created
 
 #: Files: fewer than those whose headers are compared byte by byte, and more.
 MANY = 40
@@ -126,6 +128,25 @@ def test_a_number_that_would_be_missing_is_an_error(tmp_path: Path, run: Run) ->
             ds.createVariable("v", "i4", ("t",), fill_value=-1 - i)[:] = [netCDF4.default_fillvals["i4"]]
     refused = run("concat", tmp_path / "0.nc", tmp_path / "1.nc", "-o", tmp_path / "both.nc", "--decode", code=4).stderr
     assert "1 of 1 numbers would stand for missing ones" in refused and not (tmp_path / "both.nc").exists()
+
+
+def test_filters_are_those_of_the_new_type(tmp_path: Path, run: Run) -> None:
+    """Filters that sort bytes, or bits, have the size of the elements among their parameters."""
+    for i in range(2):
+        with created(tmp_path / f"{i}.nc", t=None, x=50) as ds:
+            for shuffle, name in enumerate(("plain", "bytes", "bits")):
+                how: dict[str, Any] = {"compression": "blosc_zstd", "blosc_shuffle": shuffle, "chunksizes": (4, 50)}
+                v = ds.createVariable(name, "i2", ("t", "x"), **how)
+                v[:] = np.arange(200).reshape(4, 50) // 9
+                v.scale_factor = 0.1 * (i + 1)
+    run("concat", tmp_path / "0.nc", tmp_path / "1.nc", "-o", tmp_path / "both.nc", "--decode", "--verify")
+    with h5py.File(tmp_path / "both.nc") as file, netCDF4.Dataset(tmp_path / "both.nc") as ds:
+        for name in ("plain", "bytes", "bits"):
+            ((_, _, values, _),) = [file[name].id.get_create_plist().get_filter(0)]
+            assert values[2:4] == (8, 1600), name
+            for i in range(2):
+                with netCDF4.Dataset(tmp_path / f"{i}.nc") as one:
+                    assert np.array_equal(ds[name][4 * i : 4 * i + 4], one[name][:])
 
 
 def test_what_cannot_be_unpacked_is_named(tmp_path: Path, run: Run) -> None:

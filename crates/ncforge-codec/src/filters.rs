@@ -64,6 +64,26 @@ pub fn bitshuffle(element_size: usize, compressor: u32, level: i32) -> Filter {
     filter(BITSHUFFLE, params)
 }
 
+/// Gives a filter elements of another size, where its parameters tell their size.
+///
+/// ```
+/// use ncforge_codec::filters::{blosc, resize};
+/// let mut filter = blosc(2, 2000, 5, 1, 5);
+/// resize(&mut filter, 8);
+/// assert_eq!(filter, blosc(8, 8000, 5, 1, 5));
+/// ```
+pub fn resize(filter: &mut Filter, element_size: usize) {
+    let size = u32::try_from(element_size).unwrap_or(u32::MAX);
+    match (filter.kind(), &mut filter.params[..]) {
+        (Some(Kind::Shuffle), [own, ..]) | (Some(Kind::Bitshuffle), [_, _, own, ..]) => *own = size,
+        (Some(Kind::Blosc), [_, _, own, bytes, ..]) => {
+            *bytes = (*bytes / (*own).max(1)).saturating_mul(size);
+            *own = size;
+        }
+        _ => {}
+    }
+}
+
 fn filter(id: u16, params: Vec<u32>) -> Filter {
     Filter { id, params, optional: true }
 }

@@ -7,7 +7,7 @@
 
 use std::sync::Arc;
 
-use ncforge::codec::filters::Kind;
+use ncforge::codec::filters;
 use ncforge::model::{
     Atomic, Attribute, DType, Endian, Format, Number, Schema, Storage, Value, Values, VarId, Variable,
 };
@@ -85,9 +85,9 @@ impl Conversion {
 
 /// Gives the filters of chunks elements of another size.
 pub(crate) fn resize(storage: &mut Storage, size: usize) {
-    let Storage::Chunked { filters, .. } = storage else { return };
-    let shuffles = filters.iter_mut().filter(|f| f.kind() == Some(Kind::Shuffle));
-    shuffles.for_each(|f| f.params = vec![size as u32]);
+    if let Storage::Chunked { filters, .. } = storage {
+        filters.iter_mut().for_each(|f| filters::resize(f, size));
+    }
 }
 
 /// The type of the classic model that holds values of one that it has not.
