@@ -273,6 +273,9 @@ def test_tuples_are_structures(tmp_path: Path, dtype: np.dtype[Any], key: Any, v
                 ds["v"][0] = wrong
 
 
+BLOSC = ("lz", "lz4", "lz4hc", "zlib", "zstd")
+
+
 @pytest.mark.parametrize(
     "options",
     [
@@ -282,6 +285,7 @@ def test_tuples_are_structures(tmp_path: Path, dtype: np.dtype[Any], key: Any, v
         {"compression": "zstd", "complevel": 3},
         {"compression": "bzip2", "complevel": 9},
         {"compression": "blosc_lz4", "complevel": 5, "blosc_shuffle": 2},
+        {"compression": "blosc_lz4hc"},
         {"compression": "blosc_zstd"},
         {"fletcher32": True, "chunksizes": (5, 2)},
         {"contiguous": True},
@@ -306,6 +310,17 @@ def test_storage_is_what_netcdf4_makes(tmp_path: Path, options: dict[str, Any]) 
                 filters = v.filters()
                 reported.append((filters, chunks, v.endian(), v[:].tolist()))
     assert all(t == reported[0] for t in reported), reported
+
+
+@pytest.mark.parametrize("compression", ["zlib", "zstd", "bzip2", *(f"blosc_{c}" for c in BLOSC)])
+def test_files_are_as_small_as_those_of_netcdf4(tmp_path: Path, compression: Any) -> None:
+    walk = np.random.default_rng(0).normal(size=2**18).cumsum().round(1).astype("f4")
+    for ds in by_both(tmp_path, x=walk.size):
+        ds.createVariable("v", "f4", ("x",), compression=compression, complevel=6, chunksizes=(2**16,))[:] = walk
+    ours, theirs = ((tmp_path / f"{name}.nc").stat().st_size for name in ("ncforge", "netCDF4"))
+    assert ours <= 1.05 * theirs
+    with netCDF4.Dataset(tmp_path / "ncforge.nc") as ds:
+        assert np.array_equal(ds["v"][:], walk)
 
 
 def test_text(tmp_path: Path) -> None:

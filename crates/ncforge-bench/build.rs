@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 /// Packages that encode or decode; those of C libraries carry the library's version.
-const CODECS: [&str; 6] = ["libdeflate-sys", "zstd-sys", "lz4_flex", "libbz2-rs-sys", "bzip2", "flate2"];
+const CODECS: [&str; 6] = ["libdeflate-sys", "zstd-sys", "lz4-sys", "libbz2-rs-sys", "bzip2", "flate2"];
 
 fn main() {
     let folder = std::env::var_os("CARGO_MANIFEST_DIR").map(PathBuf::from).unwrap_or_default();

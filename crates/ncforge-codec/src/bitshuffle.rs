@@ -8,7 +8,7 @@
 //! rounded down to eight elements, and up to seven elements after it are stored uncompressed.
 
 use super::kernels;
-use super::lz4::raw_block_into;
+use super::lz4::{self, raw_block_into};
 use super::scratch::{grow, with_block};
 use super::{damaged, zstd};
 use crate::error::{Error, Result};
@@ -170,11 +170,7 @@ impl Bitshuffle {
                 kernels::bitshuffle(part, rows, planes, self.element);
                 let n = match self.compressor {
                     Compressor::Zstd(level) => zstd::encode(rows, level, &mut compressed)?,
-                    _ => {
-                        grow(&mut compressed, lz4_flex::block::get_maximum_output_size(rows.len()))?;
-                        lz4_flex::block::compress_into(rows, &mut compressed)
-                            .map_err(|e| Error::BadFilter(format!("bitshuffle: {e}")))?
-                    }
+                    _ => lz4::encode_block(rows, None, &mut compressed)?,
                 };
                 out.extend_from_slice(&(n as u32).to_be_bytes());
                 out.extend_from_slice(&compressed[..n]);

@@ -19,6 +19,29 @@ pub(crate) struct Call {
     pub(crate) memtype: c_int,
 }
 
+/// Defines a function of dispatch tables that reads values: `$serve` gets the call, and netCDF-C's function of this name with the same
+/// arguments, from a table.
+macro_rules! reads {
+    ($name:ident<$(const $number:ident),+>($($index:ident),*), $serve:path) => {
+        unsafe extern "C" fn $name<$(const $number: usize),+>(
+            ncid: c_int,
+            varid: c_int,
+            start: *const usize,
+            count: *const usize,
+            $($index: *const isize,)*
+            out: *mut c_void,
+            memtype: c_int,
+        ) -> c_int {
+            let array = Call::of_array(ncid, varid, start, count, out, memtype);
+            #[allow(clippy::needless_update, reason = "an array has neither stride nor map")]
+            let call = Call { $($index,)* ..array };
+            // SAFETY: netCDF-C's arguments, and its function with them.
+            unsafe { $serve(&call, |c| (c.$name)(ncid, varid, start, count, $($index,)* out, memtype)) }
+        }
+    };
+}
+pub(crate) use reads;
+
 /// The selection of a call: slices of the caller's memory.
 #[derive(Clone, Copy)]
 pub(crate) struct Selection<'a> {
@@ -29,6 +52,19 @@ pub(crate) struct Selection<'a> {
 }
 
 impl Call {
+    /// The arguments of `get_vara`.
+    pub(crate) fn of_array(
+        ncid: c_int,
+        varid: c_int,
+        start: *const usize,
+        count: *const usize,
+        out: *mut c_void,
+        memtype: c_int,
+    ) -> Self {
+        let none = std::ptr::null();
+        Self { ncid, varid, start, count, stride: none, imap: none, out, memtype }
+    }
+
     /// The selection; `None` where a pointer that must not be null is null.
     ///
     /// # Safety

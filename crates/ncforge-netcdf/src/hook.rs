@@ -13,7 +13,7 @@ use std::sync::atomic::{AtomicPtr, Ordering};
 use ncforge::store::Identity;
 
 use crate::abi::{self, Dispatch, NOERR, path_of};
-use crate::call::Call;
+use crate::call::{Call, reads};
 use crate::files::{self, OpenFile};
 use crate::libraries::{Library, object_of};
 use crate::report::log;
@@ -287,112 +287,43 @@ unsafe extern "C" fn abort<const L: usize, const T: usize>(ncid: c_int) -> c_int
     if ended::<L>(ncid) || code != NOERR { code } else { abi::EHDFERR }
 }
 
-/// Serves a call for values.
+/// Serves a call for values; netCDF-C does what is not served.
 ///
 /// # Safety
 /// As [`serve::get`].
 #[inline]
-unsafe fn get<const L: usize, const T: usize>(call: &Call) -> Option<c_int> {
-    let file = files::get(L, call.ncid)?;
+unsafe fn get<const L: usize, const T: usize>(call: &Call, netcdf_c: impl FnOnce(&Dispatch) -> c_int) -> c_int {
+    let own = original(L, T);
+    let is_single = T == CLASSIC && std::ptr::eq(call.count, ONES[L].load(Ordering::Relaxed));
+    let file = if is_single { None } else { files::get(L, call.ncid) };
     // SAFETY: the caller's promise.
-    guarded(|| unsafe { serve::get(file, original(L, T), call) })
+    let served = file.and_then(|file| guarded(|| unsafe { serve::get(file, own, call) }));
+    served.unwrap_or_else(|| netcdf_c(own))
 }
 
-unsafe extern "C" fn get_vara<const L: usize, const T: usize>(
-    ncid: c_int,
-    varid: c_int,
-    start: *const usize,
-    count: *const usize,
-    out: *mut c_void,
-    memtype: c_int,
-) -> c_int {
-    if T == CLASSIC && std::ptr::eq(count, ONES[L].load(Ordering::Relaxed)) {
-        // SAFETY: netCDF-C's function with netCDF-C's arguments.
-        return unsafe { (original(L, T).get_vara)(ncid, varid, start, count, out, memtype) };
-    }
-    let none = std::ptr::null();
-    let call = Call { ncid, varid, start, count, stride: none, imap: none, out, memtype };
-    // SAFETY: netCDF-C's arguments.
-    unsafe { get::<L, T>(&call) }
-        // SAFETY: netCDF-C's function with netCDF-C's arguments.
-        .unwrap_or_else(|| unsafe { (original(L, T).get_vara)(ncid, varid, start, count, out, memtype) })
+reads!(get_vara<const L, const T>(), get::<L, T>);
+reads!(get_vars<const L, const T>(stride), get::<L, T>);
+reads!(get_varm<const L, const T>(stride, imap), get::<L, T>);
+
+/// Defines a function of dispatch tables that writes values.
+macro_rules! writes {
+    ($name:ident($($index:ident),*)) => {
+        unsafe extern "C" fn $name<const L: usize, const T: usize>(
+            ncid: c_int,
+            varid: c_int,
+            start: *const usize,
+            count: *const usize,
+            $($index: *const isize,)*
+            values: *const c_void,
+            memtype: c_int,
+        ) -> c_int {
+            // SAFETY: netCDF-C's function with netCDF-C's arguments.
+            let put = || unsafe { (original(L, T).$name)(ncid, varid, start, count, $($index,)* values, memtype) };
+            if T == HDF5 { writing::putting(L, ncid, put) } else { put() }
+        }
+    };
 }
 
-unsafe extern "C" fn get_vars<const L: usize, const T: usize>(
-    ncid: c_int,
-    varid: c_int,
-    start: *const usize,
-    count: *const usize,
-    stride: *const isize,
-    out: *mut c_void,
-    memtype: c_int,
-) -> c_int {
-    let call = Call { ncid, varid, start, count, stride, imap: std::ptr::null(), out, memtype };
-    // SAFETY: netCDF-C's arguments.
-    unsafe { get::<L, T>(&call) }
-        // SAFETY: netCDF-C's function with netCDF-C's arguments.
-        .unwrap_or_else(|| unsafe {
-            (original(L, T).get_vars)(ncid, varid, start, count, stride, out, memtype)
-        })
-}
-
-unsafe extern "C" fn get_varm<const L: usize, const T: usize>(
-    ncid: c_int,
-    varid: c_int,
-    start: *const usize,
-    count: *const usize,
-    stride: *const isize,
-    imap: *const isize,
-    out: *mut c_void,
-    memtype: c_int,
-) -> c_int {
-    let call = Call { ncid, varid, start, count, stride, imap, out, memtype };
-    // SAFETY: netCDF-C's arguments.
-    unsafe { get::<L, T>(&call) }.unwrap_or_else(|| {
-        // SAFETY: netCDF-C's function with netCDF-C's arguments.
-        unsafe { (original(L, T).get_varm)(ncid, varid, start, count, stride, imap, out, memtype) }
-    })
-}
-
-unsafe extern "C" fn put_vara<const L: usize, const T: usize>(
-    ncid: c_int,
-    varid: c_int,
-    start: *const usize,
-    count: *const usize,
-    values: *const c_void,
-    memtype: c_int,
-) -> c_int {
-    // SAFETY: netCDF-C's function with netCDF-C's arguments.
-    let put = || unsafe { (original(L, T).put_vara)(ncid, varid, start, count, values, memtype) };
-    if T == HDF5 { writing::putting(L, ncid, put) } else { put() }
-}
-
-unsafe extern "C" fn put_vars<const L: usize, const T: usize>(
-    ncid: c_int,
-    varid: c_int,
-    start: *const usize,
-    count: *const usize,
-    stride: *const isize,
-    values: *const c_void,
-    memtype: c_int,
-) -> c_int {
-    // SAFETY: netCDF-C's function with netCDF-C's arguments.
-    let put = || unsafe { (original(L, T).put_vars)(ncid, varid, start, count, stride, values, memtype) };
-    if T == HDF5 { writing::putting(L, ncid, put) } else { put() }
-}
-
-unsafe extern "C" fn put_varm<const L: usize, const T: usize>(
-    ncid: c_int,
-    varid: c_int,
-    start: *const usize,
-    count: *const usize,
-    stride: *const isize,
-    imap: *const isize,
-    values: *const c_void,
-    memtype: c_int,
-) -> c_int {
-    // SAFETY: netCDF-C's function with netCDF-C's arguments.
-    let put =
-        || unsafe { (original(L, T).put_varm)(ncid, varid, start, count, stride, imap, values, memtype) };
-    if T == HDF5 { writing::putting(L, ncid, put) } else { put() }
-}
+writes!(put_vara());
+writes!(put_vars(stride));
+writes!(put_varm(stride, imap));

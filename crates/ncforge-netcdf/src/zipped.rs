@@ -19,7 +19,7 @@ use ncforge::store::Identity;
 use ncforge::{Dataset, OpenOptions};
 
 use crate::abi::{self, Dispatch, NOERR, path_of};
-use crate::call::Call;
+use crate::call::{Call, reads};
 use crate::files::{self, OpenFile};
 use crate::image::{Zipped, copy, in_memory};
 use crate::libraries::Library;
@@ -137,14 +137,16 @@ fn prepare(path: &Path) -> Result<(OpenFile, CString), c_int> {
     Ok((OpenFile::zipped(absolute, identity, zipped), name))
 }
 
+/// Nothing is known of the file any more that had this id.
+fn ended<const L: usize>(ncid: c_int) {
+    guarded(|| Some(files::remove(L, ncid)));
+}
+
 unsafe extern "C" fn close<const L: usize>(ncid: c_int, parameters: *mut c_void) -> c_int {
     // SAFETY: netCDF-C's function with netCDF-C's arguments.
     let code = unsafe { (original(L, CLASSIC).close)(ncid, parameters) };
     if code == NOERR {
-        guarded(|| {
-            files::remove(L, ncid);
-            Some(())
-        });
+        ended::<L>(ncid);
     }
     code
 }
@@ -153,10 +155,7 @@ unsafe extern "C" fn abort<const L: usize>(ncid: c_int) -> c_int {
     // SAFETY: netCDF-C's function with netCDF-C's arguments.
     let code = unsafe { (original(L, CLASSIC).abort)(ncid) };
     // The id is free, whatever the code.
-    guarded(|| {
-        files::remove(L, ncid);
-        Some(())
-    });
+    ended::<L>(ncid);
     code
 }
 
@@ -174,9 +173,9 @@ enum Answer {
 ///
 /// # Safety
 /// As [`serve::get`].
-unsafe fn get(library: usize, call: &Call, netcdf_c: impl FnOnce(&Dispatch) -> c_int) -> c_int {
-    let classic = original(library, CLASSIC);
-    let Some(file) = files::get(library, call.ncid) else { return abi::EHDFERR };
+unsafe fn get<const L: usize>(call: &Call, netcdf_c: impl FnOnce(&Dispatch) -> c_int) -> c_int {
+    let classic = original(L, CLASSIC);
+    let Some(file) = files::get(L, call.ncid) else { return abi::EHDFERR };
     let answer = guarded(|| {
         let Some(zipped) = file.zipped_file() else { return Some(Answer::Done(abi::EHDFERR)) };
         // SAFETY: the caller's promise.
@@ -238,45 +237,6 @@ unsafe fn answer(file: &OpenFile, zipped: &Zipped, classic: &Dispatch, call: &Ca
     }
 }
 
-unsafe extern "C" fn get_vara<const L: usize>(
-    ncid: c_int,
-    varid: c_int,
-    start: *const usize,
-    count: *const usize,
-    out: *mut c_void,
-    memtype: c_int,
-) -> c_int {
-    let none = std::ptr::null();
-    let call = Call { ncid, varid, start, count, stride: none, imap: none, out, memtype };
-    // SAFETY: netCDF-C's arguments, and its function with them.
-    unsafe { get(L, &call, |c| (c.get_vara)(ncid, varid, start, count, out, memtype)) }
-}
-
-unsafe extern "C" fn get_vars<const L: usize>(
-    ncid: c_int,
-    varid: c_int,
-    start: *const usize,
-    count: *const usize,
-    stride: *const isize,
-    out: *mut c_void,
-    memtype: c_int,
-) -> c_int {
-    let call = Call { ncid, varid, start, count, stride, imap: std::ptr::null(), out, memtype };
-    // SAFETY: netCDF-C's arguments, and its function with them.
-    unsafe { get(L, &call, |c| (c.get_vars)(ncid, varid, start, count, stride, out, memtype)) }
-}
-
-unsafe extern "C" fn get_varm<const L: usize>(
-    ncid: c_int,
-    varid: c_int,
-    start: *const usize,
-    count: *const usize,
-    stride: *const isize,
-    imap: *const isize,
-    out: *mut c_void,
-    memtype: c_int,
-) -> c_int {
-    let call = Call { ncid, varid, start, count, stride, imap, out, memtype };
-    // SAFETY: netCDF-C's arguments, and its function with them.
-    unsafe { get(L, &call, |c| (c.get_varm)(ncid, varid, start, count, stride, imap, out, memtype)) }
-}
+reads!(get_vara<const L>(), get::<L>);
+reads!(get_vars<const L>(stride), get::<L>);
+reads!(get_varm<const L>(stride, imap), get::<L>);

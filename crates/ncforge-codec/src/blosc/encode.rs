@@ -1,12 +1,10 @@
 //! Writing Blosc 1 frames.
 
-use lz4_flex::block::{compress_into, get_maximum_output_size};
-
 use super::{Blosc, FLAG_BITSHUFFLE, FLAG_NOT_SPLIT, FLAG_SHUFFLE, FLAG_STORED, HEADER, NAME};
 use crate::deflate::Segments;
 use crate::error::{Error, Result};
-use crate::scratch::{grow, with_block};
-use crate::{deflate, kernels, zstd};
+use crate::scratch::with_block;
+use crate::{deflate, kernels, lz4, zstd};
 
 /// Bytes per block: a block and the compressor's tables fit into the second-level cache of most machines.
 const BLOCK: usize = 256 << 10;
@@ -61,7 +59,7 @@ pub(super) fn encode(blosc: &Blosc, src: &[u8], out: &mut Vec<u8>) -> Result<usi
                     }
                     _ => part,
                 };
-                let n = compress(codec, blosc.level, bytes, &mut compressed)?;
+                let n = compress(blosc.compressor, blosc.level, bytes, &mut compressed)?;
                 let stored = if n < bytes.len() { &compressed[..n] } else { bytes };
                 out.extend_from_slice(&(stored.len() as u32).to_le_bytes());
                 out.extend_from_slice(stored);
@@ -83,13 +81,12 @@ pub(super) fn encode(blosc: &Blosc, src: &[u8], out: &mut Vec<u8>) -> Result<usi
     Ok(most)
 }
 
-fn compress(codec: u8, level: u32, src: &[u8], compressed: &mut Vec<u8>) -> Result<usize> {
-    match codec {
-        3 => deflate::encode(src, level, 1, Segments::None, compressed),
-        4 => zstd::encode(src, ZSTD_LEVELS[level.min(9) as usize], compressed),
-        _ => {
-            grow(compressed, get_maximum_output_size(src.len()))?;
-            compress_into(src, compressed).map_err(|e| Error::BadFilter(format!("{NAME}: {e}")))
-        }
+/// Compresses a block by the compressor of this number among the parameters.
+fn compress(compressor: u32, level: u32, src: &[u8], compressed: &mut Vec<u8>) -> Result<usize> {
+    match compressor {
+        2 => lz4::encode_block(src, Some(level), compressed),
+        4 => deflate::encode(src, level, 1, Segments::None, compressed),
+        5 => zstd::encode(src, ZSTD_LEVELS[level.min(9) as usize], compressed),
+        _ => lz4::encode_block(src, None, compressed),
     }
 }

@@ -4,8 +4,8 @@ use std::cell::RefCell;
 
 use super::Codec;
 use super::format::{Entry, Kind};
-use crate::codec::{deflate, kernels, zstd};
-use crate::error::{Error, Result};
+use crate::codec::{deflate, kernels, lz4, zstd};
+use crate::error::Result;
 
 /// A block ready to be stored.
 #[derive(Debug)]
@@ -67,14 +67,7 @@ pub(super) fn encode(block: &[u8], width: u16, codec: Codec) -> Result<Encoded> 
                 )
             }
             Codec::Zstd(level) => (Kind::Zstd, zstd::encode_quick_to_decode(src, level, &mut buffers.out)?),
-            Codec::Lz4 => {
-                let bound = lz4_flex::block::get_maximum_output_size(src.len());
-                if buffers.out.len() < bound {
-                    buffers.out.resize(bound, 0);
-                }
-                let n = lz4_flex::block::compress_into(src, &mut buffers.out);
-                (Kind::Lz4, n.map_err(|e| Error::Internal(format!("lz4: {e}")))?)
-            }
+            Codec::Lz4 => (Kind::Lz4, lz4::encode_block(src, None, &mut buffers.out)?),
         };
         let (kind, width, bytes) = if n < block.len() {
             (kind, if width > 1 { width } else { 0 }, buffers.out[..n].to_vec())
@@ -110,10 +103,11 @@ pub(super) fn decode(entry: &Entry, stored: &[u8], out: &mut [u8]) -> Result<(),
 
 fn decompress(kind: Kind, stored: &[u8], out: &mut [u8]) -> Result<(), String> {
     let n = match kind {
-        Kind::Deflate => deflate::decode(stored, out).map_err(|e| e.to_string()),
-        Kind::Zstd => zstd::decode(stored, out).map_err(|e| e.to_string()),
-        _ => lz4_flex::block::decompress_into(stored, out).map_err(|e| format!("lz4: {e}")),
-    }?;
+        Kind::Deflate => deflate::decode(stored, out),
+        Kind::Zstd => zstd::decode(stored, out),
+        _ => lz4::decode_block(stored, out),
+    }
+    .map_err(|e| e.to_string())?;
     if n == out.len() { Ok(()) } else { Err(format!("{n} bytes come out where {} belong", out.len())) }
 }
 
