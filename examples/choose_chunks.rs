@@ -1,11 +1,11 @@
 //! Which chunk shape a variable should have for the reads that are coming, and what each will cost.
 //!
 //! ```text
-//! cargo run --release -p ncforge-ops --example choose_chunks -- data/navy_winds.nc UWND series=3,map=1
+//! cargo run --release -p ncforge-tune --example choose_chunks -- data/navy_winds.nc UWND series=3,map=1
 //! ```
 
 use ncforge::Dataset;
-use ncforge_ops::tune::{Access, Coding, Machine, Request, axes_of, choose};
+use ncforge_tune::{Access, Coding, Machine, Request, axes_of, choose};
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let mut args = std::env::args().skip(1);

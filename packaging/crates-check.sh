@@ -5,7 +5,7 @@
 #   packaging/crates-check.sh
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
-crates=(ncforge-codec ncforge ncforge-ops ncforge-view ncforge-bench ncforge-cli ncforge-netcdf)
+crates=(ncforge-codec ncforge ncforge-tune ncforge-ops ncforge-view ncforge-bench ncforge-cli ncforge-netcdf)
 target=$(dirname "$(bash scripts/target-dir.sh release)")
 version=$(sed -nE '/^\[workspace.package\]/,/^\[/s/^version = "(.*)"/\1/p' Cargo.toml)
 cargo package --quiet --locked --allow-dirty --no-verify "${crates[@]/#/--package=}" 2> >(grep -v -e 'manifest has no' -e '^$' >&2)

@@ -31,7 +31,7 @@ NCFORGE = {
     },
     "raw": {"classic", "codec", "container", "engine", "layout", "netcdf4", "select", "view"},
 }  # fmt: skip
-#: The same of the crate `ncforge-ops`. `rates`, `request` and `words` are below all of them.
+#: The same of the crate `ncforge-ops`. `request` is below all of them.
 OPS = {
     "progress": set(),
     "boxes": set(),
@@ -43,11 +43,10 @@ OPS = {
     "series": set(),
     "alike": {"series"},
     "unlike": {"describe"},
-    "tune": set(),
     "profile": {"boxes"},
     "select": {"calendar"},
-    "sampling": {"boxes", "tune"},
-    "choosing": {"points", "sampling", "tune"},
+    "sampling": {"boxes"},
+    "choosing": {"points", "sampling"},
     "conversion": set(),
     "compare": {"boxes", "conversion", "intact", "progress", "select", "written"},
     "packed": {"alike", "conversion", "copy", "series"},
@@ -55,29 +54,30 @@ OPS = {
     "verify": {"boxes", "points", "progress", "written", "zip"},
     "digest": {"boxes", "intact", "progress", "written"},
     "copy": {
-        "boxes", "choosing", "compare", "conversion", "digest", "points", "profile", "progress", "sampling", "select", "tune",
+        "boxes", "choosing", "compare", "conversion", "digest", "points", "profile", "progress", "sampling", "select",
         "written",
     },
     "traffic": {"choosing", "copy"},
     "combine": {
-        "alike", "boxes", "calendar", "compare", "copy", "describe", "intact", "packed", "progress", "select", "series", "tune",
+        "alike", "boxes", "calendar", "compare", "copy", "describe", "intact", "packed", "progress", "select", "series",
         "unlike", "written",
     },
     "refs": {"alike", "boxes", "combine", "copy", "packed", "profile", "progress", "select", "series"},
-    "split": {"combine", "copy", "intact", "progress", "tune"},
-    "doctor": {"choosing", "copy", "describe", "points", "profile", "sampling", "tune"},
+    "split": {"combine", "copy", "intact", "progress"},
+    "doctor": {"choosing", "copy", "describe", "points", "profile", "sampling"},
 }  # fmt: skip
 MODULES = {"ncforge": NCFORGE, "ncforge-ops": OPS}
-BELOW_ALL = {"ncforge": {"error"}, "ncforge-ops": {"endings", "rates", "request", "words"}}
+BELOW_ALL = {"ncforge": {"error"}, "ncforge-ops": {"endings", "request"}}
 CRATES = {
     "ncforge-codec": set(),
     "ncforge": {"ncforge-codec"},
-    "ncforge-ops": {"ncforge"},
-    "ncforge-view": {"ncforge", "ncforge-ops"},
-    "ncforge-bench": {"ncforge", "ncforge-ops", "ncforge-view"},
-    "ncforge-cli": {"ncforge", "ncforge-bench", "ncforge-ops", "ncforge-view"},
+    "ncforge-tune": {"ncforge"},
+    "ncforge-ops": {"ncforge", "ncforge-tune"},
+    "ncforge-view": {"ncforge", "ncforge-ops", "ncforge-tune"},
+    "ncforge-bench": {"ncforge", "ncforge-ops", "ncforge-tune", "ncforge-view"},
+    "ncforge-cli": {"ncforge", "ncforge-bench", "ncforge-ops", "ncforge-tune", "ncforge-view"},
     "ncforge-netcdf": {"ncforge"},
-    "ncforge-py": {"ncforge", "ncforge-bench", "ncforge-cli", "ncforge-ops", "ncforge-view"},
+    "ncforge-py": {"ncforge", "ncforge-bench", "ncforge-cli", "ncforge-ops", "ncforge-tune", "ncforge-view"},
 }
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import warnings
 from pathlib import Path
 from typing import Any
@@ -13,6 +14,7 @@ import numpy as np
 import pytest
 
 import ncforge
+from commands import execute
 from conftest import Run
 from datasets import FORMATS, by_both, created, of_both
 
@@ -195,3 +197,48 @@ def test_the_fill_value_of_a_file_without_an_attribute(tmp_path: Path) -> None:
             # netCDF4 gives that of big-endian numbers with its bytes turned.
             if name != "big":
                 np.testing.assert_equal(found, theirs[name].get_fill_value())
+
+
+@pytest.mark.parametrize("fill", [None, "miss"])
+@pytest.mark.parametrize("first", [netCDF4, ncforge], ids=lambda m: m.__name__)
+@pytest.mark.parametrize("seed", range(3))
+def test_strings_that_nobody_wrote_are_no_null_pointers(tmp_path: Path, fill: Any, first: Any, seed: int) -> None:
+    """Each has an object of its own in the heap: HDF5 frees that of an element which it overwrites. The last writer is ncforge: HDF5 up to
+    2.0 cannot read a variable of which netCDF-C stored some chunks."""
+    path, rng = tmp_path / "a.nc", np.random.default_rng(seed)
+    kinds: dict[str, Any] = {
+        "plain": (("x",), {}),
+        "chunked": (("x",), {"chunksizes": (4,)}),
+        "deflated": (("x",), {"chunksizes": (7,), "zlib": True}),
+        "records": (("t",), {}),
+        "table": (("t", "x"), {"chunksizes": (3, 5)}),
+        "single": ((), {}),
+        "untouched": (("x",), {}),
+    }
+    with created(path, first, t=None, x=11) as ds:
+        for name, (dims, options) in kinds.items():
+            ds.createVariable(name, str, dims, fill_value=fill, **options)
+    # Elements that were written, by name and position.
+    written: dict[tuple[str, tuple[int, ...]], str] = {}
+    length = 0
+    for turn in range(7):
+        with (ncforge, netCDF4)[turn % 2].Dataset(path, "a") as ds:
+            for name in list(kinds)[:-1]:
+                dims = kinds[name][0]
+                at = tuple(int(rng.integers(9 if d == "t" else 11)) for d in dims)
+                length = max([length, *(i + 1 for i, d in zip(at, dims, strict=True) if d == "t")])
+                written[name, at] = f"{turn} {name}"
+                ds[name][at or ...] = written[name, at]
+                if rng.random() < 0.3:
+                    ds.sync()
+    for reader in (netCDF4, ncforge):
+        with reader.Dataset(path) as ds:
+            ds.set_auto_mask(False)
+            for name, (dims, _) in kinds.items():
+                expected = np.full([length if d == "t" else 11 for d in dims], fill or "", dtype=object)
+                for (of, at), value in written.items():
+                    if of == name:
+                        expected[at] = value
+                assert np.array_equal(np.asarray(ds[name][...], dtype=object), expected), (reader.__name__, name)
+    assert not re.search(r"\bNULL\b", execute("h5dump", path).stdout)
+    assert "NIL" not in execute("ncdump", path).stdout

@@ -1,4 +1,4 @@
-//! Measures the rates that [`ncforge_ops::tune`] predicts with: a few seconds on small files.
+//! Measures the rates that [`ncforge_tune`] predicts with: a few seconds on small files.
 //!
 //! Many reads of one file, each the first after it was opened, take turns. None comes twice in a row, or it would find in the processor's
 //! caches what it needs. The resulting rates are those with which the cost model
@@ -13,7 +13,7 @@ use ncforge::codec::filters;
 use ncforge::model::{Atomic, DimId, Dimension, Storage, VarId, Variable};
 use ncforge::{CreateOptions, Dataset, DatasetMut, Engine, EngineOptions, Format, Hyperslab, Schema};
 use ncforge_ops::sampling::sample_chunk;
-use ncforge_ops::tune::{Calibration, Coding, Grid, Machine};
+use ncforge_tune::{Calibration, Coding, Grid, Machine};
 
 use crate::cache;
 use crate::error::{Error, Result};

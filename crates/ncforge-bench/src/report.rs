@@ -11,7 +11,7 @@ mod scaled;
 mod table;
 mod text;
 
-pub use ncforge_ops::words::{bytes, seconds};
+pub use ncforge_tune::words::{bytes, seconds};
 
 pub use compare::{Change, Comparison, compare};
 pub use html::results_page;

@@ -9,7 +9,7 @@ use ncforge_bench::result::{Results, results_csv};
 use ncforge_bench::workload::chunks::regret::{self, RegretOptions, RegretReport};
 use ncforge_bench::workload::chunks::sweep::{self, SweepOptions};
 use ncforge_bench::workload::chunks::{Effort, Files, Variant, grid};
-use ncforge_ops::tune::{Limits, Machine};
+use ncforge_tune::{Limits, Machine};
 
 fn data(name: &str) -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../data").join(name)

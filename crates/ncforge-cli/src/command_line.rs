@@ -5,7 +5,7 @@ use std::ffi::OsString;
 use ncforge::store::remote::shown_word;
 use ncforge_ops::doctor::{Commands, Repair, Style};
 use ncforge_ops::request::{Front, escaped};
-use ncforge_ops::words::quoted;
+use ncforge_tune::words::quoted;
 use serde_json::Value;
 
 /// Options and commands as a POSIX shell takes them.

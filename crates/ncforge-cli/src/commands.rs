@@ -31,7 +31,7 @@ use std::ffi::OsString;
 
 use ncforge::store::RemoteOptions;
 use ncforge::{Engine, EngineOptions};
-use ncforge_ops::words::quoted;
+use ncforge_tune::words::quoted;
 
 use crate::args::{Cli, Command, GlobalArgs};
 use crate::descriptors;

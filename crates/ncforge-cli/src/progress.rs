@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use ncforge_ops::progress::Progress;
-use ncforge_ops::words::bytes;
+use ncforge_tune::words::bytes;
 
 use crate::args::ProgressKind;
 use crate::interrupt;

@@ -3,7 +3,7 @@
 mod common;
 
 use common::Folder;
-use ncforge_ops::tune::{Calibration, Machine};
+use ncforge_tune::{Calibration, Machine};
 
 #[test]
 fn access_reads_files_in_turn_and_compares_their_values() {

@@ -292,7 +292,10 @@ unsafe extern "C" fn abort<const L: usize, const T: usize>(ncid: c_int) -> c_int
 /// # Safety
 /// As [`serve::get`].
 #[inline]
-unsafe fn get<const L: usize, const T: usize>(call: &Call, netcdf_c: impl FnOnce(&Dispatch) -> c_int) -> c_int {
+unsafe fn get<const L: usize, const T: usize>(
+    call: &Call,
+    netcdf_c: impl FnOnce(&Dispatch) -> c_int,
+) -> c_int {
     let own = original(L, T);
     let is_single = T == CLASSIC && std::ptr::eq(call.count, ONES[L].load(Ordering::Relaxed));
     let file = if is_single { None } else { files::get(L, call.ncid) };

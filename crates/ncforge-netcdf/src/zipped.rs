@@ -139,7 +139,10 @@ fn prepare(path: &Path) -> Result<(OpenFile, CString), c_int> {
 
 /// Nothing is known of the file any more that had this id.
 fn ended<const L: usize>(ncid: c_int) {
-    guarded(|| Some(files::remove(L, ncid)));
+    guarded(|| {
+        files::remove(L, ncid);
+        Some(())
+    });
 }
 
 unsafe extern "C" fn close<const L: usize>(ncid: c_int, parameters: *mut c_void) -> c_int {

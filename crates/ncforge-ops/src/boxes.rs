@@ -11,10 +11,10 @@
 
 use std::ops::Range;
 
-use crate::rates::{BOX_SECONDS, RUN_SECONDS, decode_seconds_per_byte};
 use ncforge::model::{Schema, VarId, shape};
 use ncforge::raw::{ChunkGrid, Chunks, VarLayout, coordinates, unravel};
 use ncforge::{Dataset, Error, Hyperslab, Result};
+use ncforge_tune::rates::{BOX_SECONDS, RUN_SECONDS, decode_seconds_per_byte};
 
 /// Elements of a heap type that are read at a time.
 pub(crate) const HEAP_BATCH: u64 = 1 << 14;

@@ -1,4 +1,4 @@
-//! Chunk shapes for the variables of a dataset: what [`crate::tune`] says, given what the file tells.
+//! Chunk shapes for the variables of a dataset: what [`ncforge_tune`] says, given what the file tells.
 //!
 //! The answer depends on the array, the filters, the reads, the machine's rates as they are stored, and (with a
 //! sample) the values; never on how fast anything went this time. The same input gives the same shape, whoever asks: `tune
@@ -12,12 +12,12 @@ mod effort;
 mod request;
 
 use crate::sampling::Sampled;
-use crate::tune::{
+use ncforge::model::{Filter, Schema, VarId, Variable, shape};
+use ncforge::{Error, Result};
+use ncforge_tune::{
     Access, Axis, Choice, Coding, Contender, Contest, Depth, Kind, Limits, Machine, Request, axes_along,
     choose,
 };
-use ncforge::model::{Filter, Schema, VarId, Variable, shape};
-use ncforge::{Error, Result};
 
 pub(crate) use self::chooser::{Chooser, OF_FILE, Wanted};
 pub use self::chooser::{chunks_for, chunks_for_all};
@@ -139,7 +139,7 @@ impl Cut<'_> {
     ///
     /// ```
     /// use ncforge_ops::choosing::{Choosing, Cut};
-    /// use ncforge_ops::tune::{Axis, Machine, Role};
+    /// use ncforge_tune::{Axis, Machine, Role};
     /// let choosing = Choosing { machine: Machine::default(), ..Choosing::default() };
     /// // A record of one number: thousands of records a chunk.
     /// let axes = [Axis::new("time", 12, Role::Time).unlimited()];

@@ -74,22 +74,22 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 
 use crate::choosing::check_dimensions;
-use crate::tune::{Access, Machine};
-use crate::words::{bytes, many};
 use ncforge::raw::{Remark, remarks};
 use ncforge::store::remote::shown_path;
 use ncforge::store::zipped::ZippedStore;
 use ncforge::store::{self, RecordedStore};
 use ncforge::{Dataset, Engine, Result};
+use ncforge_tune::words::{bytes, many};
+use ncforge_tune::{Access, Machine};
 
 use self::described::Described;
 use self::facts::Facts;
 
 pub use crate::profile::Profile;
-pub use crate::tune::{CacheAdvice, Slower};
 pub use anatomy::{Anatomy, Read, Run, StoredChunk, Use, VariableAnatomy, anatomy};
 pub use finding::{Finding, Folded, Group, fold};
 pub use fix::{Commands, Fix, Repair};
+pub use ncforge_tune::{CacheAdvice, Slower};
 pub use report::json;
 pub use request::DoctorRequest;
 pub use rule::{Rule, Severity, When};

@@ -7,10 +7,8 @@
 //! * [`choosing`] – chunk shapes for the variables of a dataset, from how they will be read;
 //! * [`digest`] – digests of what files say, not of how it is stored;
 //! * [`describe`] – the header as CDL, how everything is stored, and both as JSON;
-//! * [`rates`] – how fast machines and codecs are: what predictions rest on;
 //! * [`sampling`] – how well and how fast a variable is coded, from small parts of it;
 //! * [`doctor`] – what is slow in a file, for whom, by how much, and the command that fixes it;
-//! * [`tune`] – how an array is cut into chunks, from how it will be read and how fast the machine is;
 //! * [`select`] – subsets: indices along dimensions, by number, by values of coordinates, by dates;
 //! * [`split`] – a whole file into tiles;
 //! * [`zip`] – classic files into compressed blocks and back, compacting those;
@@ -18,8 +16,7 @@
 //! * [`profile`] – requirements on the layout of files that others publish;
 //! * [`progress`] – how long work tells what it has done, and hears that it shall stop;
 //! * [`refs`] – references to the chunks of files, for readers of Zarr;
-//! * [`request`] – what a user asks of an operation, checked in one place for the command and for Python;
-//! * [`words`] – numbers and names as people read them.
+//! * [`request`] – what a user asks of an operation, checked in one place for the command and for Python.
 #![deny(unsafe_op_in_unsafe_fn)]
 
 pub mod alike;
@@ -39,7 +36,6 @@ mod packed;
 mod points;
 pub mod profile;
 pub mod progress;
-pub mod rates;
 pub mod refs;
 pub mod request;
 pub mod sampling;
@@ -47,9 +43,7 @@ pub mod select;
 mod series;
 pub mod split;
 pub mod traffic;
-pub mod tune;
 mod unlike;
 pub mod verify;
-pub mod words;
 mod written;
 pub mod zip;

@@ -1,11 +1,11 @@
 //! Access points of stored chunks: how many chunks have them, as the last bytes of each say.
 
-use crate::words::{bytes, count};
 use ncforge::codec::{CodecChain, Segmented, Segments};
 use ncforge::model::shape;
 use ncforge::raw::{ChunkRecord, Chunks, RawChunk, read_chunks};
 use ncforge::store::ReadStore;
 use ncforge::{Dataset, Result};
+use ncforge_tune::words::{bytes, count};
 
 /// Chunks of a variable that are looked at, at most, …
 const MOST: usize = 1000;

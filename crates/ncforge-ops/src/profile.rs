@@ -3,7 +3,7 @@
 pub(crate) mod cmip7;
 pub(crate) mod virtual_stores;
 
-use crate::request::words;
+use ncforge_tune::words;
 
 /// Sets of requirements on the layout of files.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

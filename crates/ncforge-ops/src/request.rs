@@ -29,6 +29,7 @@ mod words;
 use std::fmt;
 
 use ncforge::{Error, nearest};
+use ncforge_tune::vocabulary::BadValue;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
@@ -37,50 +38,8 @@ pub use escape::{escaped, names};
 pub(crate) use escape::{rsplit_once, split, split_once, unescaped};
 pub use parts::EngineRequest;
 pub use values::{PointsChoice, Size, Tiling, Times};
-pub(crate) use values::{list, list_or_none, parsed, parsed_or, path, text_of};
-pub(crate) use words::words;
-pub use words::{EndianChoice, FormatChoice, Word, Words};
-
-/// The reason why the text of an option means nothing.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct BadValue {
-    /// The text, where `why` does not repeat it.
-    pub text: Option<String>,
-    /// The fault of the text.
-    pub why: String,
-    /// The text that may be written instead.
-    pub write: Option<&'static str>,
-}
-
-impl BadValue {
-    /// An error of the library that repeats the text.
-    pub(crate) fn repeated(e: impl fmt::Display, write: &'static str) -> Self {
-        BadValue { text: None, why: e.to_string(), write: Some(write) }
-    }
-
-    /// The fault of `text`.
-    pub(crate) fn of(text: &str, why: impl fmt::Display) -> Self {
-        BadValue { text: Some(text.to_owned()), why: why.to_string(), write: None }
-    }
-}
-
-impl fmt::Display for BadValue {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        if let Some(text) = &self.text {
-            write!(f, "`{text}`: ")?;
-        }
-        f.write_str(&self.why)?;
-        self.write.map_or(Ok(()), |write| write!(f, "; write {write}"))
-    }
-}
-
-impl std::error::Error for BadValue {}
-
-impl From<BadValue> for Error {
-    fn from(e: BadValue) -> Self {
-        Error::Invalid(e.to_string())
-    }
-}
+pub(crate) use values::{list, list_or_none, path};
+pub use words::{EndianChoice, FormatChoice};
 
 /// The reason why a request cannot be met, whatever the files are.
 #[derive(Debug)]
@@ -283,17 +242,6 @@ where
             Err(RequestError::Value { option, bad })
         }
     }
-}
-
-/// The nearest of the known names as a part of a message, with a blank in front; nothing if none is like `name`.
-///
-/// ```
-/// use ncforge_ops::request::did_you_mean;
-/// assert_eq!(did_you_mean("delfate", &["deflate", "zstd"]), " (did you mean `deflate`?)");
-/// assert_eq!(did_you_mean("qqq", &["deflate", "zstd"]), "");
-/// ```
-pub fn did_you_mean<S: AsRef<str>>(name: &str, known: &[S]) -> String {
-    nearest(name, known).map_or_else(String::new, |known| format!(" (did you mean `{known}`?)"))
 }
 
 #[cfg(test)]

@@ -21,12 +21,12 @@ pub(crate) use self::places::Limit;
 use self::places::{
     LARGE, SMALL, cut, decoded, group, neighbours, nth, padded, part_shape, place, sampled_box, shortened,
 };
-use crate::tune::Coding;
-use crate::tune::coding::SIZES;
 use ncforge::codec::CodecChain;
 use ncforge::model::{Filter, Values, VarId, shape};
 use ncforge::raw::VarLayout;
 use ncforge::{Dataset, Hyperslab, Result};
+use ncforge_tune::Coding;
+use ncforge_tune::coding::SIZES;
 
 /// Boxes that are read, at most.
 const BOXES: u64 = 8;

@@ -3,8 +3,6 @@
 
 #[path = "choosing/codecs.rs"]
 mod codecs;
-#[path = "choosing/model.rs"]
-mod model;
 #[path = "choosing/reading.rs"]
 mod reading;
 #[path = "choosing/shapes.rs"]
@@ -15,8 +13,8 @@ use std::path::Path;
 use ncforge::model::{Atomic, Dimension, Format, Schema, Storage, VarId, Variable};
 use ncforge::{CreateOptions, Dataset, DatasetMut, Engine, EngineOptions, Hyperslab};
 use ncforge_ops::copy::{Chunks, Codec, CopyOptions};
-use ncforge_ops::tune::Machine;
-use ncforge_ops::tune::codec::Goal;
+use ncforge_tune::Machine;
+use ncforge_tune::codec::Goal;
 
 fn engine(threads: usize) -> Engine {
     Engine::new(EngineOptions { threads: Some(threads), memory: Some(32 << 20) }).unwrap()

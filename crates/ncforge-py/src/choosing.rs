@@ -4,7 +4,7 @@ use ncforge::model::{Atomic, Attribute, DimId, Dimension, Schema, Variable, shap
 use ncforge::{NewFilter, Result};
 use ncforge_ops::choosing::Cut;
 use ncforge_ops::copy::CopyOptions;
-use ncforge_ops::tune::{Stored, axes_along};
+use ncforge_tune::{Stored, axes_along};
 use pyo3::prelude::*;
 
 use crate::define::{StorageRequest, TypeName};

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use maud::{Markup, html};
 use ncforge_ops::doctor::{Anatomy, Use};
-use ncforge_ops::words::bytes;
+use ncforge_tune::words::bytes;
 
 use crate::svg::Svg;
 

@@ -3,7 +3,7 @@
 use maud::{Markup, html};
 use ncforge::model::shape;
 use ncforge_ops::doctor::{Read, VariableAnatomy};
-use ncforge_ops::words::{bytes, count, many};
+use ncforge_tune::words::{bytes, count, many};
 
 use crate::svg::{Side, Svg, short};
 

@@ -2,7 +2,7 @@
 
 use maud::{Markup, html};
 use ncforge_ops::doctor::{Anatomy, Commands, Fix, Report, Severity, Slower, fold};
-use ncforge_ops::words::many;
+use ncforge_tune::words::many;
 
 use crate::page::{drawn, page, summary, variable_id};
 use crate::{bytes, reads, variable};

@@ -2,7 +2,7 @@
 
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 use ncforge_ops::doctor::{Anatomy, Use};
-use ncforge_ops::words::{bytes, many};
+use ncforge_tune::words::{bytes, many};
 
 use crate::{bytes as map, variable};
 

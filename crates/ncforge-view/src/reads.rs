@@ -2,7 +2,7 @@
 
 use maud::{Markup, html};
 use ncforge_ops::doctor::{Read, VariableAnatomy};
-use ncforge_ops::words::{bytes, count, seconds, times};
+use ncforge_tune::words::{bytes, count, seconds, times};
 
 use crate::svg::{Side, Svg, short};
 
@@ -52,7 +52,7 @@ fn takes(v: &VariableAnatomy, r: &Read) -> String {
 pub(crate) fn before_after(v: &VariableAnatomy) -> Markup {
     let pairs: Vec<(&Read, f64)> = v.reads.iter().filter_map(|r| Some((r, r.after?.seconds))).collect();
     let (Some(better), false) = (&v.better, pairs.is_empty()) else { return html! {} };
-    let shape = ncforge_ops::words::shape(better);
+    let shape = ncforge_tune::words::shape(better);
     html! {
         figure.chart {
             figcaption {

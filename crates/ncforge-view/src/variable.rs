@@ -2,7 +2,7 @@
 
 use maud::{Markup, html};
 use ncforge_ops::doctor::VariableAnatomy;
-use ncforge_ops::words::{bytes, many, shape, times};
+use ncforge_tune::words::{bytes, many, shape, times};
 
 use crate::{chunks, reads};
 

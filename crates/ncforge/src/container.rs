@@ -165,6 +165,11 @@ pub trait ContainerMut: Container {
         let _ = values;
         Err(Error::wrong_kind(self.schema().var_path(var), "has no heap values"))
     }
+    /// Makes stored heap elements that nobody wrote independent of the stored fill value, before they are part of a chunk.
+    fn own_elements(&mut self, var: VarId, elements: &mut [u8]) -> Result<()> {
+        let _ = (var, elements);
+        Ok(())
+    }
     /// Makes everything durable: data first, then the metadata that refer to them. After a crash the file is in the state of
     /// the last sync, or of this one.
     fn sync(&mut self) -> Result<()>;

@@ -6,7 +6,7 @@ use std::str::FromStr;
 use ncforge::codec::filters;
 use ncforge::codec::quantize::Quantize;
 use ncforge::model::Filter;
-use ncforge_ops::request::did_you_mean;
+use ncforge_tune::vocabulary::did_you_mean;
 use serde::{Serialize, Serializer};
 
 /// The filters of values on their way into a chunk.

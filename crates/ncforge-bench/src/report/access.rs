@@ -1,6 +1,6 @@
 //! The workload `access` in the terms that all workloads share.
 
-use ncforge_ops::words::times;
+use ncforge_tune::words::times;
 
 use super::bytes;
 use crate::cache::CacheState;

@@ -1,6 +1,6 @@
 //! Rows of results as tables, for pages of all kinds.
 
-use ncforge_ops::words::{bytes, seconds};
+use ncforge_tune::words::{bytes, seconds};
 
 use crate::result::{Measurement, Results, Row, Section};
 use crate::stats::{Summary, distinct, outliers};
@@ -201,7 +201,7 @@ fn rounded(v: f64) -> String {
 
 /// The date of a measurement, where it is known.
 pub(crate) fn measured(results: &Results) -> String {
-    if results.time == 0 { String::new() } else { ncforge_ops::words::iso_date(results.time) }
+    if results.time == 0 { String::new() } else { ncforge_tune::words::iso_date(results.time) }
 }
 
 /// The machine, as pairs of a name and what is known.
@@ -227,7 +227,7 @@ pub(crate) fn machine(results: &Results) -> Vec<(&'static str, String)> {
     card.push(("libraries", engines.join("; ")));
     card.push(("revision of the folder", known(&e.revision)));
     if !results.arguments.is_empty() {
-        let words: Vec<String> = results.arguments.iter().map(|w| ncforge_ops::words::quoted(w)).collect();
+        let words: Vec<String> = results.arguments.iter().map(|w| ncforge_tune::words::quoted(w)).collect();
         card.push(("command", format!("ncforge {}", words.join(" "))));
     }
     card.retain(|(_, v)| !v.is_empty());

@@ -6,7 +6,7 @@
 //!   series (or the other way round), in one session, by every driver, for every cache size: the mean time of a
 //!   slab and of a series, in microseconds.
 //! * [`regret`]: single reads at random places, each the first of a new session. For every mix of reads, where does
-//!   the shape that [`ncforge_ops::tune`] chooses stand among all that were tried, in measured time? Does the time that
+//!   the shape that [`ncforge_tune`] chooses stand among all that were tried, in measured time? Does the time that
 //!   it predicts hold? And how do the shapes compare that other tools choose?
 //! * [`proof`]: the same for arrays of many kinds, made from a fixed seed.
 

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::{Args, ValueEnum};
 use ncforge_ops::doctor::{Codes, DoctorRequest, Profile};
 use ncforge_ops::request::{RequestError, value};
-use ncforge_ops::tune::StorageKind;
+use ncforge_tune::StorageKind;
 
 use super::{GlobalArgs, WrittenArgs, word};
 

@@ -7,7 +7,7 @@ use ncforge::Format;
 use ncforge_ops::copy::{CodecName, CodingRequest, RunRequest};
 use ncforge_ops::request::{FormatChoice, PointsChoice, names};
 use ncforge_ops::select::Selection;
-use ncforge_ops::tune::codec::Goal;
+use ncforge_tune::codec::Goal;
 
 use super::word;
 

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::{Args, Subcommand};
 use ncforge_ops::choosing::{ChoosingRequest, Reader, TuneRequest};
 use ncforge_ops::request::{RequestError, Size, value};
-use ncforge_ops::tune::StorageKind;
+use ncforge_tune::StorageKind;
 
 use super::shared::listed;
 use super::{GlobalArgs, List, WrittenArgs, word};

@@ -1,7 +1,7 @@
 //! Options whose values are words: the list is the request's, clap gets it from there.
 
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
-use ncforge_ops::request::Words;
+use ncforge_tune::vocabulary::Words;
 
 /// The parser of an option whose values are words.
 pub(crate) fn word<T: Words>() -> impl TypedValueParser<Value = T> {

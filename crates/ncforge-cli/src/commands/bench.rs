@@ -24,7 +24,7 @@ use ncforge_bench::report::access::access_section;
 use ncforge_bench::report::{results_brief, results_table};
 use ncforge_bench::result::Results;
 use ncforge_bench::workload::access::{AccessOptions, Pattern, run as run_access};
-use ncforge_ops::tune::Machine;
+use ncforge_tune::Machine;
 use tempfile::TempDir;
 
 use super::Context;

@@ -2,7 +2,7 @@
 
 use ncforge::Dataset;
 use ncforge_ops::compare::{Comparison, compare};
-use ncforge_ops::words::{bytes, count, many};
+use ncforge_tune::words::{bytes, count, many};
 
 use super::{Context, document};
 use crate::args::CompareArgs;

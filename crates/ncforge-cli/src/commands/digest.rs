@@ -5,7 +5,7 @@ use std::path::Path;
 
 use ncforge_ops::digest::{Checked, DigestReport, Line, PART, check, digest, line};
 use ncforge_ops::progress::Progress;
-use ncforge_ops::words::many;
+use ncforge_tune::words::many;
 use serde_json::{Value, json};
 
 use super::{Context, document};

@@ -4,7 +4,7 @@ mod translate;
 
 use ncforge::Dataset;
 use ncforge_ops::copy::copy;
-use ncforge_ops::words::{bytes, many};
+use ncforge_tune::words::{bytes, many};
 
 use super::{Context, page};
 use crate::args::NccopyArgs;

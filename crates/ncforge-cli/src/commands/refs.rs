@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use ncforge_ops::refs::{RefsFormat, RefsReport, references, write_references};
-use ncforge_ops::words::{count, many};
+use ncforge_tune::words::{count, many};
 
 use super::{Context, concat, document, page};
 use crate::args::RefsArgs;

@@ -1,7 +1,7 @@
 //! `ncforge info --requests`: what reading files from an object store takes.
 
 use ncforge_ops::traffic::{Cost, Reads, Requests, requests};
-use ncforge_ops::words::bytes;
+use ncforge_tune::words::bytes;
 use serde_json::json;
 
 use super::{Context, document};

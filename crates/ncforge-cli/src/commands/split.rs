@@ -1,7 +1,7 @@
 //! `ncforge split`
 
 use ncforge_ops::split::split;
-use ncforge_ops::words::bytes;
+use ncforge_tune::words::bytes;
 
 use super::{Context, document};
 use crate::args::SplitArgs;

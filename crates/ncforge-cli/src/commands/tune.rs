@@ -1,8 +1,8 @@
 //! `ncforge tune`
 
 use ncforge_ops::choosing::{Tuned, tune_chunks};
-use ncforge_ops::tune::Calibration;
-use ncforge_ops::words::{bytes, seconds};
+use ncforge_tune::Calibration;
+use ncforge_tune::words::{bytes, seconds};
 use serde_json::json;
 
 use super::{Context, document};

@@ -2,7 +2,7 @@
 
 use ncforge_ops::progress::Progress;
 use ncforge_ops::verify::{VerifyReport, verify};
-use ncforge_ops::words::{bytes, count, many};
+use ncforge_tune::words::{bytes, count, many};
 use serde_json::json;
 
 use super::Context;

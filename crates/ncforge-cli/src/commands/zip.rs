@@ -3,8 +3,8 @@
 use std::path::Path;
 
 use ncforge::Error;
-use ncforge_ops::words::bytes;
 use ncforge_ops::zip::{ZipReport, compact, unzip, zip};
+use ncforge_tune::words::bytes;
 
 use super::{Context, document, page};
 use crate::args::{CompactArgs, UnzipArgs, WrittenArgs, ZipArgs};

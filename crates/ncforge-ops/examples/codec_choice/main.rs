@@ -14,8 +14,8 @@ mod fields;
 
 use fields::FIELDS;
 use ncforge::codec::CodecChain;
-use ncforge_ops::tune::codec::{CodecChoice, Goal, Method};
-use ncforge_ops::tune::{Machine, StorageKind};
+use ncforge_tune::codec::{CodecChoice, Goal, Method};
+use ncforge_tune::{Machine, StorageKind};
 
 const CHUNK: usize = 256 << 10;
 const ROUNDS: usize = 3;

@@ -6,13 +6,13 @@ use std::sync::Arc;
 use super::effort::Effort;
 use super::{Choosing, Cut, SampleShape};
 use crate::points::ends;
-use crate::rates::SEGMENT_BYTES;
 use crate::sampling::{Limit, Sampled, sample_chunk_of, sample_of};
-use crate::tune::{Axis, Choice, Coding, Depth, Roles};
 use ncforge::codec::{CodecChain, Segmented};
 use ncforge::model::{DType, Filter, Schema, Storage, VarId, Variable, shape};
 use ncforge::raw::{ChunkRecord, Chunks};
 use ncforge::{Dataset, Result};
+use ncforge_tune::rates::SEGMENT_BYTES;
+use ncforge_tune::{Axis, Choice, Coding, Depth, Roles};
 
 /// Of what may be encoded of a variable, one sample of parts with the proportions of the array may read one part in this many, …
 const OF_WHOLE: u64 = 16;
@@ -127,7 +127,7 @@ impl<'a> Chooser<'a> {
     /// The shape for an array with the values of `from`. `None` for scalars and for arrays that can never hold an element.
     ///
     /// # Errors
-    /// As [`choose()`](crate::tune::choose()) and, with a sample, as reading.
+    /// As [`choose()`](ncforge_tune::choose()) and, with a sample, as reading.
     pub(crate) fn choose(&mut self, wanted: Wanted<'_>, from: Option<VarId>) -> Result<Option<Found>> {
         let schema = self.source.schema();
         let kind = Kind {
@@ -194,7 +194,7 @@ fn claim(bytes: u64) -> f64 {
 /// variables without fixed-size values.
 ///
 /// # Errors
-/// As [`choose()`](crate::tune::choose()) and, with a sample, as reading.
+/// As [`choose()`](ncforge_tune::choose()) and, with a sample, as reading.
 pub fn chunks_for(
     dataset: &Dataset,
     var: VarId,
@@ -333,11 +333,11 @@ mod tests {
     use std::sync::Arc;
 
     use super::*;
-    use crate::tune::Machine;
     use ncforge::codec::filters;
     use ncforge::model::{Atomic, DimId, Dimension, Format, Variable};
     use ncforge::store::MemoryStore;
     use ncforge::{CreateOptions, DatasetMut, Engine, Hyperslab};
+    use ncforge_tune::Machine;
 
     const SHAPE: [u64; 3] = [480, 64, 128];
 

@@ -3,8 +3,8 @@
 //! Both are reckoned from bytes and fixed rates, not timed, and depend on the variable alone: the same question gets the same
 //! effort, and so the same answer, whatever else a file holds and whoever asks.
 
-use crate::rates::{FEWEST_THREADS, FILE_BYTES_PER_SECOND, PRICE_SECONDS, of_filters};
 use ncforge::model::Filter;
+use ncforge_tune::rates::{FEWEST_THREADS, FILE_BYTES_PER_SECOND, PRICE_SECONDS, of_filters};
 
 /// Choosing costs this part of a copy.
 const PART: f64 = 1.0 / 14.0;

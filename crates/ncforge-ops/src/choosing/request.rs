@@ -8,11 +8,13 @@ use std::str::FromStr;
 use serde::{Deserialize, Serialize};
 
 use super::{Choosing, chunks_for_all, why_none};
-use crate::request::{BadValue, EngineRequest, Size, list_or_none, text_of, words};
-use crate::tune::{Access, Choice, Limits, Machine, StorageKind};
+use crate::request::{EngineRequest, Size, list_or_none};
 use ncforge::model::VarId;
 use ncforge::store::remote::shown_path;
 use ncforge::{Dataset, Engine, Result as NcResult};
+use ncforge_tune::vocabulary::BadValue;
+use ncforge_tune::{Access, Choice, Limits, Machine, StorageKind};
+use ncforge_tune::{text_of, words};
 
 /// How values will be read, by [`Access::parse`].
 #[derive(Clone, Debug, PartialEq)]

@@ -9,8 +9,10 @@ use serde::{Deserialize, Serialize};
 use super::options::{CombineOptions, Differing, Holes, TileChunks};
 use super::scheme::{GenericScheme, Placement, SchemeChoice, SchemeName};
 use crate::copy::{ChunkSpec, CodingRequest, CopyOptions, Lengths, RunRequest};
-use crate::request::{BadValue, RequestError, Size, Times, list, path, text_of, words};
+use crate::request::{RequestError, Size, Times, list, path};
 use ncforge::Error;
+use ncforge_tune::vocabulary::BadValue;
+use ncforge_tune::{text_of, words};
 
 words!(Holes:
     (Holes::Fill, "fill", [], "_FillValue, else missing_value, else the type's fill value"),

@@ -14,8 +14,9 @@ mod roms;
 mod series;
 mod wrf;
 
-use crate::request::{Words, words};
 use ncforge::{Result, TileFault};
+use ncforge_tune::vocabulary::Words;
+use ncforge_tune::words;
 
 pub use convention::SeriesScheme;
 pub(crate) use convention::{AxisPlace, Header, Scheme, Span, TilePosition, may_differ};

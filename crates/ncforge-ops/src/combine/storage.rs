@@ -4,9 +4,9 @@ use super::mosaic::{From, Mosaic};
 use super::options::TileChunks;
 use crate::boxes::gcd;
 use crate::copy::{Chunks, Codec, CopyOptions};
-use crate::tune::{Choice, Coding, Machine, Request, axes_of, choose};
 use ncforge::Result;
 use ncforge::model::{Fill, Filter, Format, Schema, Storage, VarId, shape};
+use ncforge_tune::{Choice, Coding, Machine, Request, axes_of, choose};
 
 /// The tiles' chunks are kept when every usual read of them costs at most this many times what it would with chunks of
 /// our choice, …

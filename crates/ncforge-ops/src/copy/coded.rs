@@ -4,10 +4,10 @@ use std::collections::BTreeMap;
 
 use super::options::{Codec, CopyOptions};
 use crate::sampling::{Budget, PartLimits, encode, parts_of};
-use crate::tune::codec::{CodecChoice, Goal, Method};
 use ncforge::codec::CodecChain;
 use ncforge::model::{Schema, VarId, shape};
 use ncforge::{Dataset, Result};
+use ncforge_tune::codec::{CodecChoice, Goal, Method};
 
 /// Chooses codecs, one variable after the other.
 pub(super) struct Coders<'a> {

@@ -2,7 +2,7 @@
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use crate::words::iso_date;
+use ncforge_tune::words::iso_date;
 
 /// `date: command`, the date in ISO 8601 and UTC. `SOURCE_DATE_EPOCH` (seconds) replaces the clock, for outputs
 /// that shall be the same bytes every time.

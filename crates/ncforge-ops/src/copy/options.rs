@@ -10,11 +10,11 @@ use crate::choosing::Choosing;
 use crate::endings::{self, Told};
 use crate::profile::Profile;
 use crate::select::Selection;
-use crate::tune::codec::Goal;
 use ncforge::codec::quantize::Quantize;
 use ncforge::model::{Endian, Filter, Format, Schema, Segments, VarId, Variable};
 use ncforge::store::zipped;
 use ncforge::{Error, Result};
+use ncforge_tune::codec::Goal;
 
 /// Chunk shapes of the output.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -40,7 +40,7 @@ pub enum Codec {
     Deflate,
     /// Zstandard.
     Zstd,
-    /// The best of a few lossless codecs for each variable on a sample of its values, by [`crate::tune::codec`]; without a level.
+    /// The best of a few lossless codecs for each variable on a sample of its values, by [`ncforge_tune::codec`]; without a level.
     Auto {
         /// The goal of the choice.
         goal: Goal,

@@ -6,11 +6,11 @@ use serde::{Deserialize, Serialize};
 
 use super::history::history_line;
 use super::options::{Codec, CopyOptions, Names};
-use crate::request::{
-    BadValue, EngineRequest, FormatChoice, PointsChoice, RequestError, list_or_none, words,
-};
+use crate::request::{EngineRequest, FormatChoice, PointsChoice, RequestError, list_or_none};
 use crate::select::Selection;
-use crate::tune::codec::Goal;
+use ncforge_tune::codec::Goal;
+use ncforge_tune::vocabulary::BadValue;
+use ncforge_tune::words;
 
 /// How to compress.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

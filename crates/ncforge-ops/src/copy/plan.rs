@@ -28,14 +28,14 @@ use super::storage::{Chosen, Decided, decide};
 use crate::boxes::{COMFORTABLE, HEAP_BATCH, Side, Walk, choose, price};
 use crate::conversion::Conversion;
 use crate::profile::Profile;
-use crate::rates;
-use crate::words::many;
 use crate::written;
 use ncforge::codec::CodecChain;
 use ncforge::codec::quantize::Quantize;
 use ncforge::model::{Fill, Filter, Format, Schema, Segments, Storage, VarId, element_of, shape};
 use ncforge::raw::{ChunkGrid, Chunks, Remark, VarGroup, VarLayout};
 use ncforge::{Dataset, Engine, Result};
+use ncforge_tune::rates;
+use ncforge_tune::words::many;
 
 /// Chunks of a box in which they are moved as they are: each is listed, and chunks may be as small as an element.
 const MOST_CHUNKS: u64 = 1 << 16;

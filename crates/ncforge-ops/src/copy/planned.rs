@@ -7,11 +7,11 @@ use super::reads::ChosenChunks;
 use super::schema::Moved;
 use super::storage::Chosen;
 use crate::boxes::Walk;
-use crate::rates;
-use crate::tune::Choice;
-use crate::tune::codec::CodecChoice;
 use ncforge::codec::quantize::Quantize;
 use ncforge::model::{Schema, Storage, shape};
+use ncforge_tune::Choice;
+use ncforge_tune::codec::CodecChoice;
+use ncforge_tune::rates;
 
 /// The size of an element of a heap type in sums.
 pub(super) const HEAP_ELEMENT: u64 = 16;

@@ -2,11 +2,11 @@
 
 use serde::Serialize;
 
-use crate::tune::{Access, Choice, Coding, Grid, Machine, Pattern, Roles, Slower};
-use crate::words::shape;
 use ncforge::model::{Filter, VarId};
 use ncforge::raw::{Chunks, Runs};
 use ncforge::{Dataset, Result};
+use ncforge_tune::words::shape;
+use ncforge_tune::{Access, Choice, Coding, Grid, Machine, Pattern, Roles, Slower};
 
 /// Reads that take this many times as long are named.
 const REPORTED: f64 = 1.5;

@@ -10,11 +10,13 @@ use super::parts::{CodingRequest, RunRequest};
 use super::spec::{ChunkSpec, FilterSpec, Lengths};
 use crate::choosing::{ChoosingRequest, Reads};
 use crate::profile::Profile;
-use crate::rates::StorageKind;
-use crate::request::{BadValue, EndianChoice, RequestError, Size, list, list_or_none, text_of};
+use crate::request::{EndianChoice, RequestError, Size, list, list_or_none};
 use ncforge::Error;
 use ncforge::codec::Segments;
 use ncforge::codec::quantize::Quantize;
+use ncforge_tune::rates::StorageKind;
+use ncforge_tune::text_of;
+use ncforge_tune::vocabulary::BadValue;
 
 /// Chunk shapes: `keep`, `auto`, `auto:READS`, or a specification.
 #[derive(Clone, Debug, PartialEq)]

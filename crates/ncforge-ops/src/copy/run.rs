@@ -22,7 +22,6 @@ use super::quantized;
 use super::spill::Spill;
 use crate::boxes::check_chunk;
 use crate::progress::Progress;
-use crate::words::bytes;
 use crate::written;
 use ncforge::model::Storage;
 use ncforge::raw::{Writer, coordinates, with_stop};
@@ -30,6 +29,7 @@ use ncforge::store::remote::shown_path;
 use ncforge::store::zipped::{self, ZippedStore};
 use ncforge::store::{Durability, OutputFile, ReadStore, WriteStore, free_space};
 use ncforge::{Buffer, Dataset, Engine, Error, Hyperslab, Op, Result};
+use ncforge_tune::words::bytes;
 
 /// How many times smaller a file system may make a file.
 const COMPRESSED: u64 = 4;

@@ -12,12 +12,12 @@ use super::spec::VarChunks;
 use crate::choosing::{Chooser, OF_FILE, Wanted};
 use crate::profile::{Profile, cmip7, virtual_stores};
 use crate::sampling::Budget;
-use crate::tune::codec::{CodecChoice, Method};
-use crate::tune::{Axis, Choice, Role, Roles};
 use ncforge::codec::filter_chain::{USUAL_DEFLATE_LEVEL, USUAL_ZSTD_LEVEL};
 use ncforge::codec::filters::{self, Kind, Purpose};
 use ncforge::codec::{self, CodecChain, FilterChain};
 use ncforge::model::{DType, Filter, Schema, Storage, VarId, shape};
+use ncforge_tune::codec::{CodecChoice, Method};
+use ncforge_tune::{Axis, Choice, Role, Roles};
 
 use ncforge::{Dataset, Error, Result};
 

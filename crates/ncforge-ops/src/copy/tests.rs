@@ -409,8 +409,8 @@ fn variables_that_say_they_are_endless_have_a_plan() {
 
 #[test]
 fn what_was_chosen_outlives_an_interruption() {
-    use crate::tune::codec::{Goal, Method};
-    use crate::tune::{Limits, Machine, StorageKind};
+    use ncforge_tune::codec::{Goal, Method};
+    use ncforge_tune::{Limits, Machine, StorageKind};
     let folder = Folder::new();
     let e = engine(1 << 20, 2);
     let mut s = schema(Format::Netcdf4, &[64, 40, 50], None, &[]);

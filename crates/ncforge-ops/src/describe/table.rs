@@ -3,10 +3,10 @@
 use std::fmt::Write;
 
 use super::storage::{FileStorage, VarStorage};
-use crate::words::{self, bytes};
 use ncforge::codec::describe;
 use ncforge::model::{Cause, Endian, Fill, Schema};
 use ncforge::raw::{Container, Remark, Said};
+use ncforge_tune::words::{self, bytes};
 
 /// The columns of the table.
 const HEAD: [&str; 7] = ["variable", "type", "shape", "raw", "on disk", "ratio", "stored as"];

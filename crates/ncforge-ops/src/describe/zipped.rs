@@ -2,10 +2,10 @@
 
 use serde::Serialize;
 
-use crate::words;
 use ncforge::raw::VarLayout;
 use ncforge::store::ReadStore;
 use ncforge::store::zipped::ZippedStore;
+use ncforge_tune::words;
 
 /// The blocks of a zipped file.
 #[derive(Clone, Debug, PartialEq, Serialize)]

@@ -3,7 +3,7 @@
 use super::DoctorOptions;
 use super::facts::Facts;
 use crate::choosing::{Chooser, Choosing, OF_FILE};
-use crate::tune::Roles;
+use ncforge_tune::Roles;
 
 /// Reads of smaller variables cost little, however they are cut.
 const SMALL: u64 = 64 << 10;

@@ -8,8 +8,8 @@ use super::facts::{Facts, VarFacts};
 use super::finding::Finding;
 use super::fix::Fix;
 use super::rule::Severity;
-use crate::tune::{Coding, Grid, Pattern, Slower};
 use ncforge::model::{Filter, shape};
+use ncforge_tune::{Coding, Grid, Pattern, Slower};
 
 /// Seconds below which no read is worth a warning.
 const MOMENT: f64 = 20e-3;

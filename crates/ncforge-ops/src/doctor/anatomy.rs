@@ -4,11 +4,11 @@
 use super::facts::{Facts, VarFacts};
 use super::{DoctorOptions, Report, gather, report};
 use crate::points::Points;
-use crate::tune::codec::Method;
-use crate::tune::{Cost, Grid, Pattern};
 use ncforge::model::shape;
 use ncforge::raw::ChunkGrid;
 use ncforge::{Engine, Hyperslab, Result};
+use ncforge_tune::codec::Method;
+use ncforge_tune::{Cost, Grid, Pattern};
 use std::collections::HashMap;
 use std::path::Path;
 

@@ -9,8 +9,8 @@ use super::facts::VarFacts;
 use super::finding::Finding;
 use super::fix::Fix;
 use super::rule::{Rule, rule, rules};
-use crate::tune::{CacheAdvice, Prediction, Row};
-use crate::words::{bytes, count, many, shape, times};
+use ncforge_tune::words::{bytes, count, many, shape, times};
+use ncforge_tune::{CacheAdvice, Prediction, Row};
 
 pub(super) const RULES: &[Rule] = rules!(Always:
     ("NC201", "chunk-exceeds-cache", Warning, "copy --chunks, or nc_set_var_chunk_cache",

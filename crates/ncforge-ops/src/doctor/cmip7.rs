@@ -12,7 +12,7 @@ use super::fix::Fix;
 use super::rule::{Rule, rule, rules};
 use super::{Examined, Profile};
 use crate::profile::cmip7::{MIN_CHUNK, bounds_of, data_of, time_of};
-use crate::words::{bytes, many};
+use ncforge_tune::words::{bytes, many};
 
 pub(super) const RULES: &[Rule] = rules!(Cmip7:
     ("NC701", "cmip7-time-chunks", Error, "copy --profile cmip7",

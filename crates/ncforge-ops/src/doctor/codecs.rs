@@ -6,10 +6,10 @@ use super::fix::Fix;
 use super::rule::{Rule, rule, rules};
 use super::{DoctorOptions, Examined};
 use crate::copy::Switches;
-use crate::words::{bytes, many};
 use ncforge::codec::filters::{self, Kind, Purpose};
 use ncforge::model::{Endian, Filter};
 use ncforge::raw::Order;
+use ncforge_tune::words::{bytes, many};
 
 pub(super) const RULES: &[Rule] = rules!(Always:
     ("NC301", "no-shuffle", Warning, "copy --filters",

@@ -4,12 +4,12 @@ use std::sync::Arc;
 
 use super::facts::{Facts, VarFacts};
 use crate::describe::attribute_words;
-use crate::tune::{Axis, Role};
-use crate::words::shape;
 use ncforge::codec::FilterChain;
 use ncforge::model::Filter;
 use ncforge::model::agreement::Class;
 use ncforge::store::remote::shown_path;
+use ncforge_tune::words::shape;
+use ncforge_tune::{Axis, Role};
 
 /// A file.
 #[derive(Debug)]

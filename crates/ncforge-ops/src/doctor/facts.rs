@@ -3,13 +3,13 @@
 use std::sync::Arc;
 
 use crate::points::Points;
-use crate::rates::SEGMENT_BYTES;
-use crate::tune::keep::sharing;
-use crate::tune::{Axis, Choice, Coding, Prediction, Roles, Row};
 use ncforge::model::{Filter, Schema, Storage, VarId, Variable, shape};
 use ncforge::raw::{ChunkGrid, ChunkRecord, Chunks, VarLayout, few};
 use ncforge::store::RecordedStore;
 use ncforge::{Dataset, Result};
+use ncforge_tune::keep::sharing;
+use ncforge_tune::rates::SEGMENT_BYTES;
+use ncforge_tune::{Axis, Choice, Coding, Prediction, Roles, Row};
 
 /// Bytes that are read of a file, at most: indexes …
 pub(super) const INDEX_BYTES: u64 = 40 << 20;

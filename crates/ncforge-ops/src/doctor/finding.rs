@@ -4,7 +4,7 @@ use std::cmp::Reverse;
 
 use super::fix::Fix;
 use super::rule::{Rule, Severity};
-use crate::tune::{CacheAdvice, Slower};
+use ncforge_tune::{CacheAdvice, Slower};
 
 /// One thing that was found.
 #[derive(Clone, Debug)]

@@ -4,8 +4,8 @@ use super::Examined;
 use super::finding::Finding;
 use super::fix::Fix;
 use super::rule::{Rule, rule, rules};
-use crate::words::{bytes, count, many, shape, times};
 use ncforge::model::DimId;
+use ncforge_tune::words::{bytes, count, many, shape, times};
 
 pub(super) const RULES: &[Rule] = rules!(Always:
     ("NC401", "record-interleave", Warning, "copy --format netcdf4 --chunks auto",

@@ -8,7 +8,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use super::{Codes, DoctorOptions, Profile, ReaderCache};
 use crate::choosing::{Reads, machine_on};
 use crate::request::{EngineRequest, list, path};
-use crate::tune::{Access, StorageKind};
+use ncforge_tune::{Access, StorageKind};
 
 impl fmt::Display for Codes {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

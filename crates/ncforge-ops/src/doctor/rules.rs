@@ -3,8 +3,8 @@
 use std::str::FromStr;
 
 use super::rule::Rule;
-use crate::request::did_you_mean;
 use ncforge::{Error, Result};
+use ncforge_tune::vocabulary::did_you_mean;
 
 /// All rules, by code.
 pub fn rules() -> impl Iterator<Item = &'static Rule> {

@@ -5,7 +5,6 @@
 
 use super::facts::{Facts, Sample, VALUE_BYTES, VarFacts};
 use crate::sampling::{Encoded, PartLimits, encode, parts_of};
-use crate::tune::codec::Method;
 use ncforge::Result;
 use ncforge::codec::filters::{self, Kind, Purpose};
 use ncforge::codec::{self, CodecChain, locate};
@@ -13,6 +12,7 @@ use ncforge::model::Filter;
 use ncforge::raw::ChunkRecord;
 use ncforge::raw::policy::PART_COST;
 use ncforge::store::ReadStore;
+use ncforge_tune::codec::Method;
 
 /// Bytes of values of a variable that are encoded.
 const VALUES: u64 = 256 << 10;

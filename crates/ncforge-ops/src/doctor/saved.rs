@@ -8,8 +8,8 @@ use super::fix::Fix;
 use super::rule::Severity;
 use super::rules::rules;
 use super::{ReaderCache, Report};
-use crate::tune::{CacheAdvice, Slower};
 use ncforge::{Error, Result};
+use ncforge_tune::{CacheAdvice, Slower};
 
 #[derive(Serialize, Deserialize)]
 struct Saved {

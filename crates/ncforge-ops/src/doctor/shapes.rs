@@ -1,6 +1,6 @@
 //! NC1: how chunks are cut, and what reads of them cost.
 //!
-//! Reads are those of [`crate::tune`]: what is decoded is counted exactly from the chunk grid, "how much faster"
+//! Reads are those of [`ncforge_tune`]: what is decoded is counted exactly from the chunk grid, "how much faster"
 //! is the ratio of predicted times.
 
 use super::facts::VarFacts;
@@ -9,9 +9,9 @@ use super::fix::Fix;
 use super::rule::{Rule, rule, rules};
 use super::{Examined, ReaderCache};
 use crate::copy::Switches;
-use crate::rates::SEGMENT_BYTES;
-use crate::tune::{CacheAdvice, Choice, Coding, Grid, Prediction, Role, Stored};
-use crate::words::{bytes, count, many, seconds, shape, times};
+use ncforge_tune::rates::SEGMENT_BYTES;
+use ncforge_tune::words::{bytes, count, many, seconds, shape, times};
+use ncforge_tune::{CacheAdvice, Choice, Coding, Grid, Prediction, Role, Stored};
 
 pub(super) const RULES: &[Rule] = rules!(Always:
     ("NC101", "time-chunked-by-1", Warning, "copy --chunks",

@@ -5,8 +5,8 @@ use std::borrow::Cow;
 use super::finding::{Finding, Folded, Group, fold};
 use super::fix::{Commands, Fix};
 use super::{Report, Severity};
-use crate::tune::Slower;
-use crate::words::{bytes, count, many};
+use ncforge_tune::Slower;
+use ncforge_tune::words::{bytes, count, many};
 
 const WIDTH: usize = 80;
 /// The column of messages: behind indent, code and severity.

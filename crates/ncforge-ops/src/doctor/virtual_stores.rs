@@ -9,9 +9,9 @@ use super::fix::Fix;
 use super::rule::{Rule, rule, rules};
 use super::{Examined, Profile};
 use crate::profile::virtual_stores::{INLINE, common_divisor, divisor, obstacle, resize};
-use crate::tune::Role;
-use crate::words::many;
 use ncforge::model::{DType, UserKind, shape};
+use ncforge_tune::Role;
+use ncforge_tune::words::many;
 
 pub(super) const RULES: &[Rule] = rules!(Virtual:
     ("NC801", "virtual-filters", Error, "copy --profile virtual",

@@ -11,12 +11,12 @@ use super::ranges::{Placed, placed};
 use super::source::Source;
 use crate::alike::side_by_side;
 use crate::progress::{Progress, check_stop};
-use crate::words::count;
 use base64::Engine as _;
 use base64::prelude::BASE64_STANDARD;
 use ncforge::model::{Atomic, Number};
 use ncforge::raw::{ChunkGrid, coordinates};
 use ncforge::{Error, Result};
+use ncforge_tune::words::count;
 use serde_json::Value;
 
 /// References to this many chunks take some 100 MB of JSON, and readers seconds to load them.

@@ -6,8 +6,9 @@ use serde::{Deserialize, Serialize};
 
 use super::options::{Fills, RefsFormat, RefsOptions};
 use crate::endings::{self, Told};
-use crate::request::{BadValue, EngineRequest, RequestError, Size, list_or_none};
+use crate::request::{EngineRequest, RequestError, Size, list_or_none};
 use crate::select::Selection;
+use ncforge_tune::vocabulary::BadValue;
 
 /// A request for references.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]

@@ -8,10 +8,11 @@ use crate::copy::{ChunkChoice, ChunkSpec, Chunks, CodecName, CopyRequest, Filter
 use crate::doctor::DoctorRequest;
 use crate::profile::Profile;
 use crate::split::SplitRequest;
-use crate::tune::StorageKind;
-use crate::tune::codec::Goal;
 use crate::zip::{UnzipRequest, ZipRequest};
 use ncforge::codec::FilterChain;
+use ncforge_tune::StorageKind;
+use ncforge_tune::codec::Goal;
+use ncforge_tune::vocabulary::Words;
 
 fn made<T: Default + Serialize + DeserializeOwned>(options: Value) -> Result<T, RequestError> {
     let Value::Object(map) = options else { panic!("an object") };

@@ -7,60 +7,8 @@ use std::str::FromStr;
 use serde::de::{self, Deserializer, Error as _, SeqAccess, Visitor};
 use serde::{Deserialize, Serialize, Serializer};
 
-use super::BadValue;
 use ncforge::codec::Segments;
-
-/// Reading and writing a type as its text; reading it `or` from plain data.
-macro_rules! text_of {
-    ($type:ty) => {
-        $crate::request::text_of!($type, $crate::request::parsed);
-    };
-    ($type:ty, or $plain:ty) => {
-        $crate::request::text_of!($type, $crate::request::parsed_or::<_, _, $plain>);
-    };
-    ($type:ty, $read:expr) => {
-        impl serde::Serialize for $type {
-            fn serialize<S: serde::Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
-                to.collect_str(self)
-            }
-        }
-        impl<'de> serde::Deserialize<'de> for $type {
-            fn deserialize<D: serde::Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
-                $read(from)
-            }
-        }
-    };
-}
-pub(crate) use text_of;
-
-/// A value from its text.
-pub(crate) fn parsed<'de, D, T>(from: D) -> Result<T, D::Error>
-where
-    D: Deserializer<'de>,
-    T: FromStr<Err = BadValue>,
-{
-    String::deserialize(from)?.parse().map_err(D::Error::custom)
-}
-
-/// A value from its text, or from plain data.
-pub(crate) fn parsed_or<'de, D, T, P>(from: D) -> Result<T, D::Error>
-where
-    D: Deserializer<'de>,
-    T: FromStr<Err = BadValue> + TryFrom<P>,
-    P: Deserialize<'de>,
-    T::Error: fmt::Display,
-{
-    #[derive(Deserialize)]
-    #[serde(untagged)]
-    enum Given<P> {
-        Text(String),
-        Plain(P),
-    }
-    match Given::deserialize(from).map_err(|_| D::Error::custom("a text, or lengths by name"))? {
-        Given::Text(text) => text.parse().map_err(D::Error::custom),
-        Given::Plain(plain) => T::try_from(plain).map_err(D::Error::custom),
-    }
-}
+use ncforge_tune::vocabulary::BadValue;
 
 /// One text, or several.
 struct Texts;
@@ -150,7 +98,7 @@ impl FromStr for Size {
 impl fmt::Display for Size {
     /// As a person reads it: three digits and a binary unit.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&crate::words::bytes(self.0))
+        f.write_str(&ncforge_tune::words::bytes(self.0))
     }
 }
 

@@ -1,72 +1,8 @@
 //! Words that options take: each listed once, with its other names and its meaning.
 
-use std::fmt::Debug;
-
 use ncforge::model::{Endian, Format};
 
-use super::{BadValue, did_you_mean};
-
-/// A word that an option takes.
-#[derive(Clone, Copy, Debug)]
-pub struct Word<T: 'static> {
-    /// The value of the word.
-    pub value: T,
-    /// The word.
-    pub name: &'static str,
-    /// Other names of the value.
-    pub aliases: &'static [&'static str],
-    /// The meaning, in a line of help.
-    pub about: &'static str,
-}
-
-/// An option whose values are words.
-pub trait Words: Copy + PartialEq + Debug + Send + Sync + 'static {
-    /// All of them, in the order of the help.
-    const WORDS: &'static [Word<Self>];
-
-    /// The word for a value.
-    fn word(self) -> &'static str {
-        Self::WORDS.iter().find(|w| w.value == self).map_or("", |w| w.name)
-    }
-
-    /// The value of a word or of one of its other names.
-    ///
-    /// # Errors
-    /// [`BadValue`] with the words that there are.
-    fn named(text: &str) -> Result<Self, BadValue> {
-        if let Some(word) = Self::WORDS.iter().find(|w| w.name == text || w.aliases.contains(&text)) {
-            return Ok(word.value);
-        }
-        let names: Vec<&str> = Self::WORDS.iter().map(|w| w.name).collect();
-        let meant = did_you_mean(text, &names);
-        Err(BadValue::of(text, format_args!("no such word; there are {}{meant}", names.join(", "))))
-    }
-}
-
-/// The words of a type, and reading and writing them: `FromStr`, `Display`, and serde as text.
-macro_rules! words {
-    ($type:ty: $(($value:expr, $name:literal, [$($alias:literal),*], $about:literal)),+ $(,)?) => {
-        impl $crate::request::Words for $type {
-            const WORDS: &'static [$crate::request::Word<Self>] = &[$($crate::request::Word {
-                value: $value, name: $name, aliases: &[$($alias),*], about: $about,
-            }),+];
-        }
-        impl std::str::FromStr for $type {
-            type Err = $crate::request::BadValue;
-
-            fn from_str(text: &str) -> Result<Self, Self::Err> {
-                $crate::request::Words::named(text)
-            }
-        }
-        impl std::fmt::Display for $type {
-            fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-                f.write_str($crate::request::Words::word(*self))
-            }
-        }
-        $crate::request::text_of!($type);
-    };
-}
-pub(crate) use words;
+use ncforge_tune::words;
 
 /// A format to write.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -3,10 +3,10 @@
 use std::time::Instant;
 
 use super::threads::{self, Part};
-use crate::rates::{inflate_seconds, zlib_inflate_seconds};
 use ncforge::Result;
 use ncforge::codec::CodecChain;
 use ncforge::codec::deflate::{Segments, Work, take_work};
+use ncforge_tune::rates::{inflate_seconds, zlib_inflate_seconds};
 
 /// Rounds of decoding all parts, of which the fastest counts. One part again and again would be faster than any reader is: the
 /// processor learns by heart which branches it takes.

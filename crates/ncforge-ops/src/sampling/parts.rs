@@ -2,9 +2,9 @@
 
 use super::places::{LARGE, Limit, beginning, cut, decoded, part_shape, sampled_box};
 use super::{BOXES, FEW};
-use crate::tune::coding::SIZES;
 use ncforge::model::{Values, VarId, shape};
 use ncforge::{Dataset, Hyperslab, Result};
+use ncforge_tune::coding::SIZES;
 
 /// Parts of values that are compared with several chains of filters: at least this many (in many small ones, repeats that lie farther
 /// apart are not seen).

@@ -1,11 +1,11 @@
 //! Where the parts of a sample lie, and how large they are.
 
 use crate::boxes::each_row;
-use crate::tune::coding::SIZES;
-use crate::tune::{Coding, Grid, Machine};
 use ncforge::model::shape;
 use ncforge::raw::{Chunks, VarLayout, unravel};
 use ncforge::{Buffer, Hyperslab, Result};
+use ncforge_tune::coding::SIZES;
+use ncforge_tune::{Coding, Grid, Machine};
 
 /// The sizes whose stored bytes are sampled; nothing smaller is read.
 pub(super) const SMALL: usize = 1;

@@ -7,8 +7,8 @@ use serde::de::{Deserializer, Error as _};
 use serde::{Deserialize, Serialize, Serializer};
 use serde_json::Value;
 
-use crate::request::BadValue;
 use ncforge::model::Number;
+use ncforge_tune::vocabulary::BadValue;
 
 /// How to write a selection.
 const WRITE: &str = "DIM=3:21 (indices), DIM=-10..10 (values), DIM=2000-01..2000-06 (dates)";

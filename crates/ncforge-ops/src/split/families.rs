@@ -1,9 +1,9 @@
 //! Which dimensions are split, and where.
 
-use crate::tune::{Role, Roles};
 use ncforge::model::{Atomic, DType, DimId, Schema, VarId, shape};
 use ncforge::store::remote::shown_path;
 use ncforge::{Dataset, Error, Result};
+use ncforge_tune::{Role, Roles};
 
 use super::options::{SplitOptions, TileScheme};
 

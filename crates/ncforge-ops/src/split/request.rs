@@ -4,7 +4,9 @@ use serde::{Deserialize, Serialize};
 
 use super::options::{SplitOptions, TileScheme};
 use crate::copy::{CodingRequest, CopyOptions};
-use crate::request::{BadValue, EngineRequest, RequestError, Tiling, list, words};
+use crate::request::{EngineRequest, RequestError, Tiling, list};
+use ncforge_tune::vocabulary::BadValue;
+use ncforge_tune::words;
 
 words!(TileScheme:
     (TileScheme::Nemo, "nemo", [], "NEMO, XIOS: attributes DOMAIN_*; OUT_0000.nc"),

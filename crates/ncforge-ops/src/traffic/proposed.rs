@@ -11,7 +11,7 @@ use ncforge::{Dataset, Engine};
 use super::Stored;
 use crate::choosing::ChoosingRequest;
 use crate::copy::{CopyRequest, plan};
-use crate::rates::StorageKind;
+use ncforge_tune::rates::StorageKind;
 
 /// Metadata of a copy: before the values.
 const METADATA: u64 = 64 << 10;

@@ -3,8 +3,10 @@
 use serde::{Deserialize, Serialize};
 
 use super::ZipOptions;
-use crate::request::{BadValue, EngineRequest, RequestError, Size, words};
+use crate::request::{EngineRequest, RequestError, Size};
 use ncforge::store::zipped::{Codec, Options};
+use ncforge_tune::vocabulary::BadValue;
+use ncforge_tune::words;
 
 /// The compressors of zipped files, by name.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

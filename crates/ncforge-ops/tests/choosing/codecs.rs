@@ -6,8 +6,8 @@ use ncforge::codec::quantize::Quantize;
 use ncforge::model::{Atomic, Filter, Format, Storage, VarId};
 use ncforge_ops::copy::{Codec, CopyOptions, copy, plan};
 use ncforge_ops::progress::Silent;
-use ncforge_ops::tune::codec::{Goal, Method};
-use ncforge_ops::tune::{Machine, StorageKind};
+use ncforge_tune::codec::{Goal, Method};
+use ncforge_tune::{Machine, StorageKind};
 use proptest::prelude::*;
 
 use super::{array, bytes_of, chosen, engine, make};

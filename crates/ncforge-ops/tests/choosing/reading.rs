@@ -10,8 +10,8 @@ use ncforge::{CreateOptions, Dataset, DatasetMut, Hyperslab, Result};
 use ncforge_ops::choosing::{Choosing, chunks_for_all};
 use ncforge_ops::copy::{copy, plan};
 use ncforge_ops::progress::Silent;
-use ncforge_ops::tune::Machine;
-use ncforge_ops::tune::codec::Goal;
+use ncforge_tune::Machine;
+use ncforge_tune::codec::Goal;
 
 use super::{array, chosen, engine};
 

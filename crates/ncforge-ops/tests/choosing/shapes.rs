@@ -8,8 +8,8 @@ use ncforge_ops::choosing::{Choosing, chunks_for};
 use ncforge_ops::compare::{CompareOptions, compare};
 use ncforge_ops::copy::{CopyOptions, copy, plan};
 use ncforge_ops::progress::Silent;
-use ncforge_ops::tune::Machine;
-use ncforge_ops::tune::codec::Goal;
+use ncforge_tune::Machine;
+use ncforge_tune::codec::Goal;
 use proptest::prelude::*;
 
 use super::{array, chosen, engine, make};
@@ -181,7 +181,7 @@ fn what_cannot_be_chosen_is_told() {
         plan(&source, &options, &engine(1)).unwrap_err().to_string()
     };
     assert!(error(Choosing { expect: vec![("d0".into(), 9)], ..choosing() }).contains("`d0`"));
-    let lengths = ncforge_ops::tune::Access::parse("depth=all", &[]).unwrap();
+    let lengths = ncforge_tune::Access::parse("depth=all", &[]).unwrap();
     assert!(error(Choosing { accesses: lengths, ..choosing() }).contains("`depth`"));
     assert!(Choosing::parse_expected("d0=0").is_err());
 }

@@ -23,6 +23,7 @@ mod image;
 mod options;
 mod pieces;
 mod redefine;
+mod references;
 mod scales;
 mod space;
 mod standing;

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::time::Instant;
 
 use ncforge::Hyperslab;
-use ncforge_ops::tune::Pattern;
+use ncforge_tune::Pattern;
 use serde::Serialize;
 
 use crate::cache;

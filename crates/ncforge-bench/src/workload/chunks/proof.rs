@@ -17,7 +17,7 @@ use std::path::{Path, PathBuf};
 
 use ncforge::model::{Atomic, Attribute, DimId, Dimension, GroupId, Variable};
 use ncforge::{CreateOptions, DatasetMut, Format, Hyperslab, Schema};
-use ncforge_ops::request::did_you_mean;
+use ncforge_tune::vocabulary::did_you_mean;
 
 use crate::error::{Error, Result};
 use crate::stats::Positions;

@@ -6,7 +6,7 @@ use std::time::Instant;
 use ncforge::{Engine, EngineOptions};
 use ncforge_ops::choosing::{Choosing, chunks_for};
 use ncforge_ops::sampling::{sample, sample_chunk};
-use ncforge_ops::tune::{Access, Axis, CacheAdvice, Coding, Grid, Limits, Machine, Pattern, axes_of};
+use ncforge_tune::{Access, Axis, CacheAdvice, Coding, Grid, Limits, Machine, Pattern, axes_of};
 use serde::Serialize;
 
 use super::measure::{Cell, Effort, Subject, measure, places};

@@ -1,7 +1,7 @@
 //! Names of formats and types.
 
 use ncforge::{Atomic, Format};
-use ncforge_ops::request::did_you_mean;
+use ncforge_tune::vocabulary::did_you_mean;
 use serde::{Serialize, Serializer};
 
 /// The store of a case's values: a format of netCDF files, or a Zarr store, which is a folder (netCDF-C's NCZarr).

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use ncforge::Atomic;
-use ncforge_ops::request::did_you_mean;
+use ncforge_tune::vocabulary::did_you_mean;
 use serde::Serialize;
 
 use super::data::Content;

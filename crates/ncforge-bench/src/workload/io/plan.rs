@@ -7,7 +7,7 @@
 use std::fmt::Write;
 
 use ncforge::codec::CodecChain;
-use ncforge_ops::tune::{Calibration, Machine};
+use ncforge_tune::{Calibration, Machine};
 
 use super::data::{Content, Values};
 use super::geometry::Geometry;

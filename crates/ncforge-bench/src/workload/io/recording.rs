@@ -1,6 +1,6 @@
 //! The results of a phase, of all ranks; and notes for the reader.
 
-use ncforge_ops::words::many;
+use ncforge_tune::words::many;
 
 use super::data::Verdict;
 use super::options::{CacheAsk, IoOptions};

@@ -11,7 +11,7 @@ use ncforge_bench::workload::chunks::proof::{ARRAYS, Array};
 use ncforge_bench::workload::chunks::regret::{self, MIXES, RegretOptions, RegretReport};
 use ncforge_bench::workload::chunks::sweep::{self, SweepOptions};
 use ncforge_bench::workload::chunks::{Effort, Files, Variant, grid};
-use ncforge_ops::tune::{Calibration, Limits, Machine, axes_of};
+use ncforge_tune::{Calibration, Limits, Machine, axes_of};
 
 use super::steps::Steps;
 use super::{libraries, machine, output, own_driver, temporary, with_card};

@@ -89,7 +89,7 @@ pub(super) fn run(args: &PublishedArgs, cx: &Context<'_>) -> Result {
 }
 
 fn line(step: &Step) -> String {
-    step.words.iter().map(|w| ncforge_ops::words::quoted(w)).collect::<Vec<_>>().join(" ")
+    step.words.iter().map(|w| ncforge_tune::words::quoted(w)).collect::<Vec<_>>().join(" ")
 }
 
 /// The results of a step, as sections with the published figures next to ours.

@@ -20,7 +20,7 @@ pub(super) fn run(args: &RerunArgs, cx: &Context<'_>) -> Result {
     let words = again::without_outputs(&before.arguments);
     let team = before.sections.first().and_then(|s| s.detail.get("team")?.as_str().map(str::to_owned));
     if team.as_ref().is_some_and(|t| t.contains("MPI")) {
-        let line = words.iter().map(|w| ncforge_ops::words::quoted(w)).collect::<Vec<_>>().join(" ");
+        let line = words.iter().map(|w| ncforge_tune::words::quoted(w)).collect::<Vec<_>>().join(" ");
         return Err(Failure::usage(
             "the result comes from an MPI job, which only its launcher can start",
             format!("mpiexec … ncforge {line} --json=again.json, then ncforge bench compare"),

@@ -2,7 +2,7 @@
 
 use ncforge::model::shape;
 use ncforge_ops::combine::{CombinePlan, CombineReport, Picture};
-use ncforge_ops::words::{bytes, many};
+use ncforge_tune::words::{bytes, many};
 
 use crate::args::WrittenArgs;
 use crate::commands::copy::report::{print_plan as copy_plan, tell};

@@ -1,7 +1,7 @@
 //! What joining files did, or would do, for people and as JSON.
 
 use ncforge_ops::combine::{ConcatPlan, ConcatReport};
-use ncforge_ops::words::{bytes, many};
+use ncforge_tune::words::{bytes, many};
 
 use crate::args::WrittenArgs;
 use crate::commands::copy::report::{print_plan, tell};

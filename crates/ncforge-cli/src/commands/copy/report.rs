@@ -2,7 +2,7 @@
 
 use ncforge_ops::copy::{ChosenChunks, CopyReport, Plan};
 use ncforge_ops::digest::line;
-use ncforge_ops::words::{bytes, many};
+use ncforge_tune::words::{bytes, many};
 
 use crate::args::WrittenArgs;
 use crate::commands::document;

@@ -7,7 +7,7 @@ use ncforge::store::remote::shown_path;
 use ncforge::store::remote::url_of;
 use ncforge_ops::copy::{CopyReport, targets_in};
 use ncforge_ops::progress::{Parts, Progress};
-use ncforge_ops::words::{bytes, many};
+use ncforge_tune::words::{bytes, many};
 use serde_json::{Value, json};
 
 use super::{copied, planned, report};

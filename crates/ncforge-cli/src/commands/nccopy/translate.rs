@@ -8,7 +8,8 @@ use ncforge::{Format, Schema};
 use ncforge_ops::copy::{
     ChunkChoice, ChunkSpec, CodingRequest, CopyRequest, FilterSpec, RunRequest, Switches, VarChunks,
 };
-use ncforge_ops::request::{FormatChoice, Size, Words};
+use ncforge_ops::request::{FormatChoice, Size};
+use ncforge_tune::vocabulary::Words;
 
 use crate::args::{List, NccopyArgs};
 use crate::exit::{Failure, Result};

@@ -11,8 +11,9 @@ use ncforge_ops::combine::{ConcatRequest, Differing};
 use ncforge_ops::copy::{
     ChunkChoice, ChunkSpec, CodecName, CodingRequest, CopyRequest, RunRequest, with_companions,
 };
-use ncforge_ops::request::{BadValue, FormatChoice, Size};
+use ncforge_ops::request::{FormatChoice, Size};
 use ncforge_ops::select::Selection;
+use ncforge_tune::vocabulary::BadValue;
 
 use crate::args::{List, NcrcatArgs};
 use crate::exit::{Failure, Result};

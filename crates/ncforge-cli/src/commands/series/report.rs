@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use ncforge_ops::combine::{OutputReport, SeriesReport, StreamReport};
-use ncforge_ops::words::{bytes, many, seconds};
+use ncforge_tune::words::{bytes, many, seconds};
 
 use crate::args::WrittenArgs;
 use crate::commands::copy::report::{chosen, tell_digest};

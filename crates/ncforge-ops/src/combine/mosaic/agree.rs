@@ -9,13 +9,13 @@ use super::super::options::Differing;
 use super::rebase::Rebased;
 use super::{From, Mosaic};
 use crate::progress::{Progress, check_stop};
-use crate::words::many;
 use crate::written;
 use ncforge::model::equality::Equality;
 use ncforge::model::{Schema, Values, VarId, shape};
 use ncforge::raw::{ChunkGrid, Convert, Region, unravel};
 use ncforge::store::remote::shown_path;
 use ncforge::{Dataset, Error, Hyperslab, Result, TileOption};
+use ncforge_tune::words::many;
 
 /// Elements compared at a time.
 const BLOCK: u64 = 1 << 20;
@@ -51,7 +51,7 @@ pub(crate) fn agree(
                 notes.push(format!(
                     "`{}` is taken from `{tile}`: values of more than {} are not compared",
                     name.trim_start_matches('/'),
-                    crate::words::bytes(most)
+                    ncforge_tune::words::bytes(most)
                 ));
             }
             From::Tile(with) => pairs.extend(

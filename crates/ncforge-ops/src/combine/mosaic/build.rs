@@ -16,9 +16,9 @@ use super::times::Times;
 use super::{
     DimKind, Existing, Facts, From, Mosaic, Note, chunks, coords, counted, dims, fill, holes, order, unlike,
 };
-use crate::words::many;
 use ncforge::model::{DimId, Schema, VarId};
 use ncforge::{Engine, Error, Result, TileOption};
+use ncforge_tune::words::many;
 
 /// Reads the headers of the tiles that were found, and checks that they make one whole. `engine` reads
 /// values later; `memory` bytes may be used for descriptions of tiles; `output` is the name of the file to be made.

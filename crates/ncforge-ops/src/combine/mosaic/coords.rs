@@ -9,10 +9,10 @@ use super::super::options::CombineOptions;
 use super::{From, Mosaic};
 use crate::copy::cf;
 use crate::intact::check_whole;
-use crate::words::many;
 use ncforge::model::{Atomic, DType, Number, VarId, shape};
 use ncforge::store::remote::shown_path;
 use ncforge::{Buffer, Dataset, Error, Hyperslab, Result};
+use ncforge_tune::words::many;
 
 /// The difference of spacings, as a part of the spacing, that still counts as even: coordinates are often floats.
 const EVEN: f64 = 1e-3;

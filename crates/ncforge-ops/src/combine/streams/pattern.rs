@@ -3,7 +3,8 @@
 use std::fmt;
 use std::str::FromStr;
 
-use crate::request::{BadValue, text_of};
+use ncforge_tune::text_of;
+use ncforge_tune::vocabulary::BadValue;
 
 /// The words that a pattern may have.
 const FIELDS: [&str; 5] = ["case", "stream", "var", "start", "end"];

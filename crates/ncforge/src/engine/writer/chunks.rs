@@ -59,12 +59,17 @@ impl Writer {
         if chunk.len() != slab.rank() || chunk.contains(&0) {
             return Err(Error::Internal(format!("`{}` has chunks of shape {chunk:?}", layout.name)));
         }
-        // Where a dimension is growing, a chunk is whole only when it is full.
+        // Where a dimension is growing, a chunk is whole only when it is full; so is one of strings, of which none shares what another
+        // one refers to.
         let schema = self.schema();
         let shape: Vec<u64> = (schema.var(var).dims.iter().zip(&chunk))
             .map(|(&d, &c)| {
                 let len = schema.dim(d).len;
-                if self.growing.contains(&d) { len.div_ceil(c).saturating_mul(c) } else { len }
+                if self.growing.contains(&d) || layout.element.heap {
+                    len.div_ceil(c).saturating_mul(c)
+                } else {
+                    len
+                }
             })
             .collect();
         let size = layout.element.size;

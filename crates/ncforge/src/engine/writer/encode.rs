@@ -107,8 +107,8 @@ impl Writer {
         if self.gather.pending.is_empty() {
             return Ok(());
         }
-        let parts = std::mem::take(&mut self.gather.pending);
-        let placed = self.place_parts(&parts);
+        let mut parts = std::mem::take(&mut self.gather.pending);
+        let placed = self.place_parts(&mut parts);
         self.gather.is_stuck = placed.is_err();
         if placed.is_err() {
             self.gather.pending = parts;
@@ -121,20 +121,29 @@ impl Writer {
         Ok(())
     }
 
-    fn place_parts(&mut self, parts: &[Part]) -> Result<()> {
+    fn place_parts(&mut self, parts: &mut [Part]) -> Result<()> {
         // Chunks of one variable mostly stand together.
         let mut chains: Vec<(VarId, CodecChain, Option<Skip>)> = Vec::new();
-        let mut chain_of = Vec::with_capacity(parts.len());
-        for part in parts {
+        let (mut chain_of, mut heaps) = (Vec::with_capacity(parts.len()), Vec::new());
+        for part in &mut *parts {
             let known = chains.iter().rposition(|(v, ..)| *v == part.id.0);
             chain_of.push(match known {
                 Some(i) => i,
                 None => {
                     chains.push((part.id.0, self.chain(part.id.0)?, self.skip(part.id.0)?));
+                    heaps.extend(self.layout(part.id.0)?.element.heap.then_some(part.id.0));
                     chains.len() - 1
                 }
             });
+            let (var, at) = &part.id;
+            if heaps.contains(var) {
+                let skip = chains.iter().find(|(v, ..)| v == var).and_then(|(.., skip)| skip.as_ref());
+                if !skip.map_or(Ok(false), |skip| skip.leaves_out(at, &part.block))? {
+                    self.container.own_elements(*var, &mut part.block)?;
+                }
+            }
         }
+        let parts = &*parts;
         let encode = |i: usize| {
             let (_, codecs, skip) = &chains[chain_of[i]];
             match skip {

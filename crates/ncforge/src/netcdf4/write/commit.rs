@@ -72,6 +72,7 @@ impl Netcdf4Writer {
         let unsettled: Vec<VarId> = self.unsettled.iter().copied().collect();
         unsettled.into_iter().try_for_each(|id| self.settle(id))?;
         self.unsettled.clear();
+        self.complete_references()?;
         self.heap.seal(&mut self.space, &*self.store)?;
         Ok(self.dirty)
     }

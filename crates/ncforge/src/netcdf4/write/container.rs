@@ -270,6 +270,11 @@ impl ContainerMut for Netcdf4Writer {
         self.heap.store(blob, &mut self.space, &*self.store)
     }
 
+    fn own_elements(&mut self, var: VarId, elements: &mut [u8]) -> Result<()> {
+        self.check(var)?;
+        self.own(var, elements)
+    }
+
     fn sync(&mut self) -> Result<()> {
         self.commit()
     }

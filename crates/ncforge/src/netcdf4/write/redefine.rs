@@ -8,9 +8,10 @@ use super::writer::Netcdf4Writer;
 use crate::error::{Error, Result};
 use crate::hdf5::fill::FillKind;
 use crate::layout::Absent;
-use crate::model::{Changes, DType, Fill, Schema, VarId};
+use crate::model::{Changes, DType, Fill, Schema, Value, Values, VarId};
 
-/// Completes the state of a new variable: the fill value of strings is stored in the heap.
+/// Completes the state of a new variable: the fill value of strings and ragged rows is stored in the heap. Strings without one read as
+/// empty ones where none was written, as netCDF-C has them; others would read as null pointers, which no program expects.
 pub(super) fn complete(
     w: &mut Netcdf4Writer,
     schema: &Schema,
@@ -21,11 +22,14 @@ pub(super) fn complete(
     if !state.element.heap || var.fill == Fill::None {
         return Ok(state);
     }
-    let Some(a) = var.attr("_FillValue").filter(|a| a.dtype == var.dtype && a.len(schema) == 1) else {
-        return Ok(state);
+    let empty = Values::Heap(vec![Value::String(Some(Vec::new()))]);
+    let fill = match var.attr("_FillValue").filter(|a| a.dtype == var.dtype && a.len(schema) == 1) {
+        Some(a) => &a.values,
+        None if var.dtype == DType::String => &empty,
+        None => return Ok(state),
     };
     let encoder = Encoder { schema, endian: var.endian };
-    let blob = encoder.values(var.dtype, &state.stored, &a.values)?;
+    let blob = encoder.values(var.dtype, &state.stored, fill)?;
     let pattern = w.heap.store(blob, &mut w.space, &*w.store)?;
     state.fill.value = FillKind::User(pattern.clone());
     if let PlaceState::Compact(bytes) = &mut state.place {

@@ -23,7 +23,7 @@ const PAGE: u64 = 4096;
 /// Chunks without filters of at least this many bytes begin on a page, if they end on one.
 pub(super) const PAGED_CHUNK: u64 = 64 << 10;
 /// Bytes written at once when filling.
-const FILL_BUFFER: usize = 1 << 20;
+pub(super) const FILL_BUFFER: usize = 1 << 20;
 
 /// A file that is being written.
 #[derive(Debug)]
@@ -107,7 +107,7 @@ impl Netcdf4Writer {
     }
 
     /// Fills `from..to` (relative bytes) of a contiguous variable at `offset`.
-    pub(super) fn fill(&self, var: VarId, offset: u64, ranges: &[(u64, u64)]) -> Result<()> {
+    pub(super) fn fill(&mut self, var: VarId, offset: u64, ranges: &[(u64, u64)]) -> Result<()> {
         let pattern = self.vars[var.0].pattern();
         let size = pattern.len().max(1) as u64;
         let most = ranges.iter().map(|r| r.1 - r.0).max().unwrap_or(0);
@@ -117,35 +117,16 @@ impl Netcdf4Writer {
             let mut at = from;
             while at < to {
                 let n = (to - at).min(buffer.len() as u64);
-                self.store.write_at(&buffer[..n as usize], offset + at)?;
+                if self.vars[var.0].element.heap {
+                    let mut own = buffer[..n as usize].to_vec();
+                    self.own(var, &mut own)?;
+                    self.store.write_at(&own, offset + at)?;
+                } else {
+                    self.store.write_at(&buffer[..n as usize], offset + at)?;
+                }
                 at += n;
             }
         }
-        Ok(())
-    }
-
-    /// Moves strings and ragged rows that will be overwritten to new space, with a copy of the heap references: the committed
-    /// state refers to the old space, and does not have the collections of the new references.
-    pub(super) fn leave_references(&mut self, var: VarId, bytes: u64) -> Result<()> {
-        let state = &self.vars[var.0];
-        let PlaceState::Contiguous { offset: Some(old), committed: true, .. } = state.place else {
-            return Ok(());
-        };
-        if !state.element.heap {
-            return Ok(());
-        }
-        let new = self.take_for_data(bytes, data_align(bytes))?;
-        let mut at = 0;
-        while at < bytes {
-            let n = (bytes - at).min(FILL_BUFFER as u64);
-            self.store.write_at(&self.store.read_vec(old + at, n)?, new + at)?;
-            at += n;
-        }
-        if let PlaceState::Contiguous { offset, committed, .. } = &mut self.vars[var.0].place {
-            (*offset, *committed) = (Some(new), false);
-        }
-        self.space.release(Extent { offset: old, len: bytes });
-        self.touch(var);
         Ok(())
     }
 

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use ncforge_ops::request::did_you_mean;
+use ncforge_tune::vocabulary::did_you_mean;
 
 use crate::exit::{Failure, Result};
 

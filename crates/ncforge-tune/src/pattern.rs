@@ -3,7 +3,7 @@
 use serde::Serialize;
 
 use super::axes::{Axis, Role};
-use crate::request::did_you_mean;
+use crate::vocabulary::did_you_mean;
 use ncforge::model::shape;
 use ncforge::{Error, Result};
 

@@ -104,7 +104,7 @@ pub struct Cost {
 /// exact.
 ///
 /// ```
-/// use ncforge_ops::tune::touched;
+/// use ncforge_tune::touched;
 /// assert_eq!(touched(10, 10, 4), 3.0);
 /// assert_eq!(touched(1, 10, 4), 1.0);
 /// assert_eq!(touched(2, 10, 4), 1.0 + 2.0 / 9.0); // two of the nine places lie across a border
@@ -141,7 +141,7 @@ impl Grid<'_> {
     /// The cost of reading `counts` elements from `start` on.
     ///
     /// ```
-    /// use ncforge_ops::tune::{Coding, Grid, Machine};
+    /// use ncforge_tune::{Coding, Grid, Machine};
     /// let grid = Grid { lens: &[100, 100], chunk: Some(&[10, 10]), element: 4, coding: Coding::deflate(1) };
     /// assert_eq!(grid.at(&[0, 5], &[10, 10], &Machine::default()).chunks, 2.0);
     /// ```

@@ -4,7 +4,8 @@
 use serde::{Deserialize, Serialize};
 
 use crate::rates::{CodecRates, Machine, of_filters};
-use crate::request::{Words, words};
+use crate::vocabulary::Words;
+use crate::words;
 use ncforge::codec::filters::{self, Kind};
 use ncforge::model::Filter;
 
@@ -168,8 +169,8 @@ impl CodecChoice {
     /// Chooses among methods with the stored bytes of a sample of `sampled` bytes (more than 0).
     ///
     /// ```
-    /// use ncforge_ops::tune::codec::{CodecChoice, Goal, Method};
-    /// use ncforge_ops::tune::Machine;
+    /// use ncforge_tune::codec::{CodecChoice, Goal, Method};
+    /// use ncforge_tune::Machine;
     /// let deflated = Method::Deflate { level: 1, shuffle: true };
     /// let stored = [(Method::None, 1000), (deflated, 400)];
     /// let choose = |goal| CodecChoice::of(goal, 1000, &stored, &Machine::default()).method;
@@ -222,7 +223,7 @@ impl CodecChoice {
         let mut reasons = vec![format!(
             "{}: a sample of {} becomes {:.1} % ({}: {why})",
             best.method,
-            crate::words::bytes(sampled),
+            words::bytes(sampled),
             100.0 * best.fraction,
             goal.word()
         )];
@@ -239,7 +240,7 @@ impl CodecChoice {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::tune::StorageKind;
+    use crate::StorageKind;
     use ncforge::codec::CodecChain;
 
     fn sizes(bytes: &[u8]) -> Vec<(Method, u64)> {

@@ -1,7 +1,7 @@
 //! Shapes by the model's own measure: bounds, weights, extremes.
 
 use ncforge::model::shape;
-use ncforge_ops::tune::{
+use ncforge_tune::{
     Access, Axis, Choice, Coding, Grid, Kind, Limits, Machine, Request, Role, StorageKind, choose,
 };
 use proptest::prelude::*;

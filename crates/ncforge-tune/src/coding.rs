@@ -107,7 +107,7 @@ impl Coding {
     }
 
     /// Whether this is what is usual for a chain of filters, so that a sample knows more.
-    pub(crate) fn is_usual(&self, chain: &[Filter]) -> bool {
+    pub fn is_usual(&self, chain: &[Filter]) -> bool {
         *self == Coding { points: self.points, ..Coding::of_chain(chain) }
     }
 
@@ -127,7 +127,7 @@ impl Coding {
     /// Seconds that decoding one chunk of `bytes` bytes takes one thread.
     ///
     /// ```
-    /// use ncforge_ops::tune::Coding;
+    /// use ncforge_tune::Coding;
     /// let c = Coding { decode: 1e9, slower: [2.0, 2.0, 2.0, 1.5, 1.0], ..Coding::deflate(1) };
     /// assert_eq!(c.seconds(1e9), 1.0);
     /// assert_eq!(c.seconds(1000.0), 2e-6);

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
-use crate::request::words;
+use crate::words;
 use ncforge::store::OutputFile;
 use ncforge::{Error, Op, Result};
 
@@ -103,12 +103,12 @@ words!(StorageKind:
 
 impl Machine {
     /// The machine read from by netCDF-C with HDF5 and zlib, and a chunk cache that is large enough: one thread, chunk by
-    /// chunk, an index that is looked up; what decoding takes follows from [`Coding::zlib`](crate::tune::Coding::zlib). Fitted to 1,416 reads of the
+    /// chunk, an index that is looked up; what decoding takes follows from [`Coding::zlib`](crate::Coding::zlib). Fitted to 1,416 reads of the
     /// arrays `swath`, `ensemble` and `stations` of `ncforge bench chunks --proof`, and of a field with land, by netCDF-C 4.9.0 with HDF5
     /// 1.10.8 and zlib 1.2.13 on the machine of the default.
     ///
     /// ```
-    /// use ncforge_ops::tune::{Coding, Grid, Machine};
+    /// use ncforge_tune::{Coding, Grid, Machine};
     /// let grid = Grid { lens: &[1000, 1000], chunk: Some(&[100, 100]), element: 4, coding: Coding::deflate(1) };
     /// let seconds = |machine: Machine| grid.at(&[0, 0], &[1000, 1000], &machine).seconds;
     /// assert!(seconds(Machine::default().netcdf_c()) > 3.0 * seconds(Machine::default()));
@@ -132,7 +132,7 @@ impl Machine {
     /// The processor with storage of this kind.
     ///
     /// ```
-    /// use ncforge_ops::tune::{Machine, StorageKind};
+    /// use ncforge_tune::{Machine, StorageKind};
     /// assert!(Machine::default().on(StorageKind::Object).request > 1e-2);
     /// ```
     pub fn on(self, storage: StorageKind) -> Machine {

@@ -43,7 +43,7 @@ impl CacheAdvice {
     /// the largest row. A read of everything comes back to nothing. `None` where no other is among them.
     ///
     /// ```
-    /// use ncforge_ops::tune::{Access, Axis, CacheAdvice, Pattern, Role};
+    /// use ncforge_tune::{Access, Axis, CacheAdvice, Pattern, Role};
     /// let axes = [Axis::new("time", 1560, Role::Time), Axis::new("lat", 128, Role::Y), Axis::new("lon", 256, Role::X)];
     /// let reads = Pattern::bind(&Access::usual(), &axes);
     /// let advice = CacheAdvice::for_reads(&reads, &[1560, 128, 256], &[65, 16, 16], 4).unwrap();

@@ -3,7 +3,7 @@
 /// A number of bytes: three digits and a binary unit.
 ///
 /// ```
-/// use ncforge_ops::words::bytes;
+/// use ncforge_tune::words::bytes;
 /// assert_eq!(bytes(999), "999 B");
 /// assert_eq!(bytes(1 << 20), "1.00 MiB");
 /// assert_eq!(bytes(102_400), "100 KiB");
@@ -24,7 +24,7 @@ pub fn bytes(n: u64) -> String {
 /// A time: three digits and a unit from nanoseconds to seconds.
 ///
 /// ```
-/// use ncforge_ops::words::seconds;
+/// use ncforge_tune::words::seconds;
 /// assert_eq!(seconds(0.0123), "12.3 ms");
 /// assert_eq!(seconds(0.9999), "1.00 s");
 /// assert_eq!(seconds(75.0), "75.0 s");
@@ -45,7 +45,7 @@ pub fn seconds(s: f64) -> String {
 /// A count with separated thousands.
 ///
 /// ```
-/// assert_eq!(ncforge_ops::words::count(32_768), "32,768");
+/// assert_eq!(ncforge_tune::words::count(32_768), "32,768");
 /// ```
 pub fn count(n: u64) -> String {
     let digits = n.to_string();
@@ -62,8 +62,8 @@ pub fn count(n: u64) -> String {
 /// A factor: `3.4×`, `32,768×`.
 ///
 /// ```
-/// assert_eq!(ncforge_ops::words::times(3.42), "3.4×");
-/// assert_eq!(ncforge_ops::words::times(32768.0), "32,768×");
+/// assert_eq!(ncforge_tune::words::times(3.42), "3.4×");
+/// assert_eq!(ncforge_tune::words::times(32768.0), "32,768×");
 /// ```
 pub fn times(x: f64) -> String {
     if x < 9.95 { format!("{x:.1}×") } else { format!("{}×", count(x.round() as u64)) }
@@ -72,8 +72,8 @@ pub fn times(x: f64) -> String {
 /// A number of things: `1 chunk`, `1,560 chunks`.
 ///
 /// ```
-/// assert_eq!(ncforge_ops::words::many(1, "chunk"), "1 chunk");
-/// assert_eq!(ncforge_ops::words::many(1560, "chunk"), "1,560 chunks");
+/// assert_eq!(ncforge_tune::words::many(1, "chunk"), "1 chunk");
+/// assert_eq!(ncforge_tune::words::many(1560, "chunk"), "1,560 chunks");
 /// ```
 pub fn many(n: u64, what: &str) -> String {
     format!("{} {what}{}", count(n), if n == 1 { "" } else { "s" })
@@ -87,7 +87,7 @@ pub fn shape(lens: &[u64]) -> String {
 /// A word quoted for a POSIX shell.
 ///
 /// ```
-/// use ncforge_ops::words::quoted;
+/// use ncforge_tune::words::quoted;
 /// assert_eq!(quoted("time/365"), "time/365");
 /// assert_eq!(quoted("64-bit offset"), "'64-bit offset'");
 /// assert_eq!(quoted("it's"), r"'it'\''s'");
@@ -113,7 +113,7 @@ fn digits(x: f64) -> String {
 /// Seconds since 1970 as `YYYY-MM-DDTHH:MM:SSZ`.
 ///
 /// ```
-/// assert_eq!(ncforge_ops::words::iso_date(951_782_400), "2000-02-29T00:00:00Z");
+/// assert_eq!(ncforge_tune::words::iso_date(951_782_400), "2000-02-29T00:00:00Z");
 /// ```
 pub fn iso_date(seconds: u64) -> String {
     let (days, rest) = (seconds / 86_400, seconds % 86_400);

@@ -45,7 +45,7 @@ impl Limits {
     /// The least bytes of a chunk of an array of `bytes` bytes.
     ///
     /// ```
-    /// use ncforge_ops::tune::{Coding, Limits};
+    /// use ncforge_tune::{Coding, Limits};
     /// let limits = Limits::default();
     /// assert_eq!(limits.least(100 << 20, 4, &Coding::none()), 1 << 20);
     /// assert_eq!(limits.least(100 << 20, 4, &Coding::zstd()), 256 << 10);
@@ -62,7 +62,7 @@ impl Limits {
     /// chunks of length 1 along the axis that grows are too many, nothing else is left.
     ///
     /// ```
-    /// use ncforge_ops::tune::{Axis, Limits, Role};
+    /// use ncforge_tune::{Axis, Limits, Role};
     /// let space = |len| Axis::new("lat", len, Role::Y);
     /// let axes = [Axis::new("time", 100_000, Role::Time).unlimited(), space(1000), space(2000)];
     /// let limits = Limits::default();

@@ -59,7 +59,7 @@ pub struct Contender {
 ///
 /// ```
 /// use ncforge::codec::filters::{deflate, shuffle};
-/// use ncforge_ops::tune::{Axis, Coding, Contender, Contest, Machine, Request, Role};
+/// use ncforge_tune::{Axis, Coding, Contender, Contest, Machine, Request, Role};
 /// let axes = [Axis::new("time", 1560, Role::Time), Axis::new("lat", 128, Role::Y), Axis::new("lon", 256, Role::X)];
 /// let machine = Machine::default();
 /// let coding = Coding::written(&[shuffle(4), deflate(1)]);

@@ -93,7 +93,7 @@ fn another_reader_goes_chunk_by_chunk() {
     let lens = [1560, 128, 256];
     let coded = Grid { lens: &lens, chunk: Some(&[10, 32, 64]), element: 4, coding: Coding::deflate(1) };
     let plain = Grid { coding: Coding::none(), ..coded };
-    let own = Machine::default().on(crate::tune::StorageKind::Nfs);
+    let own = Machine::default().on(crate::StorageKind::Nfs);
     let map = pattern(&[1, 128, 256]);
     let (ours, theirs) = (coded.read(&map, &own), coded.read(&map, &own.netcdf_c()));
     assert!(ours.requests < 16.0 && theirs.requests == 16.0, "{ours:?} {theirs:?}");

@@ -40,26 +40,26 @@ pub(crate) const SINGLE_ELEMENT_PART: f64 = 0.15;
 // Whole copies: the copying rows of `make bench`.
 
 /// Bytes a second between a file and memory.
-pub(crate) const FILE_BYTES_PER_SECOND: f64 = 1e9;
+pub const FILE_BYTES_PER_SECOND: f64 = 1e9;
 /// Bytes a second that one thread moves in memory, where most of it is touched for the first time.
-pub(crate) const MEMORY_BYTES_PER_SECOND: f64 = 3e9;
+pub const MEMORY_BYTES_PER_SECOND: f64 = 3e9;
 /// Seconds of one run of bytes without its bytes: a system call and a page.
-pub(crate) const RUN_SECONDS: f64 = 3e-6;
+pub const RUN_SECONDS: f64 = 3e-6;
 /// Seconds of one box of a copy without its bytes.
-pub(crate) const BOX_SECONDS: f64 = 1e-4;
+pub const BOX_SECONDS: f64 = 1e-4;
 /// Threads that plans count with where the machine's own number must not change them: so that a copy can be resumed with
 /// another one, …
-pub(crate) const PLANNED_THREADS: f64 = 4.0;
+pub const PLANNED_THREADS: f64 = 4.0;
 /// … and those that nearly every machine has.
-pub(crate) const FEWEST_THREADS: f64 = 2.0;
+pub const FEWEST_THREADS: f64 = 2.0;
 /// Seconds of pricing one chunk shape, for about four kinds of read (`ncforge bench chunks --proof` prints the time of choosing).
-pub(crate) const PRICE_SECONDS: f64 = 1.2e-6;
+pub const PRICE_SECONDS: f64 = 1.2e-6;
 /// Stored ÷ decoded bytes where nothing is known of the values.
-pub(crate) const USUAL_FRACTION: f64 = 0.5;
+pub const USUAL_FRACTION: f64 = 0.5;
 
 // Streams of deflate, where no sample was taken: the means of `ncforge bench chunks --proof`.
 
-/// The time of a byte in chunks of the sizes of [`SIZES`](crate::tune::coding::SIZES) over that in large ones.
+/// The time of a byte in chunks of the sizes of [`SIZES`](crate::coding::SIZES) over that in large ones.
 pub(crate) const SMALL_CHUNKS_SLOWER: [f64; 5] = [1.8, 1.6, 1.6, 1.4, 1.0];
 /// The time that zlib needs to inflate a stream over that of ours.
 pub(crate) const ZLIB_SLOWER: f64 = 3.3;
@@ -71,7 +71,7 @@ pub(crate) const STORED_BYTES_PER_SECOND: f64 = 6e9;
 /// A segment has twice the root of the chunk's elements, and this many at least.
 pub(crate) const SHORTEST_SEGMENT: f64 = 1024.0;
 /// Bytes that a segment costs where no sample was taken: its entry in the table, and matches that end at its beginning.
-pub(crate) const SEGMENT_BYTES: f64 = 30.0;
+pub const SEGMENT_BYTES: f64 = 30.0;
 /// All segments of a chunk cost at most this part of the stored bytes.
 pub(crate) const SEGMENTS_OF_STORED: f64 = 0.005;
 /// Chunks of fewer segments get none.
@@ -104,7 +104,7 @@ impl CodecRates {
 ///
 /// ```
 /// use ncforge::codec::filters::{deflate, shuffle};
-/// use ncforge_ops::rates;
+/// use ncforge_tune::rates;
 /// let (low, high) = (rates::of_filters(&[shuffle(4), deflate(1)]), rates::of_filters(&[shuffle(4), deflate(6)]));
 /// assert!(low.encode_bytes_per_second > high.encode_bytes_per_second);
 /// assert!(low.decode_bytes_per_second == high.decode_bytes_per_second);
@@ -141,7 +141,7 @@ pub fn of_filters(filters: &[Filter]) -> CodecRates {
 
 /// Whether a thread may encode a few megabytes a second only, depending on the values: the high levels, whose search has no
 /// usual rate.
-pub(crate) fn may_encode_slowly(filters: &[Filter]) -> bool {
+pub fn may_encode_slowly(filters: &[Filter]) -> bool {
     filters.iter().any(|f| match (f.kind(), f.level()) {
         (Some(Kind::Deflate), Some(level)) => level >= 7,
         (Some(Kind::Zstd), Some(level)) => level >= 10,
@@ -150,12 +150,12 @@ pub(crate) fn may_encode_slowly(filters: &[Filter]) -> bool {
 }
 
 /// Seconds in which one thread decodes a byte of values and moves it.
-pub(crate) fn decode_seconds_per_byte(filters: &[Filter]) -> f64 {
+pub fn decode_seconds_per_byte(filters: &[Filter]) -> f64 {
     1.0 / MEMORY_BYTES_PER_SECOND + 1.0 / of_filters(filters).decode_bytes_per_second
 }
 
 /// Seconds in which one thread moves a byte of values and encodes it.
-pub(crate) fn encode_seconds_per_byte(filters: &[Filter]) -> f64 {
+pub fn encode_seconds_per_byte(filters: &[Filter]) -> f64 {
     1.0 / MEMORY_BYTES_PER_SECOND + 1.0 / of_filters(filters).encode_bytes_per_second
 }
 
@@ -166,7 +166,7 @@ pub(crate) fn encode_seconds_per_byte(filters: &[Filter]) -> f64 {
 ///
 /// ```
 /// use ncforge::codec::deflate::Work;
-/// use ncforge_ops::rates::inflate_seconds;
+/// use ncforge_tune::rates::inflate_seconds;
 /// let copied = Work { stored: 1 << 20, ..Work::default() };
 /// let coded = Work { literals: 1 << 20, ..Work::default() };
 /// assert!(inflate_seconds(&coded, 1) > 10.0 * inflate_seconds(&copied, 1));
@@ -189,7 +189,7 @@ pub fn inflate_seconds(work: &Work, streams: u64) -> f64 {
 ///
 /// ```
 /// use ncforge::codec::deflate::Work;
-/// use ncforge_ops::rates::{inflate_seconds, zlib_inflate_seconds};
+/// use ncforge_tune::rates::{inflate_seconds, zlib_inflate_seconds};
 /// let repeats = Work { matches: 4 << 10, matched: 1 << 20, ..Work::default() };
 /// let coded = Work { literals: 1 << 20, ..Work::default() };
 /// assert!(zlib_inflate_seconds(&repeats) > 10.0 * inflate_seconds(&repeats, 1));

@@ -12,11 +12,12 @@
 //!    access alone, the way goes down to the least price ([`search`]).
 //! 4. Each access is weighed by its own best price, so that none is sacrificed unasked ([`choose()`]).
 //!
-//! [`keep`] says how large a chunk cache such reads need, [`Stored`] which blocks of stored chunks suit Dask.
+//! [`keep`] says how large a chunk cache such reads need, [`Stored`] which blocks of stored chunks suit Dask. [`rates`] has how fast
+//! machines and codecs are: what predictions rest on. [`vocabulary`] and [`words`] are what users write and read.
 //!
 //! ```
 //! use ncforge::codec::filters::{deflate, shuffle};
-//! use ncforge_ops::tune::{Access, Axis, Coding, Machine, Request, Role, choose};
+//! use ncforge_tune::{Access, Axis, Coding, Machine, Request, Role, choose};
 //! // Twenty years of daily maps, float, deflated.
 //! let axes = [
 //!     Axis::new("time", 7305, Role::Time).unlimited(),
@@ -41,16 +42,19 @@ pub mod coding;
 pub mod cost;
 pub mod keep;
 pub mod pattern;
+pub mod rates;
 pub mod search;
 mod slower;
 mod tasks;
+pub mod vocabulary;
+pub mod words;
 
-pub use crate::rates::{Calibration, Machine, StorageKind};
 pub use axes::{Axis, Role, Roles, axes_along, axes_of};
 pub use choose::{Choice, Contender, Contest, Depth, Limits, Prediction, Request, choose};
 pub use coding::Coding;
 pub use cost::{Cost, Grid, touched};
 pub use keep::{CacheAdvice, Row};
 pub use pattern::{Access, Extent, Kind, Pattern};
+pub use rates::{Calibration, Machine, StorageKind};
 pub use slower::Slower;
 pub use tasks::Stored;

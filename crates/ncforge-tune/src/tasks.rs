@@ -37,7 +37,7 @@ impl Stored<'_> {
     /// smaller.
     ///
     /// ```
-    /// use ncforge_ops::tune::Stored;
+    /// use ncforge_tune::Stored;
     /// let maps = Stored { chunk: &[1, 180, 360], lens: &[1461, 180, 360], element: 4, filtered: true };
     /// assert_eq!(maps.blocks(u64::MAX), [244, 180, 360]);
     /// let large = Stored { chunk: &[1, 2160, 4320], lens: &[365, 2160, 4320], ..maps };
@@ -53,7 +53,7 @@ impl Stored<'_> {
     /// the last dimension first, where neighbours are likely to be adjacent in the file, and are all about as large.
     ///
     /// ```
-    /// use ncforge_ops::tune::Stored;
+    /// use ncforge_tune::Stored;
     /// let tiles = Stored { chunk: &[1, 100, 100], lens: &[365, 400, 400], element: 4, filtered: false };
     /// assert_eq!(tiles.joined(1 << 20), [1, 400, 400]);
     /// assert_eq!(tiles.joined(200_000), [1, 100, 400]);
@@ -83,7 +83,7 @@ impl Stored<'_> {
     }
 
     /// Whether the stored chunks make many tasks, each of little work.
-    pub(crate) fn is_many_tasks(&self) -> bool {
+    pub fn is_many_tasks(&self) -> bool {
         shape::bytes(self.chunk, self.element) < LITTLE && self.chunks() >= MANY
     }
 }
