@@ -300,7 +300,7 @@ def test_times(kind: str, tmp_path: Path) -> None:
         v.units, v.bounds = "days since 2001-01-01", "time_bnds"
         v[:] = values
         d.createVariable("time_bnds", kind, ("n", "b"))[:] = np.stack([values, values], 1)
-    assert assert_same(path, ("-t", "-i", "-t -h", "-t -v time,time_bnds")) == 4
+    assert assert_same(path, ("-t", "-i", "-it", "-ti", "-t -h", "-t -v time,time_bnds")) == 6
 
 
 def test_c_format(tmp_path: Path) -> None:

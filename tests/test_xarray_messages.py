@@ -113,3 +113,10 @@ def test_appending_to_a_group_whose_dimension_lies_above(tmp_path: Path) -> None
         ncforge.to_netcdf(new, path, group="a", region={"t": slice(0, 4, 2)})
     with ncforge.Dataset(path) as ds:
         assert (ds["r"][:].tolist(), ds["a/v"][:].tolist()) == ([5, 6, 7, 8], [1, 2, 3, 4])
+
+
+def test_numbers_that_do_not_fit_are_said_with_their_variable(tmp_path: Path) -> None:
+    path = tmp_path / "a.nc"
+    xr.Dataset({"few": ((), np.int8(3))}).to_netcdf(path)
+    with pytest.raises(ValueError, match="`few`: nan does not fit int8"):
+        ncforge.to_netcdf(xr.Dataset({"few": ((), np.float64("nan"))}), path, mode="a")

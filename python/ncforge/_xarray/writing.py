@@ -22,6 +22,7 @@ from ncforge._dataset.attributes import put_own
 from ncforge._dataset.complex import storage_of
 from ncforge._dataset.handle import WritingHandle
 from ncforge._dataset.text import normalized
+from ncforge._dataset.values import naming
 from ncforge._xarray.choosing import Choosing
 from ncforge._xarray.dask import Abandonable, abandon_after_errors, check_sources
 from ncforge._xarray.encoding import arguments, datatype, owner, root
@@ -66,7 +67,8 @@ class Target:
                 f"`{group.filepath()}` is closed: what `compute=False` returns is computed once; "
                 "to write the file again, call `to_netcdf` again"
             )
-        self._variable._put(key, values)
+        with naming(f"`{self._variable.name}`"):
+            self._variable._put(key, values)
         if self._wrote is not None:
             self._wrote(values.nbytes)
 

@@ -31,10 +31,10 @@ pub(crate) struct DumpArgs {
     #[arg(short = 's')]
     special: bool,
     /// Times as text: "2000-01-31 12:30"
-    #[arg(short = 't')]
+    #[arg(short = 't', overrides_with = "iso_times")]
     times: bool,
     /// The same with a T between date and time
-    #[arg(short = 'i')]
+    #[arg(short = 'i', overrides_with = "times")]
     iso_times: bool,
     /// Length of lines [default: 80]
     #[arg(short = 'l', value_name = "N", value_parser = clap::value_parser!(u32).range(10..))]
