@@ -28,6 +28,15 @@ def version() -> str:
     return found.group(1)
 
 
+def test_published_crates_have_licences_and_are_packed() -> None:
+    packed = re.search(r"^crates=\((.*)\)$", (PACKAGING / "crates-check.sh").read_text(), re.MULTILINE)
+    published = {m.parent for m in ROOT.glob("crates/*/Cargo.toml") if "publish = false" not in m.read_text()}
+    assert packed is not None and set(packed[1].split()) == {crate.name for crate in published}
+    for crate in published:
+        for name in ("LICENSE-MIT", "LICENSE-APACHE"):
+            assert (crate / name).read_bytes() == (ROOT / name).read_bytes(), crate
+
+
 def test_the_version_comes_from_one_place(run: Run) -> None:
     import ncforge
 
