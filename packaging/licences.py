@@ -25,6 +25,7 @@ PAGE = ROOT / "docs" / "reference" / "licences.md"
 #: Libraries in other languages that crates bring along: name, licence (of its two, the one that is taken).
 BUNDLED = {
     "libdeflate-sys": ("libdeflate (C)", "MIT"),
+    "lz4-sys": ("LZ4 (C)", "BSD-2-Clause"),
     "zstd-sys": ("zstd (C)", "BSD-3-Clause"),
 }
 

@@ -221,6 +221,16 @@ def test_strings_that_nobody_wrote_are_no_null_pointers(tmp_path: Path, fill: An
     # Elements that were written, by name and position.
     written: dict[tuple[str, tuple[int, ...]], str] = {}
     length = 0
+
+    def check(ds: Any, *names: str) -> None:
+        ds.set_auto_mask(False)
+        for name in names:
+            expected = np.full([length if d == "t" else 11 for d in kinds[name][0]], fill or "", dtype=object)
+            for (of, at), value in written.items():
+                if of == name:
+                    expected[at] = value
+            assert np.array_equal(np.asarray(ds[name][...], dtype=object), expected), (type(ds).__module__, name)
+
     for turn in range(7):
         with (ncforge, netCDF4)[turn % 2].Dataset(path, "a") as ds:
             for name in list(kinds)[:-1]:
@@ -229,16 +239,12 @@ def test_strings_that_nobody_wrote_are_no_null_pointers(tmp_path: Path, fill: An
                 length = max([length, *(i + 1 for i, d in zip(at, dims, strict=True) if d == "t")])
                 written[name, at] = f"{turn} {name}"
                 ds[name][at or ...] = written[name, at]
+                check(ds, name)
                 if rng.random() < 0.3:
                     ds.sync()
+                    check(ds, name)
     for reader in (netCDF4, ncforge):
         with reader.Dataset(path) as ds:
-            ds.set_auto_mask(False)
-            for name, (dims, _) in kinds.items():
-                expected = np.full([length if d == "t" else 11 for d in dims], fill or "", dtype=object)
-                for (of, at), value in written.items():
-                    if of == name:
-                        expected[at] = value
-                assert np.array_equal(np.asarray(ds[name][...], dtype=object), expected), (reader.__name__, name)
+            check(ds, *kinds)
     assert not re.search(r"\bNULL\b", execute("h5dump", path).stdout)
     assert "NIL" not in execute("ncdump", path).stdout

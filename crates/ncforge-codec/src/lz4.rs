@@ -65,12 +65,13 @@ pub fn decode_block(stored: &[u8], dst: &mut [u8]) -> Result<usize> {
     if stored.len() > i32::MAX as usize {
         return Err(damaged(NAME, format!("a block of {} bytes, LZ4's end at 2 GiB", stored.len())));
     }
-    decompress_to_buffer(stored, Some(most), dst).map_err(|_| damaged(NAME, "a block that cannot be decoded"))
+    decompress_to_buffer(stored, Some(most), dst)
+        .map_err(|_| damaged(NAME, "an LZ4 block that cannot be decoded"))
 }
 
 /// Decodes one LZ4 block that fills `dst`.
 pub(super) fn raw_block_into(filter: &str, stored: &[u8], dst: &mut [u8]) -> Result<()> {
-    let n = decode_block(stored, dst).map_err(|e| damaged(filter, e))?;
+    let n = decode_block(stored, dst).map_err(|_| damaged(filter, "an LZ4 block that cannot be decoded"))?;
     if n == dst.len() {
         Ok(())
     } else {

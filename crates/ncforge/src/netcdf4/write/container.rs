@@ -221,11 +221,10 @@ impl ContainerMut for Netcdf4Writer {
 
     fn settle(&mut self, var: VarId) -> Result<()> {
         self.check(var)?;
-        self.heap.flush(&*self.store)?;
         let bytes = self.vars[var.0].bytes(&self.schema.shape(var));
         let (at, gaps) = match &self.vars[var.0].place {
             PlaceState::Contiguous { offset: Some(at), written, .. } => (*at, written.gaps(0, bytes)),
-            _ => return Ok(()),
+            _ => return self.heap.flush(&*self.store),
         };
         // The gaps may contain old bytes, which readers must not interpret as references. Without a fill value, new space at the
         // end of the file, which a disk need not hold, is left as it is.
@@ -239,7 +238,7 @@ impl ContainerMut for Netcdf4Writer {
         if self.store.len() < at + bytes {
             self.store.set_len(at + bytes)?;
         }
-        Ok(())
+        self.heap.flush(&*self.store)
     }
 
     fn place_inline(&mut self, var: VarId, bytes: &[u8]) -> Result<()> {

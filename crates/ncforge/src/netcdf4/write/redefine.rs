@@ -10,8 +10,8 @@ use crate::hdf5::fill::FillKind;
 use crate::layout::Absent;
 use crate::model::{Changes, DType, Fill, Schema, Value, Values, VarId};
 
-/// Completes the state of a new variable: the fill value of strings and ragged rows is stored in the heap. Strings without one read as
-/// empty ones where none was written, as netCDF-C has them; others would read as null pointers, which no program expects.
+/// Completes the state of a new variable: the fill value of strings and ragged rows is stored in the heap. Strings without a fill
+/// value read as empty ones where none was written, as in files of netCDF-C: without an object they would be null pointers, on which programs crash.
 pub(super) fn complete(
     w: &mut Netcdf4Writer,
     schema: &Schema,
