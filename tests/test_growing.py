@@ -83,3 +83,28 @@ def test_files_whose_length_is_known(tmp_path: Path) -> None:
         assert nc["v"].chunking()[0] == 400
     with open_netcdf4(tmp_path / "now.nc") as nc:
         assert nc["v"].chunking()[0] > 16
+
+
+def words(step: int, count: int) -> np.ndarray:
+    return np.array([f"message {step} of {i}" for i in range(count)], object)
+
+
+@pytest.mark.parametrize("rewritten", [False, True])
+def test_strings_and_a_sync_after_each(tmp_path: Path, rewritten: bool) -> None:
+    """What strings take is used again when they are overwritten, and a sync costs no collection of the heap."""
+    count = 300 if rewritten else 1
+    sizes = []
+    for library in (ncforge, pytest.importorskip("netCDF4")):
+        path = tmp_path / f"{library.__name__}.nc"
+        with created(path, library, t=None) as ds:
+            v = ds.createVariable("v", str, ("t",))
+            for step in range(60 if rewritten else 400):
+                first = 0 if rewritten else step
+                v[first : first + count] = words(step, count)
+                ds.sync()
+                assert list(v[first : first + count]) == list(words(step, count))
+        with open_netcdf4(path) as nc:
+            last = [str(s) for s in nc["v"][:]]
+        assert last == ([*words(59, 300)] if rewritten else [words(i, 1)[0] for i in range(400)])
+        sizes.append(path.stat().st_size)
+    assert sizes[0] <= 2 * sizes[1] + 8 * SMALL, sizes

@@ -12,6 +12,7 @@
 //! series read and modify.
 
 mod attached;
+mod collections;
 mod commit;
 mod container;
 mod coverage;

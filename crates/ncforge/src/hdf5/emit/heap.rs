@@ -10,9 +10,9 @@ pub(crate) const FULL_COLLECTION: u64 = 64 << 10;
 /// Bytes before the first object.
 const HEAD: u64 = 16;
 /// Bytes before each object's contents.
-const OBJECT_HEAD: u64 = 16;
+pub(crate) const OBJECT_HEAD: u64 = 16;
 /// Objects are numbered from 1 in 16 bits.
-const MAX_OBJECTS: usize = 65535;
+pub(crate) const MAX_OBJECTS: usize = 65535;
 
 /// Bytes that an object of `len` bytes takes in a collection.
 pub(crate) fn object_size(len: usize) -> u64 {
@@ -24,12 +24,28 @@ pub(crate) fn collection_size(used: u64) -> u64 {
     (HEAD + used).max(MIN_COLLECTION)
 }
 
+/// Where the objects of a collection end that take `used` bytes, from its beginning.
+pub(crate) fn objects_end(used: u64) -> u64 {
+    HEAD + used
+}
+
 /// The bytes of a collection of `size` bytes with these objects, numbered from 1.
 pub(crate) fn encode_collection<'a>(objects: impl IntoIterator<Item = &'a [u8]>, size: u64) -> Vec<u8> {
     let mut o = Out::new();
     o.bytes(b"GCOL").bytes(&[1, 0, 0, 0]).u64(size);
+    o.bytes(&encode_objects(objects, 0, size.saturating_sub(HEAD)));
+    o.0
+}
+
+/// The last `size` bytes of a collection, with these objects behind `before` others.
+pub(crate) fn encode_objects<'a>(
+    objects: impl IntoIterator<Item = &'a [u8]>,
+    before: usize,
+    size: u64,
+) -> Vec<u8> {
+    let mut o = Out::new();
     for (i, object) in objects.into_iter().enumerate() {
-        o.u16(i as u16 + 1).u16(0).u32(0).u64(object.len() as u64).bytes(object);
+        o.u16((before + i) as u16 + 1).u16(0).u32(0).u64(object.len() as u64).bytes(object);
         o.0.resize(o.len().next_multiple_of(8), 0);
     }
     let free = size.saturating_sub(o.len() as u64);

@@ -39,6 +39,7 @@ impl Netcdf4Writer {
         if !self.prepare()? {
             return self.store.sync();
         }
+        self.release_collections()?;
         if self.reclaim || !self.is_steady {
             return self.commit_whole();
         }
@@ -192,6 +193,10 @@ impl Netcdf4Writer {
         if let Some(pair) = live.windows(2).find(|p| p[0].end() > p[1].offset) {
             let what = format!("{} bytes at {} reach into what is there", pair[0].len, pair[0].offset);
             return Err(self.wrong(pair[1].offset, &what));
+        }
+        let known = |used: &Extent| self.heap.extents().contains(used);
+        if let Some(lost) = self.collections_in_use()?.unwrap_or_default().iter().find(|u| !known(u)) {
+            return Err(self.wrong(lost.offset, "values refer to space that is free"));
         }
         let found = read::open(Arc::clone(&self.read_store), false)?;
         // Dimensions with invented names exist only as long as variables that use them.

@@ -4,13 +4,13 @@
 //! be opened only if all of it can be written again: an object that the netCDF data model cannot describe, or this writer
 //! cannot write, is an error that names it.
 
-mod collections;
 mod forms;
 mod lists;
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::sync::Arc;
 
+use super::collections;
 use super::coverage::Coverage;
 use super::facts::{FileFacts, Owner};
 use super::heap::HeapWriter;
@@ -106,7 +106,7 @@ pub fn open_mut(store: Arc<dyn WriteStore>) -> Result<Box<dyn ContainerMut>> {
     for id in schema.var_ids() {
         vars.push(state(&file, &container, &schema, id)?.map_err(refuse)?);
     }
-    let heap = collections::collections(&file, &container)?;
+    let heap = collections::of_file(&file, &container)?;
     let end = store.len().max(sb.end);
     let root = sb.root;
     let mut writer = Netcdf4Writer {

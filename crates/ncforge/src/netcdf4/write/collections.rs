@@ -2,80 +2,114 @@
 //! free space.
 
 use std::collections::{BTreeMap, HashSet};
+use std::sync::Arc;
 
-use super::super::space::Extent;
+use super::space::Extent;
+use super::writer::Netcdf4Writer;
 use crate::container::Container;
 use crate::error::Result;
 use crate::hdf5::datatype::{Class, Datatype};
 use crate::hdf5::file::File;
+use crate::hdf5::fill::FillKind;
 use crate::hdf5::global_heap::HeapId;
 use crate::layout::{Place, VarLayout};
 use crate::model::shape;
 use crate::netcdf4::read::Netcdf4File;
 use crate::netcdf4::read::types::holds_heap;
+use crate::store::ReadStore;
 
 /// The largest number of stored bytes that are searched.
 const MOST: u64 = 64 << 20;
 
-/// The extents of all collections; `None` if finding them would take too long, or is not possible.
-pub(super) fn collections(file: &File, container: &Netcdf4File) -> Result<Option<Vec<Extent>>> {
-    let mut search = Search { file, sizes: BTreeMap::new(), seen: HashSet::new() };
-    let mut left = MOST;
+/// The extents of all collections of a file; `None` if finding them would take too long, or is not possible.
+pub(super) fn of_file(file: &File, container: &Netcdf4File) -> Result<Option<Vec<Extent>>> {
+    let mut search = Search::new(file, &**container.store());
     for id in container.schema().var_ids() {
-        let d = container.dataset(id);
-        if !holds_heap(&d.datatype) {
-            continue;
-        }
-        let layout = container.layout(id)?;
-        search.elements(&d.datatype, layout.absent.inside().unwrap_or_default())?;
-        if !search.variable(&d.datatype, container, &layout, &mut left)? {
+        let d = &container.dataset(id).datatype;
+        if holds_heap(d) && !search.variable(d, &*container.layout(id)?)? {
             return Ok(None);
         }
     }
-    Ok(Some(search.sizes.into_iter().map(|(offset, len)| Extent { offset, len }).collect()))
+    Ok(Some(search.found()))
+}
+
+impl Netcdf4Writer {
+    /// Releases collections to which nothing refers any more, when it may be half of them: whoever overwrites strings in a loop
+    /// leaves the former ones. All variables must be settled.
+    pub(super) fn release_collections(&mut self) -> Result<()> {
+        if self.heap.has_doubled() {
+            let used = self.collections_in_use()?;
+            let gone = self.heap.keep(used.as_deref());
+            gone.into_iter().for_each(|e| self.space.release(e));
+        }
+        Ok(())
+    }
+
+    /// The collections to which variables refer; `None` if finding them would take too long.
+    pub(super) fn collections_in_use(&self) -> Result<Option<Vec<Extent>>> {
+        let file = File::detached(Arc::clone(&self.read_store));
+        let mut search = Search::new(&file, &*self.read_store);
+        for (id, state) in self.schema.var_ids().zip(&self.vars).filter(|(_, s)| s.element.heap) {
+            if let FillKind::User(value) = &state.fill.value {
+                search.elements(&state.stored, value)?;
+            }
+            if !search.variable(&state.stored, &*self.layout(id)?)? {
+                return Ok(None);
+            }
+        }
+        Ok(Some(search.found()))
+    }
 }
 
 struct Search<'a> {
     file: &'a File,
+    store: &'a dyn ReadStore,
+    /// Stored bytes that may still be searched.
+    left: u64,
     /// Address and size of each collection.
     sizes: BTreeMap<u64, u64>,
     /// Objects that were searched: each once.
     seen: HashSet<(u64, u32)>,
 }
 
-impl Search<'_> {
+impl<'a> Search<'a> {
+    fn new(file: &'a File, store: &'a dyn ReadStore) -> Self {
+        Search { file, store, left: MOST, sizes: BTreeMap::new(), seen: HashSet::new() }
+    }
+
+    fn found(self) -> Vec<Extent> {
+        self.sizes.into_iter().map(|(offset, len)| Extent { offset, len }).collect()
+    }
+
+    /// Whether so many bytes more are searched.
+    fn affords(&mut self, bytes: u64) -> bool {
+        let fits = bytes <= self.left;
+        self.left = self.left.saturating_sub(bytes);
+        fits
+    }
+
     /// Searches all stored bytes of a variable; `false` if there are too many.
-    fn variable(
-        &mut self,
-        d: &Datatype,
-        container: &Netcdf4File,
-        layout: &VarLayout,
-        left: &mut u64,
-    ) -> Result<bool> {
+    fn variable(&mut self, d: &Datatype, layout: &VarLayout) -> Result<bool> {
         let size = u64::from(d.size);
-        let mut afford = |n: u64| {
-            let fits = n <= *left;
-            *left = left.saturating_sub(n);
-            fits
-        };
+        self.elements(d, layout.absent.inside().unwrap_or_default())?;
         match &layout.place {
             Place::Nowhere => Ok(true),
             Place::Inline(bytes) => self.elements(d, bytes).map(|()| true),
             Place::Contiguous { offset } => {
                 let n = shape::bytes(&layout.shape, size);
-                if !afford(n) {
+                if !self.affords(n) {
                     return Ok(false);
                 }
-                let bytes = container.store().read_vec(*offset, n)?;
+                let bytes = self.store.read_vec(*offset, n)?;
                 self.elements(d, &bytes).map(|()| true)
             }
             Place::Chunked { chunk, codecs, index } => {
                 let n = shape::bytes(chunk, size);
                 for (_, record) in index.list()? {
-                    if !afford(n) {
+                    if !self.affords(n) {
                         return Ok(false);
                     }
-                    let encoded = container.store().read_vec(record.offset, record.len)?;
+                    let encoded = self.store.read_vec(record.offset, record.len)?;
                     let mut bytes = vec![0; n as usize];
                     if codecs.decode(&encoded, record.mask, &mut bytes).is_err() {
                         return Ok(false);
