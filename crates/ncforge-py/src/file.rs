@@ -182,6 +182,11 @@ impl File {
         self.state.reading().is_some()
     }
 
+    /// How often its definition was changed: what was derived from it holds as long as this is the same.
+    fn changes(&self) -> u64 {
+        self.state.changes()
+    }
+
     /// Raises what is wrong with an object that the file has and that was left out.
     fn explain(&self, py: Python<'_>, path: &str) -> PyResult<()> {
         let file = shown_path(self.state.path());

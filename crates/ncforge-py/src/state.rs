@@ -2,6 +2,7 @@
 //! together before the next data.
 
 use std::path::PathBuf;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock, PoisonError, RwLock, RwLockWriteGuard, TryLockError};
 
 use ncforge::codec::unpack::Unpacking;
@@ -43,6 +44,8 @@ pub(crate) struct State {
     process: Process,
     /// The objects of each group, of a file that is read.
     members: OnceLock<Members>,
+    /// How often the definition was changed.
+    changes: AtomicU64,
 }
 
 impl Drop for State {
@@ -84,7 +87,8 @@ impl State {
     }
 
     fn of(mode: Mode, path: PathBuf, memory: Option<Arc<MemoryStore>>) -> Self {
-        State { mode: RwLock::new(mode), path, memory, process: Process::this(), members: OnceLock::new() }
+        let (mode, process) = (RwLock::new(mode), Process::this());
+        State { mode, path, memory, process, members: OnceLock::new(), changes: AtomicU64::new(0) }
     }
 
     pub(crate) fn update(path: PathBuf, locking: Locking, durable: bool) -> Result<Self> {
@@ -201,6 +205,18 @@ impl State {
 
     /// Changes the definition; only a file that is open for writing can.
     pub(crate) fn define<T>(&self, change: impl FnOnce(&mut Definer) -> Result<T>) -> Result<T> {
+        self.changing(|definer| {
+            self.changes.fetch_add(1, Ordering::Relaxed);
+            change(definer)
+        })
+    }
+
+    /// How often the definition was changed: what was derived from it holds as long as this is the same.
+    pub(crate) fn changes(&self) -> u64 {
+        self.changes.load(Ordering::Relaxed)
+    }
+
+    fn changing<T>(&self, change: impl FnOnce(&mut Definer) -> Result<T>) -> Result<T> {
         self.with(|open| match open {
             Open::Write(definer) => change(definer),
             Open::Read(_) => Err(Error::ReadOnly { path: shown_path(&self.path) }),
@@ -209,7 +225,7 @@ impl State {
 
     /// Writes, once all definitions are carried out.
     fn write_with(&self, work: impl FnOnce(&mut DatasetMut) -> Result<()>) -> Result<()> {
-        self.define(|definer| work(definer.dataset()?))
+        self.changing(|definer| work(definer.dataset()?))
     }
 
     /// Reads, once all definitions are carried out.

@@ -42,7 +42,9 @@ class Contents:
         self.known: dict[int, dict[str, Any]] = {}
         """Attributes that were requested, by the key of their object."""
         self._switches: dict[int, Switches] = {}
+        self._changes = core.changes
         self._rules: dict[int, Rules] = {}
+        self._rules_after = 0
         self.fills = True
         """Whether variables that are defined from now on are filled where nothing was written."""
         self.auto_complex = False
@@ -85,9 +87,10 @@ class Contents:
         self._switches[var] = how
 
     def rules(self, var: int, make: Callable[[], Rules]) -> Rules:
-        """The rules that a variable's attributes give for its values; cached if nothing can change them."""
-        if not self.settled:
-            return make()
+        """The rules that a variable's attributes give for its values; cached until a definition is changed."""
+        changes = self._changes()
+        if changes != self._rules_after:
+            self._rules, self._rules_after = {}, changes
         if var not in self._rules:
             self._rules[var] = make()
         return self._rules[var]

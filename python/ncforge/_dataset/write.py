@@ -49,7 +49,9 @@ def put(variable: Variable, key: Any, value: Any, truncate: bool) -> None:
     data = _objects(types, kind, value) if heap else exact(value, types.dtype(kind), truncate)
     to = select_for_writing(key, variable.shape, unlimited, data.shape, variable.name)
     try:
-        full = np.broadcast_to(data.reshape(to.given), to.shape)
+        full = data.reshape(to.given)
+        # NumPy takes its time for it.
+        full = full if full.shape == to.shape else np.broadcast_to(full, to.shape)
     except ValueError:
         raise UnfitError(f"shape {data.shape} cannot be broadcast to the selection's, {to.shape}") from None
     for s, part in to.parts:
