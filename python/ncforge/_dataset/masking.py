@@ -380,4 +380,7 @@ def quantized(data: npt.NDArray[Any], digits: int) -> npt.NDArray[Any]:
 def _equal(data: npt.NDArray[Any], value: Any) -> Any:
     if np.asarray(value).dtype.kind == "f" and np.isnan(value):
         return np.isnan(data)
+    if data.dtype == "S1":
+        # NumPy compares text character by character.
+        return np.asarray(data).view(np.uint8) == np.array(value, "S1").view(np.uint8)
     return np.asarray(data == value)
