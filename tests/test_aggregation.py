@@ -161,7 +161,7 @@ def test_fragments_are_converted(tmp_path: Path, chunks: Any) -> None:
             np.full((2, 3), 1.5),
             {"units": "K"},
             "i4",
-            r"all.nc.*`tas`: 6 of 6 numbers are no numbers of type int",
+            r"all.nc: tas`: unpacking 6 of 6 numbers that are no numbers of type int",
         ),
         (np.full((2, 3), 300, "i2"), {"units": "K"}, "i1", "no numbers of type byte"),
         (np.ones((2, 4)), {"units": "K"}, "f8", "shape"),
@@ -443,6 +443,7 @@ def test_one_file_and_groups_as_an_aggregation_file(tmp_path: Path, run: Any) ->
     source = tmp_path / "a.nc"
     with created(source, x=100) as ds:
         ds.createVariable("v", "f8", ("x",))[:] = np.arange(100)
+        ds.createVariable("x", "f8", ("x",))[:] = np.arange(100)
         ds.createVariable("small", "i4", ())[...] = 3
         g = ds.createGroup("g")
         g.createVariable("w", "f4", ("x",))[:] = np.arange(100)
@@ -450,6 +451,9 @@ def test_one_file_and_groups_as_an_aggregation_file(tmp_path: Path, run: Any) ->
     path = tmp_path / "out" / "all.nc"
     path.parent.mkdir()
     run("refs", source, "--format", "cf", "--inline", "100", "-o", path)
+    with netCDF4.Dataset(path) as ds:
+        # Coordinates have their values: HDF5 gives a scalar of a dimension's name another one, which cfdm shows.
+        assert ds["x"].dimensions == ("x",) and ds["v"].dimensions == ()
     with netCDF4.Dataset(path) as ds:
         assert ds["fragment_uris"][:].ravel().tolist() == ["../a.nc"]
     with ncforge.Dataset(path) as ds:

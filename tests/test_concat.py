@@ -469,3 +469,18 @@ def test_what_is_the_same_in_all_files_may_be_far_larger_than_what_is_stored(run
     assert "2 files" in run("concat", *same, "-o", tmp_path / "all.nc", "--dry-run", timeout=60).stdout
     said = run("concat", *other, "-o", tmp_path / "all.nc", "--dry-run", code=4, timeout=60).stderr
     assert f"[{2**39}]" in said
+
+
+def test_two_byte_floats_are_floats(tmp_path: Path, run: Run) -> None:
+    paths = [tmp_path / f"{i}.h5" for i in range(2)]
+    for i, path in enumerate(paths):
+        with h5py.File(path, "w") as f:
+            time = f.create_dataset("time", data=np.arange(3.0) + 3 * i, maxshape=(None,), chunks=(3,))
+            time.make_scale("time")
+            for name, more in {"v": {"chunks": (2,), "compression": "gzip"}, "whole": {"chunks": (3,)}}.items():
+                v = f.create_dataset(name, data=np.arange(3, dtype="f2") + 3 * i, maxshape=(None,), **more)
+                v.dims[0].attach_scale(time)
+    run("concat", *paths, "-o", tmp_path / "o.nc", "--verify")
+    with netCDF4.Dataset(tmp_path / "o.nc") as ds:
+        for name in ("v", "whole"):
+            assert ds[name].dtype == "f4" and ds[name][:].tolist() == list(range(6))

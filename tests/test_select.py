@@ -146,6 +146,48 @@ def test_indices_one_by_one(tmp_path: Path, kind: Any) -> None:
     assert raw(out)["lat"].tolist() == [2, 3, 4, 5], "a tuple has two values"
 
 
+def test_indices_and_ends_that_are_not_there(tmp_path: Path) -> None:
+    """Indices one by one are all there, or an error, as a single one is; infinity is an end, no number is none."""
+    path = tmp_path / "a.nc"
+    with created(path, ncforge, x=6) as ds:
+        ds.createVariable("x", "f8", ("x",))[:] = np.arange(6)
+    for indices in ([4, 6], [-8, -7], range(4, 10, 4), np.array([6])):
+        with pytest.raises(ncforge.InvalidError, match="there is no index"):
+            ncforge.copy(path, tmp_path / "no.nc", select={"x": indices})
+    for ends in ((np.nan, 2.0), (2.0, np.nan)):
+        with pytest.raises(ncforge.InvalidError, match="neither a number nor a date"):
+            ncforge.copy(path, tmp_path / "no.nc", select={"x": ends})
+    for pick, found in {
+        (np.inf, 2.0): [2, 3, 4, 5],
+        (2.0, -np.inf): [0, 1, 2],
+        (-np.inf, np.inf): [*range(6)],
+        (4, None): [4, 5],
+    }.items():
+        ncforge.copy(path, tmp_path / "o.nc", select={"x": pick}, overwrite=True)
+        assert ncforge.open_many([path], along="x", select={"x": pick})["x"][:].tolist() == found
+        with netCDF4.Dataset(tmp_path / "o.nc") as ds:
+            assert ds["x"][:].tolist() == found
+    ncforge.copy(path, tmp_path / "o.nc", select={"x": np.array(3)}, overwrite=True)
+    with netCDF4.Dataset(tmp_path / "o.nc") as ds:
+        assert ds["x"][:].tolist() == [3]
+
+
+def test_a_coordinate_in_a_group(tmp_path: Path) -> None:
+    """A dimension of the root may have its coordinate in one group; of two nobody knows which one is meant."""
+    path = tmp_path / "a.nc"
+    for groups in (["g"], ["g", "h"]):
+        with created(path, ncforge, time=4) as ds:
+            for group in groups:
+                v = ds.createGroup(group).createVariable("time", "f8", ("time",))
+                v.units, v[:] = "days since 2000-01-01", range(4)
+        if len(groups) == 1:
+            ncforge.copy(path, tmp_path / "o.nc", select={"time": "2000-01-02..2000-01-03"})
+            with netCDF4.Dataset(tmp_path / "o.nc") as ds:
+                assert ds["g/time"][:].tolist() == [1, 2]
+    with pytest.raises(ncforge.InvalidError, match="several groups have a coordinate"):
+        ncforge.copy(path, tmp_path / "no.nc", select={"time": "2000-01-02"})
+
+
 def test_an_index_that_is_a_value_elsewhere_is_noted(tmp_path: Path, run: Run) -> None:
     path = tmp_path / "in.nc"
     with netCDF4.Dataset(path, "w") as ds:

@@ -184,6 +184,11 @@ impl CodecChain {
         &self.inner.filters
     }
 
+    /// Whether numbers are read as others than are stored ([`CodecChain::widened`]).
+    pub fn is_widened(&self) -> bool {
+        self.inner.widened.is_some()
+    }
+
     /// Whether the chain does not change bytes.
     pub fn is_empty(&self) -> bool {
         self.inner.filters.is_empty()

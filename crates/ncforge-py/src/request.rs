@@ -93,7 +93,9 @@ fn plain(name: &str, value: &Bound<'_, PyAny>) -> PyResult<Value> {
         return plain(name, &value.call_method0("tolist")?);
     }
     if value.is_instance_of::<PyFloat>() {
-        return Ok(Value::from(value.extract::<f64>()?));
+        let number: f64 = value.extract()?;
+        // Plain data have no infinity: as `null` it would be an argument that was not given.
+        return Ok(if number.is_finite() { Value::from(number) } else { Value::from(number.to_string()) });
     }
     // A range is a slice whose ends are given.
     if value.is_instance_of::<PySlice>() || value.is_instance_of::<PyRange>() {
@@ -107,7 +109,7 @@ fn plain(name: &str, value: &Bound<'_, PyAny>) -> PyResult<Value> {
         return plain(name, &value.call_method0("__fspath__")?);
     }
     if value.hasattr("__float__")? && !value.hasattr("__len__")? {
-        return Ok(Value::from(value.call_method0("__float__")?.extract::<f64>()?));
+        return plain(name, &value.call_method0("__float__")?);
     }
     match value.try_iter() {
         Ok(items) => items.map(|item| plain(name, &item?)).collect::<PyResult<Vec<_>>>().map(Value::Array),

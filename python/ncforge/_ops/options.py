@@ -66,6 +66,9 @@ def given(options: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _lasting(value: Any) -> Any:
+    if getattr(value, "ndim", None) == 0:
+        # An array of one value, without a dimension.
+        return value[()]
     if isinstance(value, Mapping):
         return {name: _lasting(one) for name, one in value.items()}
     if isinstance(value, Iterable) and not isinstance(value, str | bytes | os.PathLike):

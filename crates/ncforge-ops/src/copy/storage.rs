@@ -480,8 +480,7 @@ fn filters_of(schema: &Schema, v: VarId, options: &CopyOptions, method: Method) 
 /// Replaces the filter that stores the bits of integers which have fewer than their bytes, where these are read as integers of all bits.
 fn deflate_all_bits(list: &mut [Filter], source: &Dataset, from: VarId) -> Result<()> {
     let layout = source.layout(from)?;
-    let Some(codecs) = layout.place.codecs() else { return Ok(()) };
-    if codecs.filters().first().is_some_and(|f| f.kind() == Some(Kind::Widen)) {
+    if layout.place.codecs().is_some_and(CodecChain::is_widened) {
         let packed = list.iter_mut().filter(|f| f.kind() == Some(Kind::Nbit));
         packed.for_each(|f| *f = filters::deflate(USUAL_DEFLATE_LEVEL));
     }

@@ -19,7 +19,6 @@ use super::source::Source;
 use crate::endings::{self, Told};
 use crate::packed;
 use crate::progress::Progress;
-use crate::series::is_coordinate;
 use ncforge::model::{
     Atomic, Attribute, DType, DimId, Dimension, Endian, Fill, Format, Schema, Storage, Value, Values, VarId,
     Variable, shape,
@@ -123,12 +122,13 @@ impl<'a> Builder<'a> {
         };
         let mut new = self.whole.var(var.id).clone();
         (new.storage, new.endian, new.fill) = (Storage::Contiguous, Endian::Native, Fill::Default);
-        let is_own = self.source.along.as_ref().is_some_and(|dim| is_coordinate(self.whole, var.id, dim));
+        // HDF5 stores a variable without dimensions under another name if a dimension has its name.
+        let is_coordinate = self.whole.coordinate_dim(var.id).is_some();
         let is_few = match kind {
             Kind::Fixed { .. } => var.bytes() <= self.options.inline,
             Kind::Strings => shape::elements(&var.shape) <= MOST_STRINGS,
         };
-        if is_own || is_few || var.shape.is_empty() || var.shape.contains(&0) {
+        if is_coordinate || is_few || var.shape.is_empty() || var.shape.contains(&0) {
             let all = Hyperslab::all(&var.shape);
             let values = self.source.dataset.read(var.id, &all)?;
             let id = self.add(new);

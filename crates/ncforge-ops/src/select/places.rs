@@ -5,9 +5,9 @@ use std::cmp::Ordering;
 use std::ops::Range;
 
 use super::coordinate::{Coordinate, Limit};
-use super::words::{End, Pick, is_year};
+use super::words::{End, Pick, behind, is_year};
 use crate::calendar::units::{Fraction, TimeUnits};
-use ncforge::model::{Attribute, DimId, Number, Schema};
+use ncforge::model::{Attribute, DimId, Number, Schema, VarId};
 use ncforge::raw::{Ranges, Span};
 use ncforge::{Dataset, Error, Result};
 
@@ -56,13 +56,18 @@ impl<'a> Along<'a> {
         let own = schema.dim(dim);
         let group = schema.group_path(own.group);
         let name = format!("{}/{}", group.trim_matches('/'), own.name).trim_start_matches('/').to_owned();
-        let var = schema
-            .vars_in(own.group)
-            .find(|v| schema.var(*v).name == own.name && schema.var(*v).dims == [dim]);
+        let of_dim = |v: &VarId| schema.coordinate_dim(*v) == Some(dim);
+        let all: Vec<VarId> = schema.var_ids().filter(of_dim).collect();
+        let beside = all.iter().find(|v| schema.var(**v).group == own.group);
+        let var = beside.or(all.first().filter(|_| all.len() == 1)).copied();
         let units = var.and_then(|v| schema.var(v).attr("units").and_then(Attribute::as_text));
+        let none = match all.len() {
+            0 => "it has no coordinate: no variable of its name that has it alone",
+            _ => "several groups have a coordinate for it",
+        };
         let read = move || match var {
             Some(v) => Coordinate::read(source, v),
-            None => Ok(Err("it has no coordinate: no variable of its name that has it alone".to_owned())),
+            None => Ok(Err(none.to_owned())),
         };
         let is_time = units.is_some_and(TimeUnits::is_time);
         Along { name, len: own.len, coordinate: OnceCell::new(), read: Box::new(read), is_time }
@@ -128,6 +133,16 @@ impl<'a> Along<'a> {
 pub(crate) fn places(along: &Along<'_>, pick: &Pick, notes: &mut Vec<String>) -> Result<Ranges> {
     let (found, coordinate) = match pick {
         Pick::Slice { first, end, step } => (slice(along.len, *first, *end, *step), None),
+        Pick::Each { first, last, step } => {
+            let is_there = |i: &i64| match u64::try_from(*i) {
+                Ok(i) => i < along.len,
+                Err(_) => i.unsigned_abs() <= along.len,
+            };
+            if let Some(i) = [*first, *last].into_iter().find(|i| !is_there(i)) {
+                return Err(along.error(format_args!("there is no index {i} in a length of {}", along.len)));
+            }
+            (slice(along.len, Some(*first), behind(*last), *step), None)
+        }
         Pick::Index(at) => {
             notes.extend(u64::try_from(*at).ok().and_then(|index| along.mistakable(index)));
             (single(along.len, *at), None)
@@ -152,8 +167,7 @@ pub(crate) fn places(along: &Along<'_>, pick: &Pick, notes: &mut Vec<String>) ->
 
 /// One index.
 fn single(len: u64, at: i64) -> Ranges {
-    // The last of all has none behind it.
-    slice(len, Some(at), at.checked_add(1).filter(|&end| end != 0), 1)
+    slice(len, Some(at), behind(at), 1)
 }
 
 /// Indices as Python's slices have them.
@@ -185,9 +199,9 @@ impl Bound {
         Bound { begin: x.integer().map_or(Limit::Number(x.to_f64()), whole), end: None }
     }
 
-    /// The number; `None` for a date.
+    /// The number; `None` for a date, and for infinity.
     fn as_number(self) -> Option<f64> {
-        self.end.is_none().then(|| self.begin.number())
+        self.end.is_none().then(|| self.begin.number()).filter(|x| x.is_finite())
     }
 
     /// Whether all of it lies before another one.

@@ -13,6 +13,9 @@ use ncforge_tune::vocabulary::BadValue;
 /// How to write a selection.
 const WRITE: &str = "DIM=3:21 (indices), DIM=-10..10 (values), DIM=2000-01..2000-06 (dates)";
 
+/// Bytes of a selection that an error shows.
+const MOST_SHOWN: usize = 60;
+
 /// The indices that are wanted along dimensions.
 ///
 /// ```
@@ -35,6 +38,15 @@ pub enum Pick {
         first: Option<i64>,
         /// The one after the last.
         end: Option<i64>,
+        /// At least 1.
+        step: u64,
+    },
+    /// Indices in even steps, each of which has to be there; from the end if below 0.
+    Each {
+        /// The first.
+        first: i64,
+        /// The last.
+        last: i64,
         /// At least 1.
         step: u64,
     },
@@ -170,6 +182,11 @@ impl Pick {
     }
 }
 
+/// The end of a slice behind an index: the last of all has none.
+pub(super) fn behind(last: i64) -> Option<i64> {
+    last.checked_add(1).filter(|&end| end != 0)
+}
+
 /// `2000-02` and more; a number with a sign in front is none.
 fn is_date(text: &str) -> bool {
     let digits = text.trim_start_matches(['-', '+']);
@@ -226,7 +243,7 @@ impl End {
     fn double(number: f64) -> Option<Number> {
         let number = Number::Double(number);
         let whole = number.whole().map(|n| Number::Integer(n.into()));
-        number.to_f64().is_finite().then_some(whole.unwrap_or(number))
+        (!number.to_f64().is_nan()).then_some(whole.unwrap_or(number))
     }
 }
 
@@ -248,6 +265,9 @@ impl fmt::Display for Pick {
             Pick::Index(at) => write!(f, "{at}"),
             Pick::Slice { first, end, step: 1 } => write!(f, "{}:{}", shown(first), shown(end)),
             Pick::Slice { first, end, step } => write!(f, "{}:{}:{step}", shown(first), shown(end)),
+            Pick::Each { first, last, step } => {
+                Pick::Slice { first: Some(*first), end: behind(*last), step: *step }.fmt(f)
+            }
             Pick::Between(from, to) | Pick::Stored(from, to) => {
                 let shown = |end: &Option<End>| end.as_ref().map_or(String::new(), End::to_string);
                 let stored = if matches!(self, Pick::Stored(..)) { "=" } else { "" };
@@ -300,7 +320,10 @@ fn of_data(value: &Value) -> Result<Selection, BadValue> {
 }
 
 fn pick_of(name: &str, value: &Value) -> Result<Pick, BadValue> {
-    let given = format!("{name}={value}");
+    let mut given: String = format!("{name}={value}");
+    if given.len() > MOST_SHOWN {
+        given = format!("{}…", given.chars().take(MOST_SHOWN).collect::<String>());
+    }
     let end = |value: &Value| match value {
         Value::Null => Ok(None),
         Value::String(text) => End::of(text),
@@ -365,9 +388,7 @@ fn indices(list: &[Value], given: &str) -> Result<Pick, BadValue> {
     let step = at.get(1).map_or(Some(1), |second| second.checked_sub(first)).unwrap_or(0);
     let is_even = at.windows(2).all(|pair| pair[1].checked_sub(pair[0]) == Some(step));
     let step = u64::try_from(step).ok().filter(|&s| s > 0 && is_even && (first < 0) == (last < 0));
-    // The last of all has none behind it.
-    let end = last.checked_add(1).filter(|&end| end != 0);
-    Ok(Pick::Slice { first: Some(first), end, step: step.ok_or_else(refused)? })
+    Ok(Pick::Each { first, last, step: step.ok_or_else(refused)? })
 }
 
 #[cfg(test)]
@@ -458,8 +479,10 @@ mod tests {
             (json!([-3, -2, -1]), "-3:"),
             (json!([0, 1, 2]), "0:3"),
         ] {
-            assert_eq!(of(json!({"d": {"indices": at}})).unwrap(), parsed(&format!("d={text}")));
+            assert_eq!(of(json!({"d": {"indices": at}})).unwrap().to_string(), format!("d={text}"));
         }
+        assert_eq!(of(json!({"x": ["inf", 2.5]})).unwrap(), parsed("x=inf..2.5"));
+        assert!(of(json!({"x": ["NaN", 2.5]})).unwrap_err().contains("neither a number nor a date"));
         for at in [json!([2, 5, 9]), json!([3, 2]), json!([1, 1]), json!([-1, 0]), json!([]), json!([true])] {
             assert!(of(json!({"d": {"indices": at}})).unwrap_err().contains("even steps"), "{at}");
         }

@@ -121,6 +121,12 @@ impl Unpacked {
         Self { packing, units: None, to, fill, name: name.to_owned(), file: file.to_owned() }
     }
 
+    /// Numbers that are `what` in the type of the result.
+    fn error(&self, what: std::fmt::Arguments<'_>) -> Error {
+        let path = format!("{}: {}", self.file, self.name);
+        Error::Unsupported { path, what: format!("unpacking {what} {}", self.to.cdl_name()) }
+    }
+
     /// The same, with a factor and a summand for other units.
     pub(crate) fn in_units(self, units: Option<(f64, f64)>) -> Self {
         Self { units, ..self }
@@ -158,9 +164,7 @@ impl Convert for Unpacked {
                     as u64;
         }
         if outside > 0 {
-            let (name, to) = (&self.name, self.to.cdl_name());
-            let what = format!("`{name}`: {outside} of {n} numbers are no numbers of type {to}");
-            return Err(Error::corrupt(&self.file, None, what));
+            return Err(self.error(format_args!("{outside} of {n} numbers that are no numbers of type")));
         }
         let mut taken = 0;
         for (one, missing) in to.chunks_exact_mut(self.to.size()).zip(&mask) {
@@ -171,10 +175,7 @@ impl Convert for Unpacked {
         }
         match taken {
             0 => Ok(()),
-            _ => {
-                let what = format!("`{}`: {taken} of {n} numbers would stand for missing ones", self.name);
-                Err(Error::corrupt(&self.file, None, what))
-            }
+            _ => Err(self.error(format_args!("{taken} of {n} numbers that mean a missing one of type"))),
         }
     }
 }

@@ -92,6 +92,7 @@ fn held_in(dataset: &Dataset, name: &str, v: VarId, wanted: bool) -> Result<Held
     let form = match layout.place.chunks() {
         // Beyond its end, the chunks of what is shorter than its dimensions hold anything.
         Some(_) if layout.shape != dataset.schema().shape(v) => Form::Other,
+        Some(c) if c.codecs.is_widened() => Form::Other,
         Some(c) => Form::Chunks(c.chunk.to_vec(), c.codecs.filters().to_vec()),
         None if layout.runs().is_some() => Form::Runs,
         None => Form::Other,
