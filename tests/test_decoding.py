@@ -127,7 +127,10 @@ def test_a_number_that_would_be_missing_is_an_error(tmp_path: Path, run: Run) ->
             ds.createDimension("t", None)
             ds.createVariable("v", "i4", ("t",), fill_value=-1 - i)[:] = [netCDF4.default_fillvals["i4"]]
     refused = run("concat", tmp_path / "0.nc", tmp_path / "1.nc", "-o", tmp_path / "both.nc", "--decode", code=1).stderr
-    assert "unpacking 1 of 1 numbers that mean a missing one of type int" in refused and not (tmp_path / "both.nc").exists()
+    assert (
+        "unpacking 1 of 1 numbers that mean a missing one of type int" in refused
+        and not (tmp_path / "both.nc").exists()
+    )
 
 
 def test_filters_are_those_of_the_new_type(tmp_path: Path, run: Run) -> None:
