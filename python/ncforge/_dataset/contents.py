@@ -91,9 +91,11 @@ class Contents:
         changes = self._changes()
         if changes != self._rules_after:
             self._rules, self._rules_after = {}, changes
-        if var not in self._rules:
-            self._rules[var] = make()
-        return self._rules[var]
+        rules = self._rules
+        found = rules.get(var)
+        if found is None:
+            found = rules[var] = make()
+        return found
 
     def keep(self, key: int, values: dict[str, Any]) -> bool:
         """Caches the attributes of an object, if nothing can change them."""
