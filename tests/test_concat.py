@@ -473,11 +473,12 @@ def test_what_is_the_same_in_all_files_may_be_far_larger_than_what_is_stored(run
 
 def test_two_byte_floats_are_floats(tmp_path: Path, run: Run) -> None:
     paths = [tmp_path / f"{i}.h5" for i in range(2)]
+    kinds: dict[str, Any] = {"v": {"chunks": (2,), "compression": "gzip"}, "whole": {"chunks": (3,)}}
     for i, path in enumerate(paths):
         with h5py.File(path, "w") as f:
             time = f.create_dataset("time", data=np.arange(3.0) + 3 * i, maxshape=(None,), chunks=(3,))
             time.make_scale("time")
-            for name, more in {"v": {"chunks": (2,), "compression": "gzip"}, "whole": {"chunks": (3,)}}.items():
+            for name, more in kinds.items():
                 v = f.create_dataset(name, data=np.arange(3, dtype="f2") + 3 * i, maxshape=(None,), **more)
                 v.dims[0].attach_scale(time)
     run("concat", *paths, "-o", tmp_path / "o.nc", "--verify")
