@@ -8,6 +8,7 @@
 mod files;
 mod queue;
 
+use std::collections::hash_map::Entry;
 use std::collections::{BTreeSet, HashMap, VecDeque};
 use std::ffi::c_void;
 use std::path::PathBuf;
@@ -22,13 +23,6 @@ use super::seen::Seen;
 use super::slab::{Part, Slab};
 use super::target::{Chunk, Target};
 use crate::{engine, policy};
-
-/// A dataset that was written to.
-pub(super) enum Entry {
-    Served(Box<Target>),
-    /// HDF5 writes it, for a reason.
-    Left(&'static str),
-}
 
 /// A file that is open for writing, for the log.
 pub(super) struct File {
@@ -49,7 +43,10 @@ pub(super) struct File {
 pub(super) struct Output {
     hdf5: &'static Hdf5,
     pub(super) files: HashMap<i32, File>,
-    datasets: HashMap<Id, Entry>,
+    /// Datasets that were written to.
+    targets: HashMap<Id, Target>,
+    /// Datasets that HDF5 writes, each for a reason.
+    others: HashMap<Id, &'static str>,
     queue: VecDeque<Queued>,
     /// Bytes of chunks that are held beyond those that HDF5 would keep, and of those that are being encoded.
     held: u64,
@@ -81,7 +78,8 @@ impl Output {
         Self {
             hdf5,
             files: HashMap::new(),
-            datasets: HashMap::new(),
+            targets: HashMap::new(),
+            others: HashMap::new(),
             queue: VecDeque::new(),
             held: 0,
             queued: 0,
@@ -95,7 +93,7 @@ impl Output {
 
     /// Datasets that are remembered.
     pub(super) fn datasets(&self) -> usize {
-        self.datasets.len()
+        self.targets.len() + self.others.len()
     }
 
     /// Takes a write of netCDF-C's to a dataset of file `nc`; `Ok(false)`: it is HDF5's, which has everything now.
@@ -111,7 +109,7 @@ impl Output {
         values: *const c_void,
     ) -> Result<bool> {
         self.take_over(nc);
-        if let Some(&Entry::Left(why)) = self.datasets.get(&dataset) {
+        if let Some(&why) = self.others.get(&dataset) {
             self.left(nc, why);
             return Ok(false);
         }
@@ -146,10 +144,8 @@ impl Output {
 
     /// An error if HDF5 failed to store chunks of a dataset.
     fn has_stored(&self, dataset: Id) -> Result {
-        match self.datasets.get(&dataset) {
-            Some(Entry::Served(target)) if !target.waiting.is_empty() => Err(Failed),
-            _ => Ok(()),
-        }
+        let waits = self.targets.get(&dataset).is_some_and(|target| !target.waiting.is_empty());
+        if waits { Err(Failed) } else { Ok(()) }
     }
 
     fn left(&mut self, nc: i32, why: &'static str) {
@@ -174,21 +170,15 @@ impl Output {
         if let Some(why) = file.stopped {
             return Err(why);
         }
-        let entry = match self.datasets.entry(dataset) {
-            std::collections::hash_map::Entry::Occupied(known) => known.into_mut(),
-            std::collections::hash_map::Entry::Vacant(new) => {
-                match Target::inquire(hdf5, dataset, nc, budget) {
-                    Ok(target) => new.insert(Entry::Served(Box::new(target))),
-                    Err(why) => {
-                        new.insert(Entry::Left(why));
-                        return Err(why);
-                    }
+        let target = match self.targets.entry(dataset) {
+            Entry::Occupied(known) => known.into_mut(),
+            Entry::Vacant(new) => match Target::inquire(hdf5, dataset, nc, budget) {
+                Ok(target) => new.insert(target),
+                Err(why) => {
+                    self.others.insert(dataset, why);
+                    return Err(why);
                 }
-            }
-        };
-        let target = match entry {
-            Entry::Served(target) => target,
-            Entry::Left(why) => return Err(why),
+            },
         };
         if target.same != kind {
             if !hdf5.is_same_type(kind, target.kind.id) {
@@ -210,7 +200,7 @@ impl Output {
     /// # Safety
     /// `values` has the elements of the selection.
     unsafe fn gather(&mut self, dataset: Id, slab: &Slab, values: *const u8) -> Result {
-        let Some(Entry::Served(target)) = self.datasets.get(&dataset) else { return Err(Failed) };
+        let Some(target) = self.targets.get(&dataset) else { return Err(Failed) };
         let lens = target.chunk.clone();
         self.clock += 1;
         slab.for_each_chunk(&lens, |number, part| {
@@ -239,7 +229,7 @@ impl Output {
         part: &Part,
         values: *const u8,
     ) -> Result<Option<Arc<Vec<u8>>>> {
-        let Some(Entry::Served(target)) = self.datasets.get_mut(&dataset) else { return Err(Failed) };
+        let Some(target) = self.targets.get_mut(&dataset) else { return Err(Failed) };
         let (size, bytes) = (target.size, target.bytes);
         let needed = target.whole(number);
         // SAFETY: the runs of a selection lie inside of it, and the caller's promise.
@@ -288,7 +278,7 @@ impl Output {
     /// Queues a chunk that is held. Nothing of it stays in memory: from now on others may change it in HDF5.
     pub(super) fn hand_on(&mut self, dataset: Id, number: &[u64], cache: Cache) -> Result {
         self.complete(dataset, number)?;
-        let Some(Entry::Served(target)) = self.datasets.get_mut(&dataset) else { return Ok(()) };
+        let Some(target) = self.targets.get_mut(&dataset) else { return Ok(()) };
         if let Some(chunk) = target.release(number, &mut self.held) {
             self.queue(dataset, number.into(), chunk.data, cache);
         }
@@ -297,11 +287,12 @@ impl Output {
 
     /// Gives the elements of a chunk that were not written the values that they have in HDF5.
     fn complete(&mut self, dataset: Id, number: &[u64]) -> Result {
-        let Some(Entry::Served(target)) = self.datasets.get(&dataset) else { return Ok(()) };
+        let Some(target) = self.targets.get(&dataset) else { return Ok(()) };
         let Some(chunk) = target.chunks.get(number) else { return Ok(()) };
         if chunk.seen.count() == target.chunk.iter().product::<u64>() {
             return Ok(());
         }
+        let bytes = target.bytes;
         let (lens, _) = self.hdf5.extent_of(dataset).ok_or(Failed)?;
         let inside = target.inside(number, &lens);
         let covered = chunk.seen.count() == inside.iter().product::<u64>();
@@ -310,14 +301,13 @@ impl Output {
             while self.queue.iter().any(|q| q.dataset == dataset && *q.number == *number) {
                 self.store_first();
             }
-            match self.datasets.get(&dataset) {
-                Some(Entry::Served(target)) if target.waiting.iter().all(|w| *w.number != *number) => {}
-                _ => return Err(Failed),
+            let target = self.targets.get(&dataset).ok_or(Failed)?;
+            if target.waiting.iter().any(|w| *w.number == *number) {
+                return Err(Failed);
             }
         }
-        let bytes = self.bytes_of(dataset);
         let mut rest = take_memory(&mut self.spare, bytes);
-        let Some(Entry::Served(target)) = self.datasets.get_mut(&dataset) else { return Ok(()) };
+        let Some(target) = self.targets.get_mut(&dataset) else { return Ok(()) };
         target.fill(&mut rest);
         if !covered {
             let at: Vec<u64> = number.iter().zip(&target.chunk).map(|(n, len)| n * len).collect();
@@ -334,28 +324,18 @@ impl Output {
         Ok(())
     }
 
-    fn bytes_of(&self, dataset: Id) -> usize {
-        match self.datasets.get(&dataset) {
-            Some(Entry::Served(target)) => target.bytes,
-            _ => 0,
-        }
-    }
-
     /// Gives HDF5 everything of the datasets that are chosen, of files that are this process's. What fails keeps nothing else from being
     /// stored.
     fn flush(&mut self, cache: Cache, chosen: impl Fn(Id, &Target) -> bool) -> Result {
-        let mut all: Vec<Id> = Vec::new();
-        for (&dataset, entry) in &self.datasets {
-            if matches!(entry, Entry::Served(target) if chosen(dataset, target) && self.is_own(target.nc)) {
-                all.push(dataset);
-            }
-        }
+        let is_meant =
+            |(dataset, target): &(&Id, &Target)| chosen(**dataset, target) && self.is_own(target.nc);
+        let mut all: Vec<Id> = self.targets.iter().filter(is_meant).map(|(&dataset, _)| dataset).collect();
         all.sort_unstable();
         let mut result = Ok(());
         for &dataset in &all {
             // Chunks that lack something are completed from the file.
             let _ = self.store_waiting(dataset, true);
-            let Some(Entry::Served(target)) = self.datasets.get(&dataset) else { continue };
+            let Some(target) = self.targets.get(&dataset) else { continue };
             for number in target.held() {
                 result = self.hand_on(dataset, &number, cache).and(result);
                 self.limit_queue();
@@ -368,13 +348,14 @@ impl Output {
     /// HDF5 is about to sync a file: it gets everything of the one that an object is in; of all files if that is not known. `Ok(false)`: it
     /// must not, since chunks are the parent's to store: what the child's HDF5 writes without them, the parent's does not expect.
     pub(super) fn flush_file(&mut self, object: Id) -> Result<bool> {
-        if self.datasets.is_empty() {
+        if self.targets.is_empty() {
             return Ok(true);
         }
         let file = self.hdf5.file_of(object);
         let is_chosen = |target: &Target| file.is_none_or(|file| file == target.file);
-        let is_held_by_parent = |entry: &Entry| matches!(entry, Entry::Served(target) if is_chosen(target) && !self.is_own(target.nc) && !target.is_stored());
-        if self.datasets.values().any(is_held_by_parent) {
+        let is_held_by_parent =
+            |target: &Target| is_chosen(target) && !self.is_own(target.nc) && !target.is_stored();
+        if self.targets.values().any(is_held_by_parent) {
             return Ok(false);
         }
         self.flush(Cache::Written, |_, target| is_chosen(target))?;
@@ -389,7 +370,7 @@ impl Output {
 
     /// HDF5 is about to read a dataset; one that is not known may be another opening of any in a file that is shared.
     pub(super) fn before_read(&mut self, dataset: Id) -> Result {
-        if matches!(self.datasets.get(&dataset), Some(Entry::Served(_))) {
+        if self.targets.contains_key(&dataset) {
             return self.flush_for_reading(dataset);
         }
         // What fails of one keeps no other from being flushed.
@@ -403,15 +384,11 @@ impl Output {
     /// The datasets of files that are shared.
     fn shared(&self) -> BTreeSet<Id> {
         let shared = |nc| self.files.get(&nc).is_some_and(|f| f.shared);
-        let served = |(&id, entry): (&Id, &Entry)| match entry {
-            Entry::Served(target) if shared(target.nc) => Some(id),
-            _ => None,
-        };
-        self.datasets.iter().filter_map(served).collect()
+        self.targets.iter().filter(|(_, target)| shared(target.nc)).map(|(&id, _)| id).collect()
     }
 
     fn flush_for_reading(&mut self, dataset: Id) -> Result {
-        let Some(Entry::Served(target)) = self.datasets.get_mut(&dataset) else { return Ok(()) };
+        let Some(target) = self.targets.get_mut(&dataset) else { return Ok(()) };
         if target.is_stored() {
             return Ok(());
         }
@@ -428,18 +405,15 @@ impl Output {
     /// HDF5 is about to write to a dataset by itself; one that is not known may be another opening of any in a file that is shared: HDF5
     /// lets it write, whatever it was opened for.
     pub(super) fn hand_over(&mut self, dataset: Id) -> Result {
-        let all = match self.datasets.get(&dataset) {
-            Some(Entry::Served(_)) => BTreeSet::from([dataset]),
-            _ => self.shared(),
-        };
-        for id in &all {
-            if let Some(Entry::Served(target)) = self.datasets.get(id) {
+        let all = if self.targets.contains_key(&dataset) { BTreeSet::from([dataset]) } else { self.shared() };
+        for &id in &all {
+            if let Some(target) = self.targets.get(&id) {
                 self.take_over(target.nc);
             }
         }
         self.flush(Cache::Kept, |id, _| all.contains(&id))?;
         for id in all {
-            if let Some(Entry::Served(target)) = self.datasets.get_mut(&id) {
+            if let Some(target) = self.targets.get_mut(&id) {
                 target.forget();
             }
         }
@@ -448,22 +422,25 @@ impl Output {
 
     /// HDF5 is about to close a dataset; what fails is not tried again.
     pub(super) fn close(&mut self, dataset: Id) -> Result {
-        let result = match self.datasets.get(&dataset) {
-            None => return Ok(()),
-            Some(Entry::Left(_)) => Ok(()),
-            Some(Entry::Served(target)) => {
-                self.take_over(target.nc);
-                self.flush(Cache::Written, |id, _| id == dataset)
-            }
+        let Some(target) = self.targets.get(&dataset) else {
+            self.others.remove(&dataset);
+            return Ok(());
         };
-        self.leave(dataset, "closed");
-        self.datasets.remove(&dataset);
+        self.take_over(target.nc);
+        let result = self.flush(Cache::Written, |id, _| id == dataset);
+        self.forget(dataset);
         result
     }
 
     /// Leaves a dataset to HDF5 from now on, with what it has.
     fn leave(&mut self, dataset: Id, why: &'static str) {
-        if let Some(Entry::Served(mut target)) = self.datasets.insert(dataset, Entry::Left(why)) {
+        self.forget(dataset);
+        self.others.insert(dataset, why);
+    }
+
+    /// Forgets a dataset, with what it has.
+    fn forget(&mut self, dataset: Id) {
+        if let Some(mut target) = self.targets.remove(&dataset) {
             target.release_all(&mut self.held);
         }
         let queued = &mut self.queued;

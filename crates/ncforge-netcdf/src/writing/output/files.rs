@@ -3,7 +3,7 @@
 use ncforge::store::Process;
 
 use super::super::hdf5::{Cache, Id};
-use super::{Entry, File, Output, Result};
+use super::{File, Output, Result};
 
 impl Output {
     /// Whether chunks of a file are this process's to store. Those that a forked child has of its parent's files, the parent stores.
@@ -45,16 +45,12 @@ impl Output {
 
     /// Forgets a file that is closed, with the datasets that a failed close left open.
     pub(in crate::writing) fn end(&mut self, nc: i32) -> Option<File> {
-        for dataset in self.served(nc) {
-            self.leave(dataset, "closed");
-            self.datasets.remove(&dataset);
-        }
+        self.served(nc).into_iter().for_each(|dataset| self.forget(dataset));
         self.files.remove(&nc)
     }
 
     fn served(&self, nc: i32) -> Vec<Id> {
-        let served = |e: &Entry| matches!(e, Entry::Served(target) if target.nc == nc);
-        self.datasets.iter().filter(|(_, e)| served(e)).map(|(id, _)| *id).collect()
+        self.targets.iter().filter(|(_, target)| target.nc == nc).map(|(&id, _)| id).collect()
     }
 
     /// A file gets another opening, for reading.

@@ -9,7 +9,7 @@ use super::super::hdf5::{Block, Cache, Id};
 use super::super::jobs::{Job, Queued, Threads};
 use super::super::room::Full;
 use super::super::target::Target;
-use super::{Entry, Failed, Output, Result};
+use super::{Failed, Output, Result};
 use crate::policy;
 
 impl Output {
@@ -19,7 +19,7 @@ impl Output {
     /// the index in the file still names it. So a chunk that the file has is replaced when HDF5 would do it: as long as HDF5 keeps its
     /// cache, it goes there.
     pub(super) fn queue(&mut self, dataset: Id, number: Box<[u64]>, data: Arc<Vec<u8>>, cache: Cache) {
-        let Some(Entry::Served(target)) = self.datasets.get_mut(&dataset) else { return };
+        let Some(target) = self.targets.get_mut(&dataset) else { return };
         let is_new = target.is_absent(&number);
         let is_encoded = cache == Cache::Written || is_new;
         target.note_stored(&number);
@@ -41,7 +41,7 @@ impl Output {
     pub(super) fn store_first(&mut self) {
         let Some(first) = self.queue.pop_front() else { return };
         self.queued -= first.job.raw().len() as u64;
-        if let Some(Entry::Served(target)) = self.datasets.get_mut(&first.dataset) {
+        if let Some(target) = self.targets.get_mut(&first.dataset) {
             target.queued -= 1;
         }
         let _ = self.store(first);
@@ -49,13 +49,13 @@ impl Output {
 
     /// Has HDF5 store a chunk. One that fails waits with its dataset.
     fn store(&mut self, chunk: Queued) -> Result {
-        let stored = match self.datasets.get(&chunk.dataset) {
-            Some(Entry::Served(target)) if self.is_own(target.nc) => self.try_to_store(&chunk, target),
-            Some(Entry::Served(_)) => Err(Failed),
+        let stored = match self.targets.get(&chunk.dataset) {
+            Some(target) if self.is_own(target.nc) => self.try_to_store(&chunk, target),
+            Some(_) => Err(Failed),
             // Nobody asks for it any more.
-            _ => return Ok(()),
+            None => return Ok(()),
         };
-        if let Some(Entry::Served(target)) = self.datasets.get_mut(&chunk.dataset) {
+        if let Some(target) = self.targets.get_mut(&chunk.dataset) {
             target.replace_waiting(&chunk.number);
             if stored.is_err() {
                 target.waiting.push(chunk);
@@ -107,7 +107,7 @@ impl Output {
 
     /// Stores the chunks of a dataset that wait; an error if one still does. `each`: also those behind it, which may be smaller.
     pub(super) fn store_waiting(&mut self, dataset: Id, each: bool) -> Result {
-        let Some(Entry::Served(target)) = self.datasets.get_mut(&dataset) else { return Ok(()) };
+        let Some(target) = self.targets.get_mut(&dataset) else { return Ok(()) };
         let mut waiting = std::mem::take(&mut target.waiting).into_iter();
         let mut result = Ok(());
         // Without `each`: HDF5 takes space in the file for each attempt.
@@ -116,7 +116,7 @@ impl Output {
         {
             result = self.store(chunk).and(result);
         }
-        if let Some(Entry::Served(target)) = self.datasets.get_mut(&dataset) {
+        if let Some(target) = self.targets.get_mut(&dataset) {
             target.waiting.extend(waiting);
         }
         result
@@ -141,12 +141,12 @@ impl Output {
 
     /// Whether chunks of a dataset come back that were handed on for space: HDF5 writes it as quickly.
     pub(super) fn is_too_large(&self, dataset: Id) -> bool {
-        matches!(self.datasets.get(&dataset), Some(Entry::Served(t)) if t.returns > policy::RETURNS)
+        self.targets.get(&dataset).is_some_and(|target| target.returns > policy::RETURNS)
     }
 
     /// Notes that a chunk is handed on to make space, if it is not whole.
     fn note_early(&mut self, dataset: Id, number: &[u64]) {
-        if let Some(Entry::Served(target)) = self.datasets.get_mut(&dataset) {
+        if let Some(target) = self.targets.get_mut(&dataset) {
             target.note_early(number);
         }
     }
@@ -155,12 +155,8 @@ impl Output {
     /// would keep. An error if one of this dataset cannot be.
     pub(super) fn make_space(&mut self, put: Id) -> Result {
         let mut all = Vec::new();
-        for (&dataset, entry) in &self.datasets {
-            if let Entry::Served(target) = entry
-                && target.excess() > 0
-            {
-                all.extend(target.chunks.iter().map(|(n, c)| (c.used, dataset, n.clone())));
-            }
+        for (&dataset, target) in self.targets.iter().filter(|(_, target)| target.excess() > 0) {
+            all.extend(target.chunks.iter().map(|(n, c)| (c.used, dataset, n.clone())));
         }
         all.sort_unstable();
         let mut result = Ok(());
@@ -168,7 +164,7 @@ impl Output {
             if self.held <= self.budget / 4 * 3 {
                 break;
             }
-            if matches!(self.datasets.get(&dataset), Some(Entry::Served(t)) if t.excess() > 0) {
+            if self.targets.get(&dataset).is_some_and(|target| target.excess() > 0) {
                 self.note_early(dataset, &number);
                 let done = self.hand_on(dataset, &number, Cache::Written);
                 if dataset == put {
