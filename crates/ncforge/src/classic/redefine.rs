@@ -102,6 +102,15 @@ fn fixed(vars: &[Extent]) -> Option<u64> {
     vars.iter().filter(|e| !e.record).try_fold(0u64, |n, e| n.checked_add(e.padded()))
 }
 
+/// Places variables one behind the other from byte `at`; the byte behind the last one.
+fn place<'a>(vars: impl Iterator<Item = &'a mut Extent>, mut at: u64) -> Option<u64> {
+    for e in vars {
+        e.begin = at;
+        at = at.checked_add(e.padded())?;
+    }
+    Some(at)
+}
+
 /// The layout with as much room before the records as the new fixed variables take, within limits: more of them are added one by one, and
 /// for each all records would be moved.
 fn before_records(layout: &Layout, w: &ClassicWriter) -> Option<Layout> {
@@ -189,29 +198,18 @@ fn widened(old: &Layout, sizes: &[Extent], header: u64, records: u64) -> Option<
     }
     // New fixed variables: right before the records, or after all fixed ones.
     let fixed_end = if old.vars.iter().any(|e| !e.record) { old.fixed_end() } else { old.records_begin };
-    let mut at = if records_stay { old.records_begin } else { fixed_end }.checked_add(front)?;
-    at = at.checked_next_multiple_of(4)?;
-    for e in vars[count..].iter_mut().filter(|e| !e.record) {
-        e.begin = at;
-        at = at.checked_add(e.padded())?;
-    }
+    let at = if records_stay { old.records_begin } else { fixed_end }.checked_add(front)?;
+    let at = place(vars[count..].iter_mut().filter(|e| !e.record), at.checked_next_multiple_of(4)?)?;
     let records_begin = if records_stay {
         let begin = old.records_begin.checked_add(front)?.checked_add(middle)?;
         // New record variables: after those of the first record.
         let old_records = old.vars.iter().filter(|e| e.record);
-        let mut at = old_records.map(Extent::padded).try_fold(begin, u64::checked_add)?;
-        for e in vars[count..].iter_mut().filter(|e| e.record) {
-            e.begin = at;
-            at = at.checked_add(e.padded())?;
-        }
+        let at = old_records.map(Extent::padded).try_fold(begin, u64::checked_add)?;
+        place(vars[count..].iter_mut().filter(|e| e.record), at)?;
         begin
     } else {
-        let begin = at;
-        for e in vars.iter_mut().filter(|e| e.record) {
-            e.begin = at;
-            at = at.checked_add(e.padded())?;
-        }
-        begin
+        place(vars.iter_mut().filter(|e| e.record), at)?;
+        at
     };
     let record_size = record_size(&vars)?;
     let insertions = [(first, front), (old.records_begin, middle)];
@@ -277,28 +275,21 @@ fn extend(old: &Layout, sizes: &[Extent], header: u64, floor: u64, records: u64)
     }
     let records_stay = records > 0 && old.record_size > 0;
     let need = fixed(&vars[count..])?;
-    let mut at = if old.vars.iter().any(|e| !e.record) {
+    let at = if old.vars.iter().any(|e| !e.record) {
         old.fixed_end()
     } else {
         // Only records so far: as close before them as possible, so that the header padding stays.
         (old.records_begin / 4 * 4).checked_sub(need).filter(|&at| at >= header.max(floor))?
     };
-    for e in vars[count..].iter_mut().filter(|e| !e.record) {
-        e.begin = at;
-        at = at.checked_add(e.padded())?;
-    }
+    let at = place(vars[count..].iter_mut().filter(|e| !e.record), at)?;
     let records_begin = if records_stay {
         if at > old.records_begin || vars[count..].iter().any(|e| e.record) {
             return None;
         }
         old.records_begin
     } else {
-        let begin = at;
-        for e in vars.iter_mut().filter(|e| e.record) {
-            e.begin = at;
-            at = at.checked_add(e.padded())?;
-        }
-        begin
+        place(vars.iter_mut().filter(|e| e.record), at)?;
+        at
     };
     let record_size = record_size(&vars)?;
     Some(Layout { header, vars, records_begin, record_size })
