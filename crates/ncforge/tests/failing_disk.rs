@@ -1,6 +1,8 @@
 //! Random writes while the disk fails now and then: what a sync reports as written is in the file, and what is not is named
 //! until it is written again.
 
+mod random;
+
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 
@@ -9,6 +11,8 @@ use ncforge::store::{MemoryStore, ReadStore, WriteStore, zipped};
 use ncforge::{
     CreateOptions, Dataset, DatasetMut, Engine, EngineOptions, Error, Hyperslab, Op, Result, Schema,
 };
+
+use random::Random;
 
 const HISTORIES: u64 = 60;
 const STEPS: usize = 60;
@@ -66,17 +70,6 @@ impl WriteStore for Failing {
     fn replace(&self, build: &mut dyn FnMut(&dyn WriteStore) -> Result<()>) -> Result<()> {
         self.works(Op::Other("replace"))?;
         self.inner.replace(build)
-    }
-}
-
-struct Random(u64);
-
-impl Random {
-    fn below(&mut self, n: u64) -> u64 {
-        self.0 ^= self.0 << 13;
-        self.0 ^= self.0 >> 7;
-        self.0 ^= self.0 << 17;
-        self.0 % n
     }
 }
 
@@ -227,8 +220,7 @@ fn write(file: &mut DatasetMut, model: &mut Model, r: &mut Random, var: usize, s
 
 /// Reads the file as it is now.
 fn check(store: &Failing, engine: &Engine, model: &Model, seed: u64, step: usize) {
-    let mut bytes = vec![0; store.len() as usize];
-    store.read_at(&mut bytes, 0).unwrap();
+    let bytes = store.read_vec(0, store.len()).unwrap();
     let found = Dataset::from_store(Arc::new(MemoryStore::new("found.nc", bytes)), engine).unwrap();
     for var in 0..3 {
         let read = found.read_all(VarId(var)).unwrap();

@@ -1,12 +1,16 @@
 //! Results do not depend on the number of threads: files are the same bytes for 1, 2, 3 and 8 of them, with every
 //! codec that is written; and many threads read many files at once, each as it was written.
 
+mod random;
+
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use ncforge::codec::filters::{bitshuffle, blosc, bzip2, deflate, fletcher32, lz4, lzf, shuffle, zstd};
 use ncforge::model::{Atomic, Attribute, DimId, Dimension, Endian, Filter, Format, Storage, Variable};
 use ncforge::{CreateOptions, Dataset, DatasetMut, Engine, EngineOptions, Hyperslab, Schema};
+
+use random::Random;
 
 const SHAPE: [u64; 3] = [20, 37, 41];
 const CHUNK: [u64; 3] = [6, 16, 16];
@@ -33,13 +37,8 @@ fn chains() -> Vec<(&'static str, Vec<Filter>)> {
 
 /// Values of a variable: smooth ones, noise, or mostly zero.
 fn values(seed: usize) -> Vec<u8> {
-    let mut state = 0x9E37_79B9_7F4A_7C15_u64.wrapping_add(seed as u64);
-    let mut random = || {
-        state ^= state << 13;
-        state ^= state >> 7;
-        state ^= state << 17;
-        (state >> 40) as f32 / (1 << 24) as f32
-    };
+    let mut random = Random(0x9E37_79B9_7F4A_7C15_u64.wrapping_add(seed as u64));
+    let mut random = || (random.bits() >> 40) as f32 / (1 << 24) as f32;
     let one = |i: usize| match seed % 3 {
         0 => (i as f32 / 900.0).sin() * 20.0 + random() * 0.01,
         1 => random(),
@@ -185,13 +184,8 @@ fn many_threads_read_many_files() {
         for thread in 0..16u64 {
             let (files, done, shared) = (&files, &done, &shared);
             s.spawn(move || {
-                let mut state = 0x2545_F491_4F6C_DD1D_u64.wrapping_mul(thread + 1);
-                let mut random = move |n: u64| {
-                    state ^= state << 13;
-                    state ^= state >> 7;
-                    state ^= state << 17;
-                    (state >> 20) % n.max(1)
-                };
+                let mut random = Random(0x2545_F491_4F6C_DD1D_u64.wrapping_mul(thread + 1));
+                let mut random = move |n: u64| (random.bits() >> 20) % n.max(1);
                 for _ in 0..READS {
                     let file = &files[random(50) as usize];
                     let own = (thread % 4 == 0).then(|| Dataset::open_with(&file.path, shared).unwrap());

@@ -3,6 +3,8 @@
 //!
 //! The program is this one: started again, it runs [`the_writer`], which does nothing in an ordinary run.
 
+mod random;
+
 use std::io::{BufRead, BufReader};
 use std::path::Path;
 use std::process::{Command, Stdio};
@@ -13,6 +15,8 @@ use ncforge::model::{Atomic, Attribute, DimId, Dimension, Format, Schema, VarId,
 use ncforge::store::FileStore;
 use ncforge::store::zipped::{Resources, ZippedStore};
 use ncforge::{CreateOptions, Dataset, DatasetMut, Hyperslab};
+
+use random::Random;
 
 const KILLS: usize = 200;
 /// Where the program that is killed finds its file.
@@ -100,12 +104,10 @@ fn a_writer_that_is_killed_leaves_a_commit() {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("a.ncz");
     make(&path);
-    let mut random = 0x2545_F491_4F6C_DD1D_u64;
+    let mut random = Random(0x2545_F491_4F6C_DD1D);
     let mut last = 0;
     for kill in 0..KILLS {
-        random ^= random << 13;
-        random ^= random >> 7;
-        random ^= random << 17;
+        let moment = Duration::from_micros(random.below(25_000));
         let mut child = Command::new(std::env::current_exe().unwrap())
             .args(["the_writer", "--exact", "--nocapture", "--test-threads=1"])
             .env(PATH, &path)
@@ -118,7 +120,7 @@ fn a_writer_that_is_killed_leaves_a_commit() {
             |line: String| line.split("committed ").nth(1).and_then(|n| n.trim().parse::<i32>().ok());
         let mut reported = lines.by_ref().find_map(|line| number(line.ok()?));
         assert!(reported.is_some(), "the writer does not write, after {kill} kills");
-        std::thread::sleep(Duration::from_micros(random % 25_000));
+        std::thread::sleep(moment);
         child.kill().unwrap();
         child.wait().unwrap();
         // The child's output before it died.

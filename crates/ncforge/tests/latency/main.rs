@@ -2,6 +2,8 @@
 //! say, and that it gives the values that a local file gives.
 
 mod open;
+#[path = "../random/mod.rs"]
+mod random;
 mod throttled;
 
 use std::path::Path;

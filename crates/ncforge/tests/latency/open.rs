@@ -11,6 +11,7 @@ use ncforge::raw::{Container, Place, netcdf4};
 use ncforge::store::MemoryStore;
 use ncforge::{CreateOptions, Dataset, DatasetMut, Engine, Error, Hyperslab, Result};
 
+use crate::random::Random;
 use crate::throttled::{Asked, Throttled};
 
 /// Elements (f8) of each variable of [`written`].
@@ -157,12 +158,10 @@ fn damage_is_met_as_in_a_local_file() {
         [vec![b'#'; 4 << 20], bytes].concat()
     };
     let nested = data("nc4uvt.nc");
-    let mut random = 0x2545_F491_4F6C_DD1D_u64;
+    let mut numbers = Random(0x2545_F491_4F6C_DD1D);
     for (whole, from, len, times) in [(&small, 4 << 20, 64 << 10, 300), (&nested, 0, nested.len(), 300)] {
         for i in 0..times {
-            random ^= random << 13;
-            random ^= random >> 7;
-            random ^= random << 17;
+            let random = numbers.bits();
             let at = from + (random >> 16) as usize % len;
             let mut bytes = whole.clone();
             bytes[at] = match i % 4 {

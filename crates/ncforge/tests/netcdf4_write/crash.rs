@@ -6,14 +6,11 @@ use ncforge::model::{
     Atomic, Attribute, DType, DimId, Dimension, Format, Storage, Value, Values, VarId, Variable,
 };
 use ncforge::raw::{Writer, netcdf4};
-use ncforge::store::{MemoryStore, ReadStore, WriteStore};
-use ncforge::{Dataset, DatasetMut, Engine, EngineOptions, Hyperslab, Schema};
+use ncforge::store::{MemoryStore, WriteStore};
+use ncforge::{Dataset, DatasetMut, Hyperslab, Schema};
 
-use crate::logged::{LoggedStore, crashes};
-
-fn engine() -> Engine {
-    Engine::new(EngineOptions { threads: Some(1), memory: Some(16 << 20) }).unwrap()
-}
+use crate::logged::{LoggedStore, crashes, engine};
+use crate::random::Random;
 
 /// Everything in a file, as text; `None` if it cannot be opened or read.
 fn state(bytes: &[u8]) -> Option<String> {
@@ -27,16 +24,6 @@ fn state(bytes: &[u8]) -> Option<String> {
         };
     }
     Some(out)
-}
-
-fn random() -> impl FnMut(usize) -> usize {
-    let mut seed = 0x9E37_79B9_7F4A_7C15_u64;
-    move |n| {
-        seed ^= seed << 13;
-        seed ^= seed >> 7;
-        seed ^= seed << 17;
-        (seed % n as u64) as usize
-    }
 }
 
 fn ints(n: i32, count: usize) -> Vec<u8> {
@@ -91,16 +78,15 @@ fn steps() -> Vec<Step> {
 
 fn run(store: &Arc<LoggedStore>, mut w: Writer, steps: &[Step], mut old: Option<String>, start: Vec<u8>) {
     let mut before = start;
-    let mut choose = random();
+    let mut r = Random(0x9E37_79B9_7F4A_7C15);
     for (i, step) in steps.iter().enumerate() {
         step(&mut w);
         w.sync().unwrap();
-        let mut after = vec![0; store.len() as usize];
-        store.read_at(&mut after, 0).unwrap();
+        let after = store.bytes();
         let new = state(&after);
         assert!(new.is_some(), "step {i} gives a file");
         let mut seen = (0, 0);
-        for crashed in crashes(&before, &store.take_log(), &mut choose) {
+        for crashed in crashes(&before, &store.take_log(), |n| r.below(n as u64) as usize) {
             let got = state(&crashed);
             if got == new {
                 seen.1 += 1;
@@ -116,30 +102,17 @@ fn run(store: &Arc<LoggedStore>, mut w: Writer, steps: &[Step], mut old: Option<
 
 #[test]
 fn a_crash_while_a_file_is_made_leaves_the_last_sync() {
-    let store = Arc::new(LoggedStore::new(Vec::new()));
-    let container = netcdf4::create(
-        Arc::clone(&store) as Arc<dyn WriteStore>,
-        schema(),
-        &netcdf4::CreateOptions::default(),
-    )
-    .unwrap();
-    run(&store, Writer::new(engine(), container), &steps(), None, Vec::new());
+    let (store, w) = LoggedStore::created(schema());
+    run(&store, w, &steps(), None, Vec::new());
 }
 
 #[test]
 fn a_crash_while_a_file_is_changed_leaves_the_last_sync() {
     let bytes = {
-        let store = Arc::new(MemoryStore::new("a.nc", Vec::new()));
-        let container = netcdf4::create(
-            Arc::clone(&store) as Arc<dyn WriteStore>,
-            schema(),
-            &netcdf4::CreateOptions::default(),
-        )
-        .unwrap();
-        let mut w = Writer::new(engine(), container);
+        let (store, mut w) = LoggedStore::created(schema());
         steps()[0](&mut w);
         w.finish().unwrap();
-        store.to_vec()
+        store.bytes()
     };
     let store = Arc::new(LoggedStore::new(bytes.clone()));
     let container = netcdf4::open_mut(Arc::clone(&store) as Arc<dyn WriteStore>).unwrap();
@@ -196,11 +169,7 @@ fn one_record(w: &mut Writer, var: usize, t: u64) {
 #[test]
 fn a_sync_writes_what_was_changed() {
     let written = |variables: usize| {
-        let store = Arc::new(LoggedStore::new(Vec::new()));
-        let options = netcdf4::CreateOptions::default();
-        let container =
-            netcdf4::create(Arc::clone(&store) as Arc<dyn WriteStore>, many(variables), &options).unwrap();
-        let mut w = Writer::new(engine(), container);
+        let (store, mut w) = LoggedStore::created(many(variables));
         (0..variables).for_each(|v| one_record(&mut w, v, 0));
         w.sync().unwrap();
         let mut bytes = 0;
@@ -219,9 +188,7 @@ fn a_sync_writes_what_was_changed() {
 
 #[test]
 fn a_crash_between_small_syncs_leaves_the_last_one() {
-    let store = Arc::new(LoggedStore::new(Vec::new()));
-    let options = netcdf4::CreateOptions::default();
-    let container = netcdf4::create(Arc::clone(&store) as Arc<dyn WriteStore>, many(5), &options).unwrap();
+    let (store, w) = LoggedStore::created(many(5));
     let mut steps: Vec<Step> = Vec::new();
     for t in 0..8 {
         // The index of one variable outgrows its room again and again.
@@ -236,7 +203,7 @@ fn a_crash_between_small_syncs_leaves_the_last_one() {
         w.redefine(s).unwrap();
     }));
     steps.extend((300..304).map(|t| -> Step { Box::new(move |w| one_record(w, 3, t)) }));
-    run(&store, Writer::new(engine(), container), &steps, None, Vec::new());
+    run(&store, w, &steps, None, Vec::new());
 }
 
 /// A file written in many syncs is, once closed, the file that one sync would have made.

@@ -8,6 +8,7 @@ use ncforge::store::{MemoryStore, WriteStore};
 use ncforge::{Error, Schema};
 
 use crate::make;
+use crate::random::Random;
 
 fn try_change(bytes: Vec<u8>) -> ncforge::Result<()> {
     let store: Arc<dyn WriteStore> = Arc::new(MemoryStore::new("damaged.nc", bytes));
@@ -27,18 +28,12 @@ fn damage_is_an_error_or_a_change() {
     make::all(&path);
     let good = std::fs::read(&path).unwrap();
     try_change(good.clone()).unwrap();
-    let mut seed = 0x2545_F491_4F6C_DD1D_u64;
-    let mut random = |n: usize| {
-        seed ^= seed << 13;
-        seed ^= seed >> 7;
-        seed ^= seed << 17;
-        (seed % n as u64) as usize
-    };
+    let mut random = Random(0x2545_F491_4F6C_DD1D);
     for _ in 0..400 {
         let mut bytes = good.clone();
         // Checksums guard the headers; the heap and the chunk indexes have none.
-        let at = random(bytes.len());
-        bytes[at] = random(256) as u8;
+        let at = random.below(bytes.len() as u64) as usize;
+        bytes[at] = random.below(256) as u8;
         let _ = try_change(bytes);
     }
     for keep in (0..good.len()).step_by(1024) {

@@ -1,9 +1,10 @@
 //! A store that remembers what was written to it, in order: for cutting the power at any point.
 
-use std::sync::Mutex;
+use std::sync::{Arc, Mutex};
 
-use ncforge::Result;
+use ncforge::raw::{Writer, netcdf4};
 use ncforge::store::{MemoryStore, ReadStore, WriteStore};
+use ncforge::{Engine, EngineOptions, Result, Schema};
 
 /// One thing that happened to a store.
 #[derive(Clone, Debug)]
@@ -23,6 +24,10 @@ impl Event {
     }
 }
 
+pub(crate) fn engine() -> Engine {
+    Engine::new(EngineOptions { threads: Some(1), memory: Some(16 << 20) }).unwrap()
+}
+
 /// A store in memory with a log.
 #[derive(Debug)]
 pub(crate) struct LoggedStore {
@@ -33,6 +38,18 @@ pub(crate) struct LoggedStore {
 impl LoggedStore {
     pub(crate) fn new(bytes: Vec<u8>) -> Self {
         Self { inner: MemoryStore::new("logged.nc", bytes), log: Mutex::default() }
+    }
+
+    /// A new file in an empty store.
+    pub(crate) fn created(schema: Schema) -> (Arc<Self>, Writer) {
+        let store = Arc::new(Self::new(Vec::new()));
+        let container = netcdf4::create(store.clone(), schema, &netcdf4::CreateOptions::default()).unwrap();
+        (store, Writer::new(engine(), container))
+    }
+
+    /// The file's bytes.
+    pub(crate) fn bytes(&self) -> Vec<u8> {
+        self.read_vec(0, self.len()).unwrap()
     }
 
     /// The events since the last call.

@@ -6,6 +6,8 @@ mod logged;
 mod make;
 mod peers;
 mod power;
+#[path = "../random/mod.rs"]
+mod random;
 mod update;
 
 use std::path::Path;

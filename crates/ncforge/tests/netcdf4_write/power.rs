@@ -11,11 +11,12 @@ use ncforge::model::{
     Atomic, Attribute, DType, DimId, Dimension, Format, Storage, Value, Values, VarId, Variable,
 };
 use ncforge::raw::{Writer, netcdf4, put_attribute};
-use ncforge::store::{MemoryStore, ReadStore, WriteStore};
-use ncforge::{Dataset, Engine, EngineOptions, Error, Hyperslab, Schema};
+use ncforge::store::{MemoryStore, WriteStore};
+use ncforge::{Dataset, Error, Hyperslab, Schema};
 
-use crate::logged::{Event, LoggedStore, crashes};
+use crate::logged::{Event, LoggedStore, crashes, engine};
 use crate::peers;
+use crate::random::Random;
 
 /// Histories, and the syncs of each.
 const HISTORIES: u64 = 24;
@@ -30,24 +31,9 @@ const WORDS: VarId = VarId(1);
 const NAMES: VarId = VarId(2);
 const NUMBERS: VarId = VarId(3);
 
-fn engine() -> Engine {
-    Engine::new(EngineOptions { threads: Some(1), memory: Some(16 << 20) }).unwrap()
-}
-
-struct Random(u64);
-
-impl Random {
-    fn below(&mut self, n: u64) -> u64 {
-        self.0 ^= self.0 << 13;
-        self.0 ^= self.0 >> 7;
-        self.0 ^= self.0 << 17;
-        self.0 % n
-    }
-
-    fn text(&mut self, most: u64) -> Vec<u8> {
-        let n = self.below(most);
-        (0..n).map(|_| b'a' + self.below(26) as u8).collect()
-    }
+fn text(r: &mut Random, most: u64) -> Vec<u8> {
+    let n = r.below(most);
+    (0..n).map(|_| b'a' + r.below(26) as u8).collect()
 }
 
 fn schema(numbers: Storage) -> Schema {
@@ -77,12 +63,12 @@ fn change(w: &mut Writer, r: &mut Random, is_first: bool) {
         }
         3 => {
             let t = r.below(records + 2);
-            let text = Values::Heap(vec![Value::String(Some(r.text(300)))]);
+            let text = Values::Heap(vec![Value::String(Some(text(r, 300)))]);
             w.write(WORDS, &Hyperslab::new(&[t], &[1]), &text).unwrap();
         }
         4 => {
             let (from, n) = (r.below(X / 2), 1 + r.below(X / 2));
-            let texts = (0..n).map(|_| Value::String(Some(r.text(60)))).collect();
+            let texts = (0..n).map(|_| Value::String(Some(text(r, 60)))).collect();
             w.write(NAMES, &Hyperslab::new(&[from], &[n]), &Values::Heap(texts)).unwrap();
         }
         0 => {
@@ -92,7 +78,7 @@ fn change(w: &mut Writer, r: &mut Random, is_first: bool) {
         }
         5 => {
             let mut s = w.schema().clone();
-            let (name, text) = (format!("a{}", r.below(3)), r.text(4000));
+            let (name, text) = (format!("a{}", r.below(3)), text(r, 4000));
             let text = Attribute::text(name, std::str::from_utf8(&text).unwrap());
             put_attribute(&mut s.groups[0].attrs, text);
             w.redefine(s).unwrap();
@@ -181,21 +167,14 @@ fn history(seed: u64, folder: &Path) -> usize {
         0 => Storage::Contiguous,
         _ => Storage::Chunked { chunks: vec![16], filters: vec![] },
     };
-    let store = Arc::new(LoggedStore::new(Vec::new()));
-    let container = netcdf4::create(
-        Arc::clone(&store) as Arc<dyn WriteStore>,
-        schema(numbers),
-        &netcdf4::CreateOptions::default(),
-    );
-    let mut w = Writer::new(engine(), container.unwrap());
+    let (store, mut w) = LoggedStore::created(schema(numbers));
     let (mut before, mut old, mut looked_at, mut judged) = (Vec::new(), None, 0, 0);
     for sync in 0..SYNCS {
         for i in 0..=r.below(4) {
             change(&mut w, &mut r, i == 0);
         }
         w.sync().unwrap();
-        let mut after = vec![0; store.len() as usize];
-        store.read_at(&mut after, 0).unwrap();
+        let after = store.bytes();
         let new = state(&after).expect("a sync leaves a file");
         let log = store.take_log();
         for crashed in crashes(&before, &log, |n| r.below(n as u64) as usize) {
@@ -242,13 +221,7 @@ fn without_the_waits_what_a_power_cut_leaves_is_read_or_an_error() {
     let (mut read, mut refused) = (0, 0);
     for seed in 1..=HISTORIES {
         let mut r = Random(seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1);
-        let store = Arc::new(LoggedStore::new(Vec::new()));
-        let container = netcdf4::create(
-            Arc::clone(&store) as Arc<dyn WriteStore>,
-            schema(Storage::Contiguous),
-            &netcdf4::CreateOptions::default(),
-        );
-        let mut w = Writer::new(engine(), container.unwrap());
+        let (store, mut w) = LoggedStore::created(schema(Storage::Contiguous));
         let (mut on_disk, mut log) = (Vec::new(), Vec::new());
         for sync in 0..SYNCS {
             for i in 0..=r.below(4) {
@@ -269,8 +242,7 @@ fn without_the_waits_what_a_power_cut_leaves_is_read_or_an_error() {
             log.pop();
             if r.below(3) == 0 {
                 // The system has brought everything to disk.
-                on_disk = vec![0; store.len() as usize];
-                store.read_at(&mut on_disk, 0).unwrap();
+                on_disk = store.bytes();
                 log.clear();
             }
         }
@@ -281,24 +253,16 @@ fn without_the_waits_what_a_power_cut_leaves_is_read_or_an_error() {
 /// Without the syncs around the superblock the test above would fail: it is no formality.
 #[test]
 fn the_test_finds_a_missing_sync() {
-    let store = Arc::new(LoggedStore::new(Vec::new()));
-    let container = netcdf4::create(
-        Arc::clone(&store) as Arc<dyn WriteStore>,
-        schema(Storage::Contiguous),
-        &netcdf4::CreateOptions::default(),
-    );
-    let mut w = Writer::new(engine(), container.unwrap());
+    let (store, mut w) = LoggedStore::created(schema(Storage::Contiguous));
     let mut r = Random(5);
     w.write_bytes(RECORDS, &Hyperslab::new(&[0, 0], &[1, X]), &[1; 160]).unwrap();
     w.sync().unwrap();
-    let mut before = vec![0; store.len() as usize];
-    store.read_at(&mut before, 0).unwrap();
+    let before = store.bytes();
     store.take_log();
     let old = state(&before).unwrap();
     w.write_bytes(RECORDS, &Hyperslab::new(&[0, 0], &[5, X]), &[2; 800]).unwrap();
     w.sync().unwrap();
-    let mut after = vec![0; store.len() as usize];
-    store.read_at(&mut after, 0).unwrap();
+    let after = store.bytes();
     let new = state(&after).unwrap();
     let mut careless: Vec<_> = store.take_log().into_iter().filter(|e| !matches!(e, Event::Sync)).collect();
     careless.push(Event::Sync);

@@ -2,6 +2,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError};
 
 use super::*;
+use crate::random::Random;
 use crate::store::requests::EVEN;
 
 const MIB: u64 = 1 << 20;
@@ -105,13 +106,8 @@ fn single_reads_bring_what_they_ask_for() {
 
 #[test]
 fn any_reads_in_any_order_give_the_bytes_and_bring_no_more_than_twice_as_many() {
-    let mut random = 0x0123_4567_89AB_CDEF_u64;
-    let mut next = move |below: u64| {
-        random ^= random << 13;
-        random ^= random >> 7;
-        random ^= random << 17;
-        random % below
-    };
+    let mut random = Random(0x0123_4567_89AB_CDEF);
+    let mut next = move |below: u64| random.below(below);
     for round in 0..16 {
         let len = [3000, 100_000, MIB, 6 * MIB][round % 4];
         let far = Far::new(len);

@@ -12,6 +12,7 @@ use super::super::{Resources, ZippedStore};
 use super::basics::image;
 use super::steps::{Step, apply, bytes, options, step, tight};
 use crate::error::Result;
+use crate::random::Random;
 use crate::store::{MemoryStore, ReadStore, WriteStore};
 
 const SECTOR: usize = 512;
@@ -89,15 +90,6 @@ fn mixed(moments: &[Vec<u8>], mut choose: impl FnMut(usize) -> usize) -> Vec<u8>
     out
 }
 
-fn random(mut seed: u64) -> impl FnMut(usize) -> usize {
-    move |n| {
-        seed ^= seed << 13;
-        seed ^= seed >> 7;
-        seed ^= seed << 17;
-        (seed % n as u64) as usize
-    }
-}
-
 /// Checks one state of the disk; `allowed` are images that it may show.
 fn check(state: Vec<u8>, allowed: &[Vec<u8>], is_committed: bool) {
     let file = Arc::new(MemoryStore::new("crashed.ncz", state));
@@ -118,7 +110,8 @@ fn check(state: Vec<u8>, allowed: &[Vec<u8>], is_committed: bool) {
 
 /// Runs steps and then crashes at every event. `images[k]` is the image of the k-th acknowledged commit.
 fn crash_everywhere(log: &[Event], images: &[Vec<u8>], mixes: usize, seed: u64) -> usize {
-    let mut choose = random(seed | 1);
+    let mut random = Random(seed | 1);
+    let mut choose = |n: usize| random.below(n as u64) as usize;
     let mut moments = vec![Vec::new()];
     let mut acknowledged = 0;
     let mut checked = 0;

@@ -4,6 +4,7 @@ use proptest::prelude::*;
 
 use super::super::format::Over;
 use super::super::{Codec, Options, Resources, ZippedStore};
+use crate::random::Random;
 use crate::store::{BlockStore, Part, ReadStore, RecordInsertion, Wider, WriteStore};
 
 /// One operation.
@@ -53,18 +54,13 @@ pub(super) fn step() -> impl Strategy<Value = Step> {
 
 /// Bytes that compress like data: runs, ramps and noise, depending on the seed.
 pub(super) fn bytes(n: usize, seed: u64) -> Vec<u8> {
-    let mut x = seed | 1;
+    let mut random = Random(seed | 1);
     (0..n)
         .map(|i| match seed % 4 {
             0 => 0,
             1 => [0x7C, 0xF0, 0, 0][i % 4],
             2 => ((i as u64 / 4 * (seed % 13)) >> (i % 4 * 3)) as u8,
-            _ => {
-                x ^= x << 13;
-                x ^= x >> 7;
-                x ^= x << 17;
-                x as u8
-            }
+            _ => random.bits() as u8,
         })
         .collect()
 }
