@@ -204,7 +204,8 @@ def test_accelerate_and_preloading_are_one(run_under, file, tmp_path, packaged):
 
 def test_sources_are_all_compiled_by_a_test():
     tests = "".join(path.read_text(encoding="utf-8") for path in Path(__file__).parent.glob("test_netcdf_*.py"))
-    for source in SOURCES.iterdir():
+    # Headers are compiled with the programs.
+    for source in (path for path in SOURCES.iterdir() if path.suffix != ".h"):
         assert f'"{source.stem}"' in tests or source.name in tests, source.name
 
 

@@ -1,18 +1,10 @@
 /* From which size on malloc takes blocks from outside of the heap, after chunks of 1 MiB were read or written: heap WAY FILE. */
+#include "check.h"
+
 #include <malloc.h>
-#include <netcdf.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 enum { ROWS = 24, CHUNK = 1 << 18 };
-
-static void check(int code) {
-    if (code) {
-        fprintf(stderr, "%s\n", nc_strerror(code));
-        exit(1);
-    }
-}
 
 int main(int argc, char **argv) {
     static float values[CHUNK];

@@ -1,18 +1,10 @@
 // Writes steps, or reads them, in an address space that is limited to so many MiB: limited FILE write|read MIB
-#include <netcdf.h>
-#include <stdio.h>
-#include <stdlib.h>
+#include "check.h"
+
 #include <string.h>
 #include <sys/resource.h>
 
 enum { STEPS = 40, ROWS = 512, COLUMNS = 1024 };
-
-static void check(int code) {
-    if (code) {
-        fprintf(stderr, "%s\n", nc_strerror(code));
-        exit(3);
-    }
-}
 
 static void limit(int mib) {
     struct rlimit addresses = {(rlim_t)mib << 20, (rlim_t)mib << 20};

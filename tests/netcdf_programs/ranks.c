@@ -5,25 +5,17 @@
 // the file before MPI_Init, and closes another after MPI_Finalize. again: all steps are written once more, and the process ends behind
 // MPI_Finalize. parallel: all ranks open it by nc_create_par. With a further argument, rank 0 prints each step that is synced, and the
 // others print how long their own work took.
+#include "check.h"
+
 #include <mpi.h>
-#include <netcdf.h>
 #ifdef PARALLEL
 #include <netcdf_par.h>
 #endif
 #include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 enum { ROWS = 180, COLUMNS = 360 };
-
-static void check(int code) {
-    if (code) {
-        fprintf(stderr, "%s\n", nc_strerror(code));
-        exit(3);
-    }
-}
 
 static int create(const char *path, int parallel, int *var) {
     int nc, dims[3];

@@ -1,20 +1,12 @@
 // Variables without fill values, of which chunks were never written: unset FILE write, then unset FILE read, which prints what is in
 // memory that had another value before.
-#include <netcdf.h>
-#include <stdio.h>
-#include <stdlib.h>
+#include "check.h"
+
 #include <string.h>
 
 enum { ROWS = 400, COLUMNS = 1000, CHUNK = 10 };
 
 static float values[ROWS * COLUMNS];
-
-static void check(int code) {
-    if (code) {
-        fprintf(stderr, "%s\n", nc_strerror(code));
-        exit(3);
-    }
-}
 
 static void define(int file, const char *name, int compressed) {
     int dims[2] = {0, 1}, var;
