@@ -38,6 +38,14 @@ def make(path: Path, format: str = "NETCDF4", count: int = 3) -> None:
         ds.createVariable("v", "f8", ("t",))[0:count] = np.arange(count)
 
 
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    """A file of three values."""
+    made = tmp_path / "a.nc"
+    make(made)
+    return made
+
+
 def values(path: Path) -> list[float]:
     """As netCDF-C reads them; a zipped file as ncforge does."""
     library: Any = ncforge if path.suffix == ".ncz" else netCDF4
@@ -92,9 +100,7 @@ def test_zipped_files_have_one_writer_too(tmp_path: Path, run: Run) -> None:
     run("compact", path)
 
 
-def test_what_hdf5_has_open_is_not_written_to(tmp_path: Path) -> None:
-    path = tmp_path / "a.nc"
-    make(path)
+def test_what_hdf5_has_open_is_not_written_to(path: Path) -> None:
     for mode in ("a", "r"):
         with netCDF4.Dataset(path, mode), pytest.raises(ncforge.errors.LockedError) as caught:
             ncforge.Dataset(path, "a")
@@ -103,9 +109,7 @@ def test_what_hdf5_has_open_is_not_written_to(tmp_path: Path) -> None:
     ncforge.Dataset(path, "a").close()
 
 
-def test_two_handles_of_one_program_are_two_writers(tmp_path: Path) -> None:
-    path = tmp_path / "a.nc"
-    make(path)
+def test_two_handles_of_one_program_are_two_writers(path: Path) -> None:
     with ncforge.Dataset(path, "a"):
         with pytest.raises(ncforge.errors.LockedError):
             ncforge.Dataset(path, "r+")
@@ -114,9 +118,7 @@ def test_two_handles_of_one_program_are_two_writers(tmp_path: Path) -> None:
     ncforge.Dataset(path, "r+").close()
 
 
-def test_ncforge_reads_what_ncforge_writes_to(tmp_path: Path) -> None:
-    path = tmp_path / "a.nc"
-    make(path)
+def test_ncforge_reads_what_ncforge_writes_to(path: Path) -> None:
     with ncforge.Dataset(path, "a") as writer, ncforge.Dataset(path) as early:
         writer["v"][3] = 3.0
         writer.sync()
@@ -137,9 +139,7 @@ def test_ncforge_reads_what_ncforge_writes_to(tmp_path: Path) -> None:
         ncforge.Dataset(path, "a", locking="sometimes")
 
 
-def test_locks_can_be_left_out(tmp_path: Path) -> None:
-    path = tmp_path / "a.nc"
-    make(path)
+def test_locks_can_be_left_out(path: Path) -> None:
     with ncforge.Dataset(path, "a") as first:
         ncforge.Dataset(path, "a", locking=False).close()
         assert elsewhere(append("ncforge", path), {VARIABLE: "FALSE"}).stdout == ""
@@ -148,9 +148,7 @@ def test_locks_can_be_left_out(tmp_path: Path) -> None:
         first["v"][0] = 0.0
 
 
-def test_the_environment_overrides_the_program(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    path = tmp_path / "a.nc"
-    make(path)
+def test_the_environment_overrides_the_program(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with ncforge.Dataset(path, "a"):
         monkeypatch.setenv(VARIABLE, "FALSE")
         ncforge.Dataset(path, "a", locking=True).close()
@@ -172,10 +170,8 @@ def no_locks(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
 
 
 def test_without_locks_everything_works_with_one_warning(
-    tmp_path: Path, no_locks: dict[str, str], ncforge_bin: Path
+    path: Path, tmp_path: Path, no_locks: dict[str, str], ncforge_bin: Path
 ) -> None:
-    path = tmp_path / "a.nc"
-    make(path)
     program = f"""
         import ncforge
         for value in (3.0, 4.0):
@@ -292,9 +288,7 @@ def test_permissions_are_kept(tmp_path: Path, run: Run) -> None:
 
 
 @pytest.mark.parametrize("option", ["--json={}", "--csv={}", "--markdown {}", "--html {}"])
-def test_reports_of_benchmarks_replace_nothing_unasked(tmp_path: Path, run: Run, option: str) -> None:
-    path = tmp_path / "a.nc"
-    make(path)
+def test_reports_of_benchmarks_replace_nothing_unasked(path: Path, tmp_path: Path, run: Run, option: str) -> None:
     before = path.read_bytes()
     words = ["bench", "access", str(path), "--repetitions", "1", *option.format(path).split()]
     refused = run(*words, code=2)
@@ -345,9 +339,7 @@ def test_shared_writers_go_on_together(tmp_path: Path, run: Run) -> None:
     assert json.loads(reported)
 
 
-def test_a_file_that_is_closed_is_free_at_once(tmp_path: Path) -> None:
-    path = tmp_path / "a.nc"
-    make(path)
+def test_a_file_that_is_closed_is_free_at_once(path: Path) -> None:
     for count in range(4, 40):
         with ncforge.Dataset(path, "a") as ds:
             ds["v"][count - 1] = count - 1
