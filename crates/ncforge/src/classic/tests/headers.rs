@@ -45,18 +45,7 @@ fn files_that_are_none() {
 
 /// One fixed variable `fix_var` of type `xtype` in an otherwise empty file, its data beginning at `begin`.
 fn scalar(version: u8, count: u64, xtype: u32, begin: u64) -> Bytes {
-    Bytes::new(version)
-        .count(0)
-        .absent()
-        .absent()
-        .word(11)
-        .count(count)
-        .name("fix_var", 0)
-        .count(0)
-        .absent()
-        .word(xtype)
-        .count(4)
-        .begin(begin)
+    Bytes::new(version).count(0).absent().absent().vars(count).var("fix_var", &[], xtype, 4, begin)
 }
 
 /// The errors that PnetCDF's `ncvalidator` reports, reproduced: each is an error with its offset.
@@ -81,8 +70,7 @@ fn malformed_headers_are_refused() {
                 .count(0)
                 .absent()
                 .absent()
-                .word(11)
-                .count(1)
+                .vars(1)
                 .name("v", 0)
                 .count(0)
                 .word(tag)
@@ -98,13 +86,9 @@ fn malformed_headers_are_refused() {
         let var = |rank, id| {
             Bytes::new(v)
                 .count(0)
-                .word(10)
-                .count(1)
-                .name("d", 0)
-                .count(2)
+                .dims(&[("d", 2)])
                 .absent()
-                .word(11)
-                .count(1)
+                .vars(1)
                 .name("v", 0)
                 .count(rank)
                 .count(id)
@@ -113,6 +97,7 @@ fn malformed_headers_are_refused() {
                 .count(8)
                 .begin(512)
         };
+        let late = Bytes::new(v).count(0).dims(&[("a", 3), ("t", 0)]).absent().vars(1);
         let bad = [
             ("tag", dims(0)),
             ("tag", dims(11)),
@@ -131,41 +116,8 @@ fn malformed_headers_are_refused() {
             ("dimension id", var(1, 0x7fff_ffff)),
             ("fit", var(0x7fff_ffff, 0)),
             ("fit", var(50, 0)),
-            (
-                "both record dimensions",
-                Bytes::new(v)
-                    .count(0)
-                    .word(10)
-                    .count(2)
-                    .name("a", 0)
-                    .count(0)
-                    .name("b", 0)
-                    .count(0)
-                    .absent()
-                    .absent(),
-            ),
-            (
-                "record dimension",
-                Bytes::new(v)
-                    .count(0)
-                    .word(10)
-                    .count(2)
-                    .name("a", 0)
-                    .count(3)
-                    .name("t", 0)
-                    .count(0)
-                    .absent()
-                    .word(11)
-                    .count(1)
-                    .name("v", 0)
-                    .count(2)
-                    .count(0)
-                    .count(1)
-                    .absent()
-                    .word(4)
-                    .count(8)
-                    .begin(512),
-            ),
+            ("both record dimensions", Bytes::new(v).count(0).dims(&[("a", 0), ("b", 0)]).absent().absent()),
+            ("record dimension", late.var("v", &[0, 1], 4, 8, 512)),
             ("are left of the file", Bytes::new(v).count(0).absent()),
             ("name", Bytes::new(v).count(0).word(10).count(1).count(0x7000_0000).raw(&[0; 40])),
         ];
@@ -184,29 +136,8 @@ fn malformed_headers_are_refused() {
 #[test]
 fn begins_that_overlap_or_fall_are_refused_and_gaps_are_not() {
     let two = |b0, b1, dim| {
-        Bytes::new(5)
-            .count(1)
-            .word(10)
-            .count(1)
-            .name("d", 0)
-            .count(dim)
-            .absent()
-            .word(11)
-            .count(2)
-            .name("a", 0)
-            .count(1)
-            .count(0)
-            .absent()
-            .word(6)
-            .count(8)
-            .begin(b0)
-            .name("b", 0)
-            .count(1)
-            .count(0)
-            .absent()
-            .word(6)
-            .count(8)
-            .begin(b1)
+        let head = Bytes::new(5).count(1).dims(&[("d", dim)]).absent().vars(2);
+        head.var("a", &[0], 6, 8, b0).var("b", &[0], 6, 8, b1)
     };
     for dim in [0, 3] {
         let size = if dim == 0 { 8 } else { 24 };
@@ -223,63 +154,20 @@ fn begins_that_overlap_or_fall_are_refused_and_gaps_are_not() {
 fn variables_beyond_the_limits_are_no_damage() {
     // Two-byte elements over Z = 2^32-4: legal only as the last variable (PnetCDF: bad_large_fixed_var), and readable.
     let file = |first: u64, second: u64| {
-        let var = |b: Bytes, name: &str, dim: u64, begin: u64| {
-            b.name(name, 0).count(1).count(dim).absent().word(3).count(0xffff_ffff).begin(begin)
-        };
-        let head = Bytes::new(2)
-            .count(0)
-            .word(10)
-            .count(2)
-            .name("big", 0)
-            .count(0xffff_fffc)
-            .name("x", 0)
-            .count(2)
-            .absent()
-            .word(11)
-            .count(2);
-        var(var(head, "a", first, 512), "b", second, if first == 0 { 9 << 30 } else { 516 })
+        let head = Bytes::new(2).count(0).dims(&[("big", 0xffff_fffc), ("x", 2)]).absent().vars(2);
+        let begin = if first == 0 { 9 << 30 } else { 516 };
+        head.var("a", &[first], 3, 0xffff_ffff, 512).var("b", &[second], 3, 0xffff_ffff, begin)
     };
     let odd = file(0, 1).open().unwrap();
     assert!(odd.notes().iter().any(|note| note.contains("`a`") && note.contains("CDF-2")));
     assert!(!file(1, 0).open().unwrap().notes().iter().any(|note| note.contains("CDF-2")));
     // The product of lengths passes 2^63.
-    let huge = Bytes::new(5)
-        .count(0)
-        .word(10)
-        .count(1)
-        .name("d", 0)
-        .count(1 << 62)
-        .absent()
-        .word(11)
-        .count(1)
-        .name("v", 0)
-        .count(2)
-        .count(0)
-        .count(0)
-        .absent()
-        .word(6)
-        .count(0)
-        .begin(512);
+    let huge = Bytes::new(5).count(0).dims(&[("d", 1 << 62)]).absent().vars(1).var("v", &[0, 0], 6, 0, 512);
     let unsupported =
         |e: Error, word: &str| matches!(&e, Error::Unsupported { what, .. } if what.contains(word));
     assert!(unsupported(huge.open().unwrap_err(), "2^63"));
     // So does the number of records.
-    let records = Bytes::new(5)
-        .count(1 << 62)
-        .word(10)
-        .count(1)
-        .name("d", 0)
-        .count(0)
-        .absent()
-        .word(11)
-        .count(1)
-        .name("v", 0)
-        .count(1)
-        .count(0)
-        .absent()
-        .word(6)
-        .count(8)
-        .begin(512);
+    let records = Bytes::new(5).count(1 << 62).dims(&[("d", 0)]).absent().vars(1).var("v", &[0], 6, 8, 512);
     assert!(unsupported(records.open().unwrap_err(), "records"));
 }
 
@@ -295,8 +183,7 @@ fn harmless_oddities_are_accepted() {
             .count(1)
             .word(77)
             .count(0)
-            .word(11)
-            .count(1)
+            .vars(1)
             .count(2)
             .raw(b"\xE9/\xFF\xFF")
             .count(0)
@@ -318,27 +205,15 @@ fn names_end_before_nul_bytes() {
     for v in [1, 2, 5] {
         let padded = Bytes::new(v)
             .count(0)
-            .word(10)
-            .count(2)
-            .name("yy\0", 0)
-            .count(3)
-            .name("a\0b\0\0", 0)
-            .count(1)
+            .dims(&[("yy\0", 3), ("a\0b\0\0", 1)])
             .word(12)
             .count(1)
             .name("att\0\0\0\0\0", 0)
             .word(4)
             .count(1)
             .word(7)
-            .word(11)
-            .count(1)
-            .name("v\0", 0)
-            .count(1)
-            .count(0)
-            .absent()
-            .word(4)
-            .count(12)
-            .begin(512);
+            .vars(1)
+            .var("v\0", &[0], 4, 12, 512);
         let mut bytes = padded.out;
         bytes.resize(524, 7);
         let store = Arc::new(MemoryStore::new("padded.nc", bytes.clone()));
@@ -365,24 +240,9 @@ fn record_counts_of_streams_are_counted() {
     for v in [1, 2, 5] {
         let head = |count: u64, types: &[u32]| {
             let size = |t: u32| if t == 3 { 2u64 } else { 1 };
-            let mut b = Bytes::new(v)
-                .count(count)
-                .word(10)
-                .count(1)
-                .name("t", 0)
-                .count(0)
-                .absent()
-                .word(11)
-                .count(types.len() as u64);
+            let mut b = Bytes::new(v).count(count).dims(&[("t", 0)]).absent().vars(types.len() as u64);
             for (i, &t) in types.iter().enumerate() {
-                b = b
-                    .name("v", 0)
-                    .count(1)
-                    .count(0)
-                    .absent()
-                    .word(t)
-                    .count(size(t).next_multiple_of(4))
-                    .begin(512 + 4 * i as u64);
+                b = b.var("v", &[0], t, size(t).next_multiple_of(4), 512 + 4 * i as u64);
             }
             b.out.resize(512, 0);
             b
@@ -411,29 +271,11 @@ fn a_file_that_is_extremely_short_for_its_header_opens_but_does_not_read() {
     let file = |records: u64, len: usize| {
         let mut b = Bytes::new(1)
             .count(records)
-            .word(10)
-            .count(2)
-            .name("t", 0)
-            .count(0)
-            .name("x", 0)
-            .count(1 << 20)
+            .dims(&[("t", 0), ("x", 1 << 20)])
             .absent()
-            .word(11)
-            .count(2)
-            .name("r", 0)
-            .count(1)
-            .count(0)
-            .absent()
-            .word(6)
-            .count(8)
-            .begin(512 + (1 << 20))
-            .name("f", 0)
-            .count(1)
-            .count(1)
-            .absent()
-            .word(1)
-            .count(1 << 20)
-            .begin(512);
+            .vars(2)
+            .var("r", &[0], 6, 8, 512 + (1 << 20))
+            .var("f", &[1], 1, 1 << 20, 512);
         b.out.resize(len, 0);
         b.open().unwrap()
     };

@@ -56,6 +56,24 @@ impl Bytes {
         self.word(0).count(0)
     }
 
+    /// The dimensions: names and lengths.
+    pub(in crate::classic) fn dims(self, dims: &[(&str, u64)]) -> Self {
+        let list = self.word(10).count(dims.len() as u64);
+        dims.iter().fold(list, |b, &(name, len)| b.name(name, 0).count(len))
+    }
+
+    /// The beginning of so many variables.
+    pub(in crate::classic) fn vars(self, count: u64) -> Self {
+        self.word(11).count(count)
+    }
+
+    /// A variable without attributes, along the dimensions of these numbers.
+    pub(in crate::classic) fn var(self, name: &str, dims: &[u64], xtype: u32, size: u64, begin: u64) -> Self {
+        let rank = self.name(name, 0).count(dims.len() as u64);
+        let along = dims.iter().fold(rank, |b, &dim| b.count(dim));
+        along.absent().word(xtype).count(size).begin(begin)
+    }
+
     pub(in crate::classic) fn open(self) -> crate::Result<Box<dyn Container>> {
         open(Arc::new(MemoryStore::new("test.nc", self.out)))
     }
