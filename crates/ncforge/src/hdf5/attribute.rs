@@ -1,11 +1,10 @@
 //! Attributes: messages of type 12 (versions 1 to 3), in object headers or in dense storage.
 
-use super::cursor::Cursor;
 use super::dataspace::Dataspace;
 use super::datatype::Datatype;
 use super::file::{Body, File};
 use super::fractal_heap::FractalHeap;
-use super::message::{ObjectHeader, cursor, kind};
+use super::message::{DenseInfo, ObjectHeader, cursor, kind};
 use super::span::Span;
 use crate::error::Result;
 
@@ -34,33 +33,6 @@ impl Attribute {
     }
 }
 
-/// The place of an object's attributes when they are many.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct AttributeInfo {
-    /// Whether the order of creation is tracked.
-    pub tracked: bool,
-    /// The fractal heap of dense attributes.
-    pub heap: Option<u64>,
-    /// The v2 B-tree that sorts them by name.
-    pub names: Option<u64>,
-    /// The v2 B-tree that sorts them by order of creation.
-    pub orders: Option<u64>,
-}
-
-impl AttributeInfo {
-    /// Reads an attribute info message.
-    pub(crate) fn parse(c: &mut Cursor<'_>) -> Result<Self> {
-        c.version("an attribute info message", 0..=0)?;
-        let flags = c.u8()?;
-        if flags & 1 != 0 {
-            c.skip(2)?;
-        }
-        let (heap, names) = (c.address()?, c.address()?);
-        let orders = if flags & 2 != 0 { c.address()? } else { None };
-        Ok(AttributeInfo { tracked: flags & 1 != 0, heap, names, orders })
-    }
-}
-
 impl File {
     /// All attributes of an object: in order of creation where that is tracked; else in the order in which
     /// they stand in the header or in the index of dense ones (which libhdf5 gives out, too).
@@ -78,9 +50,9 @@ impl File {
         first?;
         let mut tracked = header.attributes_tracked();
         if let Some(m) = header.find(kind::ATTRIBUTE_INFO) {
-            let info = AttributeInfo::parse(&mut cursor(&self.source, m))?;
+            let info = DenseInfo::parse(&mut cursor(&self.source, m), "an attribute info message", 2)?;
             tracked |= info.tracked;
-            if let (Some(heap), Some(names)) = (info.heap, info.names) {
+            if let Some((heap, names)) = info.place {
                 self.dense_attributes(heap, names, &mut out)?;
             }
         }

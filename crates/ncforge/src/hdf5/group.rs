@@ -3,9 +3,9 @@
 use super::btree1;
 use super::file::File;
 use super::fractal_heap::FractalHeap;
-use super::link::{Link, LinkInfo, Target};
+use super::link::{Link, Target};
 use super::local_heap::LocalHeap;
-use super::message::{ObjectHeader, cursor, kind};
+use super::message::{DenseInfo, ObjectHeader, cursor, kind};
 use super::source::{Source, TOGETHER};
 use crate::error::Result;
 
@@ -31,9 +31,9 @@ impl File {
             links = symbol_table(source, tree, heap)?;
         }
         if let Some(m) = header.find(kind::LINK_INFO) {
-            let info = LinkInfo::parse(&mut cursor(source, m))?;
+            let info = DenseInfo::parse(&mut cursor(source, m), "a link info message", 8)?;
             tracked = info.tracked;
-            if let (Some(heap), Some(names)) = (info.heap, info.names) {
+            if let Some((heap, names)) = info.place {
                 links.extend(dense(source, heap, names)?);
             }
         }

@@ -1,4 +1,4 @@
-//! Links: the names in a group, and what they point to. Link messages (type 6) and link info messages (type 2).
+//! Links: the names in a group, and what they point to. Link messages (type 6).
 
 use super::cursor::Cursor;
 use crate::error::Result;
@@ -62,32 +62,5 @@ impl Link {
             n => Target::Other(n),
         };
         Ok(Link { name, order, target })
-    }
-}
-
-/// The place of a newer group's links when they are many.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct LinkInfo {
-    /// Whether the order of creation is tracked.
-    pub tracked: bool,
-    /// The fractal heap of dense links.
-    pub heap: Option<u64>,
-    /// The v2 B-tree that sorts them by name.
-    pub names: Option<u64>,
-    /// The v2 B-tree that sorts them by order of creation.
-    pub orders: Option<u64>,
-}
-
-impl LinkInfo {
-    /// Reads a link info message.
-    pub(crate) fn parse(c: &mut Cursor<'_>) -> Result<Self> {
-        c.version("a link info message", 0..=0)?;
-        let flags = c.u8()?;
-        if flags & 1 != 0 {
-            c.skip(8)?;
-        }
-        let (heap, names) = (c.address()?, c.address()?);
-        let orders = if flags & 2 != 0 { c.address()? } else { None };
-        Ok(LinkInfo { tracked: flags & 1 != 0, heap, names, orders })
     }
 }

@@ -41,6 +41,32 @@ pub(crate) mod kind {
     pub(crate) const CACHE_IMAGE: u16 = 0x18;
 }
 
+/// What an attribute info message or a link info message says.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct DenseInfo {
+    /// Whether the order of creation is tracked.
+    pub tracked: bool,
+    /// Where attributes or links are when they are many: the fractal heap, and the v2 B-tree that sorts them by name.
+    pub place: Option<(u64, u64)>,
+}
+
+impl DenseInfo {
+    /// Reads the message, in which the largest order of creation takes `bytes` bytes.
+    pub(crate) fn parse(c: &mut Cursor<'_>, what: &str, bytes: usize) -> Result<Self> {
+        c.version(what, 0..=0)?;
+        let flags = c.u8()?;
+        if flags & 1 != 0 {
+            c.skip(bytes)?;
+        }
+        let (heap, names) = (c.address()?, c.address()?);
+        if flags & 2 != 0 {
+            // The v2 B-tree that sorts them by order of creation is not needed.
+            c.address()?;
+        }
+        Ok(DenseInfo { tracked: flags & 1 != 0, place: heap.zip(names) })
+    }
+}
+
 /// One message.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Message {
