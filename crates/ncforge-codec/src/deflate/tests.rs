@@ -18,6 +18,17 @@ fn round_trip(bytes: &[u8], level: u32, planes: usize) -> usize {
     n
 }
 
+/// Numbers without a pattern, the same in every run.
+pub(super) fn random(seed: u64) -> impl FnMut() -> u64 {
+    let mut state = seed | 1;
+    move || {
+        state ^= state << 13;
+        state ^= state >> 7;
+        state ^= state << 17;
+        state.wrapping_mul(0x2545_F491_4F6C_DD1D) >> 16
+    }
+}
+
 /// Bytes of a simple generator: without a pattern, and the same in every run.
 fn noise(len: usize) -> Vec<u8> {
     let mut state = 0x2545_F491_4F6C_DD1Du64;

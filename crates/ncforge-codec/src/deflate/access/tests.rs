@@ -4,19 +4,9 @@ use std::io::Read;
 use std::ops::Range;
 
 use super::read::{AccessPoints, FOOTER, Tail};
+use crate::deflate::tests::random;
 use crate::deflate::{PlaneEncoder, Segments, decode, encode};
 use crate::padded::PaddedInput;
-
-/// Numbers without a pattern, the same in every run.
-fn random(seed: u64) -> impl FnMut() -> u64 {
-    let mut state = seed | 1;
-    move || {
-        state ^= state << 13;
-        state ^= state >> 7;
-        state ^= state << 17;
-        state.wrapping_mul(0x2545_F491_4F6C_DD1D) >> 16
-    }
-}
 
 /// Planes of noise, of runs, of repeats and of few values.
 fn chunk(seed: u64, plane: usize, planes: usize) -> Vec<u8> {

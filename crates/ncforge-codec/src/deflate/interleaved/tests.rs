@@ -2,6 +2,7 @@
 
 use std::io::Write;
 
+use super::super::tests::random;
 use super::super::{Segments, decode, encode};
 use super::inflate_in_turn;
 use crate::padded::PaddedInput;
@@ -11,17 +12,6 @@ fn zlib(raw: &[u8], level: u32) -> Vec<u8> {
     let mut encoder = flate2::write::ZlibEncoder::new(Vec::new(), flate2::Compression::new(level));
     encoder.write_all(raw).unwrap();
     encoder.finish().unwrap()
-}
-
-/// Numbers without a pattern, the same in every run.
-fn random(seed: u64) -> impl FnMut() -> u64 {
-    let mut state = seed | 1;
-    move || {
-        state ^= state << 13;
-        state ^= state >> 7;
-        state ^= state << 17;
-        state.wrapping_mul(0x2545_F491_4F6C_DD1D) >> 16
-    }
 }
 
 /// Bytes with runs, repeats from any distance, and noise of few or many values.
