@@ -74,10 +74,7 @@ impl Coding {
             decode: of_filters(&[filters::shuffle(4), filters::deflate(level)]).decode_bytes_per_second,
             slower: SMALL_CHUNKS_SLOWER,
             zlib: ZLIB_SLOWER,
-            edge: 1.0,
-            gain: None,
-            points: None,
-            timed: false,
+            ..Coding::none()
         }
     }
 

@@ -70,7 +70,12 @@ impl CacheAdvice {
     }
 }
 
-fn next_prime(n: u64) -> u64 {
+/// The smallest prime number that is not below `n`.
+///
+/// ```
+/// assert_eq!(ncforge_tune::keep::next_prime(1000), 1009);
+/// ```
+pub fn next_prime(n: u64) -> u64 {
     let is_prime = |n: u64| n > 1 && (2..).take_while(|d| d * d <= n).all(|d| !n.is_multiple_of(d));
     (n..).find(|&n| is_prime(n)).unwrap_or(n)
 }

@@ -13,6 +13,7 @@ use std::rc::Rc;
 
 use ncforge::model::shape;
 use ncforge::{Atomic, Hyperslab};
+use ncforge_tune::keep::next_prime;
 
 use self::calls::Calls;
 use super::{Access, Driver, FileSpec, Opened, Session, VarInfo};
@@ -304,11 +305,6 @@ fn cache_slots(bytes: u64, chunk: u64) -> u64 {
     next_prime((held.saturating_mul(100)).clamp(1009, 2_000_003))
 }
 
-fn next_prime(n: u64) -> u64 {
-    let is_prime = |n: u64| n > 1 && (2..).take_while(|d| d * d <= n).all(|d| !n.is_multiple_of(d));
-    (n..).find(|&n| is_prime(n)).unwrap_or(n)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -317,6 +313,5 @@ mod tests {
     fn what_is_no_library_is_said() {
         let e = LibnetcdfDriver::load(Path::new("/nowhere/libnetcdf.so")).unwrap_err().to_string();
         assert!(e.contains("/nowhere/libnetcdf.so"), "{e}");
-        assert_eq!(next_prime(1000), 1009);
     }
 }
