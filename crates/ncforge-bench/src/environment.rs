@@ -226,11 +226,6 @@ impl Environment {
         }
     }
 
-    /// As [`Environment::capture`], with the file system of `path`.
-    pub fn capture_for(path: &Path) -> Self {
-        Environment { filesystem: Filesystem::of(path), ..Self::capture() }
-    }
-
     /// Adds the file system of `path`, and the libraries below these drivers.
     #[must_use]
     pub fn completed(mut self, path: &Path, drivers: &[&dyn Driver]) -> Self {
@@ -396,7 +391,7 @@ mod tests {
 
     #[test]
     fn what_shows_whose_machine_it_is_goes() {
-        let mut e = Environment::capture_for(Path::new("/tmp/x"));
+        let mut e = Environment::capture().completed(Path::new("/tmp/x"), &[]);
         e.hints.push(("cb_config_list".into(), "/home/me".into()));
         let text = serde_json::to_string(&e.redacted()).unwrap();
         assert!(!text.contains("/home/me"), "{text}");
