@@ -10,27 +10,20 @@ use ncforge::model::{DType, GroupId, Schema, TypeId, VarId};
 /// Compares everything but values and storage.
 pub(crate) fn compare_schemas(a: &Schema, b: &Schema, strict: bool) -> Comparison {
     let mut out = Comparison::default();
-    let theirs: HashMap<String, GroupId> =
-        (0..b.groups.len()).map(GroupId).map(|g| (b.group_path(g), g)).collect();
-    let ours: HashMap<String, GroupId> =
-        (0..a.groups.len()).map(GroupId).map(|g| (a.group_path(g), g)).collect();
-    for g in (0..a.groups.len()).map(GroupId) {
-        let path = a.group_path(g);
-        match theirs.get(&path) {
-            None => out.differences.push(Difference::new(
-                Kind::Missing,
-                path.clone(),
-                "group only in the first file",
-            )),
-            Some(&h) => compare_group(a, g, b, h, strict, &mut out),
+    let paths = |s: &Schema| (0..s.groups.len()).map(|g| s.group_path(GroupId(g))).collect::<Vec<_>>();
+    let (ours, theirs) = (paths(a), paths(b));
+    let places: HashMap<&String, usize> = theirs.iter().zip(0..).collect();
+    let missing =
+        |path: &str, which| Difference::new(Kind::Missing, path, format!("group only in the {which} file"));
+    for (g, path) in ours.iter().enumerate() {
+        match places.get(path) {
+            None => out.differences.push(missing(path, "first")),
+            Some(&h) => compare_group(a, GroupId(g), b, GroupId(h), strict, &mut out),
         }
     }
-    for h in (0..b.groups.len()).map(GroupId) {
-        let path = b.group_path(h);
-        if !ours.contains_key(&path) {
-            out.differences.push(Difference::new(Kind::Missing, path, "group only in the second file"));
-        }
-    }
+    let ours: HashSet<&String> = ours.iter().collect();
+    let others = theirs.iter().filter(|path| !ours.contains(path));
+    out.differences.extend(others.map(|path| missing(path, "second")));
     out
 }
 
