@@ -23,9 +23,6 @@ mod hdf5;
 mod layout;
 pub mod model;
 mod netcdf4;
-#[cfg(test)]
-#[path = "../tests/random/mod.rs"]
-mod random;
 pub mod raw;
 mod select;
 pub mod store;

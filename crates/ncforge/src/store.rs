@@ -17,6 +17,9 @@ mod open;
 pub(crate) mod output;
 mod process;
 mod profile;
+#[cfg(test)]
+#[path = "../tests/random/mod.rs"]
+mod random;
 mod recorded;
 pub mod remote;
 mod replace;

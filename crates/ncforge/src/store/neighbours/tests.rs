@@ -2,7 +2,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError};
 
 use super::*;
-use crate::random::Random;
+use crate::store::random::Random;
 use crate::store::requests::EVEN;
 
 const MIB: u64 = 1 << 20;

@@ -12,7 +12,7 @@ use super::super::{Resources, ZippedStore};
 use super::basics::image;
 use super::steps::{Step, apply, bytes, options, step, tight};
 use crate::error::Result;
-use crate::random::Random;
+use crate::store::random::Random;
 use crate::store::{MemoryStore, ReadStore, WriteStore};
 
 const SECTOR: usize = 512;

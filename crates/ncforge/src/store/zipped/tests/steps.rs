@@ -4,7 +4,7 @@ use proptest::prelude::*;
 
 use super::super::format::Over;
 use super::super::{Codec, Options, Resources, ZippedStore};
-use crate::random::Random;
+use crate::store::random::Random;
 use crate::store::{BlockStore, Part, ReadStore, RecordInsertion, Wider, WriteStore};
 
 /// One operation.
