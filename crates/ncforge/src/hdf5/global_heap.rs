@@ -3,8 +3,9 @@
 //! A stored string or row is a length, the address of a collection, and the number of an object in it
 //! (format specification, "Global Heap").
 
-use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use rustc_hash::FxHashMap;
 
 use super::cursor::Cursor;
 use super::source::Source;
@@ -18,7 +19,7 @@ const CACHE: usize = 16 << 20;
 #[derive(Debug)]
 pub(crate) struct Collection {
     bytes: Vec<u8>,
-    objects: HashMap<u16, std::ops::Range<usize>>,
+    objects: FxHashMap<u16, std::ops::Range<usize>>,
 }
 
 impl Collection {
@@ -49,7 +50,7 @@ impl Collection {
         let bytes = source.read(address, Self::size_at(source, address)?)?.to_vec();
         let mut c = source.cursor(&bytes, address);
         c.skip(head)?;
-        let mut objects = HashMap::new();
+        let mut objects = FxHashMap::default();
         while c.remaining() >= head {
             let index = c.u16()?;
             c.skip(6)?;
@@ -106,7 +107,7 @@ pub(crate) struct GlobalHeap {
 
 #[derive(Debug, Default)]
 struct Cached {
-    collections: HashMap<u64, Arc<Collection>>,
+    collections: FxHashMap<u64, Arc<Collection>>,
     /// Bytes of all of them.
     bytes: usize,
 }

@@ -1,11 +1,13 @@
 //! Stored elements as values: byte order, strings and ragged rows from the global heap.
 
+use std::sync::Arc;
+
 use crate::buffer::reserved;
 use crate::codec::kernels::order_in_place;
 use crate::error::Result;
 use crate::hdf5::datatype::{Class, Datatype, StringPadding};
 use crate::hdf5::file::File;
-use crate::hdf5::global_heap::HeapId;
+use crate::hdf5::global_heap::{Collection, HeapId};
 use crate::model::Value;
 
 use super::heap_refs::want_objects;
@@ -21,6 +23,8 @@ const TOGETHER: usize = 1 << 14;
 pub(crate) struct Decoder<'a> {
     file: &'a File,
     left: u64,
+    /// The collection of the last object, and its address: the next object is usually there, too.
+    last: Option<(u64, Arc<Collection>)>,
 }
 
 /// Whether a datatype holds strings or ragged rows (fixed-length text is a string too, standing alone).
@@ -35,7 +39,7 @@ impl<'a> Decoder<'a> {
     /// A decoder for `stored` bytes of elements.
     pub(crate) fn new(file: &'a File, stored: &[u8]) -> Self {
         let shared = 64 * stored.len() as u64 + (8 << 20);
-        Decoder { file, left: file.source.len().saturating_add(shared) }
+        Decoder { file, left: file.source.len().saturating_add(shared), last: None }
     }
 
     /// The elements of fixed-size type in native order.
@@ -132,7 +136,10 @@ impl<'a> Decoder<'a> {
         if count == 0 && id.index == 0 {
             return Ok((0, Some(Vec::new())));
         }
-        let collection = self.file.heap.collection(source, address)?;
+        let collection = match &self.last {
+            Some((at, collection)) if *at == address => collection,
+            _ => &self.last.insert((address, self.file.heap.collection(source, address)?)).1,
+        };
         let Some(bytes) = collection.get(id.index) else {
             return Err(source.fail(address, format!("no object {} in this heap collection", id.index)));
         };
