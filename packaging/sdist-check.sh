@@ -14,15 +14,16 @@ rm -f "$target"/wheels/ncforge-*.tar.gz
 sdist=$(ls "$target"/wheels/ncforge-*.tar.gz)
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
-tar -xzf "$sdist" -C "$work"
+# With the times of now: those in the archive are equal for every version, and cargo would take what it built of another one, in the folder
+# that is kept for the dependencies' sake, for up to date.
+tar -xzmf "$sdist" -C "$work"
 cd "$work"/ncforge-*
 # The licences must travel with the sources.
 ls LICENSE-MIT LICENSE-APACHE README.md pyproject.toml Cargo.lock >/dev/null
-# In an empty environment: pip fetches what pyproject.toml asks for. In a folder of its own: the times of files in a source distribution
-# are those of long ago, so that cargo would take what it built of newer sources for up to date.
+# In an empty environment: pip fetches what pyproject.toml asks for.
 "$python" -m venv "$work/venv"
 env -u VIRTUAL_ENV CARGO_TARGET_DIR="$target/sdist" "$work/venv/bin/pip" --disable-pip-version-check wheel --quiet --no-deps \
-    --wheel-dir "$work/wheels" "$sdist" </dev/null
+    --wheel-dir "$work/wheels" . </dev/null
 "$work/venv/bin/pip" --disable-pip-version-check install --quiet "$work"/wheels/*.whl </dev/null
 (cd "$work" && venv/bin/ncforge --version && { [ "$(uname -s)" != Linux ] || venv/bin/ncforge netcdf status; })
 ls "$work"/wheels/*.whl
