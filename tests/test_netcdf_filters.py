@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -62,3 +63,18 @@ def test_blosc_needs_no_plug_in(run_under, tmp_path, codec):
     with created(tmp_path / "a.nc", x=values.size) as d:
         d.createVariable("v", "f4", ("x",), chunksizes=(9999,), compression=codec)[:] = values
     check_without_plug_ins(run_under, tmp_path / "a.nc", values)
+
+
+def test_a_program_with_the_plug_in_keeps_its_own_small_reads(run_under, tmp_path):
+    """As of deflated variables: what netCDF-C itself can read is served where that is quicker."""
+    with created(tmp_path / "a.nc", x=100) as d:
+        d.createVariable("v", "f4", ("x",), compression="zstd")[:] = np.arange(100)
+    program = [
+        sys.executable,
+        "-c",
+        "import netCDF4, sys; print(netCDF4.Dataset(sys.argv[1])['v'][:].sum())",
+        tmp_path / "a.nc",
+    ]
+    with_it, without = (run_under(*program, wish="log", **more) for more in ({}, {"HDF5_PLUGIN_PATH": "/nonexistent"}))
+    assert with_it.stdout == without.stdout == b"4950.0\n"
+    assert (served(with_it), served(without)) == (0, 1)

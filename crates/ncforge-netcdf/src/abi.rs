@@ -132,6 +132,7 @@ pub(crate) type InqVarAll = unsafe extern "C" fn(
     *mut c_uint,
 ) -> c_int;
 pub(crate) type GrpnameFull = unsafe extern "C" fn(c_int, *mut usize, *mut c_char) -> c_int;
+pub(crate) type InqFilterAvail = unsafe extern "C" fn(c_int, c_uint) -> c_int;
 pub(crate) type InqVarQuantize = unsafe extern "C" fn(c_int, c_int, *mut c_int, *mut c_int) -> c_int;
 pub(crate) type FilterIds = unsafe extern "C" fn(c_int, c_int, *mut usize, *mut c_uint) -> c_int;
 
@@ -217,7 +218,7 @@ pub(crate) struct Dispatch {
     pub(crate) inq_var_filter_info: Other,
     pub(crate) def_var_quantize: Other,
     pub(crate) inq_var_quantize: InqVarQuantize,
-    pub(crate) inq_filter_avail: Other,
+    pub(crate) inq_filter_avail: InqFilterAvail,
 }
 
 // Two ints and 77 pointers.

@@ -17,8 +17,6 @@ use ncforge::{Dataset, Hyperslab, Imap};
 use crate::abi::{Dispatch, MAX_RANK, NAME_BYTES, NOERR};
 use crate::heap;
 
-/// Filters that every HDF5 library has: deflate, shuffle, fletcher32, szip, nbit, scale-offset.
-const BUILT_IN: std::ops::RangeInclusive<u32> = 1..=6;
 /// Filters of one variable that are asked for.
 const MAX_FILTERS: usize = 32;
 
@@ -37,7 +35,7 @@ pub(crate) struct Variable {
     pub(crate) filtered: bool,
     /// Whether its values were quantized when they were written. NetCDF-C may do so again when it converts what it reads.
     pub(crate) quantized: bool,
-    /// True if a filter may be missing in netCDF-C: then ncforge reads the variable, however small the read.
+    /// True if netCDF-C lacks one of its filters: then ncforge reads the variable, however small the read.
     pub(crate) needs_us: bool,
     /// Whether elements that nobody wrote have a value. Where they have none, HDF5 leaves the memory of whoever reads them as it is.
     fills: bool,
@@ -194,7 +192,7 @@ impl Variable {
             chunk: chunked.then_some(chunk),
             filtered: !filters.is_empty(),
             quantized: is_quantized(netcdf_c, ncid, varid),
-            needs_us: filters.iter().any(|id| !BUILT_IN.contains(id)),
+            needs_us: filters.iter().any(|&filter| !has_filter(netcdf_c, ncid, filter)),
             fills: no_fill == 0,
             failed: AtomicBool::new(false),
             found: OnceLock::new(),
@@ -308,6 +306,12 @@ fn filters(netcdf_c: &Dispatch, ncid: c_int, varid: c_int) -> Vec<u32> {
         }
     }
     ids[..count.min(MAX_FILTERS)].to_vec()
+}
+
+/// Whether netCDF-C can decode a filter: HDF5 has it, or finds a plug-in.
+fn has_filter(netcdf_c: &Dispatch, ncid: c_int, filter: u32) -> bool {
+    // SAFETY: a function of netCDF-C's table with one of its ids.
+    unsafe { (netcdf_c.inq_filter_avail)(ncid, filter) == NOERR }
 }
 
 /// Steps in memory of a mapped array, and how far before and behind the first element it reaches, in elements.
