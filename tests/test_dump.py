@@ -169,7 +169,7 @@ group: g {
 }
 """,
     )
-    assert assert_same(path, ("", "-s", "-v v", "-v q", "-v /g/q", "-v x", "-c", "-v st,g/z"))
+    assert assert_same(path, ("", "-s", "-v v", "-v q", "-v /g/q", "-v x", "-c", "-v st,g/z", "-c -v v,x"))
 
 
 def test_rows_are_printed_as_they_are(tmp_path: Path) -> None:
@@ -346,7 +346,6 @@ def test_words_of_the_command(run: Run, tmp_path: Path) -> None:
         d.createVariable("time", "f8", ("time",))[:] = 1
     done = run("dump", "-v", "tim", path, code=2)
     assert "`tim`" in done.stderr and "time" in done.stderr
-    run("dump", "-c", "-v", "time", path, code=2)
     assert "`nope`" in run("dump", "-g", "nope", path, code=2).stderr
     for digits in ("0", "21", "x", "5,", ",5"):
         assert "from 1 to 20" in run("dump", "-p", digits, path, code=2).stderr

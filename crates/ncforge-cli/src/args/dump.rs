@@ -22,7 +22,7 @@ pub(crate) struct DumpArgs {
     #[arg(short = 'h')]
     header: bool,
     /// Values of coordinate variables only
-    #[arg(short = 'c', conflicts_with = "vars")]
+    #[arg(short = 'c')]
     coordinates: bool,
     /// Values of these variables only: names, in whichever groups, or paths
     #[arg(short = 'v', value_name = "VAR,…")]
@@ -72,9 +72,9 @@ impl DumpArgs {
             values: match (self.header, self.coordinates) {
                 (true, _) => DumpedValues::None,
                 (_, true) => DumpedValues::Coordinates,
-                _ if self.vars.is_empty() => DumpedValues::All,
-                _ => DumpedValues::Of(List::all(&self.vars)),
+                _ => DumpedValues::All,
             },
+            vars: List::all(&self.vars),
             times: match (self.times, self.iso_times) {
                 (_, true) => Some('T'),
                 (true, _) => Some(' '),

@@ -47,8 +47,10 @@ pub struct CdlOptions {
 pub struct DumpOptions {
     /// The header.
     pub cdl: CdlOptions,
-    /// The variables of which values are printed.
+    /// The kind of variables of which values are printed.
     pub values: DumpedValues,
+    /// Of these variables only, as `ncdump -v`: a name, in whichever groups; or a path. All, if none is named.
+    pub vars: Vec<String>,
     /// Times as text, as `ncdump -t` (a blank) or `-i` (`T`), with this between date and time.
     pub times: Option<char>,
     /// The length of lines, as `ncdump -l`; 80 by default.
@@ -90,9 +92,15 @@ pub fn dump(dataset: &Dataset, options: &DumpOptions, sink: &mut dyn FnMut(&[u8]
     w.length = options.line_length.unwrap_or(LINE_LENGTH).saturating_sub(2);
     w.times = options.times.map(Times::new);
     w.digits = options.digits;
-    let chosen = Chosen::of(dataset, &options.values)?;
+    let chosen = Chosen::of(dataset, options.values, &options.vars)?;
     let groups = chosen::groups(dataset, &options.groups)?;
-    w.sink = chosen.map(|chosen| Sink { dataset, chosen, groups, take: &mut *sink, is_open: true });
+    w.sink = (options.values != DumpedValues::None).then_some(Sink {
+        dataset,
+        chosen,
+        groups,
+        take: &mut *sink,
+        is_open: true,
+    });
     w.whole(&options.cdl.name)?;
     if w.sink.as_ref().is_none_or(|s| s.is_open) {
         let rest = w.out;

@@ -4,18 +4,16 @@ use ncforge::model::{GroupId, Schema, VarId};
 use ncforge::store::remote::shown_path;
 use ncforge::{Dataset, Result};
 
-/// The variables of which [`dump`](super::dump) prints values.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+/// The kind of variables of which [`dump`](super::dump) prints values.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum DumpedValues {
     /// All.
     #[default]
     All,
     /// None, as `ncdump -h`.
     None,
-    /// Coordinate variables, as `ncdump -c`.
+    /// Those of coordinate variables, as `ncdump -c`.
     Coordinates,
-    /// The variables of this list, as `ncdump -v`: a name, in whichever groups; or a path.
-    Of(Vec<String>),
 }
 
 /// The source of values and the receiver of text.
@@ -59,42 +57,35 @@ fn is_at(path: &str, name: &str) -> bool {
 }
 
 /// Variables whose values are printed.
-pub(super) enum Chosen {
-    All,
-    Coordinates,
-    Of(Vec<VarId>),
+pub(super) struct Chosen {
+    values: DumpedValues,
+    /// `None`: no names choose.
+    named: Option<Vec<VarId>>,
 }
 
 impl Chosen {
-    /// `None`: of no variable. An error for a name that no group has.
-    pub(super) fn of(dataset: &Dataset, values: &DumpedValues) -> Result<Option<Self>> {
+    /// An error for a name that no group has.
+    pub(super) fn of(dataset: &Dataset, values: DumpedValues, names: &[String]) -> Result<Self> {
         let schema = dataset.schema();
-        Ok(match values {
-            DumpedValues::None => None,
-            DumpedValues::All => Some(Chosen::All),
-            DumpedValues::Coordinates => Some(Chosen::Coordinates),
-            DumpedValues::Of(names) => {
-                let mut all = Vec::new();
-                for name in names {
-                    let found: Vec<VarId> =
-                        schema.var_ids().filter(|v| is_called(schema, *v, name)).collect();
-                    match found.is_empty() {
-                        // Which may be a path, too; else the error.
-                        true => all.push(dataset.var(name)?),
-                        false => all.extend(found),
-                    }
-                }
-                Some(Chosen::Of(all))
+        let mut named = Vec::new();
+        for name in names {
+            let before = named.len();
+            named.extend(schema.var_ids().filter(|v| is_called(schema, *v, name)));
+            if named.len() == before {
+                // Which may be a path, too; else the error.
+                named.push(dataset.var(name)?);
             }
-        })
+        }
+        Ok(Chosen { values, named: (!names.is_empty()).then_some(named) })
     }
 
     pub(super) fn has(&self, schema: &Schema, v: VarId) -> bool {
-        match self {
-            Chosen::All => true,
-            Chosen::Coordinates => is_coordinate(schema, v),
-            Chosen::Of(list) => list.contains(&v),
-        }
+        let is_kind = match self.values {
+            DumpedValues::All => true,
+            DumpedValues::None => false,
+            DumpedValues::Coordinates => is_coordinate(schema, v),
+        };
+        is_kind && self.named.as_ref().is_none_or(|list| list.contains(&v))
     }
 }
 
