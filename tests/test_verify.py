@@ -263,3 +263,24 @@ def test_of_several_files_all_are_read(tmp_path: Path, run: Run) -> None:
     text.write_text("no netCDF file")
     done = run("verify", text, path, code=4)
     assert "all is well" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("byte", "says"),
+    [
+        (4, "outside of the array"),
+        (8, "a chunk that begins at element"),
+        (16, "at byte 2 of an element"),
+    ],
+)
+def test_chunks_that_are_in_no_place_of_the_array(tmp_path: Path, run: Run, byte: int, says: str) -> None:
+    """No checksum covers the keys of a tree of version 1: HDF5 reads fill values."""
+    path = tmp_path / "a.nc"
+    with created(path, t=10, x=4) as file:
+        file.createVariable("v", "f8", ("t", "x"), zlib=True, chunksizes=(1, 4))[:] = np.arange(40).reshape(10, 4) + 1.0
+    bytes_ = bytearray(path.read_bytes())
+    # The offsets of the fourth key: after the head of the node, each key has its length, mask and offsets, and an address follows.
+    key = bytes_.index(b"TREE\x01") + 24 + 3 * (8 + 8 * 3 + 8) + 8
+    bytes_[key + byte] |= 2
+    path.write_bytes(bytes_)
+    assert says in run("verify", path, code=3).stdout

@@ -22,6 +22,7 @@ use ncforge::model::{VarId, shape};
 use ncforge::raw::{self, ChunkGrid, ChunkRecord, remarks};
 use ncforge::store::remote::shown_path;
 use ncforge::{Buffer, Dataset, Engine, Error, Hyperslab, Result};
+use ncforge_tune::words::many;
 
 use points::{Chunks, Fault};
 pub use report::{Note, NoteKind, Problem, ProblemKind, VerifyReport};
@@ -69,7 +70,7 @@ pub fn verify(path: &Path, engine: &Engine, progress: &dyn Progress) -> Result<V
     for var in schema.var_ids() {
         progress.item(&schema.var_path(var));
         let mut reading = Reading::of(&data, var, progress);
-        match reading.all().and_then(|()| reading.points()) {
+        match reading.all().and_then(|()| reading.points()).and_then(|()| reading.index()) {
             Ok(()) => {}
             Err(e) if is_damage(&e) => reading.values.note(&[], e),
             Err(e) => return Err(e),
@@ -102,6 +103,8 @@ struct Reading<'a> {
     values: Damage,
     /// … and those whose access points disagree with what can.
     points: Damage,
+    /// Chunks that the index has outside of the array.
+    outside: u64,
 }
 
 /// Damaged chunks of a variable.
@@ -125,7 +128,8 @@ impl Damage {
 
 impl<'a> Reading<'a> {
     fn of(data: &'a Dataset, var: VarId, progress: &'a dyn Progress) -> Self {
-        Reading { data, var, progress, bytes: 0, values: Damage::default(), points: Damage::default() }
+        let (values, points) = (Damage::default(), Damage::default());
+        Reading { data, var, progress, bytes: 0, values, points, outside: 0 }
     }
 
     /// Reads all values, and notes which chunks cannot be read.
@@ -225,6 +229,15 @@ impl<'a> Reading<'a> {
         })
     }
 
+    /// Counts the chunks that no read reaches.
+    fn index(&mut self) -> Result<()> {
+        let layout = self.data.layout(self.var)?;
+        if let Some(chunks) = layout.place.chunks() {
+            self.outside = chunks.index.outside()?;
+        }
+        Ok(())
+    }
+
     /// The faults of the variable, if there are any.
     fn problems(self) -> impl Iterator<Item = Problem> {
         let schema = self.data.schema();
@@ -237,7 +250,12 @@ impl<'a> Reading<'a> {
             (self.values, is_elsewhere.then_some(ProblemKind::NotFollowed), "chunks cannot be read"),
             (self.points, Some(ProblemKind::AccessPoints), "chunks have damaged access points"),
         ];
-        kinds.into_iter().filter_map(move |(damage, kind, what)| {
+        let outside = (self.outside > 0).then(|| {
+            let chunks = many(self.outside, "chunk");
+            let what = format!("`{path}`: {chunks} stored outside of the array, where nothing reads them");
+            Problem::of(ProblemKind::Corrupt, what, Some(path.clone()))
+        });
+        let damaged = kinds.into_iter().filter_map(move |(damage, kind, what)| {
             let (start, error) = (damage.starts.first()?, damage.first?);
             let kind = kind.unwrap_or_else(|| ProblemKind::of(&error));
             let what = match all.filter(|_| !start.is_empty()) {
@@ -255,7 +273,8 @@ impl<'a> Reading<'a> {
                 },
             };
             Some(Problem::of(kind, what, Some(path.clone())))
-        })
+        });
+        damaged.chain(outside)
     }
 }
 

@@ -218,4 +218,11 @@ impl ChunkIndex for DatasetChunks {
             _ => self.table()?.visit(&mut checked),
         }
     }
+
+    fn outside(&self) -> Result<u64> {
+        match &self.layout.index {
+            IndexKind::Single { .. } | IndexKind::Implicit => Ok(0),
+            _ => Ok(self.table()?.outside),
+        }
+    }
 }

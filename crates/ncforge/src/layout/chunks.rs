@@ -38,6 +38,13 @@ pub trait ChunkIndex: Send + Sync + Debug {
         self.list()?.into_iter().for_each(|(at, record)| see(&at, record));
         Ok(())
     }
+    /// Stored chunks that lie outside of the array, where nothing reads them.
+    ///
+    /// # Errors
+    /// The index cannot be read.
+    fn outside(&self) -> Result<u64> {
+        Ok(0)
+    }
     /// Whether the chunks of the array are such as they are stored: each can be moved, unless [`Self::cells`] says otherwise, and what it
     /// does not have is absent. Otherwise they say only which chunks of other arrays reading decodes.
     fn is_exact(&self) -> bool {

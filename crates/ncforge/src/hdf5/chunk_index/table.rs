@@ -11,6 +11,8 @@ const ABSENT: ChunkRecord = ChunkRecord { offset: u64::MAX, len: 0, mask: 0 };
 pub(super) struct Table {
     counts: Vec<u64>,
     rows: Rows,
+    /// Chunks that the index has outside of the grid.
+    pub(super) outside: u64,
 }
 
 #[derive(Debug)]
@@ -26,23 +28,26 @@ enum Rows {
 pub(super) struct Builder {
     counts: Vec<u64>,
     rows: Vec<(u64, ChunkRecord)>,
+    outside: u64,
 }
 
 impl Builder {
     pub(super) fn new(counts: &[u64]) -> Self {
-        Builder { counts: counts.to_vec(), rows: Vec::new() }
+        Builder { counts: counts.to_vec(), rows: Vec::new(), outside: 0 }
     }
 
-    /// Adds the chunk at grid coordinates `at`. One outside of the grid (the dataset shrank) is ignored.
+    /// Adds the chunk at grid coordinates `at`. One outside of the grid is counted: nothing reads it.
     pub(super) fn push(&mut self, at: &[u64], record: ChunkRecord) {
         if at.len() == self.counts.len() && at.iter().zip(&self.counts).all(|(i, n)| i < n) {
             self.rows.push((linear(&self.counts, at), record));
+        } else {
+            self.outside += 1;
         }
     }
 
     /// The table, or the coordinates of a chunk that was added twice.
     pub(super) fn finish(self) -> Result<Table, Vec<u64>> {
-        let Builder { counts, mut rows } = self;
+        let Builder { counts, mut rows, outside } = self;
         if !rows.is_sorted_by_key(|r| r.0) {
             rows.sort_unstable_by_key(|r| r.0);
         }
@@ -60,7 +65,7 @@ impl Builder {
             rows.shrink_to_fit();
             Rows::Sorted(rows)
         };
-        Ok(Table { counts, rows })
+        Ok(Table { counts, rows, outside })
     }
 }
 
@@ -111,6 +116,7 @@ mod tests {
             }
             b.push(&[counts[0], 0], record(9));
             let t = b.finish().unwrap();
+            assert_eq!(t.outside, 1);
             assert_eq!(t.get(&[1, 0]), Some(record(2)));
             assert_eq!(t.get(&[0, 1]), None);
             let mut seen = Vec::new();

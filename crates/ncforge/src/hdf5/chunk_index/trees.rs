@@ -23,7 +23,11 @@ pub(super) fn parse_key(mut key: Cursor<'_>, chunk: &[u64], at: &mut [u64]) -> R
         }
         *i = start / c;
     }
-    Ok((len, mask))
+    let here = key;
+    match key.u64()? {
+        0 => Ok((len, mask)),
+        byte => Err(here.fail(format!("a chunk that begins at byte {byte} of an element"))),
+    }
 }
 
 /// Reads a tree of version 1.

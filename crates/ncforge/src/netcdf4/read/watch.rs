@@ -133,6 +133,10 @@ impl ChunkIndex for WatchedChunks {
         self.chunks.visit(see).map_err(|e| self.watch.explain(e))
     }
 
+    fn outside(&self) -> Result<u64> {
+        self.chunks.outside().map_err(|e| self.watch.explain(e))
+    }
+
     fn is_unchanged(&self) -> bool {
         self.watch.is_unchanged()
     }
