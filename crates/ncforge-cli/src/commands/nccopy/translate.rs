@@ -176,20 +176,20 @@ fn filters_in(source: &Schema, v: VarId) -> &[Filter] {
 
 /// `-v -V -g -G`: which variables, and of which the values.
 fn choose_objects(args: &NccopyArgs, source: &Schema, request: &mut CopyRequest) -> Result<()> {
-    if !args.data_vars.is_empty() {
-        request.values_of = Some(variables(source, &List::all(&args.data_vars))?);
-    }
-    if !args.only_vars.is_empty() {
-        request.run.vars = Some(variables(source, &List::all(&args.only_vars))?);
-        request.switches.all_dimensions = true;
-    }
-    if !args.data_groups.is_empty() {
-        request.values_of = Some(variables_of_groups(source, &List::all(&args.data_groups))?);
-    }
-    if !args.only_groups.is_empty() {
-        request.run.vars = Some(variables_of_groups(source, &List::all(&args.only_groups))?);
-    }
+    request.values_of = chosen(source, &args.data_vars, &args.data_groups)?;
+    request.run.vars = chosen(source, &args.only_vars, &args.only_groups)?;
+    request.switches.all_dimensions = !args.only_vars.is_empty() && args.only_groups.is_empty();
     Ok(())
+}
+
+/// The variables of these names that are in these groups, each of which chooses all if there are none; `None` for all.
+fn chosen(source: &Schema, vars: &[List], groups: &[List]) -> Result<Option<Vec<String>>> {
+    let named = (!vars.is_empty()).then(|| variables(source, &List::all(vars))).transpose()?;
+    let inside = (!groups.is_empty()).then(|| variables_of_groups(source, &List::all(groups))).transpose()?;
+    Ok(match (named, inside) {
+        (Some(named), Some(inside)) => Some(named.into_iter().filter(|path| inside.contains(path)).collect()),
+        (named, inside) => named.or(inside),
+    })
 }
 
 /// Variables by absolute path, or all those whose path ends like a relative one.
@@ -335,6 +335,15 @@ mod tests {
         let o = translated("-G g", Format::Netcdf4).expect("parses");
         assert_eq!(o.only.expect("names").vars, ["/g/sum"]);
         assert!(translated("-V nothing", Format::Netcdf4).is_err());
+        let o = translated("-G g -V sum,t", Format::Netcdf4).expect("parses");
+        assert_eq!(
+            (o.only.expect("names").vars, o.switches.all_dimensions),
+            (vec!["/g/sum".to_owned()], false)
+        );
+        let o = translated("-G g -v t", Format::Netcdf4).expect("parses");
+        assert!(o.values_of.expect("names").vars == ["/t"] && o.only.expect("names").vars == ["/g/sum"]);
+        let o = translated("-g g -v t,sum", Format::Netcdf4).expect("parses");
+        assert_eq!(o.values_of.expect("names").vars, ["/g/sum"]);
         let o = translated("-d 1 -c t:1,2 -V /g/sum", Format::Netcdf4).expect("parses");
         assert_eq!((ids(&o, "t"), ids(&o, "/g/sum")), (None, Some(vec![1, 3])));
         assert!(matches!(o.chunks, Chunks::Spec(s) if s.vars.is_empty()));
