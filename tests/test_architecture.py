@@ -62,7 +62,7 @@ OPS = {
         "alike", "boxes", "calendar", "compare", "copy", "describe", "intact", "packed", "progress", "select", "series",
         "unlike", "written",
     },
-    "refs": {"alike", "boxes", "combine", "copy", "packed", "profile", "progress", "select", "series"},
+    "refs": {"alike", "boxes", "combine", "copy", "intact", "packed", "profile", "progress", "select", "series"},
     "split": {"combine", "copy", "intact", "progress"},
     "doctor": {"choosing", "copy", "describe", "points", "profile", "sampling"},
 }  # fmt: skip

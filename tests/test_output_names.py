@@ -152,3 +152,34 @@ def test_names_may_be_as_long_as_the_system_allows(tmp_path: Path, run: Run, day
     with netCDF4.Dataset(other) as ds:
         assert ds.title == "grown" and len(ds["time"]) == 1
     assert sorted(p.name for p in tmp_path.iterdir()) == sorted([out.name, other.name, *(d.name for d in days)])
+
+
+def test_a_text_replaces_no_file_that_the_command_line_names(tmp_path: Path, run: Run, days: list[Path]) -> None:
+    """Not even where outputs may be replaced."""
+    before = days[0].read_bytes()
+    (tmp_path / "link.nc").symlink_to(days[0])
+    for words in (
+        ["refs", "-O", *days, "-o", tmp_path / "link.nc"],
+        ["refs", "-O", days[0], "-o", days[0]],
+        ["refs", "-O", days[0], "-o", days[0], "--format", "cf"],
+        ["info", "-O", days[0], f"--html={days[0]}"],
+        ["doctor", "-O", tmp_path / "day_*.nc", f"--html={days[0]}"],
+        ["verify", "-O", days[0], f"--json={tmp_path}/link.nc"],
+        ["copy", "-O", days[0], tmp_path / "new.nc", f"--json={tmp_path}/./new.nc"],
+    ):
+        assert "hint: give " in run(*words, code=2).stderr
+        assert days[0].read_bytes() == before
+    assert {path.name for path in tmp_path.iterdir()} == {"day_0.nc", "day_1.nc", "link.nc"}
+    with pytest.raises(ncforge.InvalidError, match="is one of the files"):
+        ncforge.references(days, days[0], overwrite=True)
+
+
+def test_a_link_that_leads_nowhere_names_the_file(tmp_path: Path, run: Run, days: list[Path]) -> None:
+    """As for every program that opens a file to write it."""
+    (tmp_path / "sub").mkdir()
+    (tmp_path / "link.nc").symlink_to("sub/new.nc")
+    run("copy", days[0], tmp_path / "link.nc")
+    assert (tmp_path / "link.nc").is_symlink()
+    run("compare", days[0], tmp_path / "sub/new.nc")
+    (tmp_path / "circle.nc").symlink_to("circle.nc")
+    assert "follow the link" in run("copy", days[0], tmp_path / "circle.nc", code=1).stderr

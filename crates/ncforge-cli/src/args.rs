@@ -12,6 +12,7 @@ mod doctor;
 mod dump;
 mod global;
 mod info;
+mod named;
 mod nccopy;
 mod ncrcat;
 mod netcdf;
@@ -31,7 +32,7 @@ use std::ffi::OsString;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
-use clap::{ArgMatches, CommandFactory, FromArgMatches, Parser, Subcommand};
+use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 
 pub(crate) use at_file::{expanded, name_empty};
 pub(crate) use bench::{
@@ -48,6 +49,7 @@ pub(crate) use doctor::{DoctorArgs, FailOn};
 pub(crate) use dump::DumpArgs;
 pub(crate) use global::{ColorWhen, GlobalArgs, HEADING, ProgressKind};
 pub(crate) use info::InfoArgs;
+pub(crate) use named::Named;
 pub(crate) use nccopy::NccopyArgs;
 pub(crate) use ncrcat::NcrcatArgs;
 pub(crate) use netcdf::{EnableArgs, Netcdf, NetcdfArgs, ProgramArgs, StatusArgs};
@@ -81,6 +83,9 @@ pub(crate) struct Cli {
     /// Whether the command has the option `--resume`.
     #[arg(skip)]
     pub(crate) can_resume: bool,
+    /// The files that its arguments name.
+    #[arg(skip)]
+    pub(crate) named: Named,
 }
 
 const AFTER_HELP: &str = "\
@@ -284,10 +289,13 @@ pub(crate) fn under_its_name(mut argv: Vec<OsString>) -> Vec<OsString> {
 /// The arguments, or the exit code when there is nothing left to do: help and version were asked for, or the
 /// command line is wrong (reported on stderr, exit code 2).
 pub(crate) fn parse(argv: &[OsString]) -> Result<Cli, Exit> {
-    let has = |m: &ArgMatches, option| m.subcommand().is_some_and(|(_, m)| m.try_contains_id(option).is_ok());
-    let matched = declaration()
-        .try_get_matches_from(argv)
-        .and_then(|m| Ok(Cli { can_resume: has(&m, "resume"), ..Cli::from_arg_matches(&m)? }));
+    let mut declared = declaration();
+    let matched = declared.try_get_matches_from_mut(argv).and_then(|m| {
+        // By its declaration: what was matched refuses the name of an option that the command lacks in debug builds only.
+        let command = m.subcommand_name().and_then(|name| declared.find_subcommand(name));
+        let can_resume = command.is_some_and(|c| c.get_arguments().any(|a| a.get_id() == "resume"));
+        Ok(Cli { can_resume, named: Named::of(&m), ..Cli::from_arg_matches(&m)? })
+    });
     match matched {
         Ok(mut cli) => {
             cli.global = cli.global.overridden_by(&cli.command.global());

@@ -33,7 +33,7 @@ use ncforge::store::RemoteOptions;
 use ncforge::{Engine, EngineOptions};
 use ncforge_tune::words::quoted;
 
-use crate::args::{Cli, Command, GlobalArgs};
+use crate::args::{Cli, Command, GlobalArgs, Named};
 use crate::descriptors;
 use crate::exit::{Exit, Failure, Result};
 use crate::printer::Printer;
@@ -97,7 +97,8 @@ pub(crate) fn run(cli: Cli, argv: &[OsString], again: &[OsString]) -> Exit {
         descriptors::raise();
     }
     let cx = Context { global: &cli.global, argv, again, printer: &printer };
-    let done = dispatch(cli.command, &cx).map_err(|failure| failure.after(interrupt::exit(), cli.can_resume));
+    let done = dispatch(cli.command, &cli.named, &cx)
+        .map_err(|failure| failure.after(interrupt::exit(), cli.can_resume));
     for warning in ncforge::store::take_warnings() {
         printer.warn(warning.to_string());
     }
@@ -111,12 +112,14 @@ pub(crate) fn run(cli: Cli, argv: &[OsString], again: &[OsString]) -> Exit {
 }
 
 /// Does what the sub-command does.
-fn dispatch(mut command: Command, cx: &Context<'_>) -> Result {
+fn dispatch(mut command: Command, named: &Named, cx: &Context<'_>) -> Result {
+    named.check(&[])?;
     if let Some(written) = command.written() {
         document::check(written)?;
     }
     if let Some((files, inputs)) = command.files() {
         let found = inputs::expanded(&files[..inputs], cx)?;
+        named.check(&found)?;
         files.splice(..inputs, found);
     }
     match command {

@@ -1,6 +1,6 @@
 //! Whether all of a file is there, and stays: what is not would become something else in what is made of it.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use ncforge::store::remote::shown_path;
 use ncforge::{Dataset, Error, Result};
@@ -25,9 +25,9 @@ pub(crate) fn check_undamaged(dataset: &Dataset) -> Result<()> {
 }
 
 /// An error if the output is one of the inputs, each of which is a `noun`.
-pub(crate) fn check_kept(output: &Path, inputs: &[PathBuf], noun: &'static str) -> Result<()> {
+pub(crate) fn check_kept<P: AsRef<Path>>(output: &Path, inputs: &[P], noun: &'static str) -> Result<()> {
     let Ok(file) = std::fs::canonicalize(output) else { return Ok(()) };
-    let is_output = |input: &PathBuf| std::fs::canonicalize(input).is_ok_and(|input| input == file);
+    let is_output = |input: &P| std::fs::canonicalize(input).is_ok_and(|input| input == file);
     match inputs.iter().any(is_output) {
         true => Err(Error::OutputIsInput { output: output.to_owned(), input: noun }),
         false => Ok(()),

@@ -45,7 +45,7 @@ pub(crate) use kept::Kept;
 pub use lock::Locking;
 pub use memory::MemoryStore;
 pub use open::open;
-pub use output::{OutputFile, OutputOptions, companion_path, free_space, partial_path};
+pub use output::{OutputFile, OutputOptions, companion_path, free_space, partial_path, place};
 pub use process::{PerProcess, Process};
 pub use profile::{FIRST_REQUEST, IoProfile};
 pub use recorded::RecordedStore;

@@ -45,7 +45,7 @@ use crate::endings;
 use crate::progress::{Parts, Progress, check_stop};
 use ncforge::store::remote::shown_path;
 use ncforge::store::remote::url_of;
-use ncforge::{Engine, Error, Op, Result};
+use ncforge::{Engine, Error, Result};
 
 pub use options::SeriesOptions;
 pub use pattern::NamePattern;
@@ -68,7 +68,6 @@ pub fn series(
         return Err(Error::Invalid("series are made in a folder of this machine, not at a URL".into()));
     }
     endings::check_file(folder)?;
-    std::fs::create_dir_all(folder).map_err(|e| Error::io(Op::Create, shown_path(folder), e))?;
     run(files, folder, options, engine, progress, true)
 }
 

@@ -7,6 +7,7 @@ use super::make::references;
 use super::model::RefsReport;
 use super::options::{RefsFormat, RefsOptions};
 use crate::endings;
+use crate::intact::check_kept;
 use crate::progress::Progress;
 use ncforge::store::OutputFile;
 use ncforge::{Engine, Result};
@@ -24,6 +25,7 @@ pub fn write_references<P: AsRef<Path>>(
     engine: &Engine,
     progress: &dyn Progress,
 ) -> Result<RefsReport> {
+    check_kept(output, paths, "file")?;
     match options.format {
         RefsFormat::Cf => archive(paths, output, overwrite, options, engine, progress),
         RefsFormat::Kerchunk => {

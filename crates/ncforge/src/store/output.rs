@@ -32,7 +32,7 @@ use super::lock::{Guard, Kind, Locking, busy};
 use super::{FileStore, WriteStore};
 use crate::error::{Error, Op, Result};
 
-pub use names::free_space;
+pub use names::{free_space, place};
 
 /// The number of tries after which a writer gives up that finds each temporary file gone.
 const MOST_TRIES: u32 = 100;

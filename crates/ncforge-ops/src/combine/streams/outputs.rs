@@ -19,7 +19,7 @@ use crate::select::Selection;
 use ncforge::model::{VarId, shape};
 use ncforge::raw::{Ranges, Span, View};
 use ncforge::store::remote::shown_path;
-use ncforge::{Dataset, Error, Result, Stale};
+use ncforge::{Dataset, Error, Op, Result, Stale};
 
 /// What outputs are parts of.
 pub(super) struct Whole<'a> {
@@ -223,6 +223,8 @@ impl Making<'_> {
             let (bytes, seconds) = (plan.totals.written, plan.totals.seconds);
             return Ok(OutputReport { state: "planned", bytes, seconds, replaces, ..out });
         }
+        std::fs::create_dir_all(self.folder)
+            .map_err(|e| Error::io(Op::Create, shown_path(self.folder), e))?;
         // What is replaced goes away: what takes its place must be on disk by then.
         let lasting = if replaces.is_some() { Lasting::Durable } else { Lasting::Relaxed };
         let copied = |options: &CopyOptions| {

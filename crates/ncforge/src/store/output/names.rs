@@ -40,13 +40,28 @@ pub(super) fn target(path: &Path) -> Result<PathBuf> {
         let what = "a pipe or a device cannot be the output";
         return Err(Error::io(Op::Create, shown, std::io::Error::new(std::io::ErrorKind::NotSeekable, what)));
     }
+    let follow = |e| Error::io(Op::Other("follow the link"), shown.clone(), e);
     let destination = match path.is_symlink() {
-        true => std::fs::canonicalize(path)
-            .map_err(|e| Error::io(Op::Other("follow the link"), shown.clone(), e))?,
+        true => match std::fs::canonicalize(path) {
+            // Nothing has the name that the link leads to: it is the new file's.
+            Err(e) if e.kind() == std::io::ErrorKind::NotFound => {
+                return target(&parent(path).join(std::fs::read_link(path).map_err(follow)?));
+            }
+            end => end.map_err(follow)?,
+        },
         false => path.to_owned(),
     };
     check_name(&destination).map_err(|e| Error::io(Op::Create, shown, e))?;
     Ok(destination)
+}
+
+/// What names the file of a path, whichever links lead there, if it is there or could be made: two paths of one place are of one file.
+pub fn place(path: &Path) -> Option<PathBuf> {
+    let new = || {
+        let path = target(path).ok()?;
+        Some(std::fs::canonicalize(parent(&path)).ok()?.join(path.file_name()?))
+    };
+    std::fs::canonicalize(path).ok().or_else(new)
 }
 
 /// An error if a file could be made here, and could not get this name in the end: the name is too long, or the folder (its sticky bit is set)
