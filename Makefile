@@ -39,7 +39,7 @@ STAMP_EXTENSION := $(VENV)/.stamp-extension-$(PROFILE)
 RUST_SOURCES := $(shell find crates -name '*.rs' -o -name Cargo.toml) Cargo.toml Cargo.lock
 PY_SOURCES := $(shell find python -name '*.py' -o -name '*.pyi')
 
-.PHONY: help setup demo test check lint clippy lint-python test-rust test-python conformance test-files fuzz fuzz-build soak \
+.PHONY: help setup demo test check compile compile-rust lint format clippy lint-python test-rust test-python conformance test-files fuzz fuzz-build soak \
 	bench bench-remote wheel wheel-check tarball sdist-check release-check licences docs docs-site clean-ish
 
 help: ## This list
@@ -93,13 +93,19 @@ ifneq ($(SEED),)
 export PROPTEST_RNG_SEED := $(SEED)
 endif
 
+# What tests run is compiled by clippy's driver, which is rustc with more lints: `cargo clippy` beside it would compile all crates, and
+# what they depend on, a second time.
+LINTED := test check compile compile-rust test-rust test-python test-files conformance soak
+$(LINTED): export RUSTC_WORKSPACE_WRAPPER := clippy-driver
+$(LINTED): export CLIPPY_ARGS := -D__CLIPPY_HACKERY__warnings__CLIPPY_HACKERY__
+
 # From the beginning on, beside what comes first: the fuzz targets are built, on processors that are left idle (a fifth of the time),
 # and the tools that only tests need are installed (a minute on a fresh machine, and most of it waits).
-test: $(STAMP_DEMO) ## What CI runs: lint, docs-site, test-rust, test-python, test-files, fuzz
+test: $(STAMP_DEMO) ## What CI runs: lints, docs-site, test-rust, test-python, test-files, fuzz
 	@nice -n 19 $(MAKE) --no-print-directory fuzz-build >.make/fuzz.log 2>&1 & built=$$!; \
 	$(MAKE) --no-print-directory $(STAMP_TEST) >.make/packages.log 2>&1 & packages=$$!; \
 	trap 'kill $$built $$packages 2>/dev/null || true' EXIT; \
-	for step in lint docs-site test-rust test-python test-files fuzz; do \
+	for step in compile docs-site test-rust test-python test-files fuzz; do \
 		began=$$SECONDS; \
 		[ $$step != test-rust ] || wait $$packages || { cat .make/packages.log; exit 1; }; \
 		[ $$step != fuzz ] || wait $$built || { cat .make/fuzz.log; exit 1; }; \
@@ -117,19 +123,27 @@ PYTEST = OPENBLAS_NUM_THREADS=1 NCFORGE_BIN="$$(bash scripts/target-dir.sh $(PRO
 CHECKED := architecture append classic_updates definitions diskless fill_values locks netcdf4_semantics new_files zipped peers_read_ours \
 	python_api we_read_peers whole_files
 
-check: lint $(STAMP_TEST) $(STAMP_EXTENSION) ## What one runs between edits: lint, unit tests, the heart of the tests across tools
+check: format lint-python $(STAMP_TEST) $(STAMP_EXTENSION) ## What one runs between edits: lint, unit tests, the heart of the tests across tools
 	$(PY) -m mypy.stubtest --concise ncforge._core
 	cargo test --quiet --locked --workspace --exclude ncforge-py --lib
 	$(TESTED)
 	$(PYTEST) -q $(if $(SEED),--hypothesis-seed=$(SEED)) \
 		$(CHECKED:%=tests/test_%.py)
 
-# Clippy needs no Python packages: on a fresh machine it runs while they are installed.
+# Rust needs no Python packages: on a fresh machine it is compiled while they are installed.
 lint: ## Formatting, clippy, ruff, mypy
 	@$(MAKE) --no-print-directory --jobs=2 --output-sync=target clippy lint-python
 
-clippy: $(STAMP_DEMO)
+compile:
+	@$(MAKE) --no-print-directory --jobs=2 --output-sync=target compile-rust lint-python
+
+compile-rust: format
+	$(TESTED)
+
+format: $(STAMP_DEMO)
 	cargo fmt --all --check
+
+clippy: format
 	cargo clippy --quiet --locked --workspace --all-targets -- -D warnings
 
 lint-python: $(STAMP_PIP)

@@ -22,6 +22,8 @@ flags=(
     -Cllvm-args=-sanitizer-coverage-trace-compares
 )
 cargo=(cargo)
+# The lints of `make test` are not for another toolchain.
+unset RUSTC_WORKSPACE_WRAPPER
 sanitizer="no sanitizer: a nightly toolchain brings it"
 if cargo +nightly --version >/dev/null 2>&1; then
     cargo=(cargo +nightly)
