@@ -289,13 +289,13 @@ def test_permissions_are_kept(tmp_path: Path, run: Run) -> None:
 
 @pytest.mark.parametrize("option", ["--json={}", "--csv={}", "--markdown {}", "--html {}"])
 def test_reports_of_benchmarks_replace_nothing_unasked(path: Path, tmp_path: Path, run: Run, option: str) -> None:
-    other = tmp_path / "report"
-    other.write_text("before")
-    words = ["bench", "access", str(path), "--repetitions", "1", *option.format(other).split()]
+    before = path.read_bytes()
+    words = ["bench", "access", str(path), "--repetitions", "1", *option.format(path).split()]
     refused = run(*words, code=2)
     assert "exists already" in refused.stderr and "-O" in refused.stderr
-    assert other.read_text() == "before"
-    other.unlink()
+    assert path.read_bytes() == before
+    other = tmp_path / "report"
+    words = ["bench", "access", str(path), "--repetitions", "1", *option.format(other).split()]
     run(*words)
     run(*words, code=2)
     run(*words, "-O")

@@ -12,7 +12,6 @@ mod doctor;
 mod dump;
 mod global;
 mod info;
-mod named;
 mod nccopy;
 mod ncrcat;
 mod netcdf;
@@ -32,7 +31,7 @@ use std::ffi::OsString;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
-use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
+use clap::{ArgMatches, CommandFactory, FromArgMatches, Parser, Subcommand};
 
 pub(crate) use at_file::{expanded, name_empty};
 pub(crate) use bench::{
@@ -49,7 +48,6 @@ pub(crate) use doctor::{DoctorArgs, FailOn};
 pub(crate) use dump::DumpArgs;
 pub(crate) use global::{ColorWhen, GlobalArgs, HEADING, ProgressKind};
 pub(crate) use info::InfoArgs;
-pub(crate) use named::Named;
 pub(crate) use nccopy::NccopyArgs;
 pub(crate) use ncrcat::NcrcatArgs;
 pub(crate) use netcdf::{EnableArgs, Netcdf, NetcdfArgs, ProgramArgs, StatusArgs};
@@ -83,9 +81,9 @@ pub(crate) struct Cli {
     /// Whether the command has the option `--resume`.
     #[arg(skip)]
     pub(crate) can_resume: bool,
-    /// The files that its arguments name.
+    /// The paths that its arguments are.
     #[arg(skip)]
-    pub(crate) named: Named,
+    pub(crate) named: Vec<PathBuf>,
 }
 
 const AFTER_HELP: &str = "\
@@ -294,7 +292,7 @@ pub(crate) fn parse(argv: &[OsString]) -> Result<Cli, Exit> {
         // By its declaration: what was matched refuses the name of an option that the command lacks in debug builds only.
         let command = m.subcommand_name().and_then(|name| declared.find_subcommand(name));
         let can_resume = command.is_some_and(|c| c.get_arguments().any(|a| a.get_id() == "resume"));
-        Ok(Cli { can_resume, named: Named::of(&m), ..Cli::from_arg_matches(&m)? })
+        Ok(Cli { can_resume, named: named(&m), ..Cli::from_arg_matches(&m)? })
     });
     match matched {
         Ok(mut cli) => {
@@ -321,6 +319,18 @@ pub(crate) fn parse(argv: &[OsString]) -> Result<Cli, Exit> {
             }
         }
     }
+}
+
+/// The paths among the arguments of the command, and of what it has below it.
+fn named(matches: &ArgMatches) -> Vec<PathBuf> {
+    let mut all = Vec::new();
+    let mut at = matches.subcommand();
+    while let Some((_, m)) = at {
+        let paths = m.ids().filter_map(|id| m.try_get_many::<PathBuf>(id.as_str()).ok().flatten());
+        all.extend(paths.flatten().cloned());
+        at = m.subcommand();
+    }
+    all
 }
 
 /// The explanation of a wrong command line: the help of the command that it names.

@@ -28,12 +28,13 @@ mod verify;
 mod zip;
 
 use std::ffi::OsString;
+use std::path::PathBuf;
 
 use ncforge::store::RemoteOptions;
 use ncforge::{Engine, EngineOptions};
 use ncforge_tune::words::quoted;
 
-use crate::args::{Cli, Command, GlobalArgs, Named};
+use crate::args::{Cli, Command, GlobalArgs};
 use crate::descriptors;
 use crate::exit::{Exit, Failure, Result};
 use crate::printer::Printer;
@@ -49,6 +50,8 @@ pub(crate) struct Context<'a> {
     pub(crate) again: &'a [OsString],
     /// The receiver of output.
     pub(crate) printer: &'a Printer,
+    /// The paths that the command line names, and the files that patterns among them stand for.
+    pub(crate) named: &'a [PathBuf],
 }
 
 impl Context<'_> {
@@ -96,9 +99,8 @@ pub(crate) fn run(cli: Cli, argv: &[OsString], again: &[OsString]) -> Exit {
     if !matches!(cli.command, Command::Run(_) | Command::Netcdf(_)) {
         descriptors::raise();
     }
-    let cx = Context { global: &cli.global, argv, again, printer: &printer };
-    let done = dispatch(cli.command, &cli.named, &cx)
-        .map_err(|failure| failure.after(interrupt::exit(), cli.can_resume));
+    let cx = Context { global: &cli.global, argv, again, printer: &printer, named: &cli.named };
+    let done = dispatch(cli.command, &cx).map_err(|failure| failure.after(interrupt::exit(), cli.can_resume));
     for warning in ncforge::store::take_warnings() {
         printer.warn(warning.to_string());
     }
@@ -112,15 +114,16 @@ pub(crate) fn run(cli: Cli, argv: &[OsString], again: &[OsString]) -> Exit {
 }
 
 /// Does what the sub-command does.
-fn dispatch(mut command: Command, named: &Named, cx: &Context<'_>) -> Result {
-    named.check(&[])?;
-    if let Some(written) = command.written() {
-        document::check(written)?;
-    }
+fn dispatch(mut command: Command, cx: &Context<'_>) -> Result {
+    let mut named = cx.named.to_owned();
     if let Some((files, inputs)) = command.files() {
         let found = inputs::expanded(&files[..inputs], cx)?;
-        named.check(&found)?;
+        named.extend_from_slice(&found);
         files.splice(..inputs, found);
+    }
+    let cx = &Context { named: &named, ..*cx };
+    if let Some(written) = command.written() {
+        document::check(written, cx.named)?;
     }
     match command {
         Command::Copy(a) => copy::run(&a, cx),

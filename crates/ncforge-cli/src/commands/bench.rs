@@ -34,7 +34,7 @@ use crate::exit::{Exit, Failure, Result};
 /// Runs the workload that was asked for.
 pub(crate) fn run(args: &BenchArgs, cx: &Context<'_>) -> Result {
     if let Some(out) = args.workload.output() {
-        output::check(out)?;
+        output::check(out, cx.named)?;
     }
     match &args.workload {
         Workload::Access(a) => access(a, cx),

@@ -23,7 +23,7 @@ pub(crate) fn run(args: &DoctorArgs, cx: &Context<'_>) -> Result {
         return list_rules(args, cx);
     }
     if let Some(out) = &args.html {
-        page::check(out, args.written.overwrite)?;
+        page::check(out, args.written.overwrite, cx.named)?;
     }
     let options = args.request()?.options(cache(args)?);
     let engine = cx.engine()?;

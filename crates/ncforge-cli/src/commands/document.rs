@@ -1,6 +1,6 @@
 //! The JSON documents of the commands: each says what it is, and in which version. docs/reference/json.md tells what is in them.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use serde::Serialize;
 use serde_json::{Map, Value, json};
@@ -16,8 +16,8 @@ use ncforge::store::remote::shown_path;
 const VERSION: u32 = 1;
 
 /// Says that the document cannot be written, before any work is done.
-pub(super) fn check(written: &WrittenArgs) -> Result<(), Failure> {
-    written.json.as_deref().map_or(Ok(()), |out| page::check(out, written.overwrite))
+pub(super) fn check(written: &WrittenArgs, named: &[PathBuf]) -> Result<(), Failure> {
+    written.json.as_deref().map_or(Ok(()), |out| page::check(out, written.overwrite, named))
 }
 
 /// Writes the members of `body` as the document of this name ("copy", "bench-compare") to where it was asked for, if it was. Whether

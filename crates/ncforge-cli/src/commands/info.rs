@@ -65,7 +65,7 @@ pub(crate) fn run(args: &InfoArgs, cx: &Context<'_>) -> Result {
 /// A page about all files; with several, all are tried.
 fn draw(args: &InfoArgs, cx: &Context<'_>) -> Result {
     let Some(out) = &args.html else { return Ok(Exit::Ok) };
-    page::check(out, args.written.overwrite)?;
+    page::check(out, args.written.overwrite, cx.named)?;
     let options = args.request()?.options(ReaderCache::default());
     let engine = cx.engine()?;
     let progress = cx.printer.progress("info");

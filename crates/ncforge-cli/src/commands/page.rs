@@ -1,23 +1,32 @@
 //! Pages of `info` and `doctor`, and other outputs: where they go.
 
 use std::io::ErrorKind;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
-use ncforge::store::OutputFile;
 use ncforge::store::remote::shown_path;
+use ncforge::store::{OutputFile, place};
 
 use crate::exit::{Failure, Result};
 use crate::printer::Printer;
 
-/// Refuses to replace a page that exists, and folders that do not, before any work is done. A path that is no regular file (a
-/// terminal, a pipe) is written into.
-pub(super) fn check(out: &Path, overwrite: bool) -> Result<(), Failure> {
+/// Refuses to replace a page that exists, or what the command line names elsewhere, and folders that do not exist, before any work is
+/// done. A path that is no regular file (a terminal, a pipe) is written into.
+///
+/// `named` has all paths of the command line, this one among them.
+pub(super) fn check(out: &Path, overwrite: bool, named: &[PathBuf]) -> Result<(), Failure> {
     if out == Path::new("-") {
         return Ok(());
     }
     check_folder(out)?;
-    match out.is_file() && !overwrite {
-        true => Err(ncforge::Error::Exists(out.to_owned()).into()),
+    if out.is_file() && !overwrite {
+        return Err(ncforge::Error::Exists(out.to_owned()).into());
+    }
+    let here = place(out).filter(|_| out.is_file() || !out.exists());
+    match here.is_some() && named.iter().filter(|path| place(path) == here).nth(1).is_some() {
+        true => Err(Failure::usage(
+            format!("the command line names `{}` twice: it would be replaced", shown_path(out)),
+            "give one of the two the name of another file",
+        )),
         false => Ok(()),
     }
 }
@@ -62,15 +71,16 @@ mod tests {
     fn only_who_asks_for_it_replaces_a_file() {
         let dir = tempfile::tempdir().unwrap();
         let file = dir.path().join("a.html");
-        check(&file, false).unwrap();
+        check(&file, false, &[]).unwrap();
         write_whole(&file, "one", false).unwrap();
-        assert_eq!(check(&file, false).unwrap_err().exit, Exit::Usage);
+        assert_eq!(check(&file, false, &[]).unwrap_err().exit, Exit::Usage);
         assert_eq!(write_whole(&file, "two", false).unwrap_err().exit, Exit::Usage);
         assert_eq!(std::fs::read_to_string(&file).unwrap(), "one");
         write_whole(&file, "two", true).unwrap();
         assert_eq!(std::fs::read_to_string(&file).unwrap(), "two");
         assert_eq!(write_whole(&dir.path().join("no/x"), "", false).unwrap_err().exit, Exit::Usage);
-        check(Path::new("/dev/null"), false).unwrap();
+        let null = PathBuf::from("/dev/null");
+        check(&null, false, &[null.clone(), null.clone()]).unwrap();
         assert_eq!(std::fs::read_dir(dir.path()).unwrap().count(), 1);
     }
 }

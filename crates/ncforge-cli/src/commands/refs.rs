@@ -16,7 +16,7 @@ use ncforge::store::remote::shown_path;
 pub(crate) fn run(args: &RefsArgs, cx: &Context<'_>) -> Result {
     let options = args.request().options(Some(&args.output))?;
     let is_printed = args.output == Path::new("-") && options.format == RefsFormat::Kerchunk;
-    page::check(&args.output, args.written.overwrite)?;
+    page::check(&args.output, args.written.overwrite, cx.named)?;
     let engine = cx.engine()?;
     interrupt::catch();
     let progress = cx.printer.progress("refs");

@@ -24,7 +24,7 @@ pub(crate) fn run(args: &ReportArgs, cx: &Context<'_>) -> Result {
             ));
         }
     };
-    check(&args.output, args.overwrite)?;
+    check(&args.output, args.overwrite, cx.named)?;
     let documents =
         args.results.iter().map(|p| Results::load(p)).collect::<ncforge_bench::Result<Vec<_>>>()?;
     let Some(results) = Results::joined(documents) else { return Ok(Exit::Ok) };

@@ -1,6 +1,6 @@
 //! Results go where they were asked to go.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use ncforge_bench::report::{results_markdown, results_page};
 use ncforge_bench::result::{Results, results_csv};
@@ -15,7 +15,7 @@ use ncforge::store::remote::shown_path;
 pub(super) type Form<'a> = &'a dyn Fn(&Results) -> String;
 
 /// Says what cannot be written before anything is measured.
-pub(super) fn check(out: &OutputArgs) -> Result<(), Failure> {
+pub(super) fn check(out: &OutputArgs, named: &[PathBuf]) -> Result<(), Failure> {
     let asked = out.paths();
     if asked.iter().flatten().filter(|p| **p == Path::new("-")).count() > 1 {
         let hint = "give the others a path, as --json=out.json";
@@ -28,7 +28,7 @@ pub(super) fn check(out: &OutputArgs) -> Result<(), Failure> {
                 format!("`{}` cannot be written: no such folder, or a folder itself", shown_path(path));
             return Err(Failure::usage(message, "name a file in a folder that exists"));
         }
-        page::check(path, out.overwrite)?;
+        page::check(path, out.overwrite, named)?;
     }
     Ok(())
 }

@@ -43,7 +43,7 @@ pub(super) fn run(args: &PublishedArgs, cx: &Context<'_>) -> Result {
         overwrite: args.output.overwrite,
     };
     if !args.dry_run {
-        output::check(&out)?;
+        output::check(&out, cx.named)?;
     }
     let libraries = match args.library.is_empty() {
         true => LibnetcdfDriver::find().map(|_| "netcdf-c".to_owned()).into_iter().collect(),
