@@ -123,3 +123,36 @@ def test_text_without_an_encoding_is_its_characters_or_refused(tmp_path: Path) -
         for key, text in ((0, "longer"), (0, "st"), ((2, 0), "str")):
             with pytest.raises(ValueError, match="cannot be broadcast"):
                 v[key] = text
+
+
+@pytest.mark.parametrize("encoding", ["latin-1", "cp1252", "utf-8", "none", "no such"])
+def test_strings_have_the_encoding_of_their_variable(tmp_path: Path, encoding: str) -> None:
+    words = np.array(["é", "", "abc", "ÿ x"], object)
+    for by in (netCDF4, ncforge):
+        with by.Dataset(tmp_path / "a.nc", "w") as d:
+            d.createDimension("x", 4)
+            for name, dims in (("many", ("x",)), ("one", ())):
+                v = d.createVariable(name, str, dims)
+                if by is ncforge or encoding not in ("none", "no such"):
+                    v._Encoding = encoding
+                v[...] = words if dims else "été"
+            d["many"][1:3] = words[1:3]
+        read = {}
+        for reader in (netCDF4, ncforge):
+            if reader is netCDF4 and by is ncforge and encoding in ("none", "no such"):
+                continue
+            with reader.Dataset(tmp_path / "a.nc") as d:
+                read[reader] = [
+                    d["many"][...].tolist(),
+                    d["many"][::-2].tolist(),
+                    d["many"][[0, 3]].tolist(),
+                    d["one"][...],
+                ]
+        for found in read.values():
+            assert found == [words.tolist(), words[::-2].tolist(), words[[0, 3]].tolist(), "été"]
+    with ncforge.Dataset(tmp_path / "b.nc", "w") as d:
+        d.createDimension("x", 1)
+        v = d.createVariable("v", str, ("x",))
+        v._Encoding = "ascii"
+        with pytest.raises(UnicodeEncodeError):
+            v[0] = "é"

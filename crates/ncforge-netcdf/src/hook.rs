@@ -72,7 +72,7 @@ fn install(number: usize, own: [&Dispatch; 2], put: impl FnOnce(&'static Tables)
 /// Installs the functions again, in a library that has set its tables to its own (by `nc_finalize`, and an open after that).
 pub(crate) fn install_again_in(number: usize, library: &Library) {
     // SAFETY: from `install_in`, and never freed.
-    if let Some(tables) = unsafe { INSTALLED[number].load(Ordering::Relaxed).as_ref() } {
+    if let Some(tables) = unsafe { INSTALLED[number].load(Ordering::Acquire).as_ref() } {
         put(library, tables);
     }
 }
@@ -99,7 +99,7 @@ pub(crate) fn install_in(number: usize, library: &Library) -> Result<(), &'stati
     }
     ONES[number].store(library.ones, Ordering::Relaxed);
     install(number, [hdf5, classic], |tables| {
-        INSTALLED[number].store(std::ptr::from_ref(tables).cast_mut(), Ordering::Relaxed);
+        INSTALLED[number].store(std::ptr::from_ref(tables).cast_mut(), Ordering::Release);
         put(library, tables);
     });
     Ok(())

@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from ncforge.errors import InvalidError
 
-__all__ = ["chars", "chartostring", "normalized", "strings", "stringtoarr", "stringtochar"]
+__all__ = ["chars", "chartostring", "decoded", "encoded", "normalized", "strings", "stringtoarr", "stringtochar"]
 
 NO_ENCODING = ("none", "None", "bytes")
 """The encodings with which netCDF4-python leaves text as bytes."""
@@ -52,6 +52,26 @@ def chars(data: npt.NDArray[Any], encoding: str, width: int) -> npt.NDArray[Any]
     width = width or max(data.dtype.itemsize, 1)
     fixed = np.ascontiguousarray(data.astype(f"S{width}"))
     return fixed.reshape(-1).view("S1").reshape((*data.shape, width))
+
+
+def decoded(data: Any, encoding: str) -> Any:
+    """A string, or an array of strings, whose bytes were taken for UTF-8 and are of this encoding.
+
+    >>> decoded(b"\\xe9t\\xe9".decode("utf-8", "surrogateescape"), "latin-1")
+    'été'
+    """
+    if isinstance(data, str):
+        return data.encode("utf-8", "surrogateescape").decode(encoding)
+    out = np.empty(data.shape, object)
+    out.reshape(-1)[:] = [decoded(text, encoding) for text in data.reshape(-1)]
+    return out
+
+
+def encoded(data: npt.NDArray[Any], encoding: str) -> npt.NDArray[Any]:
+    """The bytes of the strings in an array of objects; other objects remain what they are."""
+    out = np.empty(data.shape, object)
+    out.reshape(-1)[:] = [text.encode(encoding) if isinstance(text, str) else text for text in data.reshape(-1)]
+    return out
 
 
 def stringtochar(a: npt.ArrayLike, encoding: str = "utf-8", n_strlen: int | None = None) -> npt.NDArray[Any]:

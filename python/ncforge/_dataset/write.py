@@ -8,7 +8,7 @@ import numpy as np
 
 from ncforge._dataset.index import expand, select_for_writing
 from ncforge._dataset.masking import Switches, default_fill
-from ncforge._dataset.text import chars
+from ncforge._dataset.text import chars, encoded
 from ncforge._dataset.values import (
     TypeName,
     Types,
@@ -47,6 +47,8 @@ def put(variable: Variable, key: Any, value: Any, truncate: bool) -> None:
     unlimited = [variable._contents.dim(d)[2] for d in variable._dims]
     heap = types.is_heap(kind)
     data = _objects(types, kind, value) if heap else exact(value, types.dtype(kind), truncate)
+    encoding = variable._string_encoding
+    data = data if encoding is None else encoded(data, encoding)
     to = select_for_writing(key, variable.shape, unlimited, data.shape, variable.name)
     try:
         full = data.reshape(to.given)
