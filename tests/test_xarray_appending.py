@@ -249,3 +249,15 @@ def test_bounds_of_times_have_the_units_of_their_coordinate(tmp_path: Path, firs
         wrong[name].attrs[attribute] = value
         with pytest.raises(ValueError, match=f"'{name}'"):
             ncforge.to_netcdf(wrong, path, append_dim="time")
+
+
+@pytest.mark.parametrize("calendar", ["standard", "noleap", "360_day"])
+@pytest.mark.parametrize("cftime", [False, True])
+def test_regions_are_found_in_the_calendar_of_the_file(tmp_path: Path, calendar: str, cftime: bool) -> None:
+    times = xr.date_range("2000-01-28", periods=5, freq="6h", use_cftime=cftime)
+    ds = xr.Dataset({"v": ("time", np.arange(5))}, {"time": times})
+    encoding = {"time": {"units": "hours since 2000-01-01", "calendar": calendar, "dtype": "f8"}}
+    ncforge.to_netcdf(ds, tmp_path / "a.nc", append_dim="time", encoding=encoding)
+    part = ds.isel(time=slice(1, 3)) + 10
+    ncforge.to_netcdf(part, tmp_path / "a.nc", region="auto")
+    assert back(tmp_path / "a.nc")["v"].values.tolist() == [0, 11, 12, 3, 4]

@@ -297,3 +297,43 @@ def test_packing_is_the_same_in_every_write(
             nc["v"].set_auto_maskandscale(False)
             stored.append((nc["v"][:].tolist(), {name: nc["v"].getncattr(name) for name in nc["v"].ncattrs()}))
     assert stored[0] == stored[1]
+
+
+@pytest.mark.parametrize("lazy", [False, True])
+@pytest.mark.parametrize("fill", [{}, {"_FillValue": None}, {"_FillValue": -1}, {"missing_value": -1}])
+@pytest.mark.parametrize("kind", ["i1", "i4", "i8"])
+def test_an_integer_offset_is_subtracted_from_integers(
+    tmp_path: Path, kind: str, fill: dict[str, Any], lazy: bool
+) -> None:
+    """As floats, integers above 2 ** 53 were stored as others; bytes without a fill value were an error of NumPy's."""
+    values = np.array([1, 5, {"i1": 100, "i4": 2**30, "i8": 2**60 + 3}[kind]], kind)
+    ds = xr.Dataset({"v": ("x", values)})
+    ds = ds.chunk(x=2) if lazy else ds
+    wanted = {"dtype": "i8"} if kind == "i8" or not fill else {}
+    ncforge.to_netcdf(ds, tmp_path / "a.nc", encoding={"v": {"add_offset": -3, **fill, **wanted}})
+    with open_netcdf4(tmp_path / "a.nc") as nc:
+        v = nc["v"]
+        assert v.dtype == np.dtype(wanted.get("dtype", kind)) and v.add_offset == -3
+        assert [int(n) for n in v[:]] == [int(n) + 3 for n in values]
+
+
+def test_integers_that_an_offset_takes_out_of_their_type_are_refused(tmp_path: Path) -> None:
+    ds = xr.Dataset({"v": ("x", np.array([1, 127], "i1"))})
+    with pytest.raises(ValueError, match=r"`v`: 127 at \[1\] does not fit int8"):
+        ncforge.to_netcdf(ds, tmp_path / "a.nc", encoding={"v": {"add_offset": -3, "_FillValue": -1}})
+
+
+@pytest.mark.parametrize("kind", ["i2", "f4", "f8"])
+def test_floats_with_an_integer_factor_are_read_as_they_were(tmp_path: Path, kind: str) -> None:
+    """xarray reads floats with an integer as the factor as integers."""
+    ds = xr.Dataset({"v": ("x", np.array([3, 5], kind))})
+    ncforge.to_netcdf(ds, tmp_path / "a.nc", encoding={"v": {"scale_factor": 2, "_FillValue": None}})
+    for engine in ("netcdf4", "ncforge"):
+        with xr.open_dataset(tmp_path / "a.nc", engine=engine) as read:
+            assert read["v"].values.tolist() == [3, 5]
+
+
+def test_units_that_xarray_changed_are_named(tmp_path: Path) -> None:
+    ds = xr.Dataset({"t": ("x", np.array(["2000-01-01T00:00:10"], "M8[ns]"))})
+    with pytest.raises(ValueError, match=r"in the units 'seconds since 1990-01-01': in 'days since 1990-01-01', some"):
+        ncforge.to_netcdf(ds, tmp_path / "a.nc", encoding={"t": {"dtype": "i2", "units": "days since 1990-01-01"}})

@@ -391,3 +391,11 @@ def test_a_codec_keeps_the_level_and_leaves_coordinates(tmp_path: Path) -> None:
     assert stored["level"]["v"] == stored["level"]["y"] == (True, False, 6, True)
     assert [stored["zstd"][name][1] for name in ("v", "y", "area")] == [True] * 3
     assert [stored["none"][name] for name in ("v", "y", "area")] == [plain] * 3
+
+
+def test_what_is_computed_later_may_be_nothing(tmp_path: Path) -> None:
+    """Without Dask's arrays there was no object whose ``compute`` ends the file."""
+    path = tmp_path / "a.nc"
+    later = ncforge.to_netcdf(dataset(), path, compute=False)
+    later.compute()
+    xr.testing.assert_allclose(back(path), dataset(), atol=1e-9)

@@ -30,16 +30,29 @@ _NAT = np.iinfo("i8").min
 
 
 def packable(variable: Variable) -> Variable:
-    """The variable, as floats, and with a factor and an offset that are NumPy's floats, if it has any: xarray calculates by the
-    types of these, cannot divide integers, and takes Python's floats for less precise than those of a file."""
+    """The variable, as xarray packs it without a loss: it calculates by the types of the values, of a factor and of an offset, cannot
+    divide integers, and takes Python's floats for less precise than those of a file.
+
+    Integers from which nothing but an integer is subtracted remain integers, of 64 bits; all else are NumPy's floats.
+    """
     given = _packing(variable)
     if not given:
         return variable
-    # Without a fill value, xarray makes floats itself.
-    filled = any(variable.encoding.get(key) is not None for key in _MISSING)
-    data: Any = variable.data.astype("f8") if filled and variable.dtype.kind in "iub" else variable._data
-    floats = {k: v if np.asarray(v).dtype == np.float32 else np.asarray(v, "f8")[()] for k, v in given.items()}
-    return Variable(variable.dims, data, variable.attrs, {**variable.encoding, **floats}, fastpath=True)
+    encoding, data, kind = dict(variable.encoding), variable._data, variable.dtype.kind
+    # Without the key of a fill value, xarray makes floats itself.
+    keeps = any(key in encoding for key in _MISSING)
+    wanted = encoding.get("dtype")
+    shifted = set(given) == {"add_offset"} and bool(whole_packing(variable)) and kind in "iu" and variable.dtype != "u8"
+    if shifted and (keeps or (wanted is not None and wanted is not str and np.dtype(wanted).kind in "iu")):
+        encoding.setdefault("_FillValue", None)
+        data = variable.data.astype("i8")
+        given = {"add_offset": np.asarray(given["add_offset"], "i8")[()]}
+    else:
+        data = variable.data.astype("f8") if keeps and kind in "iub" else data
+        given = {k: v if np.asarray(v).dtype == np.float32 else np.asarray(v, "f8")[()] for k, v in given.items()}
+    if keeps and wanted is None and (shifted or kind == "f"):
+        encoding["dtype"] = variable.dtype
+    return Variable(variable.dims, data, variable.attrs, {**encoding, **given}, fastpath=True)
 
 
 def whole_packing(variable: Variable) -> dict[str, Any]:
@@ -145,7 +158,10 @@ def _checked(
     if numbers.size == 0:
         return values
     is_time = numbers.dtype.kind not in "iufb"
-    packed = _packed(_of_times(numbers, how, lazy=block_info is not None) if is_time else numbers, how)
+    units = None
+    if is_time:
+        packed, units = _of_times(numbers, how, lazy=block_info is not None)
+    packed = _packed(packed if is_time else numbers, how)
     limits = np.iinfo(kind)
     if numbered:
         packed = np.where(packed == _NAT, limits.min, packed)
@@ -173,7 +189,9 @@ def _checked(
         raise InvalidError(
             f"`{name}`: {at_place(value, place)} does not fit {kind}: a missing value needs a _FillValue, and none is given"
         )
-    more = f" in the units {how['units']!r}" if is_time and "units" in how else ""
+    more = f" in the units {units!r}" if "units" in how and units else ""
+    if more and units != how["units"]:
+        more += f": in {how['units']!r}, some values have fractions"
     if set(how) & set(_PACKING):
         factor, offset = float(how.get("scale_factor", 1)), float(how.get("add_offset", 0))
         low, high = sorted((limits.min * factor + offset, limits.max * factor + offset))
@@ -221,8 +239,8 @@ def _members(kind: np.dtype[Any]) -> dict[str, int]:
     return found.get("enum", {}) if found else {}
 
 
-def _of_times(times: np.ndarray[Any, Any], how: dict[str, Any], lazy: bool) -> np.ndarray[Any, Any]:
-    """Times as the numbers that xarray stores, in floats; missing ones are NaN."""
+def _of_times(times: np.ndarray[Any, Any], how: dict[str, Any], lazy: bool) -> tuple[np.ndarray[Any, Any], Any]:
+    """Times as the numbers that xarray stores, in floats, with their units; missing ones are NaN."""
     encoding = {key: how[key] for key in _TIME if key in how}
     coder = CFTimedeltaCoder() if times.dtype.kind == "m" else CFDatetimeCoder()
     dims = tuple(f"d{i}" for i in range(times.ndim))
@@ -231,11 +249,12 @@ def _of_times(times: np.ndarray[Any, Any], how: dict[str, Any], lazy: bool) -> n
     with contextlib.nullcontext() if lazy else warnings.catch_warnings():
         if not lazy:
             warnings.simplefilter("ignore")
-        numbers = np.asarray(coder.encode(Variable(dims, times, {}, {**encoding, "dtype": wanted})).data)
+        encoded = coder.encode(Variable(dims, times, {}, {**encoding, "dtype": wanted}))
+    numbers = np.asarray(encoded.data)
     found: np.ndarray[Any, Any] = numbers.astype("f8")
     if numbers.dtype.kind == "i":
         found[numbers == _NAT] = np.nan
-    return found
+    return found, encoded.attrs.get("units")
 
 
 def _whole(value: Any) -> float | int:

@@ -117,7 +117,7 @@ def to_netcdf(
         # There is never a partial file under the final name.
         store.abandon()
         raise
-    if not compute and later is not None:
+    if not compute:
         return closed_after(later, store)
     store.close()
     if isinstance(target, BytesIOProxy):

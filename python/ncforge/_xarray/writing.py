@@ -206,9 +206,9 @@ class WritingStore(Abandonable, WritableCFDataStore):
         ready = {n: fitting(packable(uncut(v, n)), n, rounds=n not in known) for n, v in variables.items()}
         encoded: tuple[Any, Any] = super().encode(ready, attributes)
         for name, variable in variables.items():
-            for key, value in whole_packing(variable).items():
-                # As it was given.
-                encoded[0][name].attrs[key] = value
+            stored = encoded[0][name]
+            # As they were given; but xarray reads floats with an integer as the factor as integers.
+            stored.attrs.update(whole_packing(variable) if stored.dtype.kind in "iu" else {})
         return encoded
 
     def encode_variable(self, variable: Variable, name: Hashable | None = None) -> Variable:
