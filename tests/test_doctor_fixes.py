@@ -245,3 +245,18 @@ def test_a_name_that_is_not_utf8_is_told_as_bash_reads_it(tmp_path: Path) -> Non
     said = one(os.fsdecode(path))["notes"]
     word = next(note for note in said if "not UTF-8" in note).split(" is ", 2)[2].removesuffix(" in commands")
     assert execute("bash", "-c", f"printf %s {word}", text=False).stdout == path
+
+
+def test_the_level_is_judged_with_the_shuffle_that_is_advised(tmp_path: Path) -> None:
+    """The command gave the filters of both rules, and its output had a level for nothing."""
+    path = tmp_path / "a.nc"
+    values = np.linspace(250, 300, 64 * 64 * 64).reshape(64, 64, 64) + np.random.default_rng(1).random((64, 64, 64))
+    with netCDF4.Dataset(path, "w") as d:
+        for name in "tyx":
+            d.createDimension(name, 64)
+        v = d.createVariable("v", "f4", tuple("tyx"), zlib=True, complevel=9, shuffle=False, chunksizes=(16, 64, 64))
+        v[:] = values
+    assert {f["code"] for f in findings(path, "--select", "NC3")} == {"NC301", "NC302"}
+    ncforge.copy(path, tmp_path / "b.nc", filters="v,shuffle|deflate,1")
+    assert not findings(tmp_path / "b.nc", "--select", "NC3")
+    assert all("v,shuffle|deflate,1" in f["commands"][0] for f in findings(path, "--select", "NC3"))

@@ -1,6 +1,6 @@
 //! NC3: filters and bytes, from samples of the values.
 
-use super::facts::VarFacts;
+use super::facts::{Sample, VarFacts};
 use super::finding::Finding;
 use super::fix::Fix;
 use super::rule::{Rule, rule, rules};
@@ -25,7 +25,7 @@ pub(super) const RULES: &[Rule] = rules!(Always:
 );
 
 /// The part by which shuffle must make values smaller.
-const SHUFFLE_GAIN: f64 = 0.05;
+pub(super) const SHUFFLE_GAIN: f64 = 0.05;
 /// Levels above 1 that gain less than this are for nothing, …
 const LEVEL_GAIN: f64 = 0.03;
 /// … from this level on.
@@ -50,33 +50,37 @@ pub(super) fn check(x: &Examined<'_>, out: &mut Vec<Finding>) {
     }
 }
 
-fn shuffle_gain(v: &VarFacts) -> Option<f64> {
-    let s = v.sample.as_ref()?;
-    let with = s.with_shuffle?;
-    (s.now > 0).then(|| 1.0 - with as f64 / s.now as f64)
+impl Sample {
+    /// The part by which shuffle makes the values smaller.
+    pub(super) fn shuffle_gain(&self) -> Option<f64> {
+        let with = self.with_shuffle?;
+        (self.now > 0).then(|| 1.0 - with as f64 / self.now as f64)
+    }
 }
 
-fn level_gain(v: &VarFacts) -> Option<f64> {
-    let s = v.sample.as_ref()?;
-    let (one, _) = s.level_one?;
-    (one > 0).then(|| 1.0 - s.now as f64 / one as f64)
+/// The same, where that is worth it.
+fn shuffle_gain(v: &VarFacts) -> Option<f64> {
+    v.sample.as_ref()?.shuffle_gain().filter(|&gain| gain >= SHUFFLE_GAIN)
+}
+
+/// The part by which a high level of deflate makes values smaller, where that is not worth the time, and how many times as long it
+/// takes.
+fn level_gain(v: &VarFacts) -> Option<(f64, f64)> {
+    deflate_level(&v.filters).filter(|&level| level >= HIGH)?;
+    v.sample.as_ref()?.above_level_one.filter(|(gain, _)| *gain < LEVEL_GAIN)
 }
 
 fn deflate_level(list: &[Filter]) -> Option<i32> {
     list.iter().find(|f| f.kind() == Some(Kind::Deflate))?.level()
 }
 
-fn level_for_nothing(v: &VarFacts) -> bool {
-    deflate_level(&v.filters).is_some_and(|l| l >= HIGH) && level_gain(v).is_some_and(|g| g < LEVEL_GAIN)
-}
-
 /// The variable's filters with shuffle, and the level lowered, where that is better.
 fn advised(v: &VarFacts) -> Vec<Filter> {
     let mut list = v.filters.clone();
-    if level_for_nothing(v) {
+    if level_gain(v).is_some() {
         list.iter_mut().filter(|f| f.kind() == Some(Kind::Deflate)).for_each(|f| *f = filters::deflate(1));
     }
-    if shuffle_gain(v).is_some_and(|g| g >= SHUFFLE_GAIN) {
+    if shuffle_gain(v).is_some() {
         list.insert(0, filters::shuffle(v.element as usize));
     }
     list
@@ -118,8 +122,7 @@ fn percent(part: f64) -> String {
 
 /// NC301.
 fn no_shuffle(v: &VarFacts, advised: &[Filter], out: &mut Vec<Finding>) {
-    let Some(gain) = shuffle_gain(v).filter(|&g| g >= SHUFFLE_GAIN) else { return };
-    let Some(s) = &v.sample else { return };
+    let (Some(gain), Some(s)) = (shuffle_gain(v), &v.sample) else { return };
     let message = format!(
         "{}-byte numbers are compressed without shuffle; with it, {} of a sample become {} instead of {} ({} smaller)",
         v.element,
@@ -137,21 +140,17 @@ fn no_shuffle(v: &VarFacts, advised: &[Filter], out: &mut Vec<Finding>) {
 
 /// NC302.
 fn level(v: &VarFacts, advised: &[Filter], out: &mut Vec<Finding>) {
-    if !level_for_nothing(v) {
-        return;
-    }
-    let (Some(level), Some(gain), Some(s)) = (deflate_level(&v.filters), level_gain(v), &v.sample) else {
-        return;
+    let (Some(level), Some((gain, slower))) = (deflate_level(&v.filters), level_gain(v)) else { return };
+    let with = if shuffle_gain(v).is_some() { "with shuffle, " } else { "" };
+    let smaller = match gain {
+        g if g < 0.0005 => "no smaller".to_owned(),
+        g => format!("{} smaller", percent(g)),
     };
-    let slower = s.level_one.map_or(1.0, |l| l.1);
-    let message = format!(
-        "deflate level {level} makes a sample {}, level 1 encodes it {:.0} times as fast",
-        match gain {
-            g if g < 0.0005 => "no smaller than level 1".to_owned(),
-            g => format!("{} smaller than level 1", percent(g)),
-        },
-        slower.max(1.0),
-    );
+    let faster = match slower.round() {
+        n if n < 2.0 => String::new(),
+        n => format!(", level 1 encodes it {n:.0} times as fast"),
+    };
+    let message = format!("{with}deflate level {level} makes a sample {smaller} than level 1{faster}");
     out.push(
         Finding::new(rule(RULES, "NC302"), Some(&v.path), message)
             .weighing(slower)

@@ -69,8 +69,9 @@ pub(super) struct Sample {
     pub(super) shuffled: u64,
     /// Their size with shuffle before the variable's own filters, where it has none.
     pub(super) with_shuffle: Option<u64>,
-    /// Their size with deflate at level 1, where the variable's level is higher; and how many times faster that is.
-    pub(super) level_one: Option<(u64, f64)>,
+    /// The part by which the variable's level of deflate makes them smaller than level 1 does, and how many times as long that takes:
+    /// both with shuffle, if shuffle makes them smaller.
+    pub(super) above_level_one: Option<(f64, f64)>,
     /// Bytes of the values in a segment of a chunk that has no access points, encoded anew; all of the chunk if it would get none.
     pub(super) segment: Option<u64>,
     /// Chunks looked at among the smallest, and how many of them held fill values only.

@@ -3,6 +3,7 @@
 //! A part is at most 64 KiB: the question is how filters compare, and small parts answer it. Of a chunked variable the smallest
 //! chunks are decoded, too, to see whether they hold fill values only, and one without access points, to see whether it would get some.
 
+use super::codecs::SHUFFLE_GAIN;
 use super::facts::{Facts, Sample, VALUE_BYTES, VarFacts};
 use crate::sampling::{Encoded, PartLimits, encode, parts_of};
 use ncforge::Result;
@@ -145,16 +146,23 @@ fn measure(v: &VarFacts, parts: &[Vec<u8>], found: &mut Sample) -> Result<()> {
     if own.is_empty() {
         found.now = found.raw;
     } else if simple {
-        let now = total(&own)?;
-        found.now = now.bytes;
-        if !own.iter().any(Filter::sorts) && size > 1 {
-            let mut chain = vec![element];
-            chain.extend(own.iter().cloned());
-            found.with_shuffle = Some(total(&chain)?.bytes);
+        let mut best = total(&own)?;
+        let mut chain = own;
+        found.now = best.bytes;
+        if !chain.iter().any(Filter::sorts) && size > 1 {
+            let with = [&[element], &chain[..]].concat();
+            let encoded = total(&with)?;
+            found.with_shuffle = Some(encoded.bytes);
+            if found.shuffle_gain().is_some_and(|gain| gain >= SHUFFLE_GAIN) {
+                (best, chain) = (encoded, with);
+            }
         }
         if level.is_some_and(|l| l > 1) {
-            let fast = total(&at_level_one(&own))?;
-            found.level_one = Some((fast.bytes, now.seconds / fast.seconds.max(1e-9)));
+            let fast = total(&at_level_one(&chain))?;
+            if fast.bytes > 0 {
+                let gain = 1.0 - best.bytes as f64 / fast.bytes as f64;
+                found.above_level_one = Some((gain, best.seconds / fast.seconds.max(1e-9)));
+            }
         }
     }
     Ok(())
