@@ -260,3 +260,21 @@ def test_the_level_is_judged_with_the_shuffle_that_is_advised(tmp_path: Path) ->
     ncforge.copy(path, tmp_path / "b.nc", filters="v,shuffle|deflate,1")
     assert not findings(tmp_path / "b.nc", "--select", "NC3")
     assert all("v,shuffle|deflate,1" in f["commands"][0] for f in findings(path, "--select", "NC3"))
+
+
+def test_chunks_are_not_advised_to_become_what_they_are(tmp_path: Path) -> None:
+    """Chunks that compress well have no access points, nor would others have any: the price of the same chunks with points was lower."""
+    path, shape = tmp_path / "a.nc", (365, 20, 30)
+    with netCDF4.Dataset(path, "w") as d:
+        known = {"time": "days since 2000-01-01", "lat": "degrees_north", "lon": "degrees_east"}
+        for (name, units), n in zip(known.items(), shape, strict=True):
+            d.createDimension(name, n)
+            d.createVariable(name, "f8", (name,))[:] = np.arange(n)
+            d[name].units = units
+        for name, values in (
+            ("ramp", np.linspace(0, 50, int(np.prod(shape))).reshape(shape)),
+            ("even", np.full(shape, 7)),
+        ):
+            v = d.createVariable(name, "i2", ("time", "lat", "lon"), zlib=True, complevel=1, chunksizes=shape)
+            v[:] = values.astype("i2")
+    assert not findings(path)

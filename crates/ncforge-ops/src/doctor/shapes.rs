@@ -63,6 +63,11 @@ pub(super) fn check(x: &Examined<'_>, out: &mut Vec<Finding>) {
         if tiny(v, out) {
             continue;
         }
+        // What is written in the same chunks has access points, and may have a better price for that.
+        if v.choice.as_ref().is_some_and(|best| Some(&best.chunks) == v.chunk.as_ref()) {
+            no_points(x, v, out);
+            continue;
+        }
         let series = time_by_one(x, v, out);
         amplified(x, v, series, out);
         no_points(x, v, out);
@@ -334,7 +339,7 @@ fn default(v: &VarFacts, out: &mut Vec<Finding>) {
     let weight: f64 = choice.predictions.iter().map(|t| t.pattern.weight).sum();
     let now: f64 = choice.predictions.iter().map(|t| t.pattern.weight * gain(t)).sum::<f64>()
         / weight.max(f64::MIN_POSITIVE);
-    if now < DEFAULT_GAIN || choice.chunks == *chunk {
+    if now < DEFAULT_GAIN {
         return;
     }
     let message = format!(
