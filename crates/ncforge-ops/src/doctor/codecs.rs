@@ -25,7 +25,7 @@ pub(super) const RULES: &[Rule] = rules!(Always:
 );
 
 /// The part by which shuffle must make values smaller.
-pub(super) const SHUFFLE_GAIN: f64 = 0.05;
+const SHUFFLE_GAIN: f64 = 0.05;
 /// Levels above 1 that gain less than this are for nothing, …
 const LEVEL_GAIN: f64 = 0.03;
 /// … from this level on.
@@ -51,16 +51,11 @@ pub(super) fn check(x: &Examined<'_>, out: &mut Vec<Finding>) {
 }
 
 impl Sample {
-    /// The part by which shuffle makes the values smaller.
+    /// The part by which shuffle makes the values smaller, where that is worth it.
     pub(super) fn shuffle_gain(&self) -> Option<f64> {
-        let with = self.with_shuffle?;
-        (self.now > 0).then(|| 1.0 - with as f64 / self.now as f64)
+        let gain = 1.0 - self.with_shuffle? as f64 / self.now.max(1) as f64;
+        Some(gain).filter(|&gain| gain >= SHUFFLE_GAIN)
     }
-}
-
-/// The same, where that is worth it.
-fn shuffle_gain(v: &VarFacts) -> Option<f64> {
-    v.sample.as_ref()?.shuffle_gain().filter(|&gain| gain >= SHUFFLE_GAIN)
 }
 
 /// The part by which a high level of deflate makes values smaller, where that is not worth the time, and how many times as long it
@@ -80,7 +75,7 @@ fn advised(v: &VarFacts) -> Vec<Filter> {
     if level_gain(v).is_some() {
         list.iter_mut().filter(|f| f.kind() == Some(Kind::Deflate)).for_each(|f| *f = filters::deflate(1));
     }
-    if shuffle_gain(v).is_some() {
+    if v.sample.as_ref().and_then(Sample::shuffle_gain).is_some() {
         list.insert(0, filters::shuffle(v.element as usize));
     }
     list
@@ -122,7 +117,8 @@ fn percent(part: f64) -> String {
 
 /// NC301.
 fn no_shuffle(v: &VarFacts, advised: &[Filter], out: &mut Vec<Finding>) {
-    let (Some(gain), Some(s)) = (shuffle_gain(v), &v.sample) else { return };
+    let Some(s) = &v.sample else { return };
+    let Some(gain) = s.shuffle_gain() else { return };
     let message = format!(
         "{}-byte numbers are compressed without shuffle; with it, {} of a sample become {} instead of {} ({} smaller)",
         v.element,
@@ -141,7 +137,7 @@ fn no_shuffle(v: &VarFacts, advised: &[Filter], out: &mut Vec<Finding>) {
 /// NC302.
 fn level(v: &VarFacts, advised: &[Filter], out: &mut Vec<Finding>) {
     let (Some(level), Some((gain, slower))) = (deflate_level(&v.filters), level_gain(v)) else { return };
-    let with = if shuffle_gain(v).is_some() { "with shuffle, " } else { "" };
+    let with = if v.sample.as_ref().and_then(Sample::shuffle_gain).is_some() { "with shuffle, " } else { "" };
     let smaller = match gain {
         g if g < 0.0005 => "no smaller".to_owned(),
         g => format!("{} smaller", percent(g)),

@@ -3,7 +3,6 @@
 //! A part is at most 64 KiB: the question is how filters compare, and small parts answer it. Of a chunked variable the smallest
 //! chunks are decoded, too, to see whether they hold fill values only, and one without access points, to see whether it would get some.
 
-use super::codecs::SHUFFLE_GAIN;
 use super::facts::{Facts, Sample, VALUE_BYTES, VarFacts};
 use crate::sampling::{Encoded, PartLimits, encode, parts_of};
 use ncforge::Result;
@@ -153,7 +152,7 @@ fn measure(v: &VarFacts, parts: &[Vec<u8>], found: &mut Sample) -> Result<()> {
             let with = [&[element], &chain[..]].concat();
             let encoded = total(&with)?;
             found.with_shuffle = Some(encoded.bytes);
-            if found.shuffle_gain().is_some_and(|gain| gain >= SHUFFLE_GAIN) {
+            if found.shuffle_gain().is_some() {
                 (best, chain) = (encoded, with);
             }
         }
