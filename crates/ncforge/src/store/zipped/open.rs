@@ -22,7 +22,7 @@ pub(super) struct Copy {
     pub(super) at: u64,
     /// The root, if it is complete.
     pub(super) root: Option<Root>,
-    bytes: [u8; ROOT],
+    pub(super) bytes: [u8; ROOT],
 }
 
 /// The copies of roots in a file: two in each place.

@@ -1,6 +1,6 @@
 //! Statistics and verification of a zipped file: the sizes of its parts, and damage.
 
-use super::format::{Entry, Kind, Over, ROOT_PLACES, SLOT};
+use super::format::{Entry, Kind, Over, ROOT, ROOT_PLACES, SLOT};
 use super::image::{Reach, RunOver, tree_pieces};
 use super::open::{Copy, FIRST, lost_place, lost_root, roots};
 use super::read::{Fetch, load_block};
@@ -191,10 +191,13 @@ impl ZippedStore {
             let what = format!("{}; commit {} is read", lost_root(place), core.sequence);
             found.push(Damage { what, image: None });
         }
-        for Copy { at, root, .. } in copies {
-            // After the first commit, only one of the two places is written.
-            let is_expected = core.sequence > FIRST || at >= ROOT_PLACES[1];
-            if root.is_none() && is_expected && lost.is_none() {
+        for Copy { at, root, bytes } in copies {
+            // The second commit is the first one in its place: while it lacks its second copy, nothing is there.
+            let is_empty = match core.sequence {
+                FIRST => at < ROOT_PLACES[1],
+                sequence => sequence == FIRST + 1 && at == ROOT_PLACES[0] + ROOT as u64 && bytes == [0; ROOT],
+            };
+            if root.is_none() && !is_empty && lost.is_none() {
                 let what = format!("the copy of a root at byte {at} is damaged (another one is whole)");
                 found.push(Damage { what, image: None });
             }

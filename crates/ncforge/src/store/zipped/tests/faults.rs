@@ -100,11 +100,15 @@ fn damage_affects_its_block_only() {
 
 /// A file after three commits: 9000 bytes, then the first one changed, twice. The third root is at byte 4096.
 fn three_commits() -> Vec<u8> {
+    commits(3)
+}
+
+fn commits(n: u8) -> Vec<u8> {
     let file = memory();
     let store = ZippedStore::create(file.clone(), &small(), Resources::default()).unwrap();
     store.write_at(&bytes(9000, 3), 0).unwrap();
     store.sync().unwrap();
-    for k in [1, 2] {
+    for k in 1..n {
         store.write_at(&[k], 0).unwrap();
         store.sync().unwrap();
     }
@@ -178,6 +182,16 @@ fn a_place_without_copies_is_damage_and_is_not_written_over() {
         );
         let e = ZippedStore::open_rw(file, Resources::default()).unwrap_err();
         assert!(says(&e.to_string()), "{e}");
+    }
+}
+
+#[test]
+fn a_second_commit_without_its_second_copy_is_no_damage() {
+    for (n, copy, problems) in [(2, 512, 0), (2, 0, 1), (2, 4608, 1), (3, 512, 1), (4, 512, 1)] {
+        let mut file = commits(n);
+        file[copy..copy + 512].fill(0);
+        let found = opened(&file).unwrap().verify(&mut |_| Ok(())).unwrap();
+        assert_eq!(found.len(), problems, "after {n} commits, byte {copy}: {found:?}");
     }
 }
 
