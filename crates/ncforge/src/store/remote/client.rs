@@ -24,9 +24,11 @@ use crate::store::PerProcess;
 /// Seconds after which a server that sends nothing has failed, and in which failed requests are repeated; the option
 /// `timeout` is another number.
 const TIMEOUT: Duration = Duration::from_secs(30);
-/// Requests that fail are repeated this many times, with these waits between them at first and at most.
+/// Requests that fail are repeated this many times, with these waits between them at first and at most. Waits are random; each may be
+/// `GROWTH` times the one before, so that all together outlast a server that is busy or starts anew for some seconds.
 const RETRIES: usize = 6;
 const FIRST_WAIT: Duration = Duration::from_millis(100);
+const GROWTH: f64 = 4.0;
 const LONGEST_WAIT: Duration = Duration::from_secs(3);
 /// Clients in the cache at most.
 const CACHED: usize = 64;
@@ -164,7 +166,7 @@ fn client_options(timeout: Duration) -> ClientOptions {
 
 fn retries(timeout: Duration) -> RetryConfig {
     RetryConfig {
-        backoff: BackoffConfig { init_backoff: FIRST_WAIT, max_backoff: LONGEST_WAIT, base: 2.0 },
+        backoff: BackoffConfig { init_backoff: FIRST_WAIT, max_backoff: LONGEST_WAIT, base: GROWTH },
         max_retries: RETRIES,
         retry_timeout: timeout,
     }
