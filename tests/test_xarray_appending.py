@@ -261,3 +261,5 @@ def test_regions_are_found_in_the_calendar_of_the_file(tmp_path: Path, calendar:
     part = ds.isel(time=slice(1, 3)) + 10
     ncforge.to_netcdf(part, tmp_path / "a.nc", region="auto")
     assert back(tmp_path / "a.nc")["v"].values.tolist() == [0, 11, 12, 3, 4]
+    with pytest.raises(KeyError):
+        ncforge.to_netcdf(part.drop_vars("time"), tmp_path / "a.nc", region={"time": "auto"})  # type: ignore[dict-item]

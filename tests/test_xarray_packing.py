@@ -301,26 +301,35 @@ def test_packing_is_the_same_in_every_write(
 
 @pytest.mark.parametrize("lazy", [False, True])
 @pytest.mark.parametrize("fill", [{}, {"_FillValue": None}, {"_FillValue": -1}, {"missing_value": -1}])
-@pytest.mark.parametrize("kind", ["i1", "i4", "i8"])
+@pytest.mark.parametrize("kind", ["i1", "i4", "i8", "u8"])
 def test_an_integer_offset_is_subtracted_from_integers(
     tmp_path: Path, kind: str, fill: dict[str, Any], lazy: bool
 ) -> None:
     """As floats, integers above 2 ** 53 were stored as others; bytes without a fill value were an error of NumPy's."""
-    values = np.array([1, 5, {"i1": 100, "i4": 2**30, "i8": 2**60 + 3}[kind]], kind)
+    values = np.array([1, 5, {"i1": 100, "i4": 2**30, "i8": 2**60 + 3, "u8": 2**63 + 3}[kind]], kind)
     ds = xr.Dataset({"v": ("x", values)})
     ds = ds.chunk(x=2) if lazy else ds
-    wanted = {"dtype": "i8"} if kind == "i8" or not fill else {}
-    ncforge.to_netcdf(ds, tmp_path / "a.nc", encoding={"v": {"add_offset": -3, **fill, **wanted}})
+    wanted = {"dtype": "u8" if kind == "u8" else "i8"} if kind == "i8" or not fill else {}
+    fill = {name: 99 if kind == "u8" and value else value for name, value in fill.items()}
+    offset = 1 if kind == "u8" else -3
+    ncforge.to_netcdf(ds, tmp_path / "a.nc", encoding={"v": {"add_offset": offset, **fill, **wanted}})
     with open_netcdf4(tmp_path / "a.nc") as nc:
         v = nc["v"]
-        assert v.dtype == np.dtype(wanted.get("dtype", kind)) and v.add_offset == -3
-        assert [int(n) for n in v[:]] == [int(n) + 3 for n in values]
+        assert v.dtype == np.dtype(wanted.get("dtype", kind)) and v.add_offset == offset
+        assert [int(n) for n in v[:]] == [int(n) - offset for n in values]
 
 
 def test_integers_that_an_offset_takes_out_of_their_type_are_refused(tmp_path: Path) -> None:
-    ds = xr.Dataset({"v": ("x", np.array([1, 127], "i1"))})
-    with pytest.raises(ValueError, match=r"`v`: 127 at \[1\] does not fit int8"):
-        ncforge.to_netcdf(ds, tmp_path / "a.nc", encoding={"v": {"add_offset": -3, "_FillValue": -1}})
+    limits = np.iinfo("i8")
+    for values, kind, offset in (
+        ([1, 127], "i1", -3),
+        ([1, 2], "u8", 2),
+        ([1, limits.min], "i8", 1),
+        ([limits.max], "i8", -1),
+    ):
+        ds = xr.Dataset({"v": ("x", np.array(values, kind))})
+        with pytest.raises(ValueError, match=r"`v`: -?\d+ at \[\d\] does not fit u?int"):
+            ncforge.to_netcdf(ds, tmp_path / "a.nc", encoding={"v": {"add_offset": offset, "_FillValue": 99}})
 
 
 @pytest.mark.parametrize("kind", ["i2", "f4", "f8"])

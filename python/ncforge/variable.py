@@ -12,7 +12,7 @@ from ncforge._dataset.attributes import CHANGEABLE, Attributes
 from ncforge._dataset.filters import QUANTIZED, described
 from ncforge._dataset.index import Picked, Selection, select
 from ncforge._dataset.masking import IN_TYPE, Rules, Switches, default_fill, in_type
-from ncforge._dataset.text import NO_ENCODING, decoded, strings
+from ncforge._dataset.text import decoded, strings
 from ncforge._dataset.unpack import Plan, Unpacked
 from ncforge._dataset.values import NUMBERS, TypeName, naming, text_view
 from ncforge._library import changed_cache, get_chunk_cache, is_native_little
@@ -238,11 +238,8 @@ class Variable(Attributes):
         """Values as stored."""
         if isinstance(selection, Picked):
             array = _read.picks(self._core, self._types, self._var_id, self._kind, selection.axes())
-            data = array.reshape(selection.shape)
-        else:
-            data = self._read(selection)
-        encoding = self._string_encoding
-        return data if encoding is None else decoded(data, encoding)
+            return decoded(array.reshape(selection.shape), self._string_encoding)
+        return decoded(self._read(selection), self._string_encoding)
 
     def _given(self, data: Any, selection: Selection | Picked) -> Any:
         """Values as returned to the program."""
@@ -288,9 +285,8 @@ class Variable(Attributes):
 
     @property
     def _string_encoding(self) -> str | None:
-        """The encoding of the strings; ``None`` if it is UTF-8, or they are none."""
-        encoding = self._rules.encoding if self._kind == "str" else None
-        return None if encoding is None or encoding in (*NO_ENCODING, "utf-8") else encoding
+        """The encoding of strings in the file, if it is not UTF-8."""
+        return self._rules.string_encoding if self._kind == "str" else None
 
     @property
     def _switches(self) -> Switches:

@@ -97,6 +97,7 @@ class Rules:
     def __init__(self, attrs: Mapping[str, Any], dtype: np.dtype[Any], fills: bool) -> None:
         self.dtype = dtype
         self.encoding = text_encoding(attrs.get("_Encoding"))
+        self.string_encoding = None if self.encoding in (*NO_ENCODING, "utf-8") else self.encoding
         self.unsigned = dtype.kind == "i" and str(attrs.get("_Unsigned")) in ("true", "True")
         self.missing = self._safe(attrs, "missing_value")
         self.fill = self._safe(attrs, "_FillValue")

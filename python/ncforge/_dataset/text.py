@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import unicodedata
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -54,23 +55,29 @@ def chars(data: npt.NDArray[Any], encoding: str, width: int) -> npt.NDArray[Any]
     return fixed.reshape(-1).view("S1").reshape((*data.shape, width))
 
 
-def decoded(data: Any, encoding: str) -> Any:
-    """A string, or an array of strings, whose bytes were taken for UTF-8 and are of this encoding.
+def decoded(data: Any, encoding: str | None) -> Any:
+    """A string, or an array of strings, whose bytes were taken for UTF-8 and are of this encoding; ``None``: it is UTF-8.
 
     >>> decoded(b"\\xe9t\\xe9".decode("utf-8", "surrogateescape"), "latin-1")
     'été'
     """
+    if encoding is None:
+        return data
     if isinstance(data, str):
         return data.encode("utf-8", "surrogateescape").decode(encoding)
-    out = np.empty(data.shape, object)
-    out.reshape(-1)[:] = [decoded(text, encoding) for text in data.reshape(-1)]
-    return out
+    return _each(data, lambda text: decoded(text, encoding))
 
 
-def encoded(data: npt.NDArray[Any], encoding: str) -> npt.NDArray[Any]:
-    """The bytes of the strings in an array of objects; other objects remain what they are."""
+def encoded(data: npt.NDArray[Any], encoding: str | None) -> npt.NDArray[Any]:
+    """The bytes of the strings in an array of objects; other objects remain what they are. ``None``: all do."""
+    if encoding is None:
+        return data
+    return _each(data, lambda text: text.encode(encoding) if isinstance(text, str) else text)
+
+
+def _each(data: npt.NDArray[Any], of: Callable[[Any], Any]) -> npt.NDArray[Any]:
     out = np.empty(data.shape, object)
-    out.reshape(-1)[:] = [text.encode(encoding) if isinstance(text, str) else text for text in data.reshape(-1)]
+    out.reshape(-1)[:] = [of(item) for item in data.reshape(-1)]
     return out
 
 

@@ -47,8 +47,7 @@ def put(variable: Variable, key: Any, value: Any, truncate: bool) -> None:
     unlimited = [variable._contents.dim(d)[2] for d in variable._dims]
     heap = types.is_heap(kind)
     data = _objects(types, kind, value) if heap else exact(value, types.dtype(kind), truncate)
-    encoding = variable._string_encoding
-    data = data if encoding is None else encoded(data, encoding)
+    data = encoded(data, variable._string_encoding)
     to = select_for_writing(key, variable.shape, unlimited, data.shape, variable.name)
     try:
         full = data.reshape(to.given)

@@ -6,7 +6,6 @@ file stores them, and every variable that grows gets values.
 
 from __future__ import annotations
 
-import contextlib
 import warnings
 from collections.abc import Hashable, Iterable, Iterator, Mapping
 from typing import Any
@@ -125,8 +124,8 @@ def _spans(dataset: Any, old: Any, store: WritingStore, append_dim: Any, region:
         if d not in dataset.dims:
             raise ValueError(f"region: {d!r} is no dimension of the dataset{hint(str(d), map(str, dataset.dims))}")
         if span == "auto":
-            index = _like(dataset[d], old.indexes[d])
-            at = _like(old[d], index).get_indexer(index)
+            index = _like(dataset, d, old.indexes[d])
+            at = _like(old, d, index).get_indexer(index)
             if len(at) and ((np.diff(at) != 1).any() or at[0] < 0):
                 raise ValueError(f"region: {d!r} is not a contiguous range of the file")
             span = slice(int(at[0]), int(at[0]) + len(at)) if len(at) else slice(0, 0)
@@ -139,14 +138,14 @@ def _spans(dataset: Any, old: Any, store: WritingStore, append_dim: Any, region:
     return spans
 
 
-def _like(coordinate: Any, other: Any) -> Any:
-    """The index of a coordinate. Where the other index has times of cftime, they are of its calendar."""
-    index, dim = coordinate.to_index(), coordinate.dims[0]
-    if isinstance(other, xr.CFTimeIndex) and getattr(index, "calendar", None) != other.calendar:
-        with contextlib.suppress(TypeError, ValueError):
-            times = coordinate.convert_calendar(other.calendar, dim=dim, align_on="date", use_cftime=True)
-            return times.indexes[dim]
-    return index
+def _like(dataset: Any, dim: Any, other: Any) -> Any:
+    """The index of a dimension. Where the other index has times of cftime, they are of its calendar."""
+    index = dataset.indexes[dim]
+    is_foreign = isinstance(other, xr.CFTimeIndex) and getattr(index, "calendar", None) != other.calendar
+    if not is_foreign or not (index.dtype.kind == "M" or isinstance(index, xr.CFTimeIndex)):
+        return index
+    times = dataset[dim].convert_calendar(other.calendar, dim=dim, align_on="date", use_cftime=True)
+    return times.indexes[dim]
 
 
 def _places(dataset: Any, old: Any, spans: Spans, region: Any) -> dict[Any, tuple[slice, ...]]:

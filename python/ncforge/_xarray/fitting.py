@@ -38,20 +38,22 @@ def packable(variable: Variable) -> Variable:
     given = _packing(variable)
     if not given:
         return variable
-    encoding, data, kind = dict(variable.encoding), variable._data, variable.dtype.kind
+    encoding, data, own = dict(variable.encoding), variable._data, variable.dtype
     # Without the key of a fill value, xarray makes floats itself.
     keeps = any(key in encoding for key in _MISSING)
-    wanted = encoding.get("dtype")
-    shifted = set(given) == {"add_offset"} and bool(whole_packing(variable)) and kind in "iu" and variable.dtype != "u8"
-    if shifted and (keeps or (wanted is not None and wanted is not str and np.dtype(wanted).kind in "iu")):
+    whole = set(given) == {"add_offset"} and bool(whole_packing(variable)) and own.kind in "iu"
+    if keeps and encoding.get("dtype") is None and (whole or own.kind == "f"):
+        encoding["dtype"] = own
+    wanted, wide = encoding.get("dtype"), np.iinfo("u8" if own == "u8" else "i8")
+    whole = whole and wanted is not None and wanted is not str and np.dtype(wanted).kind in "iu"
+    if whole and wide.min <= int(given["add_offset"]) <= wide.max:
         encoding.setdefault("_FillValue", None)
-        data = variable.data.astype("i8")
-        given = {"add_offset": np.asarray(given["add_offset"], "i8")[()]}
+        # `fitting` refuses what has no place in its type, of which these integers are the bits.
+        data = variable.data.astype(wide.dtype)
+        given = {"add_offset": wide.dtype.type(given["add_offset"])}
     else:
-        data = variable.data.astype("f8") if keeps and kind in "iub" else data
+        data = variable.data.astype("f8") if keeps and own.kind in "iub" else data
         given = {k: v if np.asarray(v).dtype == np.float32 else np.asarray(v, "f8")[()] for k, v in given.items()}
-    if keeps and wanted is None and (shifted or kind == "f"):
-        encoding["dtype"] = variable.dtype
     return Variable(variable.dims, data, variable.attrs, {**encoding, **given}, fastpath=True)
 
 
@@ -161,27 +163,25 @@ def _checked(
     units = None
     if is_time:
         packed, units = _of_times(numbers, how, lazy=block_info is not None)
-    packed = _packed(packed if is_time else numbers, how)
+    shift = 0 if _members(kind) else _shift(numbers, how)
+    packed = numbers if shift else _packed(packed if is_time else numbers, how)
     limits = np.iinfo(kind)
+    low, high = int(limits.min) + shift, int(limits.max) + shift
     if numbered:
         packed = np.where(packed == _NAT, limits.min, packed)
     ends = _whole(np.fmin.reduce(packed, axis=None)), _whole(np.fmax.reduce(packed, axis=None))
     # xarray stores and reads a missing time as the smallest 64-bit integer.
     marked = set(how) & set(_MISSING) or (is_time and kind == np.dtype("i8") and not set(how) & set(_PACKING))
     missing = packed.dtype.kind == "f" and not marked and bool(np.isnan(packed).any())
-    if not missing and all(math.isnan(end) or limits.min <= end <= limits.max for end in ends):
+    if not missing and all(math.isnan(end) or low <= end <= high for end in ends):
         if not (rounds or is_time):
             _check_whole(name, packed, kind, block_info)
         _check_members(name, packed, kind, how, block_info)
         return values
     with np.errstate(invalid="ignore"):
         rounded = np.around(packed) if packed.dtype.kind == "f" else packed
-        # 64-bit limits are no floats: the largest float below is what fits.
-        odd = (
-            np.isnan(packed)
-            if missing
-            else ~((rounded >= limits.min) & (rounded < limits.max + 1)) & (packed == packed)
-        )
+        # The limits of 64 bits are no floats: the largest float below is what fits.
+        odd = np.isnan(packed) if missing else ~((rounded >= low) & (rounded < high + 1)) & (packed == packed)
     place = first_place(odd)
     value = numbers[place]
     place = _in_all(place, block_info)
@@ -194,8 +194,8 @@ def _checked(
         more += f": in {how['units']!r}, some values have fractions"
     if set(how) & set(_PACKING):
         factor, offset = float(how.get("scale_factor", 1)), float(how.get("add_offset", 0))
-        low, high = sorted((limits.min * factor + offset, limits.max * factor + offset))
-        more += f" after scale_factor and add_offset: only values from {low:.6g} to {high:.6g} do"
+        least, most = sorted((limits.min * factor + offset, limits.max * factor + offset))
+        more += f" after scale_factor and add_offset: only values from {least:.6g} to {most:.6g} do"
     raise InvalidError(f"`{name}`: {at_place(value, place)} does not fit {kind} ({limits.min} to {limits.max}){more}")
 
 
@@ -262,6 +262,12 @@ def _whole(value: Any) -> float | int:
     if isinstance(value, np.floating):
         return int(np.around(value)) if np.isfinite(value) else float(value)
     return int(value)
+
+
+def _shift(numbers: np.ndarray[Any, Any], how: dict[str, Any]) -> int:
+    """The integer that is subtracted from integers, as :func:`packable` leaves them; 0 if they are packed otherwise."""
+    offset = np.asarray(how.get("add_offset", 0))
+    return int(offset) if numbers.dtype.kind in "iu" and offset.dtype.kind in "iu" and "scale_factor" not in how else 0
 
 
 def _packed(numbers: np.ndarray[Any, Any], how: dict[str, Any]) -> np.ndarray[Any, Any]:

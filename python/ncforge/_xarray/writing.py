@@ -207,8 +207,10 @@ class WritingStore(Abandonable, WritableCFDataStore):
         encoded: tuple[Any, Any] = super().encode(ready, attributes)
         for name, variable in variables.items():
             stored = encoded[0][name]
-            # As they were given; but xarray reads floats with an integer as the factor as integers.
-            stored.attrs.update(whole_packing(variable) if stored.dtype.kind in "iu" else {})
+            for key, value in whole_packing(variable).items():
+                # As it was given; but xarray reads floats whose factor is an integer as integers.
+                if key == "add_offset" or stored.dtype.kind in "iu":
+                    stored.attrs[key] = value
         return encoded
 
     def encode_variable(self, variable: Variable, name: Hashable | None = None) -> Variable:
