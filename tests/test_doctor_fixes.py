@@ -278,3 +278,18 @@ def test_chunks_are_not_advised_to_become_what_they_are(tmp_path: Path) -> None:
             v = d.createVariable(name, "i2", ("time", "lat", "lon"), zlib=True, complevel=1, chunksizes=shape)
             v[:] = values.astype("i2")
     assert not findings(path)
+
+
+@pytest.mark.parametrize("case", ["one step a chunk", "half of it fill"])
+def test_of_what_the_command_makes_nothing_is_to_be_said(tmp_path: Path, case: str) -> None:
+    """Both had other remarks: chunks that are bad once they are compressed, chunks of nothing but fill."""
+    path, shape = tmp_path / "a.nc", (40, 180, 200)
+    chunks = (1, 180, 200) if case == "one step a chunk" else None
+    with netCDF4.Dataset(path, "w") as d:
+        for name, n in zip(("time", "lat", "lon"), shape, strict=True):
+            d.createDimension(name, n)
+        v = d.createVariable("v", "f4", ("time", "lat", "lon"), fill_value=-99, chunksizes=chunks)
+        v[:] = np.where(np.arange(40)[:, None, None] < 20 * (case == "half of it fill"), -99, 3 + np.arange(200) // 100)
+    ncforge.doctor(path).apply(tmp_path / "b.nc")
+    assert findings(path), case
+    assert not findings(tmp_path / "b.nc"), case

@@ -199,27 +199,32 @@ impl Cut<'_> {
         mut sample: impl FnMut(SampleShape<'_>) -> Result<Option<Sampled>>,
     ) -> Result<Option<Choice>> {
         let whole = sample(SampleShape::Whole)?;
-        // Chunks that are stored as they will be are judged by the same sample.
-        let before = self.before.map(|(chunks, coding)| match whole {
-            Some(s) if coding.is_usual(self.filters) => {
-                (chunks.clone(), Coding { points: coding.points, ..s.coding })
+        // Decoders are timed once: what they do in chunks of other shapes is counted.
+        let pace = whole.map_or(1.0, |s| s.coding.seconds(USUAL) / s.sized.seconds(USUAL));
+        let timed = |sized: Coding| Coding { decode: sized.decode / pace, timed: true, ..sized };
+        // Chunks that are stored as they will be are judged by samples, too, and by those of their own shape where others are.
+        let now = self.before.filter(|(_, coding)| coding.is_usual(self.filters)).zip(whole);
+        let own = match now {
+            Some(((Some(chunks), _), _)) if single_shapes => {
+                sample(SampleShape::Chunk(chunks, Depth::Close))?.map(|s| timed(s.sized))
             }
-            _ => (chunks.clone(), *coding),
+            _ => None,
+        };
+        let before = self.before.map(|(chunks, coding)| {
+            let sampled = own.or(now.map(|(_, s)| s.coding));
+            (chunks.clone(), sampled.map_or(*coding, |s| Coding { points: coding.points, ..s }))
         });
         let cut = Cut { sampled: whole.map(|s| (s.sized, s.coding)), before: before.as_ref(), ..*self };
         let Some(axes) = cut.lengths(choosing) else { return Ok(None) };
         let request = cut.request(&axes, choosing);
         let Some(whole) = whole.filter(|_| single_shapes) else { return choose(&request).map(Some) };
-        // Decoders are timed once: what they do in chunks of other shapes is counted.
-        let pace = whole.coding.seconds(USUAL) / whole.sized.seconds(USUAL);
         let mut contest = Contest::new(request)?;
         while let Some((chunks, depth)) = contest.next_sample() {
             match sample(SampleShape::Chunk(&chunks, depth))? {
                 Some(Sampled { sized, .. }) => {
                     // Small parts do not tell what access points cost.
-                    let sized = Coding { points: whole.sized.points, ..sized };
-                    let timed = Coding { decode: sized.decode / pace, timed: true, ..sized };
-                    contest.add(Contender { chunks, coding: sized, timed });
+                    let sized = Coding { points: sized.points.and(whole.sized.points), ..sized };
+                    contest.add(Contender { chunks, coding: sized, timed: timed(sized) });
                 }
                 // Left out, what cannot be sampled might leave only shapes that are far worse.
                 None if !contest.knows(&chunks) => {

@@ -283,7 +283,7 @@ fn report(facts: Facts, options: &DoctorOptions) -> (Report, Facts) {
     attributes::check(&x, &mut findings);
     findings.retain(|f| options.wants(f.rule));
     if options.profile.is_none() {
-        after_fix::weigh(&facts, options, &mut findings);
+        after_fix::weigh(&x, options, &mut findings);
     }
     findings.sort_by_key(|f| f.rule.code);
     let mut notes = facts.notes.clone();

@@ -222,6 +222,8 @@ fn sample_chunks(
         filtered: true,
         fraction: found.stored as f64 / found.raw as f64,
         per_chunk: 0.0,
+        // Whole chunks tell whether there will be access points; of larger ones, nobody knows.
+        points: written.points.filter(|_| shape != whole || found.cut > 0),
         ..written
     };
     let raw = found.raw as f64;

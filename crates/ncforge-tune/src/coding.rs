@@ -1,8 +1,8 @@
 //! How an array's chunks are encoded, as far as it matters for time and size.
 
 use crate::rates::{
-    CodecRates, FEWEST_SEGMENTS, LONGEST_SEGMENT, SEGMENT_BYTES, SEGMENTS_OF_STORED, SHORTEST_SEGMENT,
-    SMALL_CHUNKS_SLOWER, STORED_BYTES_PER_SECOND, USUAL_FRACTION, ZLIB_SLOWER, of_filters,
+    COPIED, CodecRates, FEWEST_SEGMENTS, LONGEST_SEGMENT, SEGMENT_BYTES, SEGMENTS_OF_STORED,
+    SHORTEST_SEGMENT, SMALL_CHUNKS_SLOWER, STORED_BYTES_PER_SECOND, USUAL_FRACTION, ZLIB_SLOWER, of_filters,
 };
 use ncforge::codec::filters::{self, Kind};
 use ncforge::model::Filter;
@@ -111,9 +111,11 @@ impl Coding {
     /// Bytes of a segment in a chunk of `bytes` bytes; `None` where chunks are decoded whole.
     pub fn segment(&self, bytes: f64, element: f64) -> Option<f64> {
         let elements = bytes / element;
+        let stored = self.stored(bytes);
         let segments = (elements / (2.0 * elements.sqrt()).max(SHORTEST_SEGMENT))
-            .min(SEGMENTS_OF_STORED * self.stored(bytes) / self.points?);
-        (segments >= FEWEST_SEGMENTS.max(elements / LONGEST_SEGMENT)).then_some(bytes / segments)
+            .min(SEGMENTS_OF_STORED * stored / self.points?);
+        (stored >= COPIED * bytes && segments >= FEWEST_SEGMENTS.max(elements / LONGEST_SEGMENT))
+            .then_some(bytes / segments)
     }
 
     /// Stored bytes of a chunk of `bytes` decoded ones.

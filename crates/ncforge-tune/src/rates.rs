@@ -74,6 +74,8 @@ pub(crate) const SHORTEST_SEGMENT: f64 = 1024.0;
 pub const SEGMENT_BYTES: f64 = 30.0;
 /// All segments of a chunk cost at most this part of the stored bytes.
 pub(crate) const SEGMENTS_OF_STORED: f64 = 0.005;
+/// Chunks that become smaller than this part are decoded about as fast as bytes are copied, and get none.
+pub(crate) const COPIED: f64 = 0.1 / 8.0;
 /// Chunks of fewer segments get none.
 pub(crate) const FEWEST_SEGMENTS: f64 = 8.0;
 /// The longer segments are, the more each costs, for more matches end at its beginning: what a sample says holds up to this many elements.

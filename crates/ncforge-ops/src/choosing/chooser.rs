@@ -25,6 +25,10 @@ const ENCODED: (u64, u64) = (40, 12);
 const READ: (u64, u64) = (40, 10);
 /// Reading and decoding a byte takes a part of what encoding one does: this many times more of them may be read.
 const CHEAPER: u64 = 2;
+/// A chunk of the source up to this size is decoded for a sample of a variable that has few, too, …
+const LARGEST: u64 = 16 << 20;
+/// … and single shapes are sampled where this many of them, at least, may be decoded.
+const FEW_CHUNKS: u64 = 4;
 /// Samples of all variables of a file together read and decode at most this many bytes.
 pub(crate) const OF_FILE: u64 = 64 << 20;
 /// The least bytes of a variable whose values are sampled for a shape.
@@ -169,9 +173,11 @@ impl<'a> Chooser<'a> {
             return Ok(choice.map(|choice| Found { choice: Arc::new(choice), coding: None }));
         };
         let effort = Effort::of(bytes, wanted.filters);
-        let mut samples = ValueSampler::new(self.source, from, wanted.filters, effort, self.share(bytes));
+        let mut samples = ValueSampler::new(self.source, from, wanted.filters, effort, self.share(bytes))?;
+        let single_shapes =
+            effort.samples_shapes() && samples.chunk.saturating_mul(FEW_CHUNKS) <= samples.limit;
         let mut coding = None;
-        let choice = cut.choose_by(self.choosing, effort.samples_shapes(), |shape| {
+        let choice = cut.choose_by(self.choosing, single_shapes, |shape| {
             let mut found = samples.at(shape)?;
             if let Some(s) = found.as_mut().filter(|_| !self.timed) {
                 s.coding = s.sized;
@@ -275,6 +281,8 @@ struct ValueSampler<'a> {
     source: &'a Dataset,
     var: VarId,
     chain: &'a [Filter],
+    /// Bytes of the values of a chunk of the source.
+    chunk: u64,
     /// Bytes that all of them may encode; …
     encoded: u64,
     /// … what they may read, and what is left of it.
@@ -284,9 +292,12 @@ struct ValueSampler<'a> {
 
 impl<'a> ValueSampler<'a> {
     /// At a variable as it would be with `chain`, reading and decoding `share` bytes at most.
-    fn new(source: &'a Dataset, var: VarId, chain: &'a [Filter], effort: Effort, share: u64) -> Self {
-        let limit = effort.sample.saturating_mul(CHEAPER).min(share);
-        ValueSampler { source, var, chain, encoded: effort.sample.min(share), limit, left: limit }
+    fn new(source: &'a Dataset, var: VarId, chain: &'a [Filter], effort: Effort, share: u64) -> Result<Self> {
+        let layout = source.layout(var)?;
+        let size = layout.element.size as u64;
+        let chunk = layout.place.chunks().map_or(0, |c| shape::bytes(c.chunk, size));
+        let limit = effort.sample.saturating_mul(CHEAPER).max(chunk.min(LARGEST)).min(share);
+        Ok(ValueSampler { source, var, chain, chunk, encoded: effort.sample.min(share), limit, left: limit })
     }
 
     /// A sample. `None` where there is nothing to learn, or nothing may be read any more.
@@ -298,15 +309,11 @@ impl<'a> ValueSampler<'a> {
             _ if self.limit == 0 => None,
             SampleShape::Whole => {
                 let encoded = (self.encoded / OF_WHOLE).max(LEAST_OF_WHOLE).min(self.left);
-                // One chunk of the source can be decoded, if that is all.
-                let layout = self.source.layout(self.var)?;
-                let size = layout.element.size as u64;
-                let one = layout.place.chunks().map_or(0, |c| shape::bytes(c.chunk, size));
                 sample_of(
                     self.source,
                     self.var,
                     self.chain,
-                    Limit { encoded, read: one.max(2 * encoded).min(self.left) },
+                    Limit { encoded, read: self.chunk.max(2 * encoded).min(self.left) },
                 )?
             }
             SampleShape::Chunk(chunks, depth) => {
@@ -369,7 +376,7 @@ mod tests {
         let dataset = maps(&[1, 64, 128]);
         let chain = chain();
         let effort = Effort { shapes: 1000, sample: 16 << 20 };
-        let mut samples = ValueSampler::new(&dataset, VarId(0), &chain, effort, 16 << 20);
+        let mut samples = ValueSampler::new(&dataset, VarId(0), &chain, effort, 16 << 20).unwrap();
         let close = SampleShape::Chunk(&[4, 64, 128], Depth::Close);
         assert!(samples.at(close).unwrap().is_some_and(|s| s.read > 0));
         samples.left = samples.limit / READ.1 / 3;

@@ -3,13 +3,16 @@
 //!
 //! A variable's chunks and its filters are fixed together: chunks that are good without compression may be bad with it.
 
-use super::DoctorOptions;
-use super::facts::{Facts, VarFacts};
+use std::sync::Arc;
+
+use super::facts::VarFacts;
 use super::finding::Finding;
 use super::fix::Fix;
 use super::rule::Severity;
+use super::{DoctorOptions, Examined, shapes};
+use crate::copy::Switches;
 use ncforge::model::{Filter, shape};
-use ncforge_tune::{Coding, Grid, Pattern, Slower};
+use ncforge_tune::{Coding, Cost, Grid, Pattern, Slower};
 
 /// Seconds below which no read is worth a warning.
 const MOMENT: f64 = 20e-3;
@@ -19,7 +22,8 @@ const TOLERATED_SLOWDOWN: f64 = 1.25;
 const REPORTED_SLOWDOWN: f64 = 1.05;
 
 /// Gives the findings of a variable one fix, says what it makes slower, and makes remarks of warnings about what takes a moment.
-pub(super) fn weigh(facts: &Facts, options: &DoctorOptions, findings: &mut [Finding]) {
+pub(super) fn weigh(x: &Examined<'_>, options: &DoctorOptions, findings: &mut [Finding]) {
+    let facts = x.facts;
     let slowest: Vec<f64> = facts.vars.iter().map(|v| slowest(v, options)).collect();
     let of_all = slowest.iter().copied().fold(0.0, f64::max);
     let place = |path: &str| facts.vars.iter().position(|v| v.path == path);
@@ -38,24 +42,29 @@ pub(super) fn weigh(facts: &Facts, options: &DoctorOptions, findings: &mut [Find
         }
         if let Some(v) = at.filter(|v| f.fix.as_ref().is_some_and(Fix::stores_anew) && !seen.contains(v)) {
             seen.push(v);
-            one_fix(&facts.vars[v], options, findings);
+            one_fix(x, &facts.vars[v], options, findings);
         }
     }
 }
 
-/// One fix for all findings about a variable.
-fn one_fix(v: &VarFacts, options: &DoctorOptions, findings: &mut [Finding]) {
+/// One fix for all findings about a variable, of which nothing is to be said afterwards.
+fn one_fix(x: &Examined<'_>, v: &VarFacts, options: &DoctorOptions, findings: &mut [Finding]) {
     let mut fix = Fix::default();
     let is_one =
         |f: &Finding| f.var.as_deref() == Some(&v.path) && f.fix.as_ref().is_some_and(Fix::stores_anew);
     findings.iter().filter(|f| is_one(f)).filter_map(|f| f.fix.as_ref()).for_each(|m| fix.and(m));
+    // New chunks may hold nothing else.
+    if v.sample.as_ref().is_some_and(|s| s.holds_fill) {
+        fix.and(&Fix::switched(Switches { skip_fill: true, ..Switches::default() }));
+    }
     let filters = if fix.encodes(&v.path) { &v.target } else { &v.filters };
     let kept = v.chunk.as_ref().filter(|_| !fix.cuts());
     let chosen = v.choice.as_ref().map(|c| &c.chunks);
     let mut slower = kept.or(chosen).map_or_else(Vec::new, |c| slowed(v, c, filters, options));
     if let (Some(_), Some(chosen)) = (kept, chosen) {
         let others = slowed(v, chosen, filters, options);
-        if worst(&slower) > TOLERATED_SLOWDOWN && worst(&others) < worst(&slower) {
+        let is_slower = worst(&slower) > TOLERATED_SLOWDOWN && worst(&others) < worst(&slower);
+        if is_slower || is_cut_badly(x, &encoded(v, filters, options), options) {
             fix.and(&Fix::chunks(&v.path, chosen));
             slower = others;
         }
@@ -66,23 +75,51 @@ fn one_fix(v: &VarFacts, options: &DoctorOptions, findings: &mut [Finding]) {
     }
 }
 
+/// A variable in the same chunks, once it is encoded with these filters.
+fn encoded(v: &VarFacts, filters: &[Filter], options: &DoctorOptions) -> VarFacts {
+    let mut after = VarFacts { filters: filters.to_vec(), index: None, ..v.clone() };
+    if let (Some(choice), Some(chunk)) = (&mut after.choice, &v.chunk) {
+        for p in &mut Arc::make_mut(choice).predictions {
+            p.before = Some(cost_after(v, &p.pattern, chunk, filters, options));
+        }
+    }
+    after
+}
+
+/// Whether a rule about chunks asks for others.
+fn is_cut_badly(x: &Examined<'_>, v: &VarFacts, options: &DoctorOptions) -> bool {
+    let mut found = Vec::new();
+    shapes::check_variable(x, v, &mut found);
+    found.iter().any(|f| options.wants(f.rule) && f.fix.as_ref().is_some_and(Fix::cuts))
+}
+
+/// The cost of a read of a variable that is cut and encoded like this.
+fn cost_after(
+    v: &VarFacts,
+    pattern: &Pattern,
+    chunks: &[u64],
+    filters: &[Filter],
+    options: &DoctorOptions,
+) -> Cost {
+    let lens: Vec<u64> = v.axes.iter().map(|a| a.len.max(1)).collect();
+    // The sample holds for the filters for which it was taken.
+    let sampled = v.coding.filter(|_| *filters == *v.target);
+    let coding = sampled.unwrap_or_else(|| Coding::written(filters));
+    Grid { lens: &lens, chunk: Some(chunks), element: v.element, coding }.read(pattern, &options.machine)
+}
+
 fn worst(slower: &[Slower]) -> f64 {
     slower.iter().map(|s| s.then / s.now).fold(1.0, f64::max)
 }
 
 /// The usual reads that take longer once a variable is cut and encoded like this.
 fn slowed(v: &VarFacts, chunks: &[u64], filters: &[Filter], options: &DoctorOptions) -> Vec<Slower> {
-    let lens: Vec<u64> = v.axes.iter().map(|a| a.len.max(1)).collect();
-    // The sample holds for the filters for which it was taken.
-    let sampled = |list: &[Filter]| if *list == *v.target { v.coding } else { None };
-    let coding = sampled(filters).unwrap_or_else(|| Coding::written(filters));
-    let then = Grid { lens: &lens, chunk: Some(chunks), element: v.element, coding };
     let mut out = Vec::new();
     for pattern in Pattern::bind(&options.accesses, &v.axes) {
         let prediction =
             v.choice.as_ref().and_then(|c| c.predictions.iter().find(|t| t.pattern.counts == pattern.counts));
         let now = prediction.and_then(|t| t.before).map_or_else(|| now(v, &pattern, options), |c| c.seconds);
-        let then = then.read(&pattern, &options.machine).seconds;
+        let then = cost_after(v, &pattern, chunks, filters, options).seconds;
         if then > REPORTED_SLOWDOWN * now {
             out.push(Slower { read: pattern.name, now, then });
         }

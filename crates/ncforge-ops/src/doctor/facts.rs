@@ -33,7 +33,7 @@ pub(super) struct Facts {
 }
 
 /// One variable.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct VarFacts {
     pub(super) id: VarId,
     pub(super) path: String,
@@ -76,10 +76,12 @@ pub(super) struct Sample {
     pub(super) segment: Option<u64>,
     /// Chunks looked at among the smallest, and how many of them held fill values only.
     pub(super) fill_only: (u64, u64),
+    /// Whether the fill value is among the values that were looked at.
+    pub(super) holds_fill: bool,
 }
 
 /// A variable's chunks, from its index.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct Index {
     /// Chunks stored.
     pub(super) chunks: u64,

@@ -82,6 +82,8 @@ fn of_variable(facts: &Facts, v: &VarFacts, mut read: u64, decoded: &mut u64) ->
     if parts.is_empty() {
         return Ok((found.fill_only.0 > 0 || found.segment.is_some()).then_some(found));
     }
+    let fill = facts.schema().fill_value(v.id);
+    found.holds_fill = !fill.is_empty() && parts.iter().any(|p| p.chunks(fill.len()).any(|e| e == fill));
     measure(v, &parts, &mut found)?;
     Ok(Some(found))
 }

@@ -56,27 +56,27 @@ const DEFAULT_GAIN: f64 = 1.5;
 const FEWER_TASKS: u64 = 4;
 
 pub(super) fn check(x: &Examined<'_>, out: &mut Vec<Finding>) {
-    for v in &x.facts.vars {
-        if v.chunk.is_none() || v.bytes == 0 {
-            continue;
-        }
-        if tiny(v, out) {
-            continue;
-        }
-        // What is written in the same chunks has access points, and may have a better price for that.
-        if v.choice.as_ref().is_some_and(|best| Some(&best.chunks) == v.chunk.as_ref()) {
-            no_points(x, v, out);
-            continue;
-        }
-        let series = time_by_one(x, v, out);
-        amplified(x, v, series, out);
-        no_points(x, v, out);
-        if !too_small(x, v, out) {
-            tasks(v, out);
-        }
-        too_large(v, x.cache, out);
-        default(v, out);
+    x.facts.vars.iter().for_each(|v| check_variable(x, v, out));
+}
+
+/// Looks at the chunks of one variable.
+pub(super) fn check_variable(x: &Examined<'_>, v: &VarFacts, out: &mut Vec<Finding>) {
+    if v.chunk.is_none() || v.bytes == 0 || tiny(v, out) {
+        return;
     }
+    // What is written in the same chunks has access points, and may have a better price for that.
+    if v.choice.as_ref().is_some_and(|best| Some(&best.chunks) == v.chunk.as_ref()) {
+        no_points(x, v, out);
+        return;
+    }
+    let series = time_by_one(x, v, out);
+    amplified(x, v, series, out);
+    no_points(x, v, out);
+    if !too_small(x, v, out) {
+        tasks(v, out);
+    }
+    too_large(v, x.cache, out);
+    default(v, out);
 }
 
 /// Chunk lengths in words with the names of their dimensions: `time=1, lat=128`.

@@ -90,6 +90,8 @@ pub(super) struct Found {
     /// Parts whose work is known.
     pub(super) counted: u64,
     pub(super) work: Work,
+    /// Parts that were encoded with access points.
+    pub(super) cut: u64,
     /// Bytes of all parts, as they are and encoded.
     pub(super) raw: u64,
     pub(super) stored: u64,
@@ -110,6 +112,7 @@ impl Found {
             self.work += work;
         }
         self.parts += 1;
+        self.cut += u64::from(chain.segmented(mask).is_some_and(|own| own.segment(&stream).is_some()));
         self.raw += bytes.len() as u64;
         self.stored += encoded.bytes;
         if timed {
@@ -138,6 +141,7 @@ impl Found {
         self.parts += other.parts;
         self.counted += other.counted;
         self.work += other.work;
+        self.cut += other.cut;
         self.raw += other.raw;
         self.stored += other.stored;
         self.decode += other.decode;
