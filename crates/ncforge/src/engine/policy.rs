@@ -88,7 +88,7 @@ pub(super) const WRITE_PLAIN_BLOCK: u64 = pick(4 << 20, 128);
 pub(super) const WRITE_RESERVE: u64 = pick(512 << 10, 64);
 /// Writing plain arrays: over gaps up to this many bytes, what stands there is read and written back, which
 /// costs less than a request for every few bytes.
-pub(super) const WRITE_GAP: u64 = pick(1024, 20);
+pub(super) const WRITE_GAP: u64 = pick(4096, 20);
 /// Writing plain arrays: below this many bytes the calling thread does it alone.
 pub(super) const WRITE_PARALLEL: u64 = pick(1 << 20, 1);
 /// Writing chunks: below this many bytes parts are gathered by the calling thread alone.
