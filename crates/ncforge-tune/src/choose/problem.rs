@@ -63,10 +63,15 @@ impl<'a> Problem<'a> {
             a.len = a.len.max(1);
         }
         let total = |axes: &[Axis]| shape::product(axes.iter().map(|a| a.len)).saturating_mul(element);
-        // A dimension that has just begun to grow: enough of it for a chunk worth its name.
-        let row = total(&axes);
-        if let Some(a) = axes.iter_mut().find(|a| a.unlimited && a.given.is_none()) {
-            a.len = a.len.max(MIN_RECORDS / (row / a.len).max(1));
+        // Dimensions that have just begun to grow: enough of them for a chunk worth its name. Of several, nobody knows which will be long.
+        let mut growing = axes.iter().filter(|a| a.unlimited && a.given.is_none()).count() as i32;
+        let mut row = total(&axes);
+        for a in axes.iter_mut().filter(|a| a.unlimited && a.given.is_none()) {
+            let missing = MIN_RECORDS / (row / a.len).max(1);
+            let own = (missing as f64 / a.len as f64).powf(1.0 / f64::from(growing)) * a.len as f64;
+            let len = a.len.max(own.round() as u64);
+            row = (row / a.len).saturating_mul(len);
+            (a.len, growing) = (len, growing - 1);
         }
         let given =
             shape::product(axes.iter().filter_map(|a| a.given).map(|c| c.max(1))).saturating_mul(element);

@@ -24,7 +24,7 @@ use crate::store::ReadStore;
 const SHARDS: usize = 16;
 /// Entries looked at to find a victim.
 const SAMPLE: usize = 8;
-/// Let-go chunks remembered, per shard and generation.
+/// Chunks remembered, per shard, kind and generation.
 const GHOSTS: usize = 4096;
 /// Returning misses, less new ones, from which on the cache holds still.
 const RETURNING_FROM: i64 = 4;
@@ -88,9 +88,17 @@ enum Mode {
 struct Shard {
     places: HashMap<Key, usize>,
     entries: Vec<Entry>,
-    /// Chunks that were let go or not let in, and the read that touched them last; in two generations.
-    ghosts: HashMap<Key, u64>,
-    older_ghosts: HashMap<Key, u64>,
+    /// Chunks that were let go or not let in, and the read that touched them last.
+    ghosts: Remembered<u64>,
+    /// Chunks that were wanted whole, and not kept.
+    whole: Remembered<Weak<dyn ReadStore>>,
+}
+
+/// The chunks of which something was noted lately, in two generations.
+#[derive(Debug)]
+struct Remembered<T> {
+    new: HashMap<Key, T>,
+    old: HashMap<Key, T>,
 }
 
 #[derive(Debug)]
@@ -154,6 +162,17 @@ impl Cache {
         Some(self.remove(&mut shard, place).block)
     }
 
+    /// Whether a chunk that is wanted whole, and is not here, was wanted so before: what is read again may be once more. The first time, a
+    /// copy for the cache would be for nothing.
+    pub(super) fn comes_back(&self, key: Key, store: &Arc<dyn ReadStore>) -> bool {
+        let mut shard = self.shard(key);
+        let known = shard.whole.get(key).is_some();
+        if !known {
+            shard.whole.note(key, Arc::downgrade(store));
+        }
+        known
+    }
+
     /// Whether a chunk of `size` bytes that was missed shall be kept. When it shall, room has been made, and
     /// blocks that were let go for it are in `freed` if nobody uses them.
     pub(super) fn admit(&self, key: Key, size: u64, read: u64, freed: &mut Vec<Block>) -> bool {
@@ -174,7 +193,7 @@ impl Cache {
         };
         let admitted = self.make_room(size, read, mode, freed);
         if !admitted {
-            self.shard(key).remember(key, read);
+            self.shard(key).ghosts.note(key, read);
         }
         admitted
     }
@@ -253,7 +272,7 @@ impl Cache {
             };
             let entry = self.remove(&mut shard, victim);
             if entry.store.strong_count() > 0 {
-                shard.remember(entry.key, entry.read);
+                shard.ghosts.note(entry.key, entry.read);
             }
             drop(shard);
             freed.extend(Arc::into_inner(entry.block));
@@ -293,7 +312,7 @@ impl Cache {
     }
 
     fn note_miss(&self, key: Key, read: u64) {
-        let last = self.shard(key).last_touched(key);
+        let last = self.shard(key).ghosts.get(key).copied();
         if let Some(last) = last {
             // The longest absence counts, and is forgotten slowly.
             let now = read.saturating_sub(last);
@@ -315,16 +334,22 @@ impl Cache {
     }
 }
 
-impl Shard {
-    fn last_touched(&self, key: Key) -> Option<u64> {
-        self.ghosts.get(&key).or_else(|| self.older_ghosts.get(&key)).copied()
+impl<T> Default for Remembered<T> {
+    fn default() -> Self {
+        Remembered { new: HashMap::new(), old: HashMap::new() }
+    }
+}
+
+impl<T> Remembered<T> {
+    fn get(&self, key: Key) -> Option<&T> {
+        self.new.get(&key).or_else(|| self.old.get(&key))
     }
 
-    fn remember(&mut self, key: Key, read: u64) {
-        if self.ghosts.len() >= GHOSTS {
-            self.older_ghosts = std::mem::take(&mut self.ghosts);
+    fn note(&mut self, key: Key, what: T) {
+        if self.new.len() >= GHOSTS {
+            self.old = std::mem::take(&mut self.new);
         }
-        self.ghosts.insert(key, read);
+        self.new.insert(key, what);
     }
 }
 

@@ -355,17 +355,18 @@ impl ChunkedRead<'_> {
         // A damaged chunk shape must not become an allocation.
         self.codecs.check_len(encoded.len(), record.mask, len)?;
         add(&inner.counters.decoded, chunk_bytes);
-        if boxes::single_run(&piece.axes, element.size) == Some(chunk_bytes) && element.order == Order::Keep {
+        let key = Key::new(self.store, self.var, record.offset);
+        let mut freed = Vec::new();
+        let keep = self.how.keep == Keep::Parts
+            && (!piece.whole || inner.cache.comes_back(key, self.store))
+            && inner.cache.admit(key, Scratch::footprint(chunk_bytes), self.how.number, &mut freed);
+        freed.into_iter().for_each(|block| inner.scratch.give(block));
+        let is_in_place = boxes::single_run(&piece.axes, element.size) == Some(chunk_bytes);
+        if !keep && is_in_place && element.order == Order::Keep {
             // SAFETY: the piece is the caller's alone.
             let dst = unsafe { out.slice(piece.to as usize, len) };
             return self.decode_whole(record, encoded, dst);
         }
-        let key = Key::new(self.store, self.var, record.offset);
-        let mut freed = Vec::new();
-        let keep = self.how.keep == Keep::Parts
-            && !piece.whole
-            && inner.cache.admit(key, Scratch::footprint(chunk_bytes), self.how.number, &mut freed);
-        freed.into_iter().for_each(|block| inner.scratch.give(block));
         if !keep && self.has_groups(record, &encoded, len) {
             let mut block = inner.scratch.lease(len)?;
             self.decode_whole(record, encoded, &mut block[..len])?;

@@ -231,6 +231,22 @@ fn chunks_are_decoded_once_and_whole_reads_leave_nothing() {
     assert_eq!(engine.stats().bytes_kept, 0);
 }
 
+/// As of programs that read a variable again for each value: the second time is not the last one.
+#[test]
+fn whole_reads_that_come_again_are_kept() {
+    let all = Hyperslab::all(&[20, 30]);
+    // Rows of chunks lie in one piece in memory, parts of them do not.
+    for chunk in [[5, 10], [4, 30]] {
+        let (container, model) = deflated(&[20, 30], &chunk);
+        let engine = engine(2, 1 << 20);
+        for (decoded, is_kept) in [(2400, false), (4800, true), (4800, true)] {
+            assert_eq!(engine.read(&container, VAR, &all).unwrap().bytes().unwrap(), model.read(&all));
+            let stats = engine.stats();
+            assert_eq!((stats.bytes_decoded, stats.bytes_kept > 0), (decoded, is_kept));
+        }
+    }
+}
+
 #[test]
 fn errors_name_variable_chunk_and_byte() {
     let (mut container, _) = deflated(&[20, 30], &[5, 10]);
