@@ -28,3 +28,12 @@ def test_a_file_that_could_not_be_aborted_leaves_its_id(run_under, tmp_path, wis
     plain = call(binary, *paths).stdout
     assert b"abort -101, again -33\n" in plain and b"in the file: 6" in plain
     assert run_under(binary, *paths, wish=wish).stdout == plain
+
+
+@pytest.mark.parametrize("wish", ["log", "always"])
+def test_strings_are_written_through_two_handles(run_under, tmp_path, wish):
+    """Asked for what it was created with, HDF5 touched the file of the handle that was closed."""
+    binary, path = compiled("string_handles", tmp_path), tmp_path / "a.nc"
+    plain = call(binary, path).stdout
+    path.unlink()
+    assert run_under(binary, path, wish=wish).stdout == plain

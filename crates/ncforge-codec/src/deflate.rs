@@ -53,8 +53,8 @@ pub(super) const MAX_EXPANSION: usize = 1032;
 /// shuffled 70 % larger than zlib's level 1; its level 2 takes the same time. Its levels 11 and 12 take several times as long as zlib's 9.
 const LEVELS: [i32; 10] = [0, 2, 2, 3, 4, 6, 7, 8, 9, 10];
 
-/// Further levels of libdeflate that are tried if the first leaves less than an eighth of the chunk: regular data are sometimes 10 to 25 %
-/// smaller at a level with a less deep search, and take little time.
+/// Further levels of libdeflate that are tried if an eighth of the chunk is left, or less: such regular data are sometimes 10 to 25 %
+/// smaller at a level with a less deep search, and take little time. Level 10 takes ten times as long there.
 const fn more(level: u32) -> &'static [i32] {
     match level {
         5 => &[4],
@@ -67,6 +67,12 @@ const fn more(level: u32) -> &'static [i32] {
 /// Streams up to this length are also made by ncforge's own search, if they are a quarter smaller than the chunk; longer ones if they are an
 /// eighth of it. There, libdeflate's stream may be some per cent larger, and the search takes little time.
 const SHORT: usize = 8 << 10;
+
+/// Of so many bytes, parts at this number of places tell how an encoder does on all of them.
+const SAMPLED: usize = 1 << 20;
+const PARTS: usize = 2;
+/// A search that takes ten times as long must leave less than this part.
+const WORTH: f64 = 0.965;
 
 thread_local! {
     /// The last compressors and their levels: a thread mostly uses one level, and creating a compressor takes time.
@@ -89,8 +95,20 @@ struct Libdeflate {
     buffer: Vec<u8>,
 }
 
+/// A way to encode bytes that were not shuffled.
+#[derive(Clone, Copy)]
+enum Way {
+    /// By one of the compressors.
+    Native(usize),
+    /// By ncforge's own search for short or very regular data.
+    Patient,
+    /// By codes for each part, and runs.
+    InParts,
+}
+
 impl Libdeflate {
-    fn encode(&mut self, src: &[u8], level: u32, out: &mut Vec<u8>) -> Result<usize> {
+    /// Makes the compressors of a level, if they are not there.
+    fn prepare(&mut self, level: u32) -> Result<()> {
         if self.level != level || self.compressors.is_empty() {
             let natives = std::iter::once(&LEVELS[(level as usize).min(9)]).chain(more(level));
             let compressor = |&native| {
@@ -101,35 +119,87 @@ impl Libdeflate {
             self.compressors = natives.map(compressor).collect::<Result<_>>()?;
             self.level = level;
         }
-        let Some((first, more)) = self.compressors.split_first_mut() else { unreachable!("set above") };
+        Ok(())
+    }
+
+    /// Encodes into `out`, which must have room for that.
+    fn run(&mut self, way: Way, src: &[u8], out: &mut [u8]) -> Result<usize> {
         let failed = |e| Error::BadFilter(format!("deflate: {} bytes could not be encoded: {e}", src.len()));
-        let bound = first.zlib_compress_bound(src.len()).max(PlaneEncoder::bound(src.len(), 1));
-        grow(out, bound)?;
-        let mut n = first.zlib_compress(src, &mut out[..bound]).map_err(failed)?;
-        let more = if n < src.len() / 8 { more } else { &mut [] };
-        let small = n < SHORT.min(src.len() / 4 * 3).max(src.len() / 8);
-        let own = small && src.len() <= PlaneEncoder::MOST;
-        let parts = !own && planes::in_parts(src) < n - n / 64;
-        if own || parts || !more.is_empty() {
-            grow(&mut self.buffer, bound)?;
+        match way {
+            Way::Native(i) => self.compressors[i].zlib_compress(src, out).map_err(failed),
+            Way::Patient => Ok(with_planes(self.level, |encoder| encoder.encode_patiently(src, out))),
+            Way::InParts => Ok(with_planes(self.level, |encoder| encoder.encode_in_parts(src, out))),
         }
-        let mut keep = |m: usize, buffer: &[u8]| {
+    }
+
+    /// The room for a stream.
+    fn bound(&mut self, len: usize) -> usize {
+        self.compressors[0].zlib_compress_bound(len).max(PlaneEncoder::bound(len, 1))
+    }
+
+    /// An estimate of the bytes of a stream, from an eighth of those that it encodes.
+    fn estimate(&mut self, way: Way, src: &[u8]) -> Result<usize> {
+        let part = src.len() / (8 * PARTS);
+        let bound = self.bound(part);
+        let mut buffer = std::mem::take(&mut self.buffer);
+        grow(&mut buffer, bound)?;
+        let parts = (0..PARTS).map(|i| &src[i * src.len() / PARTS..][..part]);
+        let n = parts.map(|part| self.run(way, part, &mut buffer)).sum::<Result<usize>>();
+        self.buffer = buffer;
+        Ok(8 * n?)
+    }
+
+    /// An estimate of the bytes of a stream at this level; nothing where parts of the bytes are too few to tell.
+    fn expected(&mut self, src: &[u8], level: u32) -> Result<Option<usize>> {
+        self.prepare(level)?;
+        if src.len() < SAMPLED {
+            return Ok(None);
+        }
+        self.estimate(Way::Native(self.compressors.len() - 1), src).map(Some)
+    }
+
+    fn encode(&mut self, src: &[u8], level: u32, out: &mut Vec<u8>) -> Result<usize> {
+        self.prepare(level)?;
+        let bound = self.bound(src.len());
+        grow(out, bound)?;
+        let natives = self.compressors.len();
+        let may_own = src.len() <= PlaneEncoder::MOST;
+        if self.expected(src, level)?.is_some_and(|n| n < src.len() / 8) {
+            // Regular data: parts of them tell which way is the best.
+            let mut best = (Way::Native(0), usize::MAX);
+            let ways = (0..natives).rev().map(Way::Native);
+            for way in may_own.then_some(Way::Patient).into_iter().chain(ways) {
+                let n = self.estimate(way, src)?;
+                let most = if level == 9 && matches!(way, Way::Native(0)) { WORTH } else { 1.0 };
+                if (n as f64) < most * best.1 as f64 {
+                    best = (way, n);
+                }
+            }
+            return self.run(best.0, src, &mut out[..bound]);
+        }
+        let mut n = self.run(Way::Native(0), src, &mut out[..bound])?;
+        let is_small = n < SHORT.min(src.len() / 4 * 3).max(src.len() / 8);
+        let mut others: Vec<Way> = Vec::new();
+        if n < src.len() / 8 {
+            others.extend((1..natives).map(Way::Native));
+        }
+        if is_small && may_own {
+            others.push(Way::Patient);
+        } else if planes::in_parts(src) < n - n / 64 {
+            others.push(Way::InParts);
+        }
+        let mut buffer = std::mem::take(&mut self.buffer);
+        if !others.is_empty() {
+            grow(&mut buffer, bound)?;
+        }
+        for way in others {
+            let m = self.run(way, src, &mut buffer[..bound])?;
             if m < n {
                 out[..m].copy_from_slice(&buffer[..m]);
                 n = m;
             }
-        };
-        for compressor in more {
-            let m = compressor.zlib_compress(src, &mut self.buffer[..bound]).map_err(failed)?;
-            keep(m, &self.buffer);
         }
-        if own {
-            let m = with_planes(level, |encoder| encoder.encode_patiently(src, &mut self.buffer));
-            keep(m, &self.buffer);
-        } else if parts {
-            let m = with_planes(level, |encoder| encoder.encode_in_parts(src, &mut self.buffer));
-            keep(m, &self.buffer);
-        }
+        self.buffer = buffer;
         Ok(n)
     }
 }
@@ -158,20 +228,25 @@ pub fn encode(src: &[u8], level: u32, planes: usize, segments: Segments, out: &m
     if planes > 1 {
         return encode_planes(src, level, planes, segments, out);
     }
+    let mut cut = None;
+    if segments.may_cut(src.len()) {
+        cut = with_planes(level, |encoder| encoder.encode_segments(src, planes, segments, out))?;
+    }
+    let Some(m) = cut else { return encode_whole(src, level, out) };
+    // A stream with access points may be a little larger than that of the other search. That is done where a part of the bytes does not tell.
+    let most = |n: usize| n + n / 100;
+    if matches!(segments, Segments::Bytes(_))
+        || with_own(&DEFLATE, |own| own.expected(src, level))?.is_some_and(|n| m <= most(n))
+    {
+        return Ok(m);
+    }
+    let cut = std::mem::take(out);
     let n = encode_whole(src, level, out)?;
-    if !segments.may_cut(src.len()) {
-        return Ok(n);
+    if m <= most(n) {
+        *out = cut;
+        return Ok(m);
     }
-    // A stream with access points may be a little larger than that of the other search.
-    let mut cut = Vec::new();
-    match with_planes(level, |encoder| encoder.encode_segments(src, planes, segments, &mut cut))? {
-        Some(m) if m <= n + n / 100 || matches!(segments, Segments::Bytes(_)) => {
-            grow(out, m)?;
-            out[..m].copy_from_slice(&cut[..m]);
-            Ok(m)
-        }
-        _ => Ok(n),
-    }
+    Ok(n)
 }
 
 /// Deflates bytes that were not shuffled, without access points.

@@ -63,6 +63,14 @@ impl Target {
     /// The facts about a dataset; an error says why it is left to HDF5.
     pub(super) fn inquire(hdf5: &Hdf5, dataset: Id, nc: i32, budget: u64) -> Result<Self, &'static str> {
         const NO_ANSWER: &str = "HDF5 does not describe it";
+        let kind = hdf5.type_of(dataset).ok_or(NO_ANSWER)?;
+        let (class, size) = hdf5.class_and_size(&kind);
+        // H5T_INTEGER, H5T_FLOAT, H5T_STRING of one character, H5T_ENUM.
+        let fixed = matches!((class, size), (0 | 1 | 8, 1 | 2 | 4 | 8) | (3, 1));
+        if !fixed {
+            return Err("a type that is no number or text");
+        }
+        // Of others, HDF5 may touch the file by which the fill value was read, which another opening has closed.
         let creation = hdf5.creation_of(dataset).ok_or(NO_ANSWER)?;
         let chunk = hdf5.chunk_of(&creation).ok_or("not compressed")?;
         let list = hdf5.filters_of(&creation).ok_or(NO_ANSWER)?;
@@ -71,13 +79,6 @@ impl Target {
         }
         if list.iter().any(|(id, ..)| !FILTERS.contains(id)) || hdf5.has_chunk_options(&creation) {
             return Err("another filter");
-        }
-        let kind = hdf5.type_of(dataset).ok_or(NO_ANSWER)?;
-        let (class, size) = hdf5.class_and_size(&kind);
-        // H5T_INTEGER, H5T_FLOAT, H5T_STRING of one character, H5T_ENUM.
-        let fixed = matches!((class, size), (0 | 1 | 8, 1 | 2 | 4 | 8) | (3, 1));
-        if !fixed {
-            return Err("a type that is no number or text");
         }
         let bytes = shape::checked(&chunk, size as u64).ok_or(NO_ANSWER)?;
         if !wish().always && bytes < policy::LEAST_CHUNK {
