@@ -37,3 +37,13 @@ def test_strings_are_written_through_two_handles(run_under, tmp_path, wish):
     plain = call(binary, path).stdout
     path.unlink()
     assert run_under(binary, path, wish=wish).stdout == plain
+
+
+@pytest.mark.parametrize("wish", ["log", "always"])
+def test_a_file_without_room_is_nothing_to_another(run_under, tmp_path, wish):
+    binary, paths = compiled("two_files", tmp_path), (tmp_path / "full.nc", tmp_path / "other.nc")
+    plain = call(binary, *paths).stdout
+    for path in paths:
+        path.unlink()
+    assert b"right" in plain
+    assert run_under(binary, *paths, wish=wish).stdout == plain

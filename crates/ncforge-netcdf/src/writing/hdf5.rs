@@ -2,7 +2,9 @@
 //!
 //! Names and signatures are those of HDF5's public headers, from version 1.10.3 on (the first with `H5Dwrite_chunk`).
 
-use std::ffi::{CStr, CString, c_char, c_int, c_uint, c_void};
+use std::ffi::{CStr, CString, OsStr, c_char, c_int, c_uint, c_void};
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::MetadataExt;
 
 use crate::imports::symbol;
 use crate::libraries::object_of;
@@ -94,6 +96,7 @@ functions! {
     close_type = c"H5Tclose": fn(Id) -> c_int;
     close_list = c"H5Pclose": fn(Id) -> c_int;
     file_of = c"H5Iget_file_id": fn(Id) -> Id;
+    file_name = c"H5Fget_name": fn(Id, *mut c_char, usize) -> isize;
     file_size = c"H5Fget_filesize": fn(Id, *mut u64) -> c_int;
     close_file = c"H5Fclose": fn(Id) -> c_int;
 }
@@ -265,6 +268,16 @@ impl Hdf5 {
     pub(super) fn file_of(&self, object: Id) -> Option<Id> {
         // SAFETY: see above. NetCDF-C has the file open, so its identifier stays.
         owned(unsafe { (self.file_of)(object) }, self.close_file).map(|file| file.id)
+    }
+
+    /// The device and the number of the file that an object is in, as far as its name tells.
+    pub(super) fn place_of(&self, object: Id) -> Option<(u64, u64)> {
+        let mut name = vec![0; libc::PATH_MAX as usize];
+        // SAFETY: see above; the length is that of the buffer.
+        let len = unsafe { (self.file_name)(object, name.as_mut_ptr().cast(), name.len()) };
+        name.truncate(usize::try_from(len).ok()?);
+        let file = std::fs::metadata(OsStr::from_bytes(&name)).ok()?;
+        Some((file.dev(), file.ino()))
     }
 
     /// Number of elements that are selected.

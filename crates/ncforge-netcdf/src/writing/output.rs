@@ -375,16 +375,23 @@ impl Output {
         }
         // What fails of one keeps no other from being flushed.
         let mut result = Ok(());
-        for id in self.shared() {
+        for id in self.other_openings(dataset) {
             result = self.flush_for_reading(id).and(result);
         }
         result
     }
 
-    /// The datasets of files that are shared.
-    fn shared(&self) -> BTreeSet<Id> {
+    /// The datasets of files that are shared, if this one may be another opening of them.
+    fn other_openings(&self, dataset: Id) -> BTreeSet<Id> {
         let shared = |nc| self.files.get(&nc).is_some_and(|f| f.shared);
-        self.targets.iter().filter(|(_, target)| shared(target.nc)).map(|(&id, _)| id).collect()
+        let mut all: BTreeSet<Id> =
+            self.targets.iter().filter(|(_, target)| shared(target.nc)).map(|(&id, _)| id).collect();
+        if !all.is_empty() {
+            // What fails of one file is nothing to those who use another.
+            let own = self.hdf5.place_of(dataset);
+            all.retain(|&id| self.hdf5.place_of(id).zip(own).is_none_or(|(place, own)| place == own));
+        }
+        all
     }
 
     fn flush_for_reading(&mut self, dataset: Id) -> Result {
@@ -405,7 +412,11 @@ impl Output {
     /// HDF5 is about to write to a dataset by itself; one that is not known may be another opening of any in a file that is shared: HDF5
     /// lets it write, whatever it was opened for.
     pub(super) fn hand_over(&mut self, dataset: Id) -> Result {
-        let all = if self.targets.contains_key(&dataset) { BTreeSet::from([dataset]) } else { self.shared() };
+        let all = if self.targets.contains_key(&dataset) {
+            BTreeSet::from([dataset])
+        } else {
+            self.other_openings(dataset)
+        };
         for &id in &all {
             if let Some(target) = self.targets.get(&id) {
                 self.take_over(target.nc);
