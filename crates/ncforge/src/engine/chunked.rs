@@ -20,7 +20,9 @@ use super::how::{How, Keep};
 use super::linear::{LinearBox, PastEnd};
 use super::newer::Newer;
 use super::plan::{ChunkPlan, Piece};
-use super::policy::{DECODE_PARALLEL, INFLATE_TWO, JOIN_MIN, JOIN_PLAIN, JOIN_TWO, PLAN_WINDOW, STAGED_ROW};
+use super::policy::{
+    DECODE_PARALLEL, INFLATE_TWO, JOIN_MIN, JOIN_PLAIN, JOIN_TWO, KEEP_WHOLE, PLAN_WINDOW, STAGED_ROW,
+};
 use super::scratch::{Block, Scratch};
 use super::shared::SharedOut;
 use super::stats::add;
@@ -28,6 +30,7 @@ use crate::codec::{self, CodecChain, Stage, kernels};
 use crate::codec::{PADDING, PaddedInput};
 use crate::error::{Error, Op, Result};
 use crate::layout::{ChunkIndex, ChunkRecord, Order, VarLayout};
+use crate::model::shape;
 use crate::select::Hyperslab;
 use crate::store::{ReadStore, past_end};
 
@@ -247,37 +250,6 @@ impl ChunkedRead<'_> {
         Ok(())
     }
 
-    /// Decodes chunks whose streams are inflated two at a time; those where that is not possible are left.
-    ///
-    /// # Safety
-    /// As for [`ChunkedRead::read`].
-    unsafe fn decode_in_turn<'a>(
-        &self,
-        plan: &ChunkPlan,
-        left: &mut Vec<&Stored>,
-        encoded: impl Fn(&Stored) -> PaddedInput<'a>,
-        out: &SharedOut<'_>,
-    ) -> Result<()> {
-        let (scratch, len) = (&self.engine.inner.scratch, self.chunk_bytes()? as usize);
-        let chunks: Vec<_> = left.iter().map(|s| (encoded(s), s.record.mask)).collect();
-        // A damaged chunk shape must not become an allocation.
-        if chunks.iter().any(|(bytes, mask)| self.codecs.check_len(bytes.len(), *mask, len).is_err()) {
-            return Ok(());
-        }
-        let (mut a, mut b) = (scratch.lease(len)?, scratch.lease(len)?);
-        let (mut result, mut done) = (Ok(()), vec![false; left.len()]);
-        self.codecs.inflate_in_turn(&chunks, [&mut *a, &mut *b], |i, mask, bytes| {
-            let record = ChunkRecord { mask, ..left[i].record };
-            // SAFETY: the piece is the caller's alone.
-            result = unsafe { self.decode_stored(plan, left[i], record, PaddedInput::unpadded(bytes), out) };
-            done[i] = true;
-            result.is_ok()
-        });
-        let mut done = done.into_iter();
-        left.retain(|_| done.next() == Some(false));
-        result
-    }
-
     /// Decodes a chunk, of which `record` says what is left to decode.
     ///
     /// # Safety
@@ -358,7 +330,7 @@ impl ChunkedRead<'_> {
         let key = Key::new(self.store, self.var, record.offset);
         let mut freed = Vec::new();
         let keep = self.how.keep == Keep::Parts
-            && (!piece.whole || inner.cache.comes_back(key, self.store))
+            && (!piece.whole || self.is_small() && inner.cache.comes_back(key, self.store))
             && inner.cache.admit(key, Scratch::footprint(chunk_bytes), self.how.number, &mut freed);
         freed.into_iter().for_each(|block| inner.scratch.give(block));
         let is_in_place = boxes::single_run(&piece.axes, element.size) == Some(chunk_bytes);
@@ -444,6 +416,11 @@ impl ChunkedRead<'_> {
     /// Whether chunks may be inflated two at a time.
     fn inflates_in_turn(&self) -> Result<bool> {
         Ok(self.codecs.inflates_in_turn() && INFLATE_TWO.contains(&self.chunk_bytes()?))
+    }
+
+    /// Whether all of the variable may be kept.
+    fn is_small(&self) -> bool {
+        shape::bytes(&self.layout.shape, self.layout.element.size as u64) <= KEEP_WHOLE
     }
 
     fn chunk_bytes(&self) -> Result<u64> {

@@ -80,6 +80,10 @@ pub(super) const FILL_BLOCK: u64 = pick(1 << 20, 64);
 /// scratch of ours.
 pub(super) const DETOUR_FROM: usize = pick(8 << 10, 32) as usize;
 
+/// Chunks that are wanted whole again are kept of variables of at most this many bytes (netCDF-C keeps as many): more memory takes longer
+/// to get than many a chunk to decode, and would be for nothing if the second time is the last.
+pub(super) const KEEP_WHOLE: u64 = pick(64 << 20, 4 << 10);
+
 /// Writing plain arrays: bytes converted and written at a time.
 pub(super) const WRITE_BLOCK: u64 = pick(512 << 10, 64);
 /// Writing plain arrays: bytes written at a time when nothing is to convert.

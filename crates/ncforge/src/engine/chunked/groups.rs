@@ -1,11 +1,12 @@
-//! Long chunks with access points that are read whole: decoded in groups of segments, by all threads.
+//! Several streams, or parts of one, at a time: long chunks with access points are decoded in groups of segments, by all threads, short ones
+//! two in turn.
 
 use std::ops::Range;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use super::super::policy::{DECODE_PARALLEL, GROUP, GROUPED_CHUNK};
 use super::super::shared::SharedOut;
-use super::ChunkedRead;
+use super::{ChunkPlan, ChunkedRead, Stored};
 use crate::codec::{PaddedInput, Tail, kernels};
 use crate::error::Result;
 use crate::layout::ChunkRecord;
@@ -52,5 +53,36 @@ impl ChunkedRead<'_> {
             Ok(())
         })?;
         Ok(whole.into_inner())
+    }
+
+    /// Decodes chunks whose streams are inflated two at a time; those where that is not possible are left.
+    ///
+    /// # Safety
+    /// As for [`ChunkedRead::read`].
+    pub(super) unsafe fn decode_in_turn<'a>(
+        &self,
+        plan: &ChunkPlan,
+        left: &mut Vec<&Stored>,
+        encoded: impl Fn(&Stored) -> PaddedInput<'a>,
+        out: &SharedOut<'_>,
+    ) -> Result<()> {
+        let (scratch, len) = (&self.engine.inner.scratch, self.chunk_bytes()? as usize);
+        let chunks: Vec<_> = left.iter().map(|s| (encoded(s), s.record.mask)).collect();
+        // A damaged chunk shape must not become an allocation.
+        if chunks.iter().any(|(bytes, mask)| self.codecs.check_len(bytes.len(), *mask, len).is_err()) {
+            return Ok(());
+        }
+        let (mut a, mut b) = (scratch.lease(len)?, scratch.lease(len)?);
+        let (mut result, mut done) = (Ok(()), vec![false; left.len()]);
+        self.codecs.inflate_in_turn(&chunks, [&mut *a, &mut *b], |i, mask, bytes| {
+            let record = ChunkRecord { mask, ..left[i].record };
+            // SAFETY: the piece is the caller's alone.
+            result = unsafe { self.decode_stored(plan, left[i], record, PaddedInput::unpadded(bytes), out) };
+            done[i] = true;
+            result.is_ok()
+        });
+        let mut done = done.into_iter();
+        left.retain(|_| done.next() == Some(false));
+        result
     }
 }
