@@ -13,7 +13,8 @@ const MOST_BYTES: u64 = 1 << 20;
 const FEW_BYTES: u64 = 64 << 10;
 
 /// Lengths by a rule that asks for nothing but the shape: of unlimited dimensions one element, of others all, halved along
-/// the longest until a chunk has at most 1 MiB. Where that is less than 64 KiB, more elements of the first unlimited dimension.
+/// the longest until a chunk has at most 1 MiB. Where that is less than 64 KiB, more elements of the unlimited dimensions,
+/// of each as many.
 ///
 /// A caller that knows how the values will be read, and on which machine, can choose better lengths.
 ///
@@ -28,6 +29,9 @@ const FEW_BYTES: u64 = 64 << 10;
 /// assert_eq!(default_chunks(&schema, &map, &[])?, Some(vec![1, 360, 720]));
 /// let series = Variable::new("time", Atomic::Double, vec![DimId(0)]);
 /// assert_eq!(default_chunks(&schema, &series, &[])?, Some(vec![8192]));
+/// schema.dims.push(Dimension::new("station", 0, true));
+/// let both = Variable::new("obs", Atomic::Float, vec![DimId(0), DimId(3)]);
+/// assert_eq!(default_chunks(&schema, &both, &[])?, Some(vec![128, 128]));
 /// # Ok::<(), ncforge::Error>(())
 /// ```
 pub fn default_chunks(schema: &Schema, var: &Variable, _filters: &[Filter]) -> Result<Option<Vec<u64>>> {
@@ -46,8 +50,12 @@ pub fn default_chunks(schema: &Schema, var: &Variable, _filters: &[Filter]) -> R
             None => break,
         }
     }
-    if let Some(first) = dims().position(|d| d.unlimited) {
-        chunk[first] = (FEW_BYTES / bytes(&chunk)).max(1);
+    // Nobody knows which of several will be long.
+    let mut left = dims().filter(|d| d.unlimited).count() as i32;
+    for at in (0..chunk.len()).filter(|&at| schema.dim(var.dims[at]).unlimited) {
+        let missing = FEW_BYTES / bytes(&chunk);
+        chunk[at] = ((missing as f64).powf(1.0 / f64::from(left)).round() as u64).max(1);
+        left -= 1;
     }
     Ok(Some(chunk))
 }
