@@ -164,15 +164,18 @@ impl Libdeflate {
         grow(out, bound)?;
         let natives = self.compressors.len();
         let may_own = src.len() <= PlaneEncoder::MOST;
-        if self.expected(src, level)?.is_some_and(|n| n < src.len() / 8) {
+        if let Some(n) = self.expected(src, level)?.filter(|n| *n < src.len() / 8) {
             // Regular data: parts of them tell which way is the best.
-            let mut best = (Way::Native(0), usize::MAX);
-            let ways = (0..natives).rev().map(Way::Native);
-            for way in may_own.then_some(Way::Patient).into_iter().chain(ways) {
-                let n = self.estimate(way, src)?;
-                let most = if level == 9 && matches!(way, Way::Native(0)) { WORTH } else { 1.0 };
+            let mut best = (Way::Native(natives - 1), n);
+            if may_own {
+                let n = self.estimate(Way::Patient, src)?;
+                best = if n <= best.1 { (Way::Patient, n) } else { best };
+            }
+            for i in (0..natives - 1).rev() {
+                let n = self.estimate(Way::Native(i), src)?;
+                let most = if level == 9 { WORTH } else { 1.0 };
                 if (n as f64) < most * best.1 as f64 {
-                    best = (way, n);
+                    best = (Way::Native(i), n);
                 }
             }
             return self.run(best.0, src, &mut out[..bound]);

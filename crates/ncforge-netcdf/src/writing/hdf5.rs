@@ -4,10 +4,13 @@
 
 use std::ffi::{CStr, CString, OsStr, c_char, c_int, c_uint, c_void};
 use std::os::unix::ffi::OsStrExt;
-use std::os::unix::fs::MetadataExt;
+use std::path::Path;
+
+use ncforge::store::Identity;
 
 use crate::imports::symbol;
 use crate::libraries::object_of;
+use crate::writers::FileNumber;
 
 /// `hid_t`, 64 bits wide since 1.10.
 pub(super) type Id = i64;
@@ -270,14 +273,13 @@ impl Hdf5 {
         owned(unsafe { (self.file_of)(object) }, self.close_file).map(|file| file.id)
     }
 
-    /// The device and the number of the file that an object is in, as far as its name tells.
-    pub(super) fn place_of(&self, object: Id) -> Option<(u64, u64)> {
+    /// The file that an object is in, as far as its name tells.
+    pub(super) fn number_of(&self, object: Id) -> Option<FileNumber> {
         let mut name = vec![0; libc::PATH_MAX as usize];
         // SAFETY: see above; the length is that of the buffer.
         let len = unsafe { (self.file_name)(object, name.as_mut_ptr().cast(), name.len()) };
         name.truncate(usize::try_from(len).ok()?);
-        let file = std::fs::metadata(OsStr::from_bytes(&name)).ok()?;
-        Some((file.dev(), file.ino()))
+        Some(Identity::at(Path::new(OsStr::from_bytes(&name)))?.file())
     }
 
     /// Number of elements that are selected.

@@ -381,17 +381,16 @@ impl Output {
         result
     }
 
-    /// The datasets of files that are shared, if this one may be another opening of them.
+    /// The datasets of files that are shared, if this one may be another opening of them: what fails of one file is nothing to those who use
+    /// another.
     fn other_openings(&self, dataset: Id) -> BTreeSet<Id> {
-        let shared = |nc| self.files.get(&nc).is_some_and(|f| f.shared);
-        let mut all: BTreeSet<Id> =
-            self.targets.iter().filter(|(_, target)| shared(target.nc)).map(|(&id, _)| id).collect();
-        if !all.is_empty() {
-            // What fails of one file is nothing to those who use another.
-            let own = self.hdf5.place_of(dataset);
-            all.retain(|&id| self.hdf5.place_of(id).zip(own).is_none_or(|(place, own)| place == own));
+        let mut shared: Vec<(&i32, &File)> = self.files.iter().filter(|(_, file)| file.shared).collect();
+        if !shared.is_empty() {
+            let own = self.hdf5.number_of(dataset);
+            shared.retain(|(_, file)| own.is_none_or(|own| own == file.room.file()));
         }
-        all
+        let is_one = |target: &Target| shared.iter().any(|(nc, _)| **nc == target.nc);
+        self.targets.iter().filter(|(_, target)| is_one(target)).map(|(&id, _)| id).collect()
     }
 
     fn flush_for_reading(&mut self, dataset: Id) -> Result {

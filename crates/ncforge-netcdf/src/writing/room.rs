@@ -37,6 +37,11 @@ impl Room {
         Self { file, descriptor: Cell::new(-1), promised: Cell::new(None) }
     }
 
+    /// The file.
+    pub(super) fn file(&self) -> FileNumber {
+        self.file
+    }
+
     /// Has the file system promise room for so many bytes behind `end`, the end of what HDF5 uses of the file, as far as it makes promises.
     pub(super) fn promise(&self, end: u64, bytes: u64) -> Result<(), Full> {
         if !writers::writes_to(self.descriptor.get(), self.file) {
